@@ -34,7 +34,7 @@ export function addPruneCommand(program: Command): void {
     )
     .action(async ({ before: text, yes = false }: Flags, self: Command) => {
       const settings = offlineSettings(self);
-      const now = clockOf(settings)();
+      const now = earlier(clockOf(settings)(), new Date());
       const before = prunableDay(text, now);
       const asked = { before: new Date(`${before}T00:00:00Z`), now };
       const database = await openDatabase({ ...settings, waits: MIGRATION_WAITS });
@@ -50,6 +50,9 @@ export function addPruneCommand(program: Command): void {
       }
     });
 }
+
+/** A rehearsed time (DAYBOOK_NOW) may lie ahead. It makes nothing older than it is. */
+const earlier = (a: Date, b: Date): Date => (a < b ? a : b);
 
 /** Throws `UsageError` or `InvalidDay` for a day before which nothing may be deleted. */
 function prunableDay(text: string, now: Date): BusinessDay {

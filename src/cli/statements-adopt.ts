@@ -7,6 +7,7 @@ import { recordDeed } from '../store/audit.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { deedOf, withBy } from './deeds.ts';
+import { counted } from './output/text.ts';
 import { createProgressLine } from './output/progress-line.ts';
 
 const LEFT_SHOWN_MAX = 20;
@@ -17,14 +18,16 @@ export function addStatementsAdoptCommand(statements: Command): void {
       'take over a store whose statements another database published, and go on with their revisions',
     )
     .action(async (_flags: object, self: Command) => {
-      await withApp(offlineSettings(self), async ({ database, objects, now }) => {
+      const settings = offlineSettings(self);
+      const { signingKey } = settings;
+      await withApp(settings, async ({ database, objects, now }) => {
         const { db } = database;
         const line = createProgressLine();
         const report = await underLeasesAsNeeded(
           { db, holder: thisHolder(), signal: stopSignal() },
           (leaseOf, signal) =>
             adoptStore({
-              ...{ db, leaseOf, objects, now, signal },
+              ...{ db, leaseOf, objects, now, signal, signingKey },
               onDay: ({ days, statements: count }) => line.show({ stage: 'adopt', days, statements: count }),
             }),
         ).finally(() => line.clear());
@@ -38,7 +41,7 @@ export function addStatementsAdoptCommand(statements: Command): void {
     });
 }
 
-function adoptText({ formerOwner, days, statements, left }: AdoptReport, location: string): string {
+function adoptText({ formerOwner, days, statements, left, forked }: AdoptReport, location: string): string {
   const from = formerOwner === null ? '' : `, which database ${formerOwner} owned`;
   return [
     `${location}${from}, is this database’s now: ${days} days looked at, ${statements} revisions taken over`,
@@ -46,6 +49,12 @@ function adoptText({ formerOwner, days, statements, left }: AdoptReport, locatio
     ...(left.length > LEFT_SHOWN_MAX ? [`and ${left.length - LEFT_SHOWN_MAX} more`] : []),
     ...(left.length > 0
       ? ['the next run publishes these days anew, under revisions above those that lie there']
+      : []),
+    ...(forked > 0
+      ? [
+          `${counted(forked, 'manifest')} of another branch of the chain, as two databases went on from the same one: ` +
+            '`daybook publish --repair` makes each anew at the end of the chain',
+        ]
       : []),
   ].join('\n');
 }

@@ -1,5 +1,6 @@
 /** `statements`: lists what was published, and downloads it with proof. */
 import { Option, type Command } from 'commander';
+import { bytesOf } from '../objects/object-store.ts';
 import { recordDeed } from '../store/audit.ts';
 import { collect } from './collect.ts';
 import { deedOf, withBy } from './deeds.ts';
@@ -10,14 +11,7 @@ import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import { SPREADSHEET } from '../statements/formats/spreadsheet.ts';
-import {
-  fileOf,
-  manifestFileBeside,
-  manifestKey,
-  nameIn,
-  SIGNATURE_EXTENSION,
-  signatureKey,
-} from '../statements/keys.ts';
+import { fileOf, manifestFileBeside, manifestKey, nameIn, SIGNATURE_EXTENSION } from '../statements/keys.ts';
 import { isUnsigned } from '../statements/sign-manifest.ts';
 import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
@@ -164,20 +158,25 @@ async function chosenStatement({ database }: App, flags: GetFlags): Promise<Stat
   );
 }
 
-/** Downloads the manifest and its signature too, as `verify` checks the statement against them. */
+/**
+ * Downloads the manifest and its signature too, as `verify` checks the statement against them. Both as recorded: in the
+ * store they are replaced one after the other.
+ */
 async function downloadManifest(
   { objects, database }: App,
   { merchant_no, day, object_key }: StatementRow,
   folder: string,
 ): Promise<void> {
-  const bytes = await objects.get(manifestKey(merchant_no, day));
-  if (bytes === null) return;
   const name = manifestFileBeside(fileOf(object_key));
-  await download(bytes, folder, name);
   const recorded = await manifestOfDay(database.db, merchant_no, day);
-  const isSigned = recorded !== undefined && !isUnsigned(recorded);
-  const signature = isSigned ? await objects.get(signatureKey(merchant_no, day)) : null;
-  if (signature !== null) await download(signature, folder, name + SIGNATURE_EXTENSION);
+  const bytes =
+    recorded === undefined
+      ? await objects.get(manifestKey(merchant_no, day))
+      : bytesOf(Buffer.from(recorded.content));
+  if (bytes === null) return;
+  await download(bytes, folder, name);
+  if (recorded === undefined || isUnsigned(recorded)) return;
+  await download(bytesOf(Buffer.from(recorded.signature!)), folder, name + SIGNATURE_EXTENSION);
 }
 
 /** With `times`, also when each was published and why. */

@@ -10,6 +10,11 @@ import { collect } from './collect.ts';
 import { counted, lines } from './output/text.ts';
 import { print } from './print.ts';
 
+interface Flags {
+  readonly publicKey: readonly string[];
+  readonly whole?: boolean;
+}
+
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
@@ -22,16 +27,21 @@ export function addVerifyCommand(program: Command): void {
       collect,
       [],
     )
+    .option(
+      '--whole',
+      'all manifests of the merchants are given: a problem for each that is not here, from the first on',
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/',
+      '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/\n' +
+        '  daybook verify --public-key daybook.pub --whole statements/',
     )
-    .action(async (paths: string[], flags: { readonly publicKey: readonly string[] }, self: Command) => {
-      const keys = await Promise.all(flags.publicKey.map(publicKeyFlag));
-      const report = await verifyPaths(paths, STATEMENT_FORMATS, keys);
+    .action(async (paths: string[], { publicKey, whole = false }: Flags, self: Command) => {
+      const keys = await Promise.all(publicKey.map(publicKeyFlag));
+      const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, whole);
       print(self, {
         document: report,
-        text: verifyText(report),
+        text: verifyText(report, whole),
         exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,
       });
     });
@@ -58,15 +68,22 @@ const PAIR = '`daybook statements keygen` makes a pair.';
 /** As long as a key, in the letters of one, or with a key's comment. */
 const MAYBE_KEY = /^untrusted comment:|[A-Za-z0-9+/]{40}/;
 
-function verifyText({ manifests, files, problems, signed, chains }: VerifyReport): string {
+function verifyText({ manifests, files, problems, signed, chains }: VerifyReport, whole: boolean): string {
+  const noted = chains.flatMap(({ outdated, outside }) => [
+    ...(signed === null && !whole ? outdated : []),
+    ...(signed !== null && !whole ? outside : []),
+  ]);
   const broken = files.filter(({ verdict, current }) => current && verdict === 'broken');
   return lines(
     `${counted(files.length, 'file')} of ${counted(manifests, 'manifest')} checked: ` +
       (problems.length === 0 ? 'all as published' : counted(problems.length, 'problem')),
     ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
-    ...(signed === null
-      ? chains.flatMap(({ outdated }) => outdated.map(({ path, problem }) => `  note: ${path}: ${problem}`))
-      : [`${signed} of ${counted(manifests, 'manifest')} signed with the key`, ...chains.map(chainText)]),
+    ...noted.map(({ path, problem }) => `  note: ${path}: ${problem}`),
+    signed !== null && `${signed} of ${counted(manifests, 'manifest')} signed with the key`,
+    ...(signed !== null || whole ? chains.map(chainText) : []),
+    signed !== null &&
+      noted.length > 0 &&
+      'what is not here was not given, or was taken away: with all manifests given, `--whole` makes it a problem',
     ...broken.map(
       ({ path, breaks, explained }) =>
         `  note: ${path} was published with a broken balance chain` +

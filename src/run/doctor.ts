@@ -6,6 +6,7 @@ import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Settings } from '../settings/settings.ts';
+import { nameOf, publicKeyOf } from '../signing/keys.ts';
 import { secretKeysInUse } from '../store/secrets/ciphertexts.ts';
 import type { Database } from '../store/engine/database.ts';
 import { MigrationsPending } from '../store/engine/errors.ts';
@@ -56,12 +57,15 @@ export async function finding(what: string, check: () => Promise<string>): Promi
 }
 
 /**
- * Checks schedule, database, object store, platform and time zone. Each is checked if possible, whatever the other
+ * Checks schedule, signing key, database, object store, platform and time zone. Each is checked if possible, whatever the other
  * checks found.
  */
 export async function examine(patient: Patient, signal: AbortSignal): Promise<Finding[]> {
   const { settings, openObjects, reader, now } = patient;
-  const findings = [await finding('schedule', () => Promise.resolve(nextTimes(patient)))];
+  const findings = [
+    await finding('schedule', () => Promise.resolve(nextTimes(patient))),
+    await finding('signing key', () => Promise.resolve(signingKeyFound(settings))),
+  ];
   const ofDatabase = await examineDatabase(patient);
   findings.push(...ofDatabase.findings);
   findings.push(
@@ -200,6 +204,12 @@ async function examineRows(
   );
   return { findings: [...findings, files], merchants };
 }
+
+/** A key that cannot be read is found with the settings. */
+const signingKeyFound = ({ signingKey }: Settings): string =>
+  signingKey === null
+    ? 'none, so manifests are not signed; `daybook statements keygen` makes one'
+    : `${nameOf(signingKey.id)} signs manifests; its public key is ${publicKeyOf(signingKey)}`;
 
 /** Checks that the settings hold every key that stored data is encrypted with. Throws `UnknownSecretKey`. */
 function keysFound(inUse: ReadonlyMap<string, number>, { secretKeys }: Settings): string {

@@ -63,6 +63,7 @@ function published(all: readonly PublishOutcome[]): PublishOutcome | null {
     unlinked: all.flatMap(({ unlinked }) => unlinked),
     repaired: all.flatMap(({ repaired }) => repaired),
     unrepaired: all.flatMap(({ unrepaired }) => unrepaired),
+    foreign: all.flatMap(({ foreign }) => foreign),
   };
 }
 

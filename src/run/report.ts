@@ -4,6 +4,7 @@ import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
+import type { ForeignManifest } from '../statements/write-manifest.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/untold-changes.ts';
@@ -88,8 +89,10 @@ export interface Standing {
   readonly proven: readonly Omit<Proven, 'unread'>[];
 }
 
-/** What was published, and which published files had to be written again. */
-export type PublishOutcome = PublishReport & RepairReport;
+/** What was published, which published files had to be written again, and what lay there instead of ours. */
+export interface PublishOutcome extends PublishReport, RepairReport {
+  readonly foreign: readonly ForeignManifest[];
+}
 
 /** A merchant that another process is at work on. */
 export interface BusyMerchant {

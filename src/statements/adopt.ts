@@ -5,9 +5,8 @@
 import type { Kysely } from 'kysely';
 import { digestOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
-import type { BusinessDay, StatedFigures } from '../ledger/entry.ts';
-import { storableText } from '../ledger/text.ts';
-import { readSignature } from '../signing/signatures.ts';
+import type { StatedFigures } from '../ledger/entry.ts';
+import type { SigningKey } from '../signing/keys.ts';
 import { figureColumns } from '../store/figures.ts';
 import { databaseIdentity } from '../store/engine/database-identity.ts';
 import type { Lease } from '../store/engine/lease.ts';
@@ -21,19 +20,13 @@ import {
 } from '../store/statements/statements.ts';
 import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import {
-  fileOf,
-  manifestKey,
-  MERCHANTS_PREFIX,
-  signatureKey,
-  statementKey,
-  STORE_MARK_KEY,
-  summaryKey,
-} from './keys.ts';
-import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
+import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
+import { takeForksOut } from './chain-forks.ts';
+import { isBeyondBounds, parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { UnreadableRows } from './formats/format.ts';
 import { leaseFence } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
+import { contradicts, signatureBeside } from './sign-manifest.ts';
 import { MANIFEST_CONTENT_TYPE, manifestRow } from './write-manifest.ts';
 import { markContent, readStoreMark } from './store-owner.ts';
 import { figuresOfFile } from './superseded-figures.ts';
@@ -45,6 +38,8 @@ export interface AdoptOptions {
   readonly objects: ObjectStore;
   readonly now: () => Date;
   readonly signal: AbortSignal;
+  /** With a key, a manifest with a signature of that key has to be what was signed. */
+  readonly signingKey?: SigningKey | null;
   readonly onDay?: (soFar: AdoptReport) => void;
 }
 
@@ -63,6 +58,8 @@ export interface AdoptReport {
    * their manifest names is overwritten.
    */
   readonly left: readonly { readonly key: string; readonly why: string }[];
+  /** Manifests that the next comparison with the store makes anew, as two databases went on from the same one. */
+  readonly forked: number;
 }
 
 /**
@@ -75,8 +72,9 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   const database = await databaseIdentity(db);
   const former = mark === null || mark === 'unreadable' ? null : mark.database;
   const left: { key: string; why: string }[] = [];
-  let [days, statements] = [0, 0];
-  const soFar = (): AdoptReport => ({ formerOwner: former, days, statements, left });
+  const merchants = new Set<string>();
+  let [days, statements, forked] = [0, 0, 0];
+  const soFar = (): AdoptReport => ({ formerOwner: former, days, statements, left, forked });
   for await (const key of objects.list(MERCHANTS_PREFIX)) {
     if (!key.endsWith('/manifest.json')) continue;
     signal.throwIfAborted();
@@ -84,7 +82,12 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
     days += 1;
     statements += adopted.statements;
     left.push(...adopted.left.map((why) => ({ key, why })));
+    if (adopted.merchantNo !== null) merchants.add(adopted.merchantNo);
     options.onDay?.(soFar());
+  }
+  for (const merchantNo of merchants) {
+    signal.throwIfAborted();
+    forked += await takeForksOut(db, merchantNo, options.leaseOf);
   }
   if (former !== database) {
     await putReplacing(objects, STORE_MARK_KEY, markContent(database, now()), {
@@ -96,18 +99,25 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
 }
 
 interface AdoptedDay {
+  /** Whose it is; null if it was not taken over at all. */
+  readonly merchantNo: string | null;
   readonly statements: number;
   readonly left: readonly string[];
 }
 
 async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay> {
-  const { db, objects } = options;
+  const { db, objects, signingKey = null } = options;
+  const leftOut = (why: string): AdoptedDay => ({ merchantNo: null, statements: 0, left: [why] });
   const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
   const manifest = parseManifest(text);
-  if (manifest === null) return { statements: 0, left: ['it cannot be read as a manifest'] };
+  if (manifest === null) return leftOut('it cannot be read as a manifest');
   const { merchantNo, day } = manifest;
-  if (manifestKey(merchantNo, day) !== key)
-    return { statements: 0, left: [`it is the manifest of ${merchantNo}, ${day}`] };
+  if (manifestKey(merchantNo, day) !== key) return leftOut(`it is the manifest of ${merchantNo}, ${day}`);
+  if (isBeyondBounds(manifest)) return leftOut('its place or a revision in it is higher than any of daybook');
+  const recorded = await manifestOfDay(db, merchantNo, day);
+  const isUnknown = (recorded?.revision ?? 0) < manifest.revision;
+  const signature = isUnknown ? await signatureBeside(objects, merchantNo, day) : null;
+  if (signingKey !== null && contradicts(signingKey, text, signature)) return leftOut(WRONGLY_SIGNED);
   const known = await statementsOfDay(db, merchantNo, day);
   const left: string[] = [];
   const rows: StatementRow[] = [];
@@ -119,28 +129,19 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
   }
   const knownSummaries = await summariesOfDay(db, merchantNo, day);
   const summaries = unknownSummaries(manifest, knownSummaries, options.now());
-  const recorded = await manifestOfDay(db, merchantNo, day);
-  const isNewer = left.length === 0 && (recorded?.revision ?? 0) < manifest.revision;
-  const signature = isNewer ? await signatureOf(merchantNo, day, objects) : null;
+  const isNewer = left.length === 0 && isUnknown;
   if (rows.length > 0 || summaries.length > 0 || isNewer) {
     await writeTransaction(db, await options.leaseOf(merchantNo), async (trx) => {
       const manifests = isNewer ? [{ ...manifestRow(manifest, text), signature }] : [];
       await recordPublished(trx, merchantNo, { statements: rows, summaries, manifests });
     });
   }
-  return { statements: rows.length, left };
+  return { merchantNo, statements: rows.length, left };
 }
 
-/** The signature that lies beside the manifest, whoever made it; null if there is none that can be read. */
-async function signatureOf(
-  merchantNo: string,
-  day: BusinessDay,
-  objects: ObjectStore,
-): Promise<string | null> {
-  const bytes = await readWhole(objects, signatureKey(merchantNo, day));
-  const text = bytes?.toString('utf8') ?? '';
-  return readSignature(text) === null || storableText(text) !== text ? null : text;
-}
+const WRONGLY_SIGNED =
+  'the signature beside it is of this daybook’s key, and of another text: somebody changed it, or a run was killed between ' +
+  'the two. Compare it with an earlier version in the store. If it is right, remove its manifest.json.minisig and adopt again';
 
 /** Rows for the revisions that this database does not know; a sentence if they contradict those it knows. */
 async function unknownRevisions(

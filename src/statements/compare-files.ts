@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { sameDigest, type ListedObject, type ObjectStore } from '../objects/object-store.ts';
+import type { SigningKey } from '../signing/keys.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import {
@@ -15,10 +16,11 @@ import {
 import { sha256Of } from './digest.ts';
 import { dayPrefix, fileOf, manifestKey, merchantPrefix, signatureKey } from './keys.ts';
 import { otherFormatsIn } from './manifest.ts';
+import { isOutOfChain } from './manifest-chain.ts';
 import { daysToAsk, type PublishedAhead } from './published-ahead.ts';
 import type { PublishedNow } from './published-now.ts';
 import { readManifest } from './put-revision.ts';
-import { isUnsigned } from './sign-manifest.ts';
+import { contradicts, isUnsigned } from './sign-manifest.ts';
 import { storedRow } from './write-manifest.ts';
 import { currentOf } from './summary.ts';
 
@@ -57,8 +59,12 @@ export interface Comparison {
   /** Files that are missing or hold other bytes, by day. The manifest is the last one of its day. */
   readonly damaged: readonly DamagedFile[];
   readonly unrecorded: readonly UnrecordedDay[];
-  /** Manifests without a signature. */
+  /** Manifests without a signature, and where all is read also those whose signature of our key does not fit. */
   readonly unsigned: readonly ManifestRow[];
+  /** Manifests whose signature was recorded, and never put into the store: a run was cut short before it. */
+  readonly unput: readonly ManifestRow[];
+  /** Manifests that are to be made anew, at the end of the chain. */
+  readonly outOfChain: readonly ManifestRow[];
   /**
    * Files that were read in full because their etag was new, and that were right. Storing this saves reading them
    * again.
@@ -74,6 +80,7 @@ export interface CompareOptions {
   readonly toDay: BusinessDay;
   /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
+  readonly signingKey?: SigningKey | null;
   /** What was read back and is not recorded yet. Its new days are left out, unless `readsAll`. */
   readonly publishedNow?: PublishedNow;
   /** What was published, as it was before this run. Used for days on which this run wrote nothing. */
@@ -120,7 +127,7 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
       ...about(row),
     })),
   ].sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1));
-  if (files.length === 0) return { files: 0, damaged: [], unrecorded: [], unsigned: [], proven: [] };
+  if (files.length === 0) return NOTHING_COMPARED;
   const others = await storedObjects(
     db,
     otherFormats.map(({ key }) => key),
@@ -133,14 +140,32 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
 
   const damaged: DamagedFile[] = [];
   const proven: StoredRow[] = [];
+  const unput: ManifestRow[] = [];
   for (const file of files) {
     const damage = await damageOf(options, file, listed.get(file.key), known.get(file.key), proven);
-    if (damage !== null) damaged.push({ file, damage });
+    if (damage === null) continue;
+    const wasPut = damage !== 'missing' || known.has(file.key);
+    if (file.kind === 'signature' && !wasPut) unput.push(file.row);
+    else damaged.push({ file, damage });
   }
-  const unrecorded = unrecordedDays(published.statements, published.summaries, published.manifests);
-  const unsigned = published.manifests.filter(isUnsigned);
-  return { files: files.length, damaged, unrecorded, unsigned, proven };
+  const { statements, summaries, manifests } = published;
+  return {
+    ...{ files: files.length, damaged, unput, proven },
+    unrecorded: unrecordedDays(statements, summaries, manifests),
+    unsigned: manifests.filter((row) => isUnsigned(row) || isWronglySigned(row, options)),
+    outOfChain: manifests.filter(isOutOfChain),
+  };
 }
+
+const NOTHING_COMPARED: Comparison = {
+  ...{ files: 0, damaged: [], unrecorded: [], unsigned: [], unput: [], outOfChain: [], proven: [] },
+};
+
+/** Looked for where every file is read anyway. */
+const isWronglySigned = (
+  { content, signature }: ManifestRow,
+  { readsAll = false, signingKey = null }: CompareOptions,
+): boolean => readsAll && signingKey !== null && contradicts(signingKey, content, signature);
 
 async function publishedOf({
   db,

@@ -36,6 +36,11 @@ export const summaryKey = (merchantNo: string, day: BusinessDay, revision: numbe
 export const manifestKey = (merchantNo: string, day: BusinessDay): string =>
   `${folderOf(merchantNo, day)}/manifest.json`;
 
+/** Whether a file lies where the store has the manifest of another day. Any other layout says nothing. */
+export const isOfAnotherDay = (path: string, merchantNo: string, day: BusinessDay): boolean =>
+  /(^|\/)merchant=[^/]*\/date=[^/]*\/manifest\.json$/.test(path) &&
+  !`/${path}`.endsWith(`/${manifestKey(merchantNo, day)}`);
+
 /** What a signature's file name adds to that of the manifest. */
 export const SIGNATURE_EXTENSION = '.minisig';
 

@@ -4,7 +4,7 @@
  */
 import type { ChainedManifest, NamedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
-import type { Manifest } from './manifest.ts';
+import { parseManifest, type Manifest } from './manifest.ts';
 
 /** What a manifest says about the chain; empty for one from before there were chains. */
 export type ChainFields = Pick<
@@ -60,6 +60,10 @@ export function supersededWith(given: readonly Superseded[]): Manifest['supersed
   const [first, ...others] = new Map(all.map((one) => [one.sha256, one])).values();
   return first && [first, ...others];
 }
+
+/** Whether the day's manifest is to be made anew, at the end of the chain: see `takeForksOut`. */
+export const isOutOfChain = ({ place, content }: Pick<ManifestRow, 'place' | 'content'>): boolean =>
+  place === null && content.includes('"place":') && parseManifest(content)?.place !== undefined;
 
 /** The database has the keys in an order of its own, and the text of a manifest has to come out the same each time. */
 const named = ({ day, revision, sha256 }: NamedManifest): NamedManifest => ({ day, revision, sha256 });

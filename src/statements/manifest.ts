@@ -163,6 +163,15 @@ const otherFormatsOf = ({ statements }: Manifest): OtherFormats =>
       .flatMap(({ file, otherFormats }) => (otherFormats === undefined ? [] : [[file, otherFormats]])),
   );
 
+/** No number of ours comes this far; those of a manifest that says so leave no room for the next ones. */
+const NUMBER_MAX = 1_000_000_000;
+
+/** Whether a revision or the place is higher than any of ours. */
+export const isBeyondBounds = ({ revision, place = 0, statements, summary }: Manifest): boolean =>
+  [revision, place, summary?.revision ?? 0, ...statements.map((one) => one.revision)].some(
+    (number) => number >= NUMBER_MAX,
+  );
+
 /** Reads a manifest; null if the text is not a manifest. */
 export function parseManifest(text: string): Manifest | null {
   try {

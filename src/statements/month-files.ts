@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import { accountsOf, type Chosen } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { readWhole, type ObjectStore } from '../objects/object-store.ts';
+import { bytesOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
 import { listAccountDays } from '../store/account-days.ts';
 import { firstDays } from '../store/account-ends.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -17,7 +17,7 @@ import type { StatementFormat } from './formats/format.ts';
 import { dayPrefix, fileOf, manifestFileBeside, manifestKey, nameIn, SIGNATURE_EXTENSION } from './keys.ts';
 import { otherFormatsIn, type OtherFormats } from './manifest.ts';
 import type { AccountMonth, Month } from './month.ts';
-import { isUnsigned } from './sign-manifest.ts';
+import { isUnsigned, WITHDRAWN } from './sign-manifest.ts';
 import { currentOf } from './summary.ts';
 
 /** A file of the download. It keeps its key of the store, so that `verify` finds all files in the same layout. */
@@ -117,14 +117,10 @@ async function dayFiles(
   ];
   const publishedAt = new Date(Math.max(...published.map((file) => file.publishedAt.getTime())));
   /** The manifest under this name, and its signature. */
-  const manifestAs = (name: string): MonthFile[] => {
-    const isSigned = recorded !== undefined && !isUnsigned(recorded);
-    return ['', ...(isSigned ? [SIGNATURE_EXTENSION] : [])].map((extension) => ({
-      key: name + extension,
-      publishedAt,
-      read: () => wholeFile(objects, manifestKey(merchantNo, day) + extension),
-    }));
-  };
+  const manifestAs = (name: string): MonthFile[] =>
+    recorded === undefined
+      ? [{ key: name, publishedAt, read: () => wholeFile(objects, manifestKey(merchantNo, day)) }]
+      : recordedManifest(db, recorded, name).map((file) => ({ ...file, publishedAt }));
   if (!isWhole) {
     const beside = statements.flatMap(({ object_key }) => {
       const at = object_key.lastIndexOf('/') + 1;
@@ -146,6 +142,30 @@ async function dayFiles(
         ]),
     ...manifestAs(manifestKey(merchantNo, day)),
   ];
+}
+
+/**
+ * The recorded manifest and its signature, which lie in the store one after the other when they are replaced. The row is
+ * read when the manifest's turn comes, as those of a whole month are large, and the signature is of the same row.
+ */
+function recordedManifest(
+  db: Kysely<DB>,
+  recorded: ManifestRow,
+  name: string,
+): Omit<MonthFile, 'publishedAt'>[] {
+  let { signature } = recorded;
+  async function* content(): AsyncGenerator<Uint8Array> {
+    const row = (await manifestOfDay(db, recorded.merchant_no, recorded.day))!;
+    signature = row.signature;
+    yield Buffer.from(row.content);
+  }
+  const manifest = { key: name, read: content };
+  return isUnsigned(recorded)
+    ? [manifest]
+    : [
+        manifest,
+        { key: name + SIGNATURE_EXTENSION, read: () => bytesOf(Buffer.from(signature ?? WITHDRAWN)) },
+      ];
 }
 
 async function* wholeFile(objects: ObjectStore, key: string): AsyncGenerator<Uint8Array> {

@@ -8,6 +8,7 @@ import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
 import type { PublishedNow } from './published-now.ts';
 import type { SigningOptions } from './sign-manifest.ts';
+import type { ForeignManifest } from './write-manifest.ts';
 
 export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly lease: Lease;
@@ -27,6 +28,8 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
    * entries. If left out: never.
    */
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
+  /** Called where a manifest that is not ours gives way to the one that is written. */
+  readonly onForeign?: (found: ForeignManifest) => void;
   /** Formats of statements; if left out, STATEMENT_FORMATS. */
   readonly formats?: readonly StatementFormat[];
   readonly runId: number;

@@ -11,36 +11,22 @@ import {
   type StoredDigest,
 } from '../objects/object-store.ts';
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
-import { recordPublished, recordStored } from '../store/statements/record-published.ts';
-import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
+import { recordStored } from '../store/statements/record-published.ts';
+import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import {
-  compareFiles,
-  pointsToCurrent,
-  type Damage,
-  type DamagedFile,
-  type PublishedFile,
-  type UnrecordedDay,
-} from './compare-files.ts';
+import { compareFiles, type Damage, type DamagedFile, type PublishedFile } from './compare-files.ts';
+import { makeManifest, prepareDay, recordDay, signManifests } from './mend-manifests.ts';
 import { contentAsPublished, StatementMisfit } from './day-content.ts';
 import { fetchInFormat, StatementDamaged } from './fetch.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
-import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
+import { manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
-import { pastOf } from './past.ts';
 import type { PublishedAhead } from './published-ahead.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-import { signed, SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
-import {
-  MANIFEST_CONTENT_TYPE,
-  manifestRow,
-  nextManifest,
-  writeManifest,
-  storedRow,
-} from './write-manifest.ts';
-import { explainedOf } from './explained.ts';
+import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
+import { MANIFEST_CONTENT_TYPE, storedRow } from './write-manifest.ts';
 import { currentOf, summaryCsv } from './summary.ts';
 
 /** A file that was missing or altered and lies there again as published. */
@@ -93,7 +79,7 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
     else unrepaired.push({ ...told, why });
     options.onFile?.({ repaired: [...repaired], unrepaired: [...unrepaired] });
   };
-  for await (const { damaged, unrecorded, unsigned, proven } of compareFiles(options)) {
+  for await (const { damaged, unrecorded, unsigned, unput, outOfChain, proven } of compareFiles(options)) {
     signal.throwIfAborted();
     if (proven.length > 0) await writeTransaction(db, lease, (trx) => recordStored(trx, proven));
     for (const { object_key: key } of proven) options.publishedNow?.isRecorded(key);
@@ -108,46 +94,16 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
       tell(one, why);
     }
     // The signature beside such a manifest is its own.
-    const own = unsigned.filter((row) => !keptAsEvidence.has(row.day));
-    await signManifests(own, options);
+    const isKept = (row: ManifestRow): boolean => keptAsEvidence.has(row.day);
+    const remade = outOfChain.filter((row) => !isKept(row));
+    for (const row of remade) {
+      signal.throwIfAborted();
+      await makeManifest(row.day, options);
+    }
+    const isLeft = (row: ManifestRow): boolean => !isKept(row) && !remade.includes(row);
+    await signManifests({ unsigned: unsigned.filter(isLeft), unput: unput.filter(isLeft) }, options);
   }
   return { repaired, unrepaired };
-}
-
-/** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
-async function prepareDay(day: BusinessDay, options: RepairOptions): Promise<void> {
-  await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), leaseFence(options));
-}
-
-/**
- * For a day that was published before the database kept rows of manifests. If the manifest in the store points to the
- * current revisions, its row is stored; otherwise a new manifest is written.
- */
-async function recordDay(
-  day: UnrecordedDay,
-  options: RepairOptions,
-  tell: (damaged: DamagedFile, why: null) => void,
-): Promise<void> {
-  const { db, lease, objects, merchantNo } = options;
-  const key = manifestKey(merchantNo, day.day);
-  const text = (await readWhole(objects, key))?.toString('utf8') ?? null;
-  if (text !== null && (await pointsToCurrent(objects, merchantNo, day))) {
-    const { revision, epoch } = parseManifest(text)!;
-    const row = manifestRow({ merchantNo, day: day.day, revision, epoch }, text);
-    await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
-    return;
-  }
-  await prepareDay(day.day, options);
-  const { statements, summaries } = day;
-  const explained = await explainedOf(db, merchantNo, day.day, options.zone, currentOf(statements));
-  const past = (await pastOf(db, merchantNo, [day.day], options.zone)).get(day.day)!;
-  const { row } = nextManifest(merchantNo, day.day, { statements, summaries, explained }, past, options);
-  await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
-  const known = { manifest: past.storedManifest, signature: past.storedSignature };
-  const stored = await writeManifest(row, known, leaseFence(options), options);
-  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
-  const file: PublishedFile = { kind: 'manifest', day: day.day, key, sha256: row.sha256, row };
-  tell({ file, damage: text === null ? 'missing' : 'altered' }, null);
 }
 
 /** Writes one file again; null on success, else why it cannot be made again. */
@@ -161,24 +117,6 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
   await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.key, stored)]));
   options.publishedNow?.isRecorded(file.key);
   return null;
-}
-
-/** Signs manifests that were published without, once there is a key. Their text stays as it is. */
-async function signManifests(unsigned: readonly ManifestRow[], options: RepairOptions): Promise<void> {
-  const { db, lease, merchantNo, signal, objects } = options;
-  if (unsigned.length === 0 || (options.signingKey ?? null) === null) return;
-  const manifests = unsigned.map((row) => signed(row, row.signature, options));
-  await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests }));
-  const stored: StoredRow[] = [];
-  for (const { day, signature } of manifests) {
-    signal.throwIfAborted();
-    await prepareDay(day, options);
-    const key = signatureKey(merchantNo, day);
-    const put = { fence: leaseFence(options), contentType: SIGNATURE_CONTENT_TYPE };
-    stored.push(storedRow(key, await putReplacing(objects, key, Buffer.from(signature!), put)));
-  }
-  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
-  for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
 }
 
 type Made = { readonly content: ObjectContent; readonly contentType: string } | string;
@@ -258,8 +196,8 @@ async function manifestContent(key: string, row: ManifestRow, { objects }: Repai
     return { content: Buffer.from(row.content), contentType: MANIFEST_CONTENT_TYPE };
   return (
     `it is revision ${found.revision}, and this database knows revision ${row.revision} only: was it restored from a ` +
-    `backup, or does another daybook write there? Bring back the newer database, or move the manifest away so that ` +
-    `the next run writes this one's`
+    `backup, or does another daybook write there? Bring back the newer database, take the store over with ` +
+    `\`daybook statements adopt\`, or move the manifest away so that the next run writes this one's`
   );
 }
 

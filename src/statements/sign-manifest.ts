@@ -1,8 +1,11 @@
 /** Signs manifests: the text of the signature file that lies beside each. */
+import type { BusinessDay } from '../ledger/entry.ts';
+import { storableText } from '../ledger/text.ts';
+import { readWhole, type ObjectStore } from '../objects/object-store.ts';
 import { publicKeyOf, readPublicKey, type SigningKey } from '../signing/keys.ts';
 import { isSignedBy, readSignature, signatureFile } from '../signing/signatures.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
-import { manifestKey } from './keys.ts';
+import { manifestKey, signatureKey } from './keys.ts';
 
 export interface SigningOptions {
   /** If left out or null, manifests are not signed. */
@@ -41,6 +44,23 @@ const commentOn = ({ merchant_no, day, revision }: ManifestRow, at: Date): strin
 /** Whether a manifest was published without a signature. */
 export const isUnsigned = ({ signature }: Pick<ManifestRow, 'signature'>): boolean =>
   signature === null || signature === WITHDRAWN;
+
+/** Whether it says that this key made it, and the key did not: of this text, in any case. */
+export function contradicts(key: SigningKey, text: string, signature: string | null): boolean {
+  const read = signature === null ? null : readSignature(signature);
+  return read?.keyId.equals(key.id) === true && !isSignedWith(key, text, signature);
+}
+
+/** The signature that lies beside a manifest, whoever made it; null if there is none that can be read. */
+export async function signatureBeside(
+  objects: ObjectStore,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<string | null> {
+  const bytes = await readWhole(objects, signatureKey(merchantNo, day));
+  const text = bytes?.toString('utf8') ?? '';
+  return readSignature(text) === null || storableText(text) !== text ? null : text;
+}
 
 /** Whether this is the key's own signature of the text. */
 export function isSignedWith(key: SigningKey, text: string, signature: string | null): boolean {

@@ -1,5 +1,6 @@
 /** Checks that the manifests of each merchant follow each other, as far as they are here. */
 import type { NamedManifest } from '../store/statements/past-of-days.ts';
+import { gapsBelow, inRow, type Gap } from './chain-gaps.ts';
 import type { Manifest } from './manifest.ts';
 import type { Problem, ReadManifest } from './verify-days.ts';
 
@@ -17,6 +18,8 @@ export interface VerifiedChain {
   readonly outdated: readonly Problem[];
   /** Manifests that others here follow, of days between those here, and that are not here themselves. */
   readonly missing: readonly Problem[];
+  /** Manifests that the chain has and that are not here, of other days: not given, or taken away. */
+  readonly outside: readonly Problem[];
 }
 
 export interface VerifiedChains {
@@ -35,23 +38,24 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
       .filter((one): one is Chained => one.manifest.place !== undefined)
       .sort((a, b) => a.manifest.place - b.manifest.place);
     if (chained.length === 0) continue;
-    const { wrong, outdated, missing } = checkedLinks(own, chained);
+    const { wrong, ...told } = checkedLinks(own, chained);
     problems.push(...wrong, ...forks(chained));
     const { manifest, sha256 } = chained.at(-1)!;
     chains.push({
       merchantNo: manifest.merchantNo,
       manifests: new Set(chained.map((one) => one.sha256)).size,
-      from: Math.min(...chained.flatMap(({ manifest }) => placesIn(manifest))),
+      from: chained
+        .flatMap(({ manifest }) => placesIn(manifest))
+        .reduce((first, place) => Math.min(first, place)),
       through: manifest.place,
       last: { day: manifest.day, revision: manifest.revision, sha256 },
-      outdated,
-      missing,
+      ...told,
     });
   }
   return { chains, problems };
 }
 
-/** Values by key. Written out, as `verify.mjs` runs on a Node that cannot do it by itself. */
+/** Node 20, on which `verify.mjs` runs, has nothing of its own for this. */
 function groupedBy<T>(values: readonly T[], keyOf: (value: T) => string): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>();
   for (const value of values) {
@@ -82,43 +86,65 @@ const linksOf = ({ manifest }: ReadManifest): Link[] => [
   ...(manifest.earlierManifests ?? []).map((to) => ({ place: null, to })),
 ];
 
-function checkedLinks(
-  own: readonly ReadManifest[],
-  chained: readonly Chained[],
-): { readonly wrong: Problem[]; readonly outdated: Problem[]; readonly missing: Problem[] } {
+type CheckedLinks = Record<'wrong' | 'outdated' | 'missing' | 'outside', Problem[]>;
+
+function checkedLinks(own: readonly ReadManifest[], chained: readonly Chained[]): CheckedLinks {
   const known = knownAmong(own);
   const days = groupedBy(own, ({ manifest }) => manifest.day);
   const inOrder = [...days.keys()].sort();
-  const wrong: Problem[] = [];
-  const outdated: Problem[] = [];
-  const missing: Problem[] = [];
+  const isBetween = (day: string): boolean => inOrder[0]! < day && day < inOrder.at(-1)!;
+  const gaps = gapsBelow(chained.flatMap(({ manifest }) => placesIn(manifest)));
+  const found: CheckedLinks = { wrong: [], outdated: [], missing: [], outside: [] };
   for (const one of chained) {
     const { path, manifest } = one;
+    const tell = (kind: keyof CheckedLinks, problem: string): void =>
+      void found[kind].push({ path, problem });
     if ((manifest.place === 1) !== (manifest.previousManifest == null))
-      wrong.push({
-        path,
-        problem: `it is out of order: manifest ${manifest.place} of the chain names ${manifest.place === 1 ? 'one' : 'none'} before it`,
-      });
+      tell('wrong', wrongEnd(manifest.place));
     for (const { place, to } of linksOf(one)) {
-      const found = known.get(to.sha256);
+      const target = known.get(to.sha256);
+      if (target !== undefined) {
+        if (!fits(place, to, target)) tell('wrong', outOfOrder(place, to, target));
+        continue;
+      }
+      const gap = place === null ? undefined : gaps.get(place);
+      if (place !== null) gaps.delete(place);
+      const before = gap === undefined ? null : { from: gap.from, through: gap.through - 1 };
       const here = days.get(to.day)?.at(-1)?.manifest;
-      if (found !== undefined) {
-        if (found.day !== to.day || (place !== null && found.place !== null && found.place + 1 !== place))
-          wrong.push({ path, problem: outOfOrder(place, to, found) });
-      } else if (here !== undefined)
-        (here.revision < to.revision ? outdated : wrong).push({
-          path,
-          problem: anotherHere(to, here.revision),
-        });
-      else if (inOrder[0]! < to.day && to.day < inOrder.at(-1)!)
-        missing.push({
-          path,
-          problem: `revision ${to.revision} of ${to.day}, which it follows, is missing here`,
-        });
+      if (here === undefined) {
+        if (isBetween(to.day)) tell('missing', missingHere(to, before));
+        else tell('outside', notHere(gap ?? null, to));
+      } else {
+        tell(here.revision < to.revision ? 'outdated' : 'wrong', anotherHere(to, here.revision));
+        if (before !== null && before.from <= before.through) tell('outside', notHere(before, null));
+      }
     }
+    // One that says of itself no more than its place.
+    const gap = gaps.get(manifest.place);
+    if (gap !== undefined) tell('outside', notHere(gap, null));
+    gaps.delete(manifest.place);
   }
-  return { wrong, outdated, missing };
+  return found;
 }
+
+const fits = (place: number | null, to: NamedManifest, target: Known): boolean =>
+  target.day === to.day && (place === null || target.place === null || target.place + 1 === place);
+
+const wrongEnd = (place: number): string =>
+  `it is out of order: manifest ${place} of the chain names ${place === 1 ? 'one' : 'none'} before it`;
+
+/** `before` are others that are missing right before it. */
+const missingHere = ({ revision, day }: NamedManifest, before: Gap | null): string =>
+  `revision ${revision} of ${day}, which it follows, is missing here` +
+  (before === null || before.from > before.through ? '' : `, with ${inRow(before)} of the chain`);
+
+/** `last` is the last one of them. */
+const notHere = (gap: Gap | null, last: NamedManifest | null): string => {
+  const named = last === null ? '' : `revision ${last.revision} of ${last.day}`;
+  if (gap === null) return `${named}, which it follows, is not here`;
+  if (gap.from === gap.through) return `${inRow(gap)} of the chain${named && `, ${named},`} is not here`;
+  return `${inRow(gap)} of the chain are not here${named && `, the last of which is ${named}`}`;
+};
 
 interface Known {
   readonly day: string;

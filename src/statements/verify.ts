@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
 import type { PublicKey } from '../signing/keys.ts';
 import { filesUnder, isManifest, type Found } from './downloaded-files.ts';
@@ -13,7 +13,7 @@ import { expectedFiles, type ExpectedFile } from './expected-files.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { columnsOf } from './formats/columns.ts';
 import { UnreadableRows, type StatementFormat } from './formats/format.ts';
-import { manifestFileBeside, SIGNATURE_EXTENSION } from './keys.ts';
+import { isOfAnotherDay, manifestFileBeside, SIGNATURE_EXTENSION } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { verifyChains, type VerifiedChain } from './verify-chain.ts';
 import { problemsWithDayBefore, type Problem, type ReadManifest } from './verify-days.ts';
@@ -51,12 +51,14 @@ export interface VerifyReport {
 /**
  * Checks files and folders, in the layout of the store or all in one folder. For a statement that is given alone, the
  * manifest beside it is used. With public keys, every manifest has to be signed by one of them, and none may be missing
- * between those that are here. Throws `NothingToVerify` for a path that does not exist.
+ * of the days between those that are here; with `whole`, no manifest of the chain may, from the first one on. Throws
+ * `NothingToVerify` for a path that does not exist.
  */
 export async function verifyPaths(
   paths: readonly string[],
   formats: readonly StatementFormat[] = STATEMENT_FORMATS,
   publicKeys: readonly PublicKey[] = [],
+  whole = false,
 ): Promise<VerifyReport> {
   const found = await filesUnder(paths);
   const { manifests, problems, signed } = await readManifests(found, publicKeys);
@@ -93,11 +95,12 @@ export async function verifyPaths(
   }
   const { chains, problems: inChains } = verifyChains(manifests);
   problems.push(...inChains);
-  if (publicKeys.length > 0)
+  if (publicKeys.length > 0 || whole)
     problems.push(
       ...chains.flatMap(({ outdated, missing }) => [...outdated, ...missing]),
       ...(await leftAlone(found)),
     );
+  if (whole) problems.push(...chains.flatMap(({ outside }) => outside));
   if (manifests.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });
   for (const { path, problems: own } of files) for (const problem of own) problems.push({ path, problem });
@@ -117,6 +120,12 @@ async function readManifests(found: readonly Found[], keys: readonly PublicKey[]
       continue;
     }
     manifests.push({ ...file, manifest, sha256: sha256Of(content) });
+    const { merchantNo, day } = manifest;
+    if (isOfAnotherDay(resolve(file.path).replaceAll(sep, '/'), merchantNo, day))
+      problems.push({
+        path: file.path,
+        problem: `it is the manifest of ${merchantNo}, ${day}: it was moved here`,
+      });
     const problem = keys.length === 0 ? null : await signatureProblem(file.path, content, keys);
     if (problem === null) signed += 1;
     else problems.push({ path: file.path, problem });

@@ -25,8 +25,14 @@ import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from './digest.ts';
 import { manifestKey, signatureKey } from './keys.ts';
-import { otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
-import { chainFieldsOf, nextInChain, supersededWith, type Superseded } from './manifest-chain.ts';
+import { isBeyondBounds, otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
+import {
+  chainFieldsOf,
+  isOutOfChain,
+  nextInChain,
+  supersededWith,
+  type Superseded,
+} from './manifest-chain.ts';
 import { manifestText, type ManifestSources } from './manifest-text.ts';
 import { putReplacing } from './put-revision.ts';
 import { isSignedWith, signed, SIGNATURE_CONTENT_TYPE, type SigningOptions } from './sign-manifest.ts';
@@ -42,6 +48,19 @@ export interface SettleOptions extends SigningOptions {
   readonly checked?: readonly string[];
   /** How late entries come; if left out, nothing is known of it. */
   readonly lateness?: LatenessMeasured;
+  /** Called where a manifest that is not ours gives way to the one that is written. */
+  readonly onForeign?: (found: ForeignManifest) => void;
+}
+
+/** A manifest that lay in the store, was not known to the database, and was not signed with our key. */
+export interface ForeignManifest {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+  /** Relative to STATEMENTS_URL. */
+  readonly key: string;
+  /** What it said it was. */
+  readonly revision: number;
+  readonly sha256: string;
 }
 
 /** The row for the text of a manifest, without its signature. */
@@ -86,7 +105,7 @@ export function nextManifest(
   const otherFormats = new Map([...listed, ...(rows.otherFormats ?? [])]);
   const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates, otherFormats };
   const before = recorded === undefined ? null : { row: recorded, manifest: parseManifest(recorded.content) };
-  if (before !== null) {
+  if (before !== null && !isOutOfChain(before.row)) {
     // If only the checks of the run, what was measured since or the place in the chain differ, no new manifest is made.
     const { row, manifest } = before;
     const { revision, epoch } = row;
@@ -151,7 +170,7 @@ export async function writeManifest(
   }
   const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
   const found = parseManifest(text);
-  const isForgotten = found !== null && found.revision >= recorded.revision && found.revision < REVISION_MAX;
+  const isForgotten = found !== null && found.revision >= recorded.revision && !isBeyondBounds(found);
   const row = isForgotten
     ? above(await forgotten(found, text, recorded, signedBefore, options), recorded, options)
     : recorded;
@@ -160,9 +179,6 @@ export async function writeManifest(
   const own = row === recorded ? signature : (await writeSignature(row, signature[0], fence, options)).stored;
   return [...own, storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put))];
 }
-
-/** A manifest in the store with this number or a higher one is none of ours. */
-const REVISION_MAX = 1_000_000_000;
 
 interface Forgotten extends Superseded {
   /** What lay beside it as its signature; null if nothing did. */
@@ -178,12 +194,15 @@ async function forgotten(
   text: string,
   { merchant_no, day, signature: own }: ManifestRow,
   signedBefore: string | null,
-  { objects, signingKey = null }: SettleOptions,
+  { objects, signingKey = null, onForeign }: SettleOptions,
 ): Promise<Forgotten> {
   const signature = own === null ? await textIn(objects, signatureKey(merchant_no, day)) : signedBefore;
   const isBelieved = signingKey === null || isSignedWith(signingKey, text, signature);
+  const { revision } = found;
+  const row = { revision, sha256: sha256Of(text) };
+  if (!isBelieved) onForeign?.({ merchantNo: merchant_no, day, key: manifestKey(merchant_no, day), ...row });
   return {
-    row: { revision: found.revision, sha256: sha256Of(text) },
+    row,
     manifest: isBelieved ? found : null,
     signature,
   };

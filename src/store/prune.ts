@@ -77,9 +77,10 @@ const PRUNABLE: readonly Prunable[] = [
     rows: ({ before }) => sql<boolean>`old.ended_at < ${before}`,
   },
   {
-    what: 'unreadable entries that the platform no longer sends',
+    // An acknowledged one stays, with the note: where the platform sends it again, nobody has to look at it again.
+    what: 'unreadable entries that the platform no longer sends, and that nobody acknowledged',
     table: 'quarantined_entry',
-    rows: ({ before }) => sql<boolean>`old.released_at < ${before}`,
+    rows: ({ before }) => sql<boolean>`old.released_at < ${before} AND old.acknowledged_at IS NULL`,
   },
   {
     what: 'results that the platform pushed, dealt with, whose path is closed',

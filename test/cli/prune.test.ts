@@ -79,3 +79,11 @@ it.each([
   },
   60_000,
 );
+
+it('takes no rehearsed time that lies ahead for the present', async () => {
+  const today = new Date().toISOString().slice(0, 10);
+  const ahead = { ...env, DAYBOOK_NOW: '2099-01-01T00:00:00Z' };
+  const refused = await daybook(['prune', '--before', today, '--yes'], ahead);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain(`--before ${today} is too young`);
+}, 60_000);

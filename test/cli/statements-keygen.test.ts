@@ -1,6 +1,6 @@
 /** From a new key pair to a month that an auditor checks, with the commands that a person types. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -114,7 +114,13 @@ describe('what was published with the key', () => {
     }
   });
 
-  it('brings its signature along with a single statement and with a month', async () => {
+  it('brings its signature along with a single statement and with a month, of the same text though the store has another', async () => {
+    // As in a store where a replaced manifest came as far as its signature.
+    const manifest = join(
+      stage.app.settings.dataDir,
+      `statements/merchant=${merchantNo}/date=${FROM}/manifest.json`,
+    );
+    await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"epoch": ', '"epoch": 1'));
     const single = join(folder, 'single');
     const asked = ['--merchant', merchantNo, '--currency', 'USD'];
     await daybook(['statements', 'get', ...asked, '--day', FROM, '--out', single], env);

@@ -132,8 +132,8 @@ describe('published files', () => {
     const { db } = stage.app.database;
     const old = async (key: string) => {
       const text = await readFile(join(root, key), 'utf8');
-      const without = text.replace(/^ {2}"(revision|epoch|place)": \d+,\n/gm, '');
-      await writeFile(join(root, key), without.replace(/^ {2}"previousManifest": (null|\{[^}]*\}),\n/gm, ''));
+      const later = /^ {2}"(revision|epoch|place)": \d+,\n|^ {2}"previousManifest": (null|\{[^}]*\}),\n/gm;
+      await writeFile(join(root, key), text.replace(later, ''));
     };
     for (const day of DAYS) await old(`${folderKey(day)}/manifest.json`);
     await sql`DELETE FROM statement_manifest; `.execute(db);

@@ -60,6 +60,14 @@ async function backUp(): Promise<void> {
 const runRestored = (request: Partial<RunRequest>) =>
   stage.run(request, { db: restored.db, asksLease: createLeaseAsker(restored.db) });
 
+const adopted = () => {
+  const { db } = restored;
+  const { holder, signal, objects, now } = stage.deps();
+  return underLeasesAsNeeded({ db, holder, signal }, (leaseOf, held) =>
+    adoptStore({ db, leaseOf, objects, now, signal: held }),
+  );
+};
+
 /** Statements and summaries. Manifests are the pointers that do change. */
 const revisionsOf = async () =>
   new Map([...(await objectsOf(stage))].filter(([key]) => key.endsWith('.csv')));
@@ -73,19 +81,15 @@ test('what was published after the copy stays byte for byte, and revisions go on
   const published = await revisionsOf();
 
   // As the guide says: take over what lies there, read the days since the copy, then compare all of it.
-  const { db } = restored;
-  const { holder, signal, objects, now } = stage.deps();
-  const adopted = await underLeasesAsNeeded({ db, holder, signal }, (leaseOf, held) =>
-    adoptStore({ db, leaseOf, objects, now, signal: held }),
-  );
-  expect(adopted.left).toEqual([]);
+  const { objects } = stage.deps();
+  expect((await adopted()).left).toEqual([]);
   await runRestored({ range: { from: FROM, to: DAYS[3]! } });
   const repair = await runRestored({ command: 'publish', range: null, repairs: true });
   expect(repair.publish).toMatchObject({ published: [], repaired: [], unrepaired: [] });
   const after = await revisionsOf();
   expect([...published].filter(([key, text]) => after.get(key) !== text)).toEqual([]);
   expect(after).toEqual(published);
-  expect(await filesOfStore(objects)).toEqual(await filesOfDatabase(db));
+  expect(await filesOfStore(objects)).toEqual(await filesOfDatabase(restored.db));
   expect(await verifyProblems(objects)).toEqual([]);
 
   amend('CHANGED AGAIN');
@@ -109,6 +113,23 @@ test('where nobody adopts first, nothing is overwritten either, and the run says
   expect(report.notes.join()).toContain(
     'from r2 to r3 (revision 2 was published, and this database does not know it',
   );
+});
+
+test('where it adopts after a run only, the next repair makes one chain of both', async () => {
+  await stage.run({ range: EARLY });
+  await backUp();
+  amend('CHANGED');
+  await stage.run({ range: EARLY });
+  await stage.run({ range: LATE });
+  await runRestored({ range: LATE });
+  const repair = () => runRestored({ command: 'publish', range: null, repairs: true });
+  expect(await repair()).toMatchObject({ exitCode: 3, publish: { repaired: [] } });
+  expect(JSON.stringify(await verifyProblems(stage.app.objects))).toContain('it is out of order');
+
+  expect(await adopted()).toMatchObject({ left: [], forked: expect.any(Number) as number });
+  await runRestored({ range: { from: FROM, to: DAYS[3]! } });
+  expect(await repair()).toMatchObject({ exitCode: 0, publish: { repaired: [], unrepaired: [] } });
+  expect(await verifyProblems(stage.app.objects)).toEqual([]);
 });
 
 test('a store that was lost as well is written again with the bytes of the copy', async () => {

@@ -105,6 +105,7 @@ test('an adopter knows every revision, republishes nothing and continues the num
     days: 4,
     statements: 9,
     left: [],
+    forked: 0,
   });
   expect(await statementsKnown(second)).toEqual(
     (await statementsKnown(first)).map((row) =>

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { examine, examinedExitCode, finding, type Finding, type Patient } from '../../src/run/doctor.ts';
+import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { DatabaseUnreachable } from '../../src/store/engine/errors.ts';
@@ -39,6 +40,7 @@ function examined(change: Partial<Patient> = {}, settings: Partial<Settings> = {
 const told = (findings: readonly Finding[]) => findings.map(({ what, ok }) => (ok ? what : `${what}!`));
 const ALL = [
   'schedule',
+  'signing key',
   'database',
   'tables',
   'secret keys',
@@ -49,6 +51,18 @@ const ALL = [
 ];
 
 describe('doctor', () => {
+  test('names the key that signs, and its public half', async () => {
+    stage = await openStage();
+    const pair = keyPairOf(Buffer.alloc(32, 1), Buffer.alloc(8, 1));
+    const signingKey = readSigningKey(pair.secretKey) as SigningKey;
+    const findings = await examined({}, { signingKey });
+    expect(findings[1]).toMatchObject({
+      what: 'signing key',
+      ok: true,
+      detail: `${pair.id} signs manifests; its public key is ${pair.publicKey}`,
+    });
+  });
+
   test('finds no problem, proves the zone, and writes nothing', async () => {
     stage = await openStage();
     const findings = await examined();
@@ -57,6 +71,12 @@ describe('doctor', () => {
         what: 'schedule',
         ok: true,
         detail: 'next nightly 2026-03-07 01:30, reference 2026-03-09 03:00 (Asia/Shanghai)',
+        exitCode: 0,
+      },
+      {
+        what: 'signing key',
+        ok: true,
+        detail: 'none, so manifests are not signed; `daybook statements keygen` makes one',
         exitCode: 0,
       },
       { what: 'database', ok: true, detail: 'PostgreSQL', exitCode: 0 },
@@ -125,15 +145,15 @@ describe('doctor', () => {
       env: {},
     });
     const findings = await examined({ openObjects: () => Promise.resolve(objects) });
-    expect(told(findings)).toEqual([...ALL.slice(0, 6), 'object store!', 'platform, merchant SBX-M-1!']);
-    expect(findings.slice(6).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
+    expect(told(findings)).toEqual([...ALL.slice(0, 7), 'object store!', 'platform, merchant SBX-M-1!']);
+    expect(findings.slice(7).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
     expect(examinedExitCode(findings)).toBe(2);
   });
 
   test('reports missing or altered published files, each by name, and writes nothing', async () => {
     stage = await openStage();
     await stage.run();
-    expect((await examined())[5]).toMatchObject({
+    expect((await examined())[6]).toMatchObject({
       ok: true,
       detail: '16 since 2026-02-26, all there as published',
     });
@@ -141,8 +161,8 @@ describe('doctor', () => {
     await rm(join(day, 'manifest.json'));
     await appendFile(join(day, `SBX-M-1_USD_${FROM}.r1.csv`), 'x');
     const findings = await examined();
-    expect(findings[5]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
-    expect(findings[5]!.detail).toMatch(
+    expect(findings[6]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
+    expect(findings[6]!.detail).toMatch(
       /_USD_2026-03-02\.r1\.csv is altered, .*manifest\.json is missing; `daybook publish --repair/,
     );
     expect(await examined()).toEqual(findings);
@@ -154,7 +174,7 @@ describe('doctor', () => {
     const day = join(stage.app.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
     await rm(join(day, 'manifest.json'));
     stage.setNow('2026-06-01T02:00:00Z');
-    const found = (await examined())[5];
+    const found = (await examined())[6];
     expect(found).toMatchObject({ ok: false, exitCode: 4 });
     expect(found!.detail).toMatch(/^merchant=SBX-M-1\/date=2026-03-02\/manifest\.json is missing; /);
   });
@@ -163,7 +183,7 @@ describe('doctor', () => {
     stage = await openStage();
     await stage.run();
     await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(stage.app.database.db);
-    const found = (await examined())[5];
+    const found = (await examined())[6];
     expect(found).toMatchObject({ what: 'published files', ok: false, exitCode: 2 });
     expect(found!.detail).toContain('belongs to the daybook database');
   });
@@ -173,7 +193,7 @@ describe('doctor', () => {
     const { db } = stage.app.database;
     await sql`DELETE FROM kysely_migration WHERE name LIKE '0002%'`.execute(db);
     const findings = await examined();
-    expect(findings[2]).toEqual({
+    expect(findings[3]).toEqual({
       what: 'tables',
       ok: false,
       detail: 'lacks 0002_statements; run `daybook migrate`',
@@ -188,6 +208,7 @@ describe('doctor', () => {
     const findings = await examined({}, { databaseUrl: url });
     expect(told(findings)).toEqual([
       'schedule',
+      'signing key',
       'database',
       'tables!',
       'merchants',
@@ -195,8 +216,8 @@ describe('doctor', () => {
       'platform, merchant SBX-M-1',
       'time zone',
     ]);
-    expect(findings[2]!.detail).toMatch(/^lacks 0001_ledger, 0002_statements, .*; run `daybook migrate`$/);
-    expect(findings[3]!.detail).toMatch(
+    expect(findings[3]!.detail).toMatch(/^lacks 0001_ledger, 0002_statements, .*; run `daybook migrate`$/);
+    expect(findings[4]!.detail).toMatch(
       /^SBX-M-1, from the settings; merchants stored in the database could not be read$/,
     );
     expect(examinedExitCode(findings)).toBe(2);
@@ -211,6 +232,7 @@ describe('doctor', () => {
     const findings = await examined({}, { databaseUrl: 'postgres://daybook:top-secret@127.0.0.1:1/daybook' });
     expect(told(findings)).toEqual([
       'schedule',
+      'signing key',
       'database!',
       'merchants',
       'object store',
@@ -228,7 +250,7 @@ describe('doctor', () => {
       {},
       { databaseUrl: 'postgres://127.0.0.1:1/daybook', platform: { ...settings.platform, merchant: null } },
     );
-    expect(told(findings)).toEqual(['schedule', 'database!', 'merchants!', 'object store']);
+    expect(told(findings)).toEqual(['schedule', 'signing key', 'database!', 'merchants!', 'object store']);
     expect(examinedExitCode(findings)).toBe(4);
   });
 

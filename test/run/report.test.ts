@@ -47,6 +47,7 @@ const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
   unchanged: 0,
   withheld: [{ account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', cause, why: 'the reason' }],
   unlinked: [],
+  foreign: [],
 });
 /** The verdict on run 7, with the sentences of its reasons. */
 function verdict(
@@ -85,6 +86,19 @@ const RANGE_NOTE =
 const uncertified = { window: { beginMs: 0, endMs: 999 }, problem: 'the window does not add up' };
 
 describe('the verdict on a run', () => {
+  test('a manifest in the store that is not ours needs a person, who is told which one it was', () => {
+    const key = 'merchant=M1/date=2026-03-05/manifest.json';
+    const foreign = [{ merchantNo: 'M1', day: '2026-03-05', key, revision: 7, sha256: 'abc' }];
+    const publish: PublishOutcome = { ...withheld('not-over'), withheld: [], foreign };
+    expect(verdict([synced()], publish)).toEqual({
+      exitCode: 3,
+      notes: [
+        'a manifest lay in the store that this database does not know and our key did not sign; ours took the place: ' +
+          `${key} (revision 7, SHA-256 abc)`,
+      ],
+    });
+  });
+
   test('green: nothing to say', () => {
     expect(verdict([synced()], null)).toEqual({ exitCode: 0, notes: [] });
     expect(verdict([], null)).toEqual({ exitCode: 0, notes: [] });

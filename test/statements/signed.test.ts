@@ -9,19 +9,23 @@ import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { ObjectStoreUnreachable, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
-import { readSignature } from '../../src/signing/signatures.ts';
+import { readSignature, signatureFile } from '../../src/signing/signatures.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
+import { forkedDays } from '../../src/statements/chain-forks.ts';
 import { sha256Of } from '../../src/statements/digest.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { manifestKey, signatureKey } from '../../src/statements/keys.ts';
 import { parseManifest } from '../../src/statements/manifest.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
+import type { PublishDayOptions } from '../../src/statements/publish-options.ts';
+import type { ForeignManifest } from '../../src/statements/write-manifest.ts';
+import type { Problem } from '../../src/statements/verify-days.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { minisign } from '../signing/minisign.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
+import { verifyPaths } from './verified-twice.ts';
 import { MERCHANT, openBook, watched, ZONE, type Book } from './book.ts';
 
 const DAYS = ['2026-03-28', '2026-03-29', '2026-03-30', '2026-03-31'] as const;
@@ -57,7 +61,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-type Keyed = { readonly signingKey?: SigningKey | null };
+type Keyed = Pick<PublishDayOptions, 'signingKey' | 'onForeign'>;
 const SIGNED: Keyed = { signingKey: OURS.key };
 
 const night = async (
@@ -70,22 +74,24 @@ const night = async (
   await book.reconciled();
   return book.published(objects, keyed);
 };
-const repaired = (keyed: Keyed = SIGNED, readsAll = false) =>
+const repaired = (keyed: Keyed = SIGNED, readsAll = false, objects = store) =>
   repairFiles({
-    ...{ db: database.db, lease: book.lease, objects: store, zone: ZONE, clockToleranceS: 2, runId: 1 },
+    ...{ db: database.db, lease: book.lease, objects, zone: ZONE, clockToleranceS: 2, runId: 1 },
     ...{ now: () => book.now, signal: new AbortController().signal, merchantNo: MERCHANT, readsAll },
     ...{ fromDay: DAYS[0], toDay: DAYS[3], ...keyed },
   });
-const verified = (...keys: readonly string[]) =>
+const verified = (...keys: readonly string[]) => verifiedAs(false, ...keys);
+const verifiedAs = (whole: boolean, ...keys: readonly string[]) =>
   verifyPaths(
     [folder],
     STATEMENT_FORMATS,
     keys.map((key) => readPublicKey(key)!),
+    whole,
   );
-const problems = async (...keys: readonly string[]) =>
-  (await verified(...keys)).problems.map(
-    ({ path, problem }) => `${/date=([^/]*)/.exec(path)![1]!}: ${problem}`,
-  );
+const problems = async (...keys: readonly string[]) => (await verified(...keys)).problems.map(textOf);
+const textOf = ({ path, problem }: Problem) => `${/date=([^/]*)/.exec(path)![1]!}: ${problem}`;
+const takeAway = (day: string): Promise<void> =>
+  rm(join(folder, `merchant=${MERCHANT}/date=${day}`), { recursive: true });
 const pathOf = (day: string): string => join(folder, manifestKey(MERCHANT, day));
 const manifestOf = async (day: string) => parseManifest(await readFile(pathOf(day), 'utf8'))!;
 const signatureOf = (day: string): Promise<string> => readFile(`${pathOf(day)}.minisig`, 'utf8');
@@ -200,7 +206,16 @@ describe('verify with a public key', () => {
     expect({ found, signed }).toEqual({ found: [], signed: 4 });
     const last = { day: DAYS[2], revision: 2, sha256: sha256Of(await readFile(pathOf(DAYS[2]))) };
     expect(chains).toEqual([
-      { merchantNo: MERCHANT, manifests: 4, from: 1, through: 6, last, outdated: [], missing: [] },
+      {
+        merchantNo: MERCHANT,
+        manifests: 4,
+        from: 1,
+        through: 6,
+        last,
+        outdated: [],
+        missing: [],
+        outside: [],
+      },
     ]);
     const second = await manifestOf(DAYS[1]);
     const third = await manifestOf(DAYS[2]);
@@ -221,15 +236,56 @@ describe('verify with a public key', () => {
     await rm(`${pathOf(DAYS[1])}.minisig`);
     const found = await problems(OURS.publicKey);
     expect(found).toContain(`${DAYS[0]}: the manifest that it signs is missing here`);
-    await rm(join(folder, `merchant=${MERCHANT}/date=${DAYS[0]}`), { recursive: true });
+    await takeAway(DAYS[0]);
     await night([DAYS[0]]);
     await repaired();
-    await rm(join(folder, `merchant=${MERCHANT}/date=${DAYS[1]}`), { recursive: true });
+    await takeAway(DAYS[1]);
     expect(await problems(OURS.publicKey)).toEqual([
       `${DAYS[3]}: revision 2 of ${DAYS[1]}, which it follows, is missing here`,
       `${DAYS[2]}: revision 1 of ${DAYS[1]}, which it follows, is missing here`,
     ]);
     expect(await problems()).toEqual([]);
+  });
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    [
+      'the newest',
+      DAYS.slice(2),
+      [`${DAYS[1]}: manifest 3 of the chain, revision 1 of ${DAYS[2]}, is not here`],
+    ],
+    [
+      'the oldest',
+      DAYS.slice(0, 2),
+      [
+        `${DAYS[3]}: manifest 4 of the chain, revision 2 of ${DAYS[1]}, is not here`,
+        `${DAYS[2]}: manifests 1 to 2 of the chain are not here, the last of which is revision 1 of ${DAYS[1]}`,
+      ],
+    ],
+  ])('notes %s days that are not here, and with --whole makes them a problem', async (_, days, told) => {
+    for (const day of days) await takeAway(day);
+    const { problems: found, chains } = await verified(OURS.publicKey);
+    expect(found).toEqual([]);
+    expect(chains[0]!.outside.map(textOf)).toEqual(told);
+    const whole = await verifiedAs(true, OURS.publicKey);
+    expect(whole.problems.map(textOf)).toEqual(told);
+  });
+
+  test('names all that is missing in a row of days between those here', async () => {
+    for (const day of DAYS.slice(1, 3)) await takeAway(day);
+    expect(await problems(OURS.publicKey)).toEqual([
+      `${DAYS[3]}: revision 2 of ${DAYS[1]}, which it follows, is missing here, with manifests 2 to 3 of the chain`,
+    ]);
+  });
+
+  test('finds a manifest that was moved to another day, with its signature', async () => {
+    for (const name of ['manifest.json', 'manifest.json.minisig'])
+      await cp(
+        join(folder, `merchant=${MERCHANT}/date=${DAYS[0]}`, name),
+        join(folder, `merchant=${MERCHANT}/date=${DAYS[3]}`, name),
+      );
+    expect(await problems(OURS.publicKey)).toContain(
+      `${DAYS[3]}: it is the manifest of ${MERCHANT}, ${DAYS[0]}: it was moved here`,
+    );
   });
 
   test('finds a changed manifest and a changed comment', async () => {
@@ -303,15 +359,29 @@ test('manifests from before there were chains are named by the first one after t
   ]);
 });
 
+/** Takes a copy of what the database knows to be published; what is returned puts it back. */
+async function backedUp(): Promise<() => Promise<void>> {
+  const tables = [
+    'untold_revision',
+    'statement',
+    'statement_summary',
+    'statement_manifest',
+    'stored_object',
+  ] as const;
+  const kept = await Promise.all(tables.map((table) => database.db.selectFrom(table).selectAll().execute()));
+  return async () => {
+    for (const [at, table] of tables.entries()) {
+      await database.db.deleteFrom(table).execute();
+      if (kept[at]!.length > 0) await database.db.insertInto(table).values(kept[at]!).execute();
+    }
+  };
+}
+
 test('a database that was restored to an earlier day goes on, and the chain stays whole', async () => {
   await night(DAYS.slice(0, 2));
-  const tables = ['statement', 'statement_summary', 'statement_manifest', 'stored_object'] as const;
-  const kept = await Promise.all(tables.map((table) => database.db.selectFrom(table).selectAll().execute()));
+  const restore = await backedUp();
   await night(DAYS.slice(2));
-  for (const [at, table] of tables.entries()) {
-    await database.db.deleteFrom(table).execute();
-    await database.db.insertInto(table).values(kept[at]!).execute();
-  }
+  await restore();
   await database.db.updateTable('account_day').set({ publish_due: true }).execute();
   await night(DAYS.slice(2));
   await repaired();
@@ -324,13 +394,11 @@ test('a database that was restored to an earlier day goes on, and the chain stay
   expect(await problems(OURS.publicKey)).toEqual([]);
 });
 
-test('a store that was adopted keeps its signatures, and its chain goes on', async () => {
-  await night(DAYS.slice(0, 2));
-  await emptyTables(database.db);
-  book = await openBook(database);
+function adopted(keyed: Keyed = {}) {
   const leases = new Map<string, Promise<Lease>>();
-  await adoptStore({
+  return adoptStore({
     ...{ db: database.db, objects: store, now: () => book.now, signal: new AbortController().signal },
+    ...keyed,
     leaseOf: (name) => {
       const wanted = { name: `adopt ${name}`, holder: 'other:2:-', ttlMs: 600_000 };
       const lease = leases.get(name) ?? acquireLease(database.db, wanted);
@@ -338,11 +406,145 @@ test('a store that was adopted keeps its signatures, and its chain goes on', asy
       return lease;
     },
   });
+}
+
+describe('a database that was restored and went on before it adopted the store', () => {
+  /** The first day is revised before the restore, and the third one is published before it and after it. */
+  beforeEach(async () => {
+    await night(DAYS.slice(0, 2), SIGNED, [DAYS[0]]);
+    const restore = await backedUp();
+    await night([DAYS[0], DAYS[2]]);
+    await restore();
+    await database.db
+      .updateTable('account_day')
+      .set({ publish_due: true })
+      .where('day', '=', DAYS[2])
+      .execute();
+    await book.published(store, SIGNED);
+  });
+
+  test('keeps a manifest that it does not know as evidence, with its signature', async () => {
+    const before = await signatureOf(DAYS[0]);
+    await database.db.updateTable('statement_manifest').set({ signature: null }).execute();
+    const why = expect.stringContaining('`daybook statements adopt`') as string;
+    // The second day's manifest names the first one's statement, so it was made anew as well.
+    expect((await repaired()).unrepaired).toMatchObject([
+      { day: DAYS[0], why },
+      { day: DAYS[1], why },
+    ]);
+    expect(await signatureOf(DAYS[0])).toBe(before);
+  });
+
+  test('adopts it, and the next repair leads both branches of the chain together', async () => {
+    expect(await problems(OURS.publicKey)).toContain(
+      `${DAYS[2]}: it is out of order: the manifest of ${DAYS[0]} follows the same one as it`,
+    );
+    expect(await adopted(SIGNED)).toMatchObject({ left: [], forked: 1 });
+    await repaired();
+    expect(await problems(OURS.publicKey)).toEqual([]);
+    expect(await adopted(SIGNED)).toMatchObject({ left: [], statements: 0, forked: 0 });
+    await night([DAYS[3]]);
+    expect((await verifiedAs(true, OURS.publicKey)).problems).toEqual([]);
+  });
+});
+
+test.each([
+  ['in one line', [one('D1', 1), one('D2', 2), one('D3', 3)], []],
+  ['revised, so that a listed one is followed', [one('D1', 4, 3, [1]), one('D2', 2, 1), one('D3', 3)], []],
+  [
+    'that follow the same one',
+    [one('D1', 1), one('D2', 2), one('D3', 2.5, 1), one('D4', 3, 2.5)],
+    ['D2', 'D3'],
+  ],
+  ['that none follows, and is not the last', [one('D1', 1), one('D2', 2), one('D3', 3, 1.5)], ['D2']],
+])('manifests %s', (_, manifests, days) => {
+  expect(forkedDays(manifests)).toEqual(days);
+});
+
+/** A manifest at this place, which follows the one at another, with the places that it took over. */
+function one(day: string, place: number, follows = place - 1, over: readonly number[] = []) {
+  const named = [follows, ...over.map((old) => old - 1)].filter((at) => at > 0).map(String);
+  return { day, place, sha256: String(place), follows: follows === 0 ? null : String(follows), names: named };
+}
+
+test('a store that was adopted keeps its signatures, and its chain goes on', async () => {
+  await night(DAYS.slice(0, 2));
+  await emptyTables(database.db);
+  book = await openBook(database);
+  await adopted();
   await night(DAYS, { signingKey: OTHERS.key });
   await repaired({ signingKey: OTHERS.key });
   expect((await readWhole(store, signatureKey(MERCHANT, DAYS[0])))?.toString()).toContain(`key ${OURS.id}`);
   expect(await manifestOf(DAYS[3])).toMatchObject({ place: expect.any(Number) });
   expect((await verified(OURS.publicKey, OTHERS.publicKey)).problems).toEqual([]);
+});
+
+test.each([
+  [
+    'whose signature is of another text',
+    (text: string) => text.replace('"epoch": ', '"epoch": 1'),
+    'of another text',
+  ],
+  [
+    'whose place leaves no room',
+    (text: string) => text.replace('"place": 1,', '"place": 2147483647,'),
+    'higher than',
+  ],
+])('a manifest %s is not adopted, and the next run publishes above it', async (_, change, why) => {
+  await night([DAYS[0]]);
+  await writeFile(pathOf(DAYS[0]), change(await readFile(pathOf(DAYS[0]), 'utf8')));
+  await emptyTables(database.db);
+  book = await openBook(database);
+  const { left } = await adopted(SIGNED);
+  expect(left).toEqual([
+    { key: manifestKey(MERCHANT, DAYS[0]), why: expect.stringContaining(why) as string },
+  ]);
+  await night(DAYS.slice(0, 2));
+  expect(await repaired()).toEqual({ repaired: [], unrepaired: [] });
+  expect(await problems(OURS.publicKey)).toEqual([]);
+});
+
+test('a recorded signature that does not fit is made anew where all is read', async () => {
+  await night([DAYS[0]], {});
+  const other = signatureFile(Buffer.from('another text'), 'of nothing here', OURS.key);
+  await writeFile(`${pathOf(DAYS[0])}.minisig`, other);
+  await emptyTables(database.db);
+  book = await openBook(database);
+  await adopted();
+  expect(await problems(OURS.publicKey)).toContain(
+    `${DAYS[0]}: it is wrongly signed: the manifest or its signature was changed`,
+  );
+  await repaired(SIGNED, true);
+  expect(await problems(OURS.publicKey)).toEqual([]);
+});
+
+test('a first signing that was cut short is gone on with, and told as no damage', async () => {
+  await night(DAYS, {});
+  const failing = watched(store, (key) =>
+    key === signatureKey(MERCHANT, DAYS[2]) ? new ObjectStoreUnreachable('away') : null,
+  );
+  await expect(repaired(SIGNED, false, failing)).rejects.toThrow('away');
+  expect(await repaired()).toEqual({ repaired: [], unrepaired: [] });
+  expect(await problems(OURS.publicKey)).toEqual([]);
+});
+
+test('a day put above a forgotten manifest says when it is final, and is not made anew for it', async () => {
+  const lateness = {
+    watched: [{ month: '2025-12-01', entries: 100_000, watchedOn: '2026-03-28' }],
+    late: [],
+  };
+  const measured = { ...SIGNED, lateness };
+  await night([DAYS[0]]);
+  await emptyTables(database.db);
+  book = await openBook(database);
+  await book.synced(shown(), [DAYS[0]]);
+  await book.reconciled();
+  await book.published(store, measured);
+  const made = await manifestOf(DAYS[0]);
+  expect(made).toMatchObject({ revision: 2, final: { by: expect.any(String) as string } });
+  await database.db.updateTable('account_day').set({ publish_due: true }).execute();
+  expect(await book.published(store, measured)).toMatchObject({ published: [], unchanged: 1 });
+  expect(await manifestOf(DAYS[0])).toEqual(made);
 });
 
 test('a manifest that somebody without the key put there is named, and nothing that it says', async () => {
@@ -354,7 +556,12 @@ test('a manifest that somebody without the key put there is named, and nothing t
     supersededManifests: [{ revision: 1, sha256: '1'.repeat(64), place: 1 }],
   })}\n`;
   await store.put(manifestKey(MERCHANT, DAYS[2]), Buffer.from(forged), { contentType: 'application/json' });
-  await night([DAYS[2]]);
+  const foreign: ForeignManifest[] = [];
+  await night([DAYS[2]], { ...SIGNED, onForeign: (found) => foreign.push(found) });
+  const key = manifestKey(MERCHANT, DAYS[2]);
+  expect(foreign).toEqual([
+    { merchantNo: MERCHANT, day: DAYS[2], key, revision: 7, sha256: sha256Of(forged) },
+  ]);
   const made = await manifestOf(DAYS[2]);
   expect(made).toMatchObject({ revision: 8, place: 3 });
   expect(made.supersededManifests).toEqual([

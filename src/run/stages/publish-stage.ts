@@ -5,6 +5,7 @@ import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
 import { NOTHING_REPAIRED, repairFiles } from '../../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
+import type { ForeignManifest } from '../../statements/write-manifest.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
 import type { DayRange } from '../range.ts';
 import { accountDayKey, type PublishOutcome } from '../report.ts';
@@ -16,10 +17,12 @@ import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
  */
 export async function publishStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
   const { request, deps, lease, merchantNo, runId, days, from, to, checked } = work;
-  outcome.publish = NOTHING_PUBLISHED;
+  const foreign: ForeignManifest[] = [];
+  outcome.publish = { ...NOTHING_PUBLISHED, foreign };
   const { publishedNow } = outcome;
   const { lateness } = days;
-  const options = { ...deps, lease, merchantNo, runId, checked, lateness, publishedNow };
+  const onForeign = (found: ForeignManifest): void => void foreign.push(found);
+  const options = { ...deps, lease, merchantNo, runId, checked, lateness, publishedNow, onForeign };
   const accounts = accountsOf(merchantNo, request.currencies);
   const report = await publishDays({
     ...options,
@@ -33,9 +36,9 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     // months that nobody asked for is normal there.
     ...(request.range === null ? {} : { answersFor: { ...accounts, from: days.from, to: days.to } }),
     onProgress: (progress) => deps.onProgress({ stage: 'publish', merchantNo, ...progress }),
-    onDay: (soFar) => (outcome.publish = { ...soFar, ...NOTHING_REPAIRED }),
+    onDay: (soFar) => (outcome.publish = { ...soFar, ...NOTHING_REPAIRED, foreign }),
   });
-  outcome.publish = { ...report, ...NOTHING_REPAIRED };
+  outcome.publish = { ...report, ...NOTHING_REPAIRED, foreign };
   const compared =
     request.repairs === true
       ? ((await publishedSpan(deps.db, merchantNo, request.range)) ?? days)
@@ -46,9 +49,9 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     toDay: compared.to,
     readsAll: request.repairs ?? false,
     ahead: work.publishedAhead,
-    onFile: (soFar) => (outcome.publish = { ...report, ...soFar }),
+    onFile: (soFar) => (outcome.publish = { ...report, ...soFar, foreign }),
   });
-  outcome.publish = { ...report, ...repair };
+  outcome.publish = { ...report, ...repair, foreign };
 }
 
 const NOTHING_PUBLISHED: PublishOutcome = {
@@ -57,6 +60,7 @@ const NOTHING_PUBLISHED: PublishOutcome = {
   withheld: [],
   unlinked: [],
   ...NOTHING_REPAIRED,
+  foreign: [],
 };
 
 /** Days on which this run found the first entries, although they had been proven before to hold none. */

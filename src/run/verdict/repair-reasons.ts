@@ -1,5 +1,6 @@
-/** Words which published files were missing or altered. */
+/** Words which published files were missing or altered, and which lay there that are not ours. */
 import type { RepairReport } from '../../statements/repair-files.ts';
+import type { PublishOutcome } from '../report.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 
@@ -29,6 +30,26 @@ export function reasonsOfRepair({ repaired, unrepaired }: RepairReport): Reason[
           },
         ]
       : []),
+  ];
+}
+
+/** One reason for all manifests that are not ours. */
+export function reasonsOfForeign({ foreign }: Pick<PublishOutcome, 'foreign'>): Reason[] {
+  if (foreign.length === 0) return [];
+  const named = foreign
+    .slice(0, FILES_NAMED_MAX)
+    .map(({ key, revision, sha256 }) => `${key} (revision ${revision}, SHA-256 ${sha256})`);
+  const more = foreign.length > FILES_NAMED_MAX ? `, and ${foreign.length - FILES_NAMED_MAX} more` : '';
+  return [
+    {
+      exitCode: EXIT.needsPerson,
+      what:
+        `${foreign.length === 1 ? 'a manifest' : `${foreign.length} manifests`} lay in the store that this database does ` +
+        `not know and our key did not sign; ours took the place: ${named.join(', ')}${more}`,
+      todo:
+        'see who else writes to the store, and look at the earlier version there; after a restore, or with a new key, it may ' +
+        'be our own',
+    },
   ];
 }
 

@@ -71,6 +71,7 @@ export interface PastRow {
   readonly stored: StoredRow | null;
   readonly stored_signature: StoredRow | null;
   readonly last_in_chain: ChainedManifest | null;
+  /** On the first of the days alone, as the list may be long. */
   readonly unchained: NamedManifest[] | null;
   readonly readings: (ReadSpan & CertificateRow)[] | null;
   readonly absent: (Span & { readonly currency: string })[] | null;
@@ -126,8 +127,10 @@ export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<Past
       (SELECT to_jsonb(o) FROM stored_object o WHERE object_key = asked.manifest_key) AS stored,
       (SELECT to_jsonb(o) FROM stored_object o WHERE object_key = asked.signature_key) AS stored_signature,
       ${lastInChain(merchantNo)} AS last_in_chain,
-      (SELECT jsonb_agg(jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256) ORDER BY day)
-       FROM statement_manifest WHERE merchant_no = ${merchantNo} AND ${lastInChain(merchantNo)} IS NULL) AS unchained,
+      CASE WHEN asked.day = (SELECT min(day) FROM asked) THEN (
+        SELECT jsonb_agg(jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256) ORDER BY day)
+        FROM statement_manifest WHERE merchant_no = ${merchantNo} AND ${lastInChain(merchantNo)} IS NULL
+      ) END AS unchained,
       (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
        WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS readings,
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
@@ -146,10 +149,11 @@ export function pastsByDay(
   days: readonly DayAsked[],
 ): ReadonlyMap<BusinessDay, PastOfDay> {
   const windows = new Map(days.map(({ day, window }) => [day, window]));
-  return new Map(rows.map((row) => [row.day, pastOfDay(row, windows.get(row.day)!)]));
+  const unchained = rows.flatMap((row) => row.unchained ?? []);
+  return new Map(rows.map((row) => [row.day, pastOfDay(row, unchained, windows.get(row.day)!)]));
 }
 
-function pastOfDay(row: PastRow, window: Window): PastOfDay {
+function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Window): PastOfDay {
   const readings = row.readings ?? [];
   const previous = (row.previous ?? []).map(statementFrom);
   return {
@@ -160,7 +164,7 @@ function pastOfDay(row: PastRow, window: Window): PastOfDay {
     storedManifest: row.stored ?? undefined,
     storedSignature: row.stored_signature ?? undefined,
     lastInChain: row.last_in_chain,
-    unchained: row.unchained ?? [],
+    unchained,
     previous: new Map(previous.map((statement) => [statement.currency, statement])),
     later: new Map(Object.entries(row.later ?? {})),
     certificates: readings
