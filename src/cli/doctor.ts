@@ -1,5 +1,6 @@
 /**
- * `doctor`: checks settings, schedule, signing key, database, object store, platform and time zone, and says how to correct each.
+ * `doctor`: checks settings, schedule, signing key, alerts, database, object store, platform and time zone, and says how to
+ * correct each.
  */
 import type { Command } from 'commander';
 import { openObjectStore } from '../objects/open.ts';
@@ -16,7 +17,7 @@ export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
     .description(
-      'check settings, schedule, signing key, database, object store, platform and time zone, each with the mend',
+      'check settings, schedule, signing key, alerts, database, object store, platform and time zone, each with the mend',
     )
     .action(async (_flags: object, self: Command) => {
       const findings = await findingsOf(self);

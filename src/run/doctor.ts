@@ -57,14 +57,15 @@ export async function finding(what: string, check: () => Promise<string>): Promi
 }
 
 /**
- * Checks schedule, signing key, database, object store, platform and time zone. Each is checked if possible, whatever the other
- * checks found.
+ * Checks schedule, signing key, alerts, database, object store, platform and time zone. Each is checked if possible,
+ * whatever the other checks found.
  */
 export async function examine(patient: Patient, signal: AbortSignal): Promise<Finding[]> {
   const { settings, openObjects, reader, now } = patient;
   const findings = [
     await finding('schedule', () => Promise.resolve(nextTimes(patient))),
     await finding('signing key', () => Promise.resolve(signingKeyFound(settings))),
+    await finding('alerts', () => Promise.resolve(alertsFound(settings))),
   ];
   const ofDatabase = await examineDatabase(patient);
   findings.push(...ofDatabase.findings);
@@ -203,6 +204,18 @@ async function examineRows(
     publishedFilesCheck({ database, objects: await openObjects(), settings, now }, merchants),
   );
   return { findings: [...findings, files], merchants };
+}
+
+/** Whom a night tells. Places are tried by `alerts test`, as each try is a message. */
+function alertsFound({ alerts: { webhooks, mail, pingUrl } }: Settings): string {
+  const told = [
+    ...(webhooks.length === 0 ? [] : [`DAYBOOK_ALERT_URL (${webhooks.length})`]),
+    ...(mail === null ? [] : ['DAYBOOK_ALERT_MAIL_TO']),
+    ...(pingUrl === null ? [] : ['DAYBOOK_PING_URL']),
+  ];
+  return told.length === 0
+    ? 'nobody is told when a night fails; see DAYBOOK_ALERT_URL and DAYBOOK_ALERT_MAIL_TO'
+    : `${told.join(', ')} set; \`daybook alerts test\` tries who is told`;
 }
 
 /** A key that cannot be read is found with the settings. */

@@ -41,7 +41,7 @@ const verified: Keys<VerifiedFile> = {
   ...{ breaks: 1, explained: 1, problems: 1 },
 };
 const chain: Keys<VerifiedChain> = {
-  ...{ merchantNo: 1, manifests: 1, from: 1, through: 1, last: 1, outdated: 1, missing: 1 },
+  ...{ merchantNo: 1, manifests: 1, from: 1, through: 1, last: 1, outdated: 1, missing: 1, outside: 1 },
 };
 
 test('every exit code is told', () => {

@@ -1,5 +1,7 @@
 /** Days without entries are proven and published too: "nothing happened" is not the same as "not read". */
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { verifyProblems } from '../statements/store-oracle.ts';
@@ -73,10 +75,13 @@ test('quiet days from an older version get their first statements without an ala
   await stage.run();
   const { db } = stage.app.database;
   // As an earlier version left it that only knew days with entries.
-  for (const table of ['account_day', 'statement'] as const)
-    await db.deleteFrom(table).where('day', '=', QUIET[0]!).execute();
-  await db.deleteFrom('statement_summary').where('day', '=', QUIET[0]!).execute();
-  await db.deleteFrom('statement_manifest').where('day', '=', QUIET[0]!).execute();
+  for (const table of ['account_day', 'statement', 'statement_summary', 'statement_manifest'] as const)
+    await db.deleteFrom(table).where('day', 'in', QUIET).execute();
+  for (const day of QUIET) {
+    const folder = `merchant=${merchantNo}/date=${day}`;
+    await db.deleteFrom('stored_object').where('object_key', 'like', `${folder}/%`).execute();
+    await rm(join(stage.app.settings.dataDir, 'statements', folder), { recursive: true });
+  }
   await sql.raw(MIGRATION).execute(db);
   const report = await stage.run();
   expect(report).toMatchObject({ exitCode: 0, publish: { withheld: [], unlinked: [] } });

@@ -41,6 +41,7 @@ const told = (findings: readonly Finding[]) => findings.map(({ what, ok }) => (o
 const ALL = [
   'schedule',
   'signing key',
+  'alerts',
   'database',
   'tables',
   'secret keys',
@@ -63,6 +64,22 @@ describe('doctor', () => {
     });
   });
 
+  test('names whom a night tells, without their addresses', async () => {
+    stage = await openStage();
+    const alerts: Settings['alerts'] = {
+      webhooks: [{ kind: 'json', url: 'https://alerts.example/secret-path' }],
+      secret: 'made-up-secret',
+      mail: null,
+      pingUrl: 'https://ping.example/secret-path',
+    };
+    expect((await examined({}, { alerts }))[2]).toEqual({
+      what: 'alerts',
+      ok: true,
+      detail: 'DAYBOOK_ALERT_URL (1), DAYBOOK_PING_URL set; `daybook alerts test` tries who is told',
+      exitCode: 0,
+    });
+  });
+
   test('finds no problem, proves the zone, and writes nothing', async () => {
     stage = await openStage();
     const findings = await examined();
@@ -77,6 +94,12 @@ describe('doctor', () => {
         what: 'signing key',
         ok: true,
         detail: 'none, so manifests are not signed; `daybook statements keygen` makes one',
+        exitCode: 0,
+      },
+      {
+        what: 'alerts',
+        ok: true,
+        detail: 'nobody is told when a night fails; see DAYBOOK_ALERT_URL and DAYBOOK_ALERT_MAIL_TO',
         exitCode: 0,
       },
       { what: 'database', ok: true, detail: 'PostgreSQL', exitCode: 0 },
@@ -146,14 +169,14 @@ describe('doctor', () => {
     });
     const findings = await examined({ openObjects: () => Promise.resolve(objects) });
     expect(told(findings)).toEqual([...ALL.slice(0, 7), 'object store!', 'platform, merchant SBX-M-1!']);
-    expect(findings.slice(7).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
+    expect(findings.slice(8).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
     expect(examinedExitCode(findings)).toBe(2);
   });
 
   test('reports missing or altered published files, each by name, and writes nothing', async () => {
     stage = await openStage();
     await stage.run();
-    expect((await examined())[6]).toMatchObject({
+    expect((await examined())[7]).toMatchObject({
       ok: true,
       detail: '16 since 2026-02-26, all there as published',
     });
@@ -161,8 +184,8 @@ describe('doctor', () => {
     await rm(join(day, 'manifest.json'));
     await appendFile(join(day, `SBX-M-1_USD_${FROM}.r1.csv`), 'x');
     const findings = await examined();
-    expect(findings[6]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
-    expect(findings[6]!.detail).toMatch(
+    expect(findings[7]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
+    expect(findings[7]!.detail).toMatch(
       /_USD_2026-03-02\.r1\.csv is altered, .*manifest\.json is missing; `daybook publish --repair/,
     );
     expect(await examined()).toEqual(findings);
@@ -174,7 +197,7 @@ describe('doctor', () => {
     const day = join(stage.app.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
     await rm(join(day, 'manifest.json'));
     stage.setNow('2026-06-01T02:00:00Z');
-    const found = (await examined())[6];
+    const found = (await examined())[7];
     expect(found).toMatchObject({ ok: false, exitCode: 4 });
     expect(found!.detail).toMatch(/^merchant=SBX-M-1\/date=2026-03-02\/manifest\.json is missing; /);
   });
@@ -183,7 +206,7 @@ describe('doctor', () => {
     stage = await openStage();
     await stage.run();
     await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(stage.app.database.db);
-    const found = (await examined())[6];
+    const found = (await examined())[7];
     expect(found).toMatchObject({ what: 'published files', ok: false, exitCode: 2 });
     expect(found!.detail).toContain('belongs to the daybook database');
   });
@@ -193,7 +216,7 @@ describe('doctor', () => {
     const { db } = stage.app.database;
     await sql`DELETE FROM kysely_migration WHERE name LIKE '0002%'`.execute(db);
     const findings = await examined();
-    expect(findings[3]).toEqual({
+    expect(findings[4]).toEqual({
       what: 'tables',
       ok: false,
       detail: 'lacks 0002_statements; run `daybook migrate`',
@@ -209,6 +232,7 @@ describe('doctor', () => {
     expect(told(findings)).toEqual([
       'schedule',
       'signing key',
+      'alerts',
       'database',
       'tables!',
       'merchants',
@@ -216,8 +240,8 @@ describe('doctor', () => {
       'platform, merchant SBX-M-1',
       'time zone',
     ]);
-    expect(findings[3]!.detail).toMatch(/^lacks 0001_ledger, 0002_statements, .*; run `daybook migrate`$/);
-    expect(findings[4]!.detail).toMatch(
+    expect(findings[4]!.detail).toMatch(/^lacks 0001_ledger, 0002_statements, .*; run `daybook migrate`$/);
+    expect(findings[5]!.detail).toMatch(
       /^SBX-M-1, from the settings; merchants stored in the database could not be read$/,
     );
     expect(examinedExitCode(findings)).toBe(2);
@@ -233,6 +257,7 @@ describe('doctor', () => {
     expect(told(findings)).toEqual([
       'schedule',
       'signing key',
+      'alerts',
       'database!',
       'merchants',
       'object store',
@@ -250,7 +275,7 @@ describe('doctor', () => {
       {},
       { databaseUrl: 'postgres://127.0.0.1:1/daybook', platform: { ...settings.platform, merchant: null } },
     );
-    expect(told(findings)).toEqual(['schedule', 'signing key', 'database!', 'merchants!', 'object store']);
+    expect(told(findings)).toEqual(['schedule', 'signing key', 'alerts', 'database!', 'merchants!', 'object store']);
     expect(examinedExitCode(findings)).toBe(4);
   });
 
