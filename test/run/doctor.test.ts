@@ -168,7 +168,7 @@ describe('doctor', () => {
       env: {},
     });
     const findings = await examined({ openObjects: () => Promise.resolve(objects) });
-    expect(told(findings)).toEqual([...ALL.slice(0, 7), 'object store!', 'platform, merchant SBX-M-1!']);
+    expect(told(findings)).toEqual([...ALL.slice(0, 8), 'object store!', 'platform, merchant SBX-M-1!']);
     expect(findings.slice(8).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
     expect(examinedExitCode(findings)).toBe(2);
   });
@@ -275,7 +275,14 @@ describe('doctor', () => {
       {},
       { databaseUrl: 'postgres://127.0.0.1:1/daybook', platform: { ...settings.platform, merchant: null } },
     );
-    expect(told(findings)).toEqual(['schedule', 'signing key', 'alerts', 'database!', 'merchants!', 'object store']);
+    expect(told(findings)).toEqual([
+      'schedule',
+      'signing key',
+      'alerts',
+      'database!',
+      'merchants!',
+      'object store',
+    ]);
     expect(examinedExitCode(findings)).toBe(4);
   });
 
