@@ -8,7 +8,7 @@ GRANT USAGE ON SCHEMA public TO daybook_prune;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, run TO daybook_prune;
 GRANT SELECT, DELETE ON run_merchant, requested_range, backfill, backfill_merchant, backfill_slice TO daybook_prune;
 GRANT DELETE ON quarantined_entry, notification TO daybook_prune;
-GRANT SELECT (released_at) ON quarantined_entry TO daybook_prune;
+GRANT SELECT (released_at, acknowledged_at) ON quarantined_entry TO daybook_prune;
 GRANT SELECT (kind, notify_hash, outcome, processed_at, resolved_at) ON notification TO daybook_prune;
 GRANT SELECT (notify_hash, state, changed_at) ON application TO daybook_prune;
 GRANT SELECT (notify_hash, status, payee_id, decided_at, replied_at, recorded_at) ON beneficiary TO daybook_prune;

@@ -35,7 +35,7 @@ export function addStatementsAdoptCommand(statements: Command): void {
         print(self, {
           document: { store: objects.location, ...report },
           text: adoptText(report, objects.location),
-          exitCode: report.left.length > 0 ? EXIT.needsPerson : EXIT.done,
+          exitCode: report.left.length > 0 || report.forked > 0 ? EXIT.needsPerson : EXIT.done,
         });
       });
     });

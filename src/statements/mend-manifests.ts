@@ -7,11 +7,11 @@ import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { pointsToCurrent, type DamagedFile, type UnrecordedDay } from './compare-files.ts';
 import { explainedOf } from './explained.ts';
 import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
-import { isBeyondBounds, parseManifest } from './manifest.ts';
+import { isBeyondBounds, parseManifest, type Manifest } from './manifest.ts';
 import { pastOf } from './past.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-import { signatureBeside, signed, SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
+import { isSignedWith, signatureBeside, signed, SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
 import { currentOf } from './summary.ts';
 import { manifestRow, nextManifest, storedRow, writeManifest } from './write-manifest.ts';
 
@@ -40,14 +40,16 @@ export async function recordDay(
   const key = manifestKey(merchantNo, day.day);
   const text = (await readWhole(objects, key))?.toString('utf8') ?? null;
   const found = text === null ? null : parseManifest(text);
-  if (found !== null && !isBeyondBounds(found) && (await pointsToCurrent(objects, merchantNo, day))) {
+  const signature = await signatureBeside(objects, merchantNo, day.day);
+  const isOurs = found !== null && isBelieved(found, text!, signature, options);
+  if (isOurs && (await pointsToCurrent(objects, merchantNo, day))) {
     const { revision, epoch, place } = found;
     const made = manifestRow({ merchantNo, day: day.day, revision, epoch, place }, text!);
-    const row = { ...made, signature: await signatureBeside(objects, merchantNo, day.day) };
+    const row = { ...made, signature };
     await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
     return;
   }
-  const row = await makeManifest(day.day, options);
+  const row = await makeManifest(day.day, options, false);
   tell(
     {
       file: { kind: 'manifest', day: day.day, key, sha256: row.sha256, row },
@@ -57,8 +59,28 @@ export async function recordDay(
   );
 }
 
-/** Writes the manifest that the day's rows call for, and records it first. The statements stay as they are. */
-export async function makeManifest(day: BusinessDay, options: MendOptions): Promise<ManifestRow> {
+/**
+ * With a key, a place in the chain is believed only if that key signed it, as anybody may have put the manifest there.
+ * Those from before there were chains have none.
+ */
+const isBelieved = (
+  found: Manifest,
+  text: string,
+  signature: string | null,
+  { signingKey = null }: MendOptions,
+): boolean =>
+  !isBeyondBounds(found) &&
+  (found.place === undefined || signingKey === null || isSignedWith(signingKey, text, signature));
+
+/**
+ * Writes the manifest that the day's rows call for, and records it first. The statements stay as they are. `isAsStored` is
+ * whether the store's manifest is the one that was last written there.
+ */
+export async function makeManifest(
+  day: BusinessDay,
+  options: MendOptions,
+  isAsStored = true,
+): Promise<ManifestRow> {
   const { db, lease, merchantNo, zone } = options;
   await prepareDay(day, options);
   const past = (await pastOf(db, merchantNo, [day], zone)).get(day)!;
@@ -66,7 +88,8 @@ export async function makeManifest(day: BusinessDay, options: MendOptions): Prom
   const explained = await explainedOf(db, merchantNo, day, zone, currentOf(statements));
   const { row } = nextManifest(merchantNo, day, { statements, summaries, explained }, past, options);
   await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
-  const known = { manifest: past.storedManifest, signature: past.storedSignature };
+  const manifest = isAsStored ? past.storedManifest : undefined;
+  const known = { manifest, signature: past.storedSignature };
   const stored = await writeManifest(row, known, leaseFence(options), options);
   await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
   for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);

@@ -105,6 +105,8 @@ function checkedLinks(own: readonly ReadManifest[], chained: readonly Chained[])
       const target = known.get(to.sha256);
       if (target !== undefined) {
         if (!fits(place, to, target)) tell('wrong', outOfOrder(place, to, target));
+        // Listed by its SHA-256 alone, it has the place before this one.
+        else if (place !== null && target.place === null) takeOff(gaps, place);
         continue;
       }
       const gap = place === null ? undefined : gaps.get(place);
@@ -125,6 +127,14 @@ function checkedLinks(own: readonly ReadManifest[], chained: readonly Chained[])
     gaps.delete(manifest.place);
   }
   return found;
+}
+
+/** The last place of the gap before `place` is none that is missing. */
+function takeOff(gaps: Map<number, Gap>, place: number): void {
+  const gap = gaps.get(place);
+  if (gap === undefined) return;
+  if (gap.from === gap.through) gaps.delete(place);
+  else gaps.set(place, { from: gap.from, through: gap.through - 1 });
 }
 
 const fits = (place: number | null, to: NamedManifest, target: Known): boolean =>

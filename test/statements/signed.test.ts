@@ -15,11 +15,12 @@ import { forkedDays } from '../../src/statements/chain-forks.ts';
 import { sha256Of } from '../../src/statements/digest.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { manifestKey, signatureKey } from '../../src/statements/keys.ts';
-import { parseManifest } from '../../src/statements/manifest.ts';
+import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
 import type { PublishDayOptions } from '../../src/statements/publish-options.ts';
 import type { ForeignManifest } from '../../src/statements/write-manifest.ts';
-import type { Problem } from '../../src/statements/verify-days.ts';
+import { verifyChains } from '../../src/statements/verify-chain.ts';
+import type { Problem, ReadManifest } from '../../src/statements/verify-days.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { minisign } from '../signing/minisign.ts';
@@ -457,14 +458,32 @@ test.each([
     ['D2', 'D3'],
   ],
   ['that none follows, and is not the last', [one('D1', 1), one('D2', 2), one('D3', 3, 1.5)], ['D2']],
+  [
+    'that one follows which is out of the chain by now',
+    [one('D1', 1), one('D2', 2), { ...one('D3', 3), place: null }, one('D5', 5)],
+    [],
+  ],
+  [
+    'whose first writing is followed, as one that was found stood above it',
+    [one('D1', 1), { ...one('D2', 2), sha256: '2b', superseded: ['2'] }, one('D3', 3)],
+    [],
+  ],
 ])('manifests %s', (_, manifests, days) => {
   expect(forkedDays(manifests)).toEqual(days);
 });
 
 /** A manifest at this place, which follows the one at another, with the places that it took over. */
 function one(day: string, place: number, follows = place - 1, over: readonly number[] = []) {
-  const named = [follows, ...over.map((old) => old - 1)].filter((at) => at > 0).map(String);
-  return { day, place, sha256: String(place), follows: follows === 0 ? null : String(follows), names: named };
+  const names = [follows, ...over.map((old) => old - 1)].filter((at) => at > 0).map(String);
+  const superseded = over.map(String);
+  return {
+    day,
+    place,
+    sha256: String(place),
+    follows: follows === 0 ? null : String(follows),
+    names,
+    superseded,
+  };
 }
 
 test('a store that was adopted keeps its signatures, and its chain goes on', async () => {
@@ -580,4 +599,37 @@ test('without the key, the signature of a manifest that was forgotten is taken b
   expect(await problems(OURS.publicKey)).toContain(
     `${DAYS[0]}: it is not signed: it was published without the key`,
   );
+});
+
+test('a manifest that a later one lists by its SHA-256 alone is no gap in the chain', () => {
+  const link = (day: string, sha256: string) => ({ day, revision: 1, sha256 });
+  const read = (day: string, sha256: string, place: number, more: Partial<Manifest>): ReadManifest => ({
+    ...{ path: `date=${day}/manifest.json`, sha256, whole: true },
+    manifest: { merchantNo: 'M', day, revision: 1, place, ...more } as Manifest,
+  });
+  const { chains, problems: found } = verifyChains([
+    read('2026-03-01', 'a', 1, { previousManifest: null }),
+    read('2026-03-02', 'b', 2, { previousManifest: link('2026-03-01', 'a') }),
+    // The third one was by somebody else's key, so what it says was not taken over.
+    read('2026-03-04', 'd', 4, { previousManifest: link('2026-03-03', 'c') }),
+    read('2026-03-03', 'e', 5, {
+      previousManifest: link('2026-03-04', 'd'),
+      supersededManifests: [{ revision: 1, sha256: 'c' }],
+    }),
+  ]);
+  expect(found).toEqual([]);
+  expect(chains).toMatchObject([{ from: 1, through: 5, missing: [], outside: [] }]);
+});
+
+test('a manifest without a row takes no place in the chain on the word of somebody else', async () => {
+  await night([DAYS[0]]);
+  await database.db.deleteFrom('statement_manifest').execute();
+  const text = await readFile(pathOf(DAYS[0]), 'utf8');
+  await writeFile(pathOf(DAYS[0]), text.replace('"place": 1,', '"place": 999999,'));
+  const foreign: ForeignManifest[] = [];
+  await repaired({ ...SIGNED, onForeign: (one) => foreign.push(one) });
+  expect(foreign).toMatchObject([{ day: DAYS[0], revision: 1 }]);
+  expect(await manifestOf(DAYS[0])).toMatchObject({ revision: 2, place: 1 });
+  expect(await manifestOf(DAYS[0])).toMatchObject({ place: 1 });
+  expect(await problems(OURS.publicKey)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Reads a merchant's manifests that have a place in its chain, and takes some out of it. */
+/** Reads a merchant's manifests with their places in its chain, and takes some out of it. */
 import type { Kysely, Transaction } from 'kysely';
 import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
@@ -11,12 +11,13 @@ const READ_TOGETHER = 200;
 export interface ChainRow {
   readonly day: BusinessDay;
   readonly sha256: string;
-  readonly place: number;
+  /** Null for one that is not in the chain. */
+  readonly place: number | null;
   readonly content: string;
 }
 
 /** By day. */
-export async function* manifestsInChain(db: Kysely<DB>, merchantNo: string): AsyncGenerator<ChainRow> {
+export async function* manifestRows(db: Kysely<DB>, merchantNo: string): AsyncGenerator<ChainRow> {
   for (let after: BusinessDay | null = null; ;) {
     let query = db
       .selectFrom('statement_manifest')
@@ -25,9 +26,8 @@ export async function* manifestsInChain(db: Kysely<DB>, merchantNo: string): Asy
       .orderBy('day')
       .limit(READ_TOGETHER);
     if (after !== null) query = query.where('day', '>', after);
-    const rows: { day: BusinessDay; sha256: string; place: number | null; content: string }[] =
-      await query.execute();
-    for (const { place, ...row } of rows) if (place !== null) yield { ...row, place };
+    const rows: ChainRow[] = await query.execute();
+    yield* rows;
     if (rows.length < READ_TOGETHER) return;
     after = rows.at(-1)!.day;
   }
