@@ -2,7 +2,8 @@
  * What the platform contradicted itself about. A reading of several days that lacks stored entries proves none of them: its
  * days are read again in smaller windows. What it showed is remembered until then, entry by entry.
  *
- * - A day that lacks what was shown a moment before is not stored, and is left to the next run.
+ * - A day that lacks what was shown a moment before is not proven by that, nor by an earlier run any more, until the next
+ *   run reads it.
  * - If entries that were lacking are there after all, the platform is not steady about these days. Then a day that came back
  *   empty is asked for by itself, and if it is empty again, it is not believed before the next run. If the reading that
  *   lacked them had none at all, only such readings are doubted.
@@ -11,7 +12,6 @@ import type { Window } from '../ledger/entry.ts';
 import { isAllStored, type LookedAt } from '../store/look-at-stored.ts';
 import type { Asked } from './certificate.ts';
 import { spanText, type NotedReading } from './certify.ts';
-import type { UncertifiedSpan } from './store-readings.ts';
 import { apartAt, holds, isIn, wideOf, type WideWindow } from './wide-windows.ts';
 
 interface Contradicted {
@@ -64,10 +64,15 @@ export interface ContradictedReadings {
   ) => boolean;
   /** Windows that came back empty together with others, and of which the platform is not steady: each is to be asked for alone. */
   readonly takeUnsteady: () => WideWindow[];
-  /** To be called when all is read: hands what may be believed to `store`, and returns the other windows. */
-  readonly settle: (
-    store: (asked: Asked, read: NotedReading) => Promise<void>,
-  ) => Promise<readonly UncertifiedSpan[]>;
+  /** To be called when all is read: hands over what came back empty. */
+  readonly settle: (to: EmptySettled) => Promise<void>;
+}
+
+/** Where empty readings go at the end. */
+export interface EmptySettled {
+  readonly store: (asked: Asked, read: NotedReading) => Promise<void>;
+  /** Takes those that are not believed, with the reason in a sentence. */
+  readonly storeDoubted: (asked: Asked, read: NotedReading, problem: string) => Promise<void>;
 }
 
 export function createContradicted(): ContradictedReadings {
@@ -130,7 +135,7 @@ export function createContradicted(): ContradictedReadings {
       return outer !== undefined;
     },
     takeUnsteady: () => all.flatMap(takeDoubted),
-    settle: (store) => settle(all.splice(0), store),
+    settle: (to) => settle(all.splice(0), to),
   };
 }
 
@@ -144,19 +149,14 @@ function takeDoubted(one: Contradicted): WideWindow[] {
   return again.map(({ asked: { window, currency } }) => wideOf([window], currency));
 }
 
-async function settle(
-  all: readonly Contradicted[],
-  store: (asked: Asked, read: NotedReading) => Promise<void>,
-): Promise<UncertifiedSpan[]> {
-  const left: UncertifiedSpan[] = [];
+async function settle(all: readonly Contradicted[], { store, storeDoubted }: EmptySettled): Promise<void> {
   for (const one of all) {
     for (const empty of one.empty) {
       const { asked, read } = empty;
-      if (isDoubted(one, empty)) left.push({ window: asked.window, problem: unsteadyText(asked, one) });
+      if (isDoubted(one, empty)) await storeDoubted(asked, read, unsteadyText(asked, one));
       else await store(asked, read);
     }
   }
-  return left;
 }
 
 /** What was shown of the window before, and did not come now. */

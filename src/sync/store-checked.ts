@@ -1,5 +1,5 @@
 /** Readings that are checked against what the platform showed before: of several planned windows, and of one read again. */
-import { lookAtWide, storeWide } from '../store/windows.ts';
+import { lookAtWide, storeWide, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 import type { ContradictedReadings } from './contradicted.ts';
@@ -36,12 +36,23 @@ export function createCheckedStore(
     });
   };
 
-  /** Whether a reading of a window that the platform contradicted itself about is to be stored now. */
+  /**
+   * Stores a reading that is not believed as one that was not certified: what came is kept, and the window is on record as
+   * unproven, whatever proved it before.
+   */
+  const storeDoubted = async ({ window, currency }: Asked, read: NotedReading, problem: string) => {
+    const reading = { ...read.reading, certified: false, problem };
+    const did = await storeWindow(db, lease, { merchantNo, window, currency, runId, now: now(), reading });
+    tally.count(read, 1, did);
+    uncertified.push({ window, problem });
+  };
+
+  /** Whether a reading of a window that the platform contradicted itself about is to be stored now, as it is. */
   const isBelieved = async (part: Asked, read: NotedReading): Promise<boolean> => {
     const problem = contradicted.problemOf(part, read);
     contradicted.accept(part, read);
     if (problem !== null) {
-      uncertified.push({ window: part.window, problem });
+      await storeDoubted(part, read, problem);
       return false;
     }
     const { reading } = read;
@@ -52,5 +63,5 @@ export function createCheckedStore(
     return !contradicted.mustWait(part, looked!, { read, isAlone: true });
   };
 
-  return { storeSeveral, isBelieved, takeAgain: () => again.splice(0) };
+  return { storeSeveral, isBelieved, storeDoubted, takeAgain: () => again.splice(0) };
 }

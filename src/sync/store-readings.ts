@@ -62,7 +62,7 @@ export interface ReadingStore {
   readonly store: (part: Asked, read: NotedReading) => Promise<void>;
   /** To be called when all is read: the windows that are to be read again, as the platform contradicted itself about them. */
   readonly takeAgain: () => readonly WideWindow[];
-  /** To be called when no window is to be read again: stores what came back empty, unless that cannot be believed. */
+  /** To be called when no window is to be read again: stores what came back empty, as unproven where that cannot be believed. */
   readonly settleEmpty: () => Promise<void>;
   /** Entries that are stored now, or were before. */
   readonly entries: () => number;
@@ -175,11 +175,8 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   return {
     store: (part, read) => oneAtATime(() => store(part, read)),
     takeAgain: () => [...checked.takeAgain(), ...contradicted.takeUnsteady()],
-    settleEmpty: async () => {
-      uncertified.push(
-        ...(await contradicted.settle((part, read) => oneAtATime(() => storePart(part, read)))),
-      );
-    },
+    settleEmpty: () =>
+      oneAtATime(() => contradicted.settle({ store: storePart, storeDoubted: checked.storeDoubted })),
     entries: () => tally.stored.entries,
     dropDoubts: doubts.drop,
     leave: (spans) => {

@@ -9,7 +9,7 @@ import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { SeenWindow } from '../../src/store/seen-windows.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
-import { certifiedWindows } from '../../src/store/windows.ts';
+import { certifiedWindows, uncertifiedOfEach } from '../../src/store/windows.ts';
 import { syncMerchant, type SyncOptions } from '../../src/sync/sync.ts';
 import { inGroups, widen } from '../../src/sync/wide-windows.ts';
 import { planWindows } from '../../src/sync/windows-of-days.ts';
@@ -322,12 +322,37 @@ describe('reading', () => {
         },
       ]);
       expect(await proven()).toEqual(provenWithoutLast);
-      expect(await newOnes()).toEqual([]);
+      // What came is kept, as of every reading that proves nothing.
+      expect(await newOnes()).toEqual(left.map(({ batchNo }) => ({ batch_no: batchNo })));
       expect(await sync(platformOf([...STORED, ...NEW]).reader)).toMatchObject({
-        inserted: 4,
+        inserted: 4 - left.length,
         uncertified: [],
       });
       expect(await proven()).toEqual([ALL]);
+    },
+  );
+
+  test.each([
+    ['an entry shown at first', [...KNOWN, ...NEW], [...STORED, ...NEW.slice(1)], 'came without 1 entry'],
+    ['all that is stored', [...KNOWN, ...NEW], [...STORED, ...NEW].filter(isOf(THIRD)), 'came without 4'],
+    ['all, after others had been lacking', KNOWN, STORED, 'not steady about it'],
+  ])(
+    'a day that an earlier run proved is unproven from when it comes without %s until it is read again',
+    async (_, first, then, problem) => {
+      const proving = first === KNOWN ? [...STORED, ...NEW] : [...STORED, ...NEW.slice(1)];
+      await sync(platformOf(proving).reader);
+      expect(await proven()).toEqual([ALL]);
+      const report = await sync(switching((_window, nth) => (nth === 1 ? first : then)));
+      expect(report).toMatchObject({ vanished: 0 });
+      expect(report.uncertified).toContainEqual({ window: LAST, problem: expect.stringContaining(problem) });
+      const { db } = database;
+      expect((await uncertifiedOfEach(db, ['M-TEST'], LAST)).get('M-TEST')).toEqual([
+        { ...LAST, problem: expect.stringContaining(problem) },
+      ]);
+      expect(await certifiedWindows(db, 'M-TEST', LAST)).toEqual([]);
+      expect(await sync(platformOf([...STORED, ...NEW]).reader)).toMatchObject({ uncertified: [] });
+      expect(await proven()).toEqual([ALL]);
+      expect(await newOnes()).toHaveLength(NEW.length);
     },
   );
 
