@@ -13,6 +13,9 @@ export interface Downloaded {
   readonly lastAt: Date;
 }
 
+/** The part of a download's subject that audit_entry_download has. */
+const BEGINNING = sql`left(download.subject, 200) COLLATE "C"`;
+
 /** Time for finding out who downloaded what was revised. */
 const DOWNLOADS_MS_MAX = 5_000;
 
@@ -32,7 +35,8 @@ export async function downloadsOfUntold(db: Kysely<DB>): Promise<Downloaded[]> {
 /**
  * Which of the days somebody had downloaded, by itself or with its month, in a revision that is out of date now. The
  * record of downloads names the file, or the month with the merchants and currencies that were chosen. Both are found by
- * audit_entry_download: the subjects of a month are the texts from the month on that a space or nothing follows.
+ * audit_entry_download, by the beginning of the subject: the subjects of a month are the texts from the month on that a
+ * space or nothing follows.
  */
 async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedFact[]): Promise<Downloaded[]> {
   const column = (value: (one: RevisedFact) => string | number) => arrayLiteral(revised.map(value));
@@ -51,11 +55,11 @@ async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedFact[]
       SELECT asked.month, download.id, download.at, (string_to_array(download.subject, ' '))[2:] AS words
       FROM (SELECT month, min(since) AS since FROM outdated GROUP BY month) AS asked
       JOIN audit_entry AS download ON download.command = 'statements get' AND download.at >= asked.since
-        AND download.subject COLLATE "C" >= asked.month AND download.subject COLLATE "C" < asked.month || '!'
+        AND ${BEGINNING} >= asked.month AND ${BEGINNING} < asked.month || '!'
     ), found AS (
       SELECT merchant_no, currency, day, download.id, download.at
       FROM outdated JOIN audit_entry AS download ON download.command = 'statements get'
-        AND download.subject COLLATE "C" = outdated.object_key
+        AND ${BEGINNING} = left(outdated.object_key, 200) AND download.subject = outdated.object_key
       UNION
       SELECT merchant_no, currency, day, download.id, download.at
       FROM outdated JOIN by_month AS download USING (month)
