@@ -28,14 +28,13 @@ const open = async (planted: Parameters<typeof scenario>[0] = {}): Promise<void>
 const dbOf = () => stage.app.database.db;
 const kinds = async () =>
   (await listAlerts(dbOf(), 10)).map(({ kind, content }) => [kind, (content as { title: string }).title]);
-/** As if a run had revised the first day in US dollars. */
-async function reviseUsdDay(db: Kysely<DB>): Promise<void> {
-  await sql`INSERT INTO statement SELECT (jsonb_populate_record(own, '{"revision": 2, "object_key": "r2"}')).*
-    FROM statement own WHERE day = ${FROM} AND currency = 'USD'`.execute(db);
+/** As if a run had revised this day in US dollars. */
+async function reviseDay(db: Kysely<DB>, day: string): Promise<void> {
+  await sql`INSERT INTO statement SELECT (jsonb_populate_record(own, jsonb_build_object('revision', 2, 'object_key', ${`r2 of ${day}`}::text))).*
+    FROM statement own WHERE day = ${day} AND currency = 'USD'`.execute(db);
+  const detail = { merchantNo, currency: 'USD', day, oldRevision: 1, revision: 2, reason: null };
   await sql`INSERT INTO alert_fact (kind, subject, merchant_no, detail, found_at)
-    VALUES ('revised', 'x', ${merchantNo}, ${JSON.stringify({ merchantNo, currency: 'USD', day: FROM, oldRevision: 1, revision: 2, reason: null })}::jsonb, now())`.execute(
-    db,
-  );
+    VALUES ('revised', ${day}, ${merchantNo}, ${JSON.stringify(detail)}::jsonb, now())`.execute(db);
 }
 const failed: EndedRun = {
   ...{ runId: 1, command: 'run', exitCode: 4, from: FROM, to: TO, isNight: true, interrupted: false },
@@ -78,9 +77,9 @@ test('who downloaded a revised day is found without reading the whole record of 
     (${stage.app.now()}, 'somebody', 'statements get', ${key}), (${stage.app.now()}, 'somebody', 'statements get', '2026-03 USD')`.execute(
     db,
   );
-  await reviseUsdDay(db);
+  await reviseDay(db, FROM);
   await sql`ANALYZE`.execute(db);
-  expect(await downloadsOfUntold(db)).toEqual([
+  expect((await downloadsOfUntold(db)).downloads).toEqual([
     { merchantNo, currency: 'USD', day: FROM, times: 2, lastAt: stage.app.now() },
   ]);
   const direct = await openDatabase({ databaseUrl: stage.app.settings.databaseUrl, dataDir: '' });
@@ -106,8 +105,8 @@ test('a download of a month for very many merchants is recorded, and told where 
     .execute();
   await download(`${key}.pdf`);
   await download(key);
-  await reviseUsdDay(db);
-  expect(await downloadsOfUntold(db)).toEqual([
+  await reviseDay(db, FROM);
+  expect((await downloadsOfUntold(db)).downloads).toEqual([
     { merchantNo, currency: 'USD', day: FROM, times: 2, lastAt: stage.app.now() },
   ]);
 });
@@ -160,4 +159,31 @@ test('whether somebody had downloaded a revised day is not claimed where it is n
   expect((content as { sentences: string[] }).sentences.at(-1)).toBe(
     'Whether somebody had downloaded them could not be found out now: `daybook audit` lists downloads.',
   );
+});
+
+test('nor of one that another run noted after it was looked who downloaded what', async () => {
+  await open();
+  await stage.run({});
+  const db = dbOf();
+  await reviseDay(db, FROM);
+  const note = () => reviseDay(db, TO);
+  const finish = async (trx: Kysely<DB>): Promise<boolean> => {
+    await note();
+    return (await trx.selectFrom('run').select('id').execute()).length === 1;
+  };
+  await finishAlerting(
+    { db, now: stage.app.now, zone: ZONE, alerts },
+    { ...failed, exitCode: 0 },
+    { finish },
+  );
+  const told = (await listAlerts(db, 10)).map(
+    ({ content }) => (content as { sentences: string[] }).sentences,
+  );
+  expect(told.sort((a, b) => a.length - b.length)).toEqual([
+    [`${merchantNo} USD ${FROM} went from r1 to r2.`],
+    [
+      `${merchantNo} USD ${TO} went from r1 to r2.`,
+      'Whether somebody had downloaded them could not be found out now: `daybook audit` lists downloads.',
+    ],
+  ]);
 });

@@ -16,6 +16,12 @@ export interface Downloaded {
 /** The part of a download's subject that audit_entry_download has. */
 const BEGINNING = sql`left(download.subject, 200) COLLATE "C"`;
 
+/** The revised days that were looked up, and those of them that somebody had downloaded. */
+export interface LookedUp {
+  readonly asked: readonly RevisedFact[];
+  readonly downloads: readonly Downloaded[];
+}
+
 /** Time for finding out who downloaded what was revised. */
 const DOWNLOADS_MS_MAX = 5_000;
 
@@ -23,13 +29,14 @@ const DOWNLOADS_MS_MAX = 5_000;
  * The downloads of the revised days that are told next. Call it outside of the transaction that tells them. Throws what
  * the database throws, also if it takes too long.
  */
-export async function downloadsOfUntold(db: Kysely<DB>): Promise<Downloaded[]> {
-  const revised = await untoldRevised(db);
-  if (revised.length === 0) return [];
-  return db.transaction().execute(async (trx) => {
+export async function downloadsOfUntold(db: Kysely<DB>): Promise<LookedUp> {
+  const asked = await untoldRevised(db);
+  if (asked.length === 0) return { asked, downloads: [] };
+  const downloads = await db.transaction().execute(async (trx) => {
     await sql`SET LOCAL statement_timeout = ${sql.lit(DOWNLOADS_MS_MAX)}`.execute(trx);
-    return downloadsOf(trx, revised);
+    return downloadsOf(trx, asked);
   });
+  return { asked, downloads };
 }
 
 /**
