@@ -74,7 +74,9 @@ export async function lookForTrouble(
   { database: { db }, now, settings }: AlertingApp,
   { maxAgeMs, seesRuns = true, always = false }: LookOptions = {},
 ): Promise<void> {
-  const isMine = async (what: Look): Promise<boolean> => always || claimLook(db, what, LOOK_EVERY_MS);
+  // A process that sees no runs may not know when they are due, so those that see them go first.
+  const everyMs = seesRuns ? LOOK_EVERY_MS : 2 * LOOK_EVERY_MS;
+  const isMine = async (what: Look): Promise<boolean> => always || claimLook(db, what, everyMs);
   const targets = targetsOf(settings).map(({ key }) => key);
   if (targets.length === 0) return;
   const { schedule, platform } = settings;
