@@ -24,8 +24,9 @@ export async function mailAlert(
   alert: Alert,
   { timeoutMs, mayBeOpen, took = [] }: Sending & { readonly mayBeOpen: boolean },
 ): Promise<Sent> {
-  const left = to.filter((address) => !took.includes(fingerprintOf(address)));
-  // Loading it takes long, so that no command does it that sends no mail.
+  const all = await asSent(to);
+  const left = all.filter((address) => !took.includes(fingerprintOf(address)));
+  if (left.length === 0) return { ok: true };
   const { createTransport } = await import('nodemailer');
   const isHere = isLoopback(new URL(smtpUrl).hostname);
   const transport = createTransport({
@@ -43,7 +44,7 @@ export async function mailAlert(
   try {
     const { rejected } = await transport.sendMail({
       from,
-      to: [...to],
+      to: all.map((address) => ({ name: '', address })),
       envelope: { from, to: left },
       subject: `daybook: ${alert.title}`,
       text: linesOf(alert).join('\n'),
@@ -59,6 +60,16 @@ export async function mailAlert(
   } finally {
     transport.close();
   }
+}
+
+/**
+ * The addresses as nodemailer sends them and tells them back, each once: it writes domains in small ASCII letters, and
+ * quotes. Loading it takes long, so that no command does it that sends no mail.
+ */
+async function asSent(addresses: readonly string[]): Promise<readonly string[]> {
+  const { default: MimeNode } = await import('nodemailer/lib/mime-node');
+  const to = addresses.map((address) => ({ name: '', address }));
+  return new MimeNode('text/plain').setEnvelope({ to }).getEnvelope().to;
 }
 
 /** The addresses that took it are not mailed again. The problem names nobody. */

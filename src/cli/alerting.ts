@@ -6,18 +6,19 @@ import type { AlertContent } from '../alerts/alert.ts';
 import { deliverDue } from '../alerts/deliver.ts';
 import { forgetToldDirectly, sendDirectOnceADay } from '../alerts/direct.ts';
 import { keepAlerting } from '../alerts/keep-alerting.ts';
+import { lastGoodNight, noteGoodNight } from '../alerts/last-good.ts';
 import { raiseCondition } from '../alerts/raise.ts';
 import { targetsOf } from '../alerts/targets.ts';
 import { notStarted, type NotBegun } from '../run/alerts/not-started.ts';
 import { oldestMs } from '../run/alerts/missed.ts';
 import { lookForMissedNight, lookForUndoneRuns } from '../run/alerts/watch.ts';
 import { clockOf } from '../run/app.ts';
-import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { activeMerchants } from '../store/merchants.ts';
 import { claimLook, type Look } from '../store/alerts/conditions.ts';
 import { openDatabase } from '../store/engine/connection.ts';
-import { isDatabaseTrouble } from '../store/engine/errors.ts';
+import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../store/engine/errors.ts';
+import { LeaseHeld } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 
 /** A command that ends waits this long for receivers. What is left is sent by the next one. */
@@ -74,7 +75,9 @@ export async function lookForTrouble(
   { database: { db }, now, settings }: AlertingApp,
   { maxAgeMs, seesRuns = true, always = false }: LookOptions = {},
 ): Promise<void> {
-  const isMine = async (what: Look): Promise<boolean> => always || claimLook(db, what, LOOK_EVERY_MS);
+  // A process that sees no runs may not know when they are due, so those that see them go first.
+  const everyMs = seesRuns ? LOOK_EVERY_MS : 2 * LOOK_EVERY_MS;
+  const isMine = async (what: Look): Promise<boolean> => always || claimLook(db, what, everyMs);
   const targets = targetsOf(settings).map(({ key }) => key);
   if (targets.length === 0) return;
   const { schedule, platform } = settings;
@@ -127,7 +130,8 @@ export async function alertingBeside<Result>(
 
 /**
  * Tells that something could not begin, through the outbox where the database lets it, else directly and at most once a
- * day; nothing where another process is at work. Returns whether it is told or need not be. Never rejects.
+ * day; nothing where another process is at work, as long as nights are good. Returns whether it is told or need not be.
+ * Never rejects.
  */
 export async function tellNotStarted(
   settings: SettingsWithoutPlatform,
@@ -136,8 +140,9 @@ export async function tellNotStarted(
   what: NotBegun = 'night',
 ): Promise<boolean> {
   const targets = targetsOf(settings);
-  if (targets.length === 0 || exitCodeOf(error) === EXIT.leaseHeld) return true;
+  if (targets.length === 0 || error instanceof LeaseHeld) return true;
   const now = clockOf(settings);
+  if (error instanceof EmbeddedDatabaseBusy && !(await isNightMissed(settings, now()))) return true;
   const { condition, content } = notStarted(error, what);
   try {
     if (isDatabaseTrouble(error)) throw error;
@@ -156,12 +161,27 @@ export async function tellNotStarted(
 }
 
 /**
+ * Whether no night was good for too long, as far as the data folder knows, which is all that is known while another
+ * process keeps the embedded database. Where it knows of none, it counts from now on.
+ */
+async function isNightMissed({ dataDir, schedule }: SettingsWithoutPlatform, now: Date): Promise<boolean> {
+  const lastGood = await lastGoodNight(dataDir);
+  if (lastGood === null) {
+    return noteGoodNight(dataDir, now).then(
+      () => false,
+      () => true,
+    );
+  }
+  return now.getTime() - lastGood.getTime() > oldestMs(schedule.nightly, schedule.zone, now);
+}
+
+/**
  * Tells what ended a night that was begun in this app, unless that was told as the end of its run, or another run is at
  * work. Never rejects.
  */
 export async function tellThrown(app: AlertingApp, error: unknown, log: Logger): Promise<void> {
   const { db, now, keys } = partsOf(app, log);
-  if (keys.length === 0 || exitCodeOf(error) === EXIT.leaseHeld) return;
+  if (keys.length === 0 || error instanceof LeaseHeld) return;
   const { condition, content } = notStarted(error);
   const raising = { targets: keys, now: now() };
   await db

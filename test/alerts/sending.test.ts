@@ -156,10 +156,10 @@ test('Slack gets no text that is longer escaped than it takes, and no empty one'
 });
 
 describe('mail', () => {
-  const settings = (smtpUrl: string) => ({
+  const settings = (smtpUrl: string, to = ['ops@company.example', 'late@company.example']) => ({
     alerts: {
       ...{ webhooks: [], secret: null, pingUrl: null },
-      mail: { to: ['ops@company.example', 'late@company.example'], from: 'daybook@company.example', smtpUrl },
+      mail: { to, from: 'daybook@company.example', smtpUrl },
     },
     allowInsecure: [],
   });
@@ -208,6 +208,33 @@ describe('mail', () => {
     expect(await target!.send(alert, { ...sending, took })).toEqual({ ok: true });
     expect(mailbox.mails.map(({ to }) => to)).toEqual([['ops@company.example'], ['late@company.example']]);
     expect(mailbox.mails[1]!.text).toContain('ops@company.example');
+  });
+
+  test.each([
+    ['in capitals', 'late@Company.EXAMPLE', 'late@company.example'],
+    ['beyond ASCII', 'late@BÜCHER.example', 'late@bücher.example'],
+    ['with a character that needs quotes', 'la:te@company.example', '"la:te"@company.example'],
+  ])('that an address %s refuses is sent to it again', async (_, written, sent) => {
+    const unknown = new Set([sent]);
+    const mailbox = await startMailbox({ unknown });
+    closing.push(mailbox);
+    const [target] = targetsOf(settings(mailbox.url, ['ops@company.example', written]));
+    const first = await target!.send(alert, sending);
+    expect(first).toMatchObject({ ok: false, took: [expect.any(String)] });
+    unknown.clear();
+    const { took } = first as { took: readonly string[] };
+    expect(await target!.send(alert, { ...sending, took })).toEqual({ ok: true });
+    expect(mailbox.mails.map(({ to }) => to)).toEqual([['ops@company.example'], [sent]]);
+  });
+
+  test('that all took but an address which is no longer set is sent, and to nobody again', async () => {
+    const mailbox = await startMailbox({ unknown: new Set(['late@company.example']) });
+    closing.push(mailbox);
+    const [before] = targetsOf(settings(mailbox.url));
+    const { took } = (await before!.send(alert, sending)) as { took: readonly string[] };
+    const [now] = targetsOf(settings(mailbox.url, ['ops@company.example']));
+    expect(await now!.send(alert, { ...sending, took })).toEqual({ ok: true });
+    expect(mailbox.mails).toHaveLength(1);
   });
 
   test('that the server looks through for longer than it may take to greet is sent', async () => {

@@ -228,16 +228,38 @@ describe('a night that cannot begin', () => {
     await serve.ended;
   }, 90_000);
 
-  test('because another process has the embedded database is not told: a night that nobody does is missed', async () => {
-    const embedded: Record<string, string> = { ...env };
-    delete embedded['DATABASE_URL'];
-    const dataDir = await mkdtemp(join(tmpdir(), 'daybook-busy-'));
-    const held = await openDatabase({ databaseUrl: null, dataDir });
-    expect((await daybook(['run'], { ...embedded, DAYBOOK_DATA_DIR: dataDir })).code).toBe(5);
-    expect(hook.received).toEqual([]);
-    await held.close();
-    await rm(dataDir, { recursive: true });
-  }, 60_000);
+  test.each([
+    ['since the last good one', true],
+    ['since the first one that could not begin', false],
+  ])(
+    'because another process keeps the embedded database is told once a night is missed, %s',
+    async (_, isGoodFirst) => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'daybook-busy-'));
+      const embedded: Record<string, string> = { ...env, DAYBOOK_DATA_DIR: dataDir };
+      delete embedded['DATABASE_URL'];
+      const nightAfter = (hours: number) => {
+        const at = new Date(stage.app.now().getTime() + hours * 3_600_000).toISOString();
+        return daybook(['run'], { ...embedded, DAYBOOK_NOW: at });
+      };
+      if (isGoodFirst) expect((await nightAfter(0)).code).toBe(0);
+      const held = await openDatabase({ databaseUrl: null, dataDir });
+      if (!isGoodFirst) expect((await nightAfter(0)).code).toBe(5);
+      expect((await nightAfter(25)).code).toBe(5);
+      expect(hook.received).toEqual([]);
+      expect((await nightAfter(27)).code).toBe(5);
+      expect((await nightAfter(28)).code).toBe(5);
+      expect(hook.documents()).toMatchObject([
+        {
+          kind: 'failed-night',
+          title: 'daybook could not begin (exit 5)',
+          text: expect.stringContaining('is in use by'),
+        },
+      ]);
+      await held.close();
+      await rm(dataDir, { recursive: true });
+    },
+    120_000,
+  );
 
   test('because the database is away is told without it, once a day', async () => {
     const away = { ...env, DATABASE_URL: 'postgres://daybook@127.0.0.1:1/daybook' };

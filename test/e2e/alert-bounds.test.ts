@@ -1,10 +1,12 @@
 /** Alerts hold up no end of a run, lose nothing that workers found, and say of nobody that is not done that it is. */
+import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { finishAlerting, type EndedRun, type RunAlerts } from '../../src/run/alerts/at-end.ts';
 import { finishWaitingRuns } from '../../src/run/queued/finish.ts';
 import { installQueue } from '../../src/queue/install.ts';
 import { listAlerts } from '../../src/store/alerts/outbox.ts';
+import { recordDeed } from '../../src/store/audit.ts';
 import { downloadsOfUntold } from '../../src/store/alerts/downloads.ts';
 import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -26,6 +28,14 @@ const open = async (planted: Parameters<typeof scenario>[0] = {}): Promise<void>
 const dbOf = () => stage.app.database.db;
 const kinds = async () =>
   (await listAlerts(dbOf(), 10)).map(({ kind, content }) => [kind, (content as { title: string }).title]);
+/** As if a run had revised this day in US dollars. */
+async function reviseDay(db: Kysely<DB>, day: string): Promise<void> {
+  await sql`INSERT INTO statement SELECT (jsonb_populate_record(own, jsonb_build_object('revision', 2, 'object_key', ${`r2 of ${day}`}::text))).*
+    FROM statement own WHERE day = ${day} AND currency = 'USD'`.execute(db);
+  const detail = { merchantNo, currency: 'USD', day, oldRevision: 1, revision: 2, reason: null };
+  await sql`INSERT INTO alert_fact (kind, subject, merchant_no, detail, found_at)
+    VALUES ('revised', ${day}, ${merchantNo}, ${JSON.stringify(detail)}::jsonb, now())`.execute(db);
+}
 const failed: EndedRun = {
   ...{ runId: 1, command: 'run', exitCode: 4, from: FROM, to: TO, isNight: true, interrupted: false },
   ...{ busy: 0, leftOut: 0, reasons: [{ exitCode: 4, what: 'refused', todo: null }] },
@@ -67,19 +77,38 @@ test('who downloaded a revised day is found without reading the whole record of 
     (${stage.app.now()}, 'somebody', 'statements get', ${key}), (${stage.app.now()}, 'somebody', 'statements get', '2026-03 USD')`.execute(
     db,
   );
-  await sql`INSERT INTO statement SELECT (jsonb_populate_record(own, '{"revision": 2, "object_key": "r2"}')).*
-    FROM statement own WHERE day = ${FROM} AND currency = 'USD'`.execute(db);
-  await sql`INSERT INTO alert_fact (kind, subject, merchant_no, detail, found_at)
-    VALUES ('revised', 'x', ${merchantNo}, ${JSON.stringify({ merchantNo, currency: 'USD', day: FROM, oldRevision: 1, revision: 2, reason: null })}::jsonb, now())`.execute(
-    db,
-  );
+  await reviseDay(db, FROM);
   await sql`ANALYZE`.execute(db);
-  expect(await downloadsOfUntold(db)).toEqual([
+  expect((await downloadsOfUntold(db)).downloads).toEqual([
     { merchantNo, currency: 'USD', day: FROM, times: 2, lastAt: stage.app.now() },
   ]);
   const direct = await openDatabase({ databaseUrl: stage.app.settings.databaseUrl, dataDir: '' });
   expect(await rowsLookedAt(direct.db, () => downloadsOfUntold(direct.db))).toBeLessThan(500);
   await direct.close();
+});
+
+test('a download of a month for very many merchants is recorded, and told where one of its days is revised', async () => {
+  await open();
+  await stage.run({});
+  const db = dbOf();
+  const others = Array.from({ length: 2_000 }, () => `M-${randomUUID()}`);
+  const download = (subject: string) =>
+    recordDeed(db, { by: 'somebody', command: 'statements get', subject }, stage.app.now());
+  await download(['2026-03', ...others, merchantNo].join(' '));
+  await download(['2026-03', ...others].join(' '));
+  const key = `${'long/'.repeat(60)}r1.csv`;
+  await db
+    .updateTable('statement')
+    .set({ object_key: key })
+    .where('day', '=', FROM)
+    .where('currency', '=', 'USD')
+    .execute();
+  await download(`${key}.pdf`);
+  await download(key);
+  await reviseDay(db, FROM);
+  expect((await downloadsOfUntold(db)).downloads).toEqual([
+    { merchantNo, currency: 'USD', day: FROM, times: 2, lastAt: stage.app.now() },
+  ]);
 });
 
 test('breaks that a worker found before it died for good are told with the end of its run', async () => {
@@ -130,4 +159,31 @@ test('whether somebody had downloaded a revised day is not claimed where it is n
   expect((content as { sentences: string[] }).sentences.at(-1)).toBe(
     'Whether somebody had downloaded them could not be found out now: `daybook audit` lists downloads.',
   );
+});
+
+test('nor of one that another run noted after it was looked who downloaded what', async () => {
+  await open();
+  await stage.run({});
+  const db = dbOf();
+  await reviseDay(db, FROM);
+  const note = () => reviseDay(db, TO);
+  const finish = async (trx: Kysely<DB>): Promise<boolean> => {
+    await note();
+    return (await trx.selectFrom('run').select('id').execute()).length === 1;
+  };
+  await finishAlerting(
+    { db, now: stage.app.now, zone: ZONE, alerts },
+    { ...failed, exitCode: 0 },
+    { finish },
+  );
+  const told = (await listAlerts(db, 10)).map(
+    ({ content }) => (content as { sentences: string[] }).sentences,
+  );
+  expect(told.sort((a, b) => a.length - b.length)).toEqual([
+    [`${merchantNo} USD ${FROM} went from r1 to r2.`],
+    [
+      `${merchantNo} USD ${TO} went from r1 to r2.`,
+      'Whether somebody had downloaded them could not be found out now: `daybook audit` lists downloads.',
+    ],
+  ]);
 });

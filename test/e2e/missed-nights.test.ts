@@ -1,5 +1,7 @@
 /** What processes that live find by themselves: which merchants a night was missed for, and which runs nobody told of. */
+import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { lookForTrouble } from '../../src/cli/alerting.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
 import type { RunAlerts } from '../../src/run/alerts/at-end.ts';
 import { lookForMissedNight, lookForUndoneRuns } from '../../src/run/alerts/watch.ts';
@@ -106,4 +108,21 @@ test('of several processes one looks, as often as is asked for', async () => {
   expect(await claimLook(dbOf(), 'nights', HOUR_MS)).toBe(false);
   expect(await claimLook(dbOf(), 'runs', HOUR_MS)).toBe(true);
   expect(await claimLook(dbOf(), 'nights', 0)).toBe(true);
+});
+
+test('a process that does no nights looks for missed ones only where none of the others did for longer', async () => {
+  const mail = { to: ['ops@x.example'], from: 'daybook@x.example', smtpUrl: 'smtp://127.0.0.1:1' };
+  const settings = { ...stage.app.settings, alerts: { webhooks: [], secret: null, mail, pingUrl: null } };
+  const look = async (minutesSince: number, seesRuns: boolean): Promise<string[]> => {
+    await sql`UPDATE alert_look SET looked_at = now() - ${minutesSince} * interval '1 minute'`.execute(
+      dbOf(),
+    );
+    await lookForTrouble({ ...stage.app, settings }, { seesRuns });
+    return kinds();
+  };
+  stage.setNow('2026-03-07T04:00:00+08:00');
+  expect(await look(6, false)).toEqual([]);
+  expect(await look(6, true)).toEqual(['missed-night']);
+  await dbOf().deleteFrom('alert_condition').execute();
+  expect(await look(11, false)).toEqual(['missed-night', 'missed-night']);
 });

@@ -3,8 +3,8 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AlertContent } from '../../alerts/alert.ts';
 import { raise, raiseCondition, type Raising } from '../../alerts/raise.ts';
 import { endConditions } from '../../store/alerts/conditions.ts';
-import { downloadsOfUntold, type Downloaded } from '../../store/alerts/downloads.ts';
-import { takeFacts } from '../../store/alerts/facts.ts';
+import { downloadsOfUntold, type LookedUp } from '../../store/alerts/downloads.ts';
+import { takeFacts, type RevisedFact } from '../../store/alerts/facts.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
@@ -82,20 +82,19 @@ export async function finishAlerting(
 ): Promise<boolean> {
   const { targets, direct, onProblem, goodNight } = alerts!;
   // What is not known of downloads holds up no end.
-  const downloads =
+  const lookedUp =
     targets.length === 0 || isAway
-      ? null
+      ? NOT_LOOKED_UP
       : await downloadsOfUntold(db).catch((error: unknown) => {
           onProblem(error);
-          return null;
+          return NOT_LOOKED_UP;
         });
   const recordAndRaise = (): Promise<boolean> =>
     db.transaction().execute(async (trx) => {
       if (targets.length > 0)
         await sql`SET LOCAL statement_timeout = ${sql.lit(statementMsMax)}`.execute(trx);
       const isDone = await finish(trx);
-      if (isDone && targets.length > 0)
-        await raiseAtEnd(trx, ended, { targets, now: now(), zone, downloads });
+      if (isDone && targets.length > 0) await raiseAtEnd(trx, ended, { targets, now: now(), zone, lookedUp });
       return isDone;
     });
   const recordAlone = async (): Promise<boolean> => {
@@ -117,6 +116,7 @@ export async function finishAlerting(
   return isDone;
 }
 
+const NOT_LOOKED_UP: LookedUp = { asked: [], downloads: [] };
 const NOBODY: Undone = { count: 0, merchants: [] };
 
 /** Whether other processes are at work on all that keeps the run from a good end. */
@@ -136,11 +136,7 @@ const isGoodNight = ({ isNight, exitCode, leftOut }: EndedRun): boolean =>
 async function raiseAtEnd(
   trx: Transaction<DB>,
   ended: EndedRun,
-  {
-    zone,
-    downloads,
-    ...raising
-  }: Raising & { readonly zone: string; readonly downloads: readonly Downloaded[] | null },
+  { zone, lookedUp, ...raising }: Raising & { readonly zone: string; readonly lookedUp: LookedUp },
 ): Promise<void> {
   const { runId, command, exitCode } = ended;
   if (isFailedNight(ended)) {
@@ -153,14 +149,31 @@ async function raiseAtEnd(
     if (since !== null) await raise(trx, recovered(ended, since, zone), raising);
   }
   const { breaks, revised, tokens } = await takeFacts(trx, raising.now);
-  const wereDownloaded = new Set(downloads?.map(nameOf));
-  const downloaded = revised.filter((one) => wereDownloaded.has(nameOf(one)));
-  const others = revised.filter((one) => !wereDownloaded.has(nameOf(one)));
   const told: AlertContent[] = [
     ...(tokens.length > 0 ? [tokensRefused(tokens, runId)] : []),
-    ...(downloaded.length > 0 ? [revisedDownloads(downloaded, downloads!, { runId, zone })] : []),
-    ...(others.length > 0 ? [amendments(others, { runId, isDownloadKnown: downloads !== null })] : []),
+    ...toldOfRevised(revised, lookedUp, { runId, zone }),
     ...(breaks.length > 0 ? [newBreaks(breaks, runId)] : []),
   ];
   for (const content of told) await raise(trx, content, raising);
 }
+
+/** What is told of revised days. One that another run noted in the last moment was not looked up. */
+function toldOfRevised(
+  revised: readonly RevisedFact[],
+  { asked, downloads }: LookedUp,
+  { runId, zone }: { readonly runId: number; readonly zone: string },
+): AlertContent[] {
+  const wereDownloaded = new Set(downloads.map(nameOf));
+  const wereAsked = new Set(asked.map(revisionOf));
+  const downloaded = revised.filter((one) => wereDownloaded.has(nameOf(one)));
+  const others = revised.filter((one) => !wereDownloaded.has(nameOf(one)));
+  const known = others.filter((one) => wereAsked.has(revisionOf(one)));
+  const unknown = others.filter((one) => !wereAsked.has(revisionOf(one)));
+  return [
+    ...(downloaded.length > 0 ? [revisedDownloads(downloaded, downloads, { runId, zone })] : []),
+    ...(known.length > 0 ? [amendments(known, { runId, isDownloadKnown: true })] : []),
+    ...(unknown.length > 0 ? [amendments(unknown, { runId, isDownloadKnown: false })] : []),
+  ];
+}
+
+const revisionOf = (one: RevisedFact): string => `${nameOf(one)} r${one.revision}`;

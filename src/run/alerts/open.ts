@@ -1,5 +1,6 @@
 /** Makes what a run tells people with, from the settings. */
 import { forgetToldDirectly, sendDirectOnceADay } from '../../alerts/direct.ts';
+import { noteGoodNight } from '../../alerts/last-good.ts';
 import { targetsOf } from '../../alerts/targets.ts';
 import { ping } from '../../alerts/webhook.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
@@ -8,7 +9,10 @@ import type { RunAlerts } from './at-end.ts';
 const PING_TRIES_MAX = 2;
 const PING_MS_MAX = 4_000;
 
-export type AlertingSettings = Pick<SettingsWithoutPlatform, 'alerts' | 'allowInsecure' | 'dataDir'>;
+export type AlertingSettings = Pick<
+  SettingsWithoutPlatform,
+  'alerts' | 'allowInsecure' | 'dataDir' | 'databaseUrl'
+>;
 
 /** Whether anybody is told of anything. */
 export const isAlerting = ({ alerts }: Pick<AlertingSettings, 'alerts'>): boolean =>
@@ -31,7 +35,9 @@ export function openRunAlerts(
         if (problem !== null) onProblem(new Error(`${target}: ${problem}`));
     },
     goodNight: async () => {
-      await forgetToldDirectly(settings.dataDir).catch(onProblem);
+      const { dataDir, databaseUrl } = settings;
+      await forgetToldDirectly(dataDir).catch(onProblem);
+      if (databaseUrl === null) await noteGoodNight(dataDir, now()).catch(onProblem);
       if (pingUrl === null) return;
       for (let tries = 1; ; tries += 1) {
         const sent = await ping(pingUrl, { timeoutMs: PING_MS_MAX, now });

@@ -13,6 +13,15 @@ export interface Downloaded {
   readonly lastAt: Date;
 }
 
+/** The part of a download's subject that audit_entry_download has. */
+const BEGINNING = sql`left(download.subject, 200) COLLATE "C"`;
+
+/** The revised days that were looked up, and those of them that somebody had downloaded. */
+export interface LookedUp {
+  readonly asked: readonly RevisedFact[];
+  readonly downloads: readonly Downloaded[];
+}
+
 /** Time for finding out who downloaded what was revised. */
 const DOWNLOADS_MS_MAX = 5_000;
 
@@ -20,19 +29,21 @@ const DOWNLOADS_MS_MAX = 5_000;
  * The downloads of the revised days that are told next. Call it outside of the transaction that tells them. Throws what
  * the database throws, also if it takes too long.
  */
-export async function downloadsOfUntold(db: Kysely<DB>): Promise<Downloaded[]> {
-  const revised = await untoldRevised(db);
-  if (revised.length === 0) return [];
-  return db.transaction().execute(async (trx) => {
+export async function downloadsOfUntold(db: Kysely<DB>): Promise<LookedUp> {
+  const asked = await untoldRevised(db);
+  if (asked.length === 0) return { asked, downloads: [] };
+  const downloads = await db.transaction().execute(async (trx) => {
     await sql`SET LOCAL statement_timeout = ${sql.lit(DOWNLOADS_MS_MAX)}`.execute(trx);
-    return downloadsOf(trx, revised);
+    return downloadsOf(trx, asked);
   });
+  return { asked, downloads };
 }
 
 /**
  * Which of the days somebody had downloaded, by itself or with its month, in a revision that is out of date now. The
  * record of downloads names the file, or the month with the merchants and currencies that were chosen. Both are found by
- * audit_entry_download: the subjects of a month are the texts from the month on that a space or nothing follows.
+ * audit_entry_download, by the beginning of the subject: the subjects of a month are the texts from the month on that a
+ * space or nothing follows.
  */
 async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedFact[]): Promise<Downloaded[]> {
   const column = (value: (one: RevisedFact) => string | number) => arrayLiteral(revised.map(value));
@@ -51,11 +62,11 @@ async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedFact[]
       SELECT asked.month, download.id, download.at, (string_to_array(download.subject, ' '))[2:] AS words
       FROM (SELECT month, min(since) AS since FROM outdated GROUP BY month) AS asked
       JOIN audit_entry AS download ON download.command = 'statements get' AND download.at >= asked.since
-        AND download.subject COLLATE "C" >= asked.month AND download.subject COLLATE "C" < asked.month || '!'
+        AND ${BEGINNING} >= asked.month AND ${BEGINNING} < asked.month || '!'
     ), found AS (
       SELECT merchant_no, currency, day, download.id, download.at
       FROM outdated JOIN audit_entry AS download ON download.command = 'statements get'
-        AND download.subject COLLATE "C" = outdated.object_key
+        AND ${BEGINNING} = left(outdated.object_key, 200) AND download.subject = outdated.object_key
       UNION
       SELECT merchant_no, currency, day, download.id, download.at
       FROM outdated JOIN by_month AS download USING (month)
