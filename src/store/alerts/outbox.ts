@@ -131,6 +131,7 @@ export async function listAlerts(db: Kysely<DB>, limit: number): Promise<ListedA
     .selectFrom('alert')
     .select(['id', 'kind', 'run_id as runId', 'content', 'raised_at as raisedAt'])
     .orderBy('raised_at', 'desc')
+    .orderBy('run_id', (by) => by.desc().nullsLast())
     .orderBy('id')
     .limit(limit)
     .execute();
