@@ -1,9 +1,10 @@
 /** Tells people without the database: when it is away, nothing can be kept for later. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AlertContent } from './alert.ts';
 import { TRY_MS_MAX } from './deliver.ts';
+import { rememberedTime, rememberTime } from './remembered-time.ts';
 import type { Target } from './targets.ts';
 
 export interface DirectResult {
@@ -44,16 +45,13 @@ export async function sendDirectOnceADay(
     ...sending
   }: { readonly dataDir: string; readonly now: () => Date; readonly timeoutMs?: number },
 ): Promise<DirectResult[]> {
-  const path = join(dataDir, FILE);
   const now = sending.now();
-  const agoMs = now.getTime() - Date.parse(await readFile(path, 'utf8').catch(() => ''));
+  const told = await rememberedTime(dataDir, FILE);
+  const agoMs = told === null ? -1 : now.getTime() - told.getTime();
   if (agoMs >= 0 && agoMs < TELL_AGAIN_MS) return [];
   const results = await sendDirect(targets, content, sending);
-  if (results.some(({ problem }) => problem === null)) {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
-      .then(() => writeFile(path, now.toISOString()))
-      .catch(() => undefined);
-  }
+  if (results.some(({ problem }) => problem === null))
+    await rememberTime(dataDir, FILE, now).catch(() => undefined);
   return results;
 }
 

@@ -1,8 +1,8 @@
 /** Sends an alert by mail. */
-import { createHash } from 'node:crypto';
 import { isLoopback } from '../host/loopback.ts';
 import type { AlertSettings } from '../settings/settings.ts';
 import { linesOf, type Alert } from './alert.ts';
+import { fingerprintOf } from './fingerprint.ts';
 import { causeOf, lateText, type Sending, type Sent } from './webhook.ts';
 
 /**
@@ -16,8 +16,8 @@ const AFTER_LATE_MS = 4 * 3_600_000;
 export type MailSettings = NonNullable<AlertSettings['mail']>;
 
 /**
- * Mails an alert to all addresses that did not take it yet, in one message. Off loopback it needs TLS, unless `mayBeOpen`. `timeoutMs` is the time
- * in which the server has to greet.
+ * Mails an alert to all addresses that did not take it yet, in one message. Off loopback it needs TLS, unless
+ * `mayBeOpen`. `timeoutMs` is the time in which the server has to greet.
  */
 export async function mailAlert(
   { to, from, smtpUrl }: MailSettings,
@@ -86,9 +86,6 @@ function partly(
     took: [...took, ...left.filter((address) => !refused.has(address)).map(fingerprintOf)],
   };
 }
-
-const fingerprintOf = (address: string): string =>
-  createHash('sha256').update(address).digest('hex').slice(0, 12);
 
 /** The server's own words are left out, as they may repeat addresses. */
 function failed(error: unknown): Sent {

@@ -1,7 +1,7 @@
 /** The places that alerts go to, from the settings. */
-import { createHash } from 'node:crypto';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { Alert } from './alert.ts';
+import { fingerprintOf } from './fingerprint.ts';
 import { mailAlert } from './mail.ts';
 import { postAlert, type Sending, type Sent } from './webhook.ts';
 
@@ -18,10 +18,8 @@ export interface Target {
 }
 
 const MAIL = 'mail';
-const FINGERPRINT_CHARACTERS = 12;
 
-const keyOf = (kind: string, address: string): string =>
-  `${kind} ${createHash('sha256').update(address).digest('hex').slice(0, FINGERPRINT_CHARACTERS)}`;
+const keyOf = (kind: string, address: string): string => `${kind} ${fingerprintOf(address)}`;
 
 /** All targets, in the order of the settings; none where no alerts are set up. */
 export function targetsOf({

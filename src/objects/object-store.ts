@@ -192,6 +192,10 @@ export async function readWhole(store: ObjectStore, key: string): Promise<Buffer
   return stream === null ? null : collected(stream);
 }
 
+/** The same as text. */
+export const readText = async (store: ObjectStore, key: string): Promise<string | null> =>
+  (await readWhole(store, key))?.toString('utf8') ?? null;
+
 /** All bytes of a small stream. */
 export async function collected(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];

@@ -3,7 +3,7 @@
  * next run publishes what differs and leaves the rest. The mark is written last; nothing else in the store is touched.
  */
 import type { Kysely } from 'kysely';
-import { digestOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
+import { digestOf, readText, type ObjectStore } from '../objects/object-store.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { StatedFigures } from '../ledger/entry.ts';
 import type { SigningKey } from '../signing/keys.ts';
@@ -108,7 +108,7 @@ interface AdoptedDay {
 async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay> {
   const { db, objects, signingKey = null } = options;
   const leftOut = (why: string): AdoptedDay => ({ merchantNo: null, statements: 0, left: [why] });
-  const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
+  const text = (await readText(objects, key)) ?? '';
   const manifest = parseManifest(text);
   if (manifest === null) return leftOut('it cannot be read as a manifest');
   const { merchantNo, day } = manifest;

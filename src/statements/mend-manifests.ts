@@ -1,6 +1,6 @@
 /** Makes manifests and signatures that a comparison with the store found wanting, though no file of theirs was damaged. */
 import type { BusinessDay } from '../ledger/entry.ts';
-import { readWhole } from '../objects/object-store.ts';
+import { readText } from '../objects/object-store.ts';
 import { recordPublished, recordStored } from '../store/statements/record-published.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
@@ -38,7 +38,7 @@ export async function recordDay(
 ): Promise<void> {
   const { db, lease, objects, merchantNo } = options;
   const key = manifestKey(merchantNo, day.day);
-  const text = (await readWhole(objects, key))?.toString('utf8') ?? null;
+  const text = await readText(objects, key);
   const found = text === null ? null : parseManifest(text);
   const signature = await signatureBeside(objects, merchantNo, day.day);
   const isOurs = found !== null && isBelieved(found, text!, signature, options);

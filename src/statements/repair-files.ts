@@ -6,7 +6,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import {
   bytesOf,
   digestOf,
-  readWhole,
+  readText,
   type ObjectContent,
   type StoredDigest,
 } from '../objects/object-store.ts';
@@ -190,8 +190,8 @@ async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<M
 
 /** A manifest with a higher revision than this database knows comes from newer data: it is kept as evidence. */
 async function manifestContent(key: string, row: ManifestRow, { objects }: RepairOptions): Promise<Made> {
-  const text = (await readWhole(objects, key))?.toString('utf8');
-  const found = text === undefined ? null : parseManifest(text);
+  const text = await readText(objects, key);
+  const found = text === null ? null : parseManifest(text);
   if (found === null || found.revision <= row.revision)
     return { content: Buffer.from(row.content), contentType: MANIFEST_CONTENT_TYPE };
   return (

@@ -1,7 +1,7 @@
 /** Signs manifests: the text of the signature file that lies beside each. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableText } from '../ledger/text.ts';
-import { readWhole, type ObjectStore } from '../objects/object-store.ts';
+import { readText, type ObjectStore } from '../objects/object-store.ts';
 import { publicKeyOf, readPublicKey, type SigningKey } from '../signing/keys.ts';
 import { isSignedBy, readSignature, signatureFile } from '../signing/signatures.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
@@ -57,8 +57,7 @@ export async function signatureBeside(
   merchantNo: string,
   day: BusinessDay,
 ): Promise<string | null> {
-  const bytes = await readWhole(objects, signatureKey(merchantNo, day));
-  const text = bytes?.toString('utf8') ?? '';
+  const text = (await readText(objects, signatureKey(merchantNo, day))) ?? '';
   return readSignature(text) === null || storableText(text) !== text ? null : text;
 }
 

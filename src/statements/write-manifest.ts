@@ -11,7 +11,7 @@ import {
 } from '../ledger/lateness.ts';
 import {
   ObjectExists,
-  readWhole,
+  readText,
   type Fence,
   type ObjectStore,
   type PutOptions,
@@ -168,7 +168,7 @@ export async function writeManifest(
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
-  const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
+  const text = (await readText(objects, key)) ?? '';
   const found = parseManifest(text);
   const isForgotten = found !== null && found.revision >= recorded.revision && !isBeyondBounds(found);
   const row = isForgotten
@@ -196,7 +196,7 @@ async function forgotten(
   signedBefore: string | null,
   { objects, signingKey = null, onForeign }: SettleOptions,
 ): Promise<Forgotten> {
-  const signature = own === null ? await textIn(objects, signatureKey(merchant_no, day)) : signedBefore;
+  const signature = own === null ? await readText(objects, signatureKey(merchant_no, day)) : signedBefore;
   const isBelieved = signingKey === null || isSignedWith(signingKey, text, signature);
   const { revision } = found;
   const row = { revision, sha256: sha256Of(text) };
@@ -207,9 +207,6 @@ async function forgotten(
     signature,
   };
 }
-
-const textIn = async (objects: ObjectStore, key: string): Promise<string | null> =>
-  (await readWhole(objects, key))?.toString('utf8') ?? null;
 
 /** Writes the signature that the row has, if any. Returns also what unexpectedly lay in its place before. */
 async function writeSignature(
@@ -229,7 +226,7 @@ async function writeSignature(
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
-  const found = await textIn(objects, key);
+  const found = await readText(objects, key);
   return { stored: [storedRow(key, await putReplacing(objects, key, content, put))], found };
 }
 

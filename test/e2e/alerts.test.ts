@@ -382,22 +382,17 @@ test('a night whose database is away at its end is told without it', async () =>
   await close();
 }, 60_000);
 
+const NIGHT_ENDED_4: Omit<EndedRun, 'reasons'> = {
+  ...{ runId: 1, command: 'run', exitCode: 4, from: TO, to: TO },
+  ...{ isNight: true, interrupted: false, busy: 0, leftOut: 0 },
+};
+
 test('a night that lost a lease while the database is there is told through the outbox, and is over with a good one', async () => {
   await open();
   await range();
   const { alerts, now } = stage.deps();
   const ended: EndedRun = {
-    ...{
-      runId: 1,
-      command: 'run',
-      exitCode: 4,
-      from: TO,
-      to: TO,
-      isNight: true,
-      interrupted: false,
-      busy: 0,
-      leftOut: 0,
-    },
+    ...NIGHT_ENDED_4,
     reasons: [{ exitCode: 4, what: 'the lease was lost', todo: null }],
   };
   const deps = { db: dbOf(), now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
@@ -415,17 +410,8 @@ test('a night that left busy merchants to others has not failed, nor for a look 
   const deps = { db: dbOf(), now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
   const busy = { exitCode: 4, what: 'M is busy: another run is at work', todo: null } as const;
   const ended: EndedRun = {
-    ...{
-      runId: 1,
-      command: 'run',
-      exitCode: 4,
-      from: TO,
-      to: TO,
-      isNight: true,
-      interrupted: false,
-      busy: 1,
-      leftOut: 1,
-    },
+    ...NIGHT_ENDED_4,
+    ...{ busy: 1, leftOut: 1 },
     reasons: [busy],
   };
   const finish = (): Promise<boolean> => Promise.resolve(true);
