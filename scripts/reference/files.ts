@@ -167,7 +167,7 @@ const formatRows = (): string[][] =>
     code(format.name),
     code(patternOf(nameIn(format, fileOf(STATEMENT_KEY)))),
     code(format.contentType),
-    format.isPublished ? 'published' : 'made when somebody downloads',
+    format.canBePublished ? 'published' : 'made when somebody downloads',
   ]);
 
 const downloadSections = (): string[] => {

@@ -5,7 +5,7 @@ import { collect } from './collect.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { App } from '../run/app.ts';
-import { fetchInFormat } from '../statements/fetch.ts';
+import { inFormat } from '../statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
@@ -19,8 +19,13 @@ import {
   signatureKey,
 } from '../statements/keys.ts';
 import { isUnsigned } from '../statements/sign-manifest.ts';
-import { manifestOfDay } from '../store/statements/stored-files.ts';
-import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
+import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
+import {
+  listStatements,
+  statementOf,
+  statementsOfDay,
+  type StatementRow,
+} from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
 import { accountsFlagged, currencyFlag, dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { download } from './download.ts';
@@ -68,7 +73,10 @@ export function addStatementsCommand(program: Command): void {
     .option('--month <month>', 'a whole month, YYYY-MM, as one ZIP with manifests and a summary')
     .option('--revision <n>', 'an earlier revision; without it the current one')
     .addOption(
-      new Option('--format <name>', 'the format to get it in, made from the canonical CSV')
+      new Option(
+        '--format <name>',
+        'the format to get it in; made from the canonical CSV if it was not published so',
+      )
         .choices(STATEMENT_FORMATS.map(({ name }) => name))
         .default(CSV.name)
         .conflicts('forSpreadsheet'),
@@ -90,14 +98,19 @@ export function addStatementsCommand(program: Command): void {
       await withApp(offlineSettings(self), async (app) => {
         const found = await chosenStatement(app, flags);
         await recordDeed(app.database.db, deedOf(self, found.object_key), app.now());
-        const bytes = fetchInFormat(app.objects, found, flags.format);
+        const { format } = flags;
+        const recorded = await manifestOfDay(app.database.db, found.merchant_no, found.day);
+        const ofDay = await statementsOfDay(app.database.db, found.merchant_no, found.day);
+        const { isPublished, read } = inFormat(app.objects, found, format, { recorded, ofDay });
+        const note = !isPublished && format.canBePublished && madeNow(format);
         if (flags.stdout === true) {
-          for await (const part of bytes) process.stdout.write(part);
+          for await (const part of read()) process.stdout.write(part);
+          if (note !== false) process.stderr.write(`${note}\n`);
           return;
         }
-        const path = await download(bytes, flags.out, nameIn(flags.format, fileOf(found.object_key)));
-        if (flags.format.isPublished) await downloadManifest(app, found, flags.out);
-        print(self, { document: { ...found, path }, text: path });
+        const path = await download(read(), flags.out, nameIn(format, fileOf(found.object_key)));
+        if (isPublished) await downloadManifest(app, found, recorded, flags.out);
+        print(self, { document: { ...found, path, isPublished }, text: lines(path, note) });
       });
     });
 }
@@ -116,6 +129,9 @@ function flagsOfDay({ merchant, currency, day, ...rest }: GivenFlags): Omit<GetF
     throw new UsageError('a day’s statement is of one currency: say which with --currency CCC.');
   return { ...rest, day, merchant: merchantNo, currency: code };
 }
+
+const madeNow = ({ name }: StatementFormat): string =>
+  `made now from the published CSV: this revision was not published as ${name}, and no manifest names the file`;
 
 /** `--for-spreadsheet` is an older name of one format. */
 const formatOf = ({
@@ -166,15 +182,15 @@ async function chosenStatement({ database }: App, flags: GetFlags): Promise<Stat
 
 /** Downloads the manifest and its signature too, as `verify` checks the statement against them. */
 async function downloadManifest(
-  { objects, database }: App,
+  { objects }: App,
   { merchant_no, day, object_key }: StatementRow,
+  recorded: ManifestRow | undefined,
   folder: string,
 ): Promise<void> {
   const bytes = await objects.get(manifestKey(merchant_no, day));
   if (bytes === null) return;
   const name = manifestFileBeside(fileOf(object_key));
   await download(bytes, folder, name);
-  const recorded = await manifestOfDay(database.db, merchant_no, day);
   const isSigned = recorded !== undefined && !isUnsigned(recorded);
   const signature = isSigned ? await objects.get(signatureKey(merchant_no, day)) : null;
   if (signature !== null) await download(signature, folder, name + SIGNATURE_EXTENSION);

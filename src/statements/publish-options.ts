@@ -27,7 +27,7 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
    * entries. If left out: never.
    */
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
-  /** Formats of statements; if left out, STATEMENT_FORMATS. */
+  /** What statements are published in beside the CSV; if left out, nothing. */
   readonly formats?: readonly StatementFormat[];
   readonly runId: number;
 }

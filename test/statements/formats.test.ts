@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { fetchInFormat } from '../../src/statements/fetch.ts';
+import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import { manifestFileBeside } from '../../src/statements/keys.ts';
@@ -33,14 +33,15 @@ const SENTENCE: StatementFormat = {
   name: 'sentence',
   extension: 'txt',
   contentType: 'text/plain',
-  isPublished: true,
-  write: async function* ({ account, day, figures, rows }) {
+  canBePublished: true,
+  write: async function* ({ account, day, published, rows }) {
     let count = 0;
     for await (const batch of rows) count += batch.length;
-    yield Buffer.from(`${account.currency} ${day}: ${count} rows to ${figures.closing}\n`);
+    yield Buffer.from(`${account.currency} ${day}: ${count} rows to ${published.figures.closing}\n`);
   },
 };
-const BOTH = [...STATEMENT_FORMATS, JSON_LINES, SENTENCE];
+const BOTH = [JSON_LINES, SENTENCE];
+const KNOWN = [...STATEMENT_FORMATS, ...BOTH];
 
 let folder: string;
 let store: ObjectStore;
@@ -65,21 +66,21 @@ const manifestOf = async (day = DAY) =>
   ) as {
     statements: Record<string, unknown>[];
   };
-const problemsIn = async (path = folder, formats: readonly StatementFormat[] = BOTH) =>
+const problemsIn = async (path = folder, formats: readonly StatementFormat[] = KNOWN) =>
   (await verifyPaths([path], formats)).problems.map(({ problem }) => problem);
 const textOf = async (bytes: AsyncIterable<Uint8Array>): Promise<string> => {
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytes) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 };
-const repaired = (formats: readonly StatementFormat[]) =>
+const repaired = (knownFormats: readonly StatementFormat[]) =>
   repairFiles({
     db: book.database.db,
     lease: book.lease,
     objects: store,
     zone: ZONE,
     clockToleranceS: 2,
-    formats,
+    knownFormats,
     runId: 1,
     now: () => book.now,
     signal: new AbortController().signal,
@@ -184,8 +185,8 @@ describe('formats published beside the CSV', () => {
       { damage: 'altered', why: expect.stringMatching(/^this daybook knows no format sentence: /) },
     ]);
     expect(await readFile(pathOf('jsonl'), 'utf8')).toBe(lines);
-    expect((await repaired(BOTH)).unrepaired).toEqual([]);
-    expect(await repaired(BOTH)).toEqual({ repaired: [], unrepaired: [] });
+    expect((await repaired(KNOWN)).unrepaired).toEqual([]);
+    expect(await repaired(KNOWN)).toEqual({ repaired: [], unrepaired: [] });
     expect(await problemsIn()).toEqual([]);
   });
 
@@ -210,7 +211,7 @@ test('a publishing that ends amid the formats is made whole by the next one', as
 describe('formats made for a download', () => {
   beforeEach(() => book.published(store));
   const downloaded = (row: StatementRow, format: StatementFormat) =>
-    textOf(fetchInFormat(store, row, format));
+    textOf(fetchInFormat(store, row, format, { earlier: [] }));
 
   test('come from any published statement, its figures and its rows', async () => {
     const row = (await statementOf(book.database.db, ACCOUNT, DAY))!;

@@ -7,7 +7,7 @@ type ReadableFormat = Omit<StatementFormat, 'write' | 'contentType'>;
 export const CSV: ReadableFormat & { readonly reader: StatementReader } = {
   name: 'csv',
   extension: 'csv',
-  isPublished: true,
+  canBePublished: true,
   reader: { hasHeader: true, rows: csvRows },
 };
 

@@ -4,3 +4,9 @@ import type { StatementFormat } from './format.ts';
 import { SPREADSHEET } from './spreadsheet.ts';
 
 export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET];
+
+/** The formats of these names that are published beside the CSV. */
+export const besideCsv = (names: readonly string[]): readonly StatementFormat[] =>
+  STATEMENT_FORMATS.filter(
+    ({ name, canBePublished }) => canBePublished && name !== CSV.name && names.includes(name),
+  );
