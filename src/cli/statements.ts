@@ -94,25 +94,29 @@ export function addStatementsCommand(program: Command): void {
     )
     .action(async (given: GivenFlags, self: Command) => {
       if (given.month !== undefined) return getMonth({ ...given, month: given.month }, formatOf(given), self);
-      const flags = { ...flagsOfDay(given), format: formatOf(given) };
-      await withApp(offlineSettings(self), async (app) => {
-        const found = await chosenStatement(app, flags);
-        await recordDeed(app.database.db, deedOf(self, found.object_key), app.now());
-        const { format } = flags;
-        const recorded = await manifestOfDay(app.database.db, found.merchant_no, found.day);
-        const ofDay = await statementsOfDay(app.database.db, found.merchant_no, found.day);
-        const { isPublished, read } = inFormat(app.objects, found, format, { recorded, ofDay });
-        const note = !isPublished && format.canBePublished && madeNow(format);
-        if (flags.stdout === true) {
-          for await (const part of read()) process.stdout.write(part);
-          if (note !== false) process.stderr.write(`${note}\n`);
-          return;
-        }
-        const path = await download(read(), flags.out, nameIn(format, fileOf(found.object_key)));
-        if (isPublished) await downloadManifest(app, found, recorded, flags.out);
-        print(self, { document: { ...found, path, isPublished }, text: lines(path, note) });
-      });
+      return getDay({ ...flagsOfDay(given), format: formatOf(given) }, self);
     });
+}
+
+/** Downloads one statement. Throws `UsageError` if there is none, `StatementDamaged`, `FormatTooSmall`. */
+function getDay(flags: GetFlags, self: Command): Promise<void> {
+  return withApp(offlineSettings(self), async (app) => {
+    const { format } = flags;
+    const found = await chosenStatement(app, flags);
+    await recordDeed(app.database.db, deedOf(self, found.object_key), app.now());
+    const recorded = await manifestOfDay(app.database.db, found.merchant_no, found.day);
+    const ofDay = await statementsOfDay(app.database.db, found.merchant_no, found.day);
+    const { isPublished, read } = inFormat(app.objects, found, format, { recorded, ofDay });
+    const note = !isPublished && format.canBePublished && madeNow(format);
+    if (flags.stdout === true) {
+      for await (const part of read()) process.stdout.write(part);
+      if (note !== false) process.stderr.write(`${note}\n`);
+      return;
+    }
+    const path = await download(read(), flags.out, nameIn(format, fileOf(found.object_key)));
+    if (isPublished) await downloadManifest(app, found, recorded, flags.out);
+    print(self, { document: { ...found, path, isPublished }, text: lines(path, note) });
+  });
 }
 
 type GivenFlags = Omit<MonthFlags, 'month'> &

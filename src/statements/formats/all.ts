@@ -2,8 +2,9 @@
 import { CSV } from './csv.ts';
 import type { StatementFormat } from './format.ts';
 import { SPREADSHEET } from './spreadsheet.ts';
+import { XLSX } from './xlsx/xlsx.ts';
 
-export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET];
+export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, XLSX];
 
 /** The formats of these names that are published beside the CSV. */
 export const besideCsv = (names: readonly string[]): readonly StatementFormat[] =>
