@@ -69,17 +69,21 @@ async function* rowSheet(
   yield Buffer.from(SHEET_TAIL);
 }
 
-async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
+/** The workbook's bytes. An account with more rows than fit on a sheet goes on on the next one. */
+export async function* workbookOf(
+  day: StatementDay,
+  sheetRowsMax = SHEET_ROWS_MAX,
+): AsyncGenerator<Uint8Array> {
   const { account, columns, earlier } = day;
   const changes = changesRows(columns, await day.changes(), earlier.length === 0);
-  const parts = sheetsFor(day, SHEET_ROWS_MAX - 1);
+  const parts = sheetsFor(day, sheetRowsMax - 1);
   const names = Array.from({ length: parts }, (_, at) => account.currency + (at === 0 ? '' : ` ${at + 1}`));
   const rows = rowsInTurn(day.rows);
   const sheets: Omit<ZippedFile, 'name'>[] = [
     { options: PACKED, content: smallSheet(SUMMARY_WIDTHS, summaryRows(day)) },
     ...names.map((_, at) => ({
       options: ROWS_PACKED,
-      content: () => rowSheet(day, rows, at === parts - 1 ? Infinity : SHEET_ROWS_MAX),
+      content: () => rowSheet(day, rows, at === parts - 1 ? Infinity : sheetRowsMax),
     })),
     { options: PACKED, content: smallSheet([22, ...columns.map(widthOf)], changes) },
   ];
@@ -98,5 +102,5 @@ export const XLSX: StatementFormat = {
   extension: 'xlsx',
   contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   canBePublished: true,
-  write,
+  write: (day) => workbookOf(day),
 };
