@@ -1,10 +1,11 @@
 /** Every format that statements come in. A new one is a file beside this one and its line here. */
+import { CAMT053 } from './camt053.ts';
 import { CSV } from './csv.ts';
 import type { StatementFormat } from './format.ts';
 import { SPREADSHEET } from './spreadsheet.ts';
 import { XLSX } from './xlsx/xlsx.ts';
 
-export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, XLSX];
+export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, XLSX, CAMT053];
 
 /** The formats of these names that are published beside the CSV. */
 export const besideCsv = (names: readonly string[]): readonly StatementFormat[] =>
