@@ -179,7 +179,7 @@ describe('a later revision', () => {
   });
 });
 
-test('the same day gives the same bytes, in every time zone of the machine', async () => {
+test('the same day gives the same bytes, in every time zone of the machine', () => {
   const script = `
     import { XLSX } from '${new URL('../../../src/statements/formats/xlsx/xlsx.ts', import.meta.url).href}';
     import { bytesOf, statementDay } from '${new URL('../days.ts', import.meta.url).href}';
