@@ -1,4 +1,5 @@
 /** Files of a statement in the formats that are published beside its CSV, made from the CSV in the store. */
+import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
@@ -19,6 +20,8 @@ export interface WrittenFormat {
 
 /** A format that cannot hold the day, so that it is published without. */
 export interface LeftOutFormat {
+  readonly account: Account;
+  readonly day: BusinessDay;
   readonly format: string;
   /** A sentence for a person. */
   readonly why: string;
@@ -53,7 +56,8 @@ export async function putOtherFormats(
       written.push({ listed: { format: format.name, file: fileOf(key), sha256, bytes }, stored });
     } catch (error) {
       if (!(error instanceof FormatTooSmall)) throw error;
-      leftOut.push({ format: format.name, why: error.message });
+      const { merchant_no: merchantNo, currency, day } = statement;
+      leftOut.push({ account: { merchantNo, currency }, day, format: format.name, why: error.message });
     }
   }
   return { written, leftOut };

@@ -11,4 +11,11 @@ export const CSV: ReadableFormat & { readonly reader: StatementReader } = {
   reader: { hasHeader: true, rows: csvRows },
 };
 
-export const STATEMENT_FORMATS: readonly ReadableFormat[] = [CSV];
+/** Formats of which the bytes alone are checked. */
+const OTHERS: readonly ReadableFormat[] = [
+  { name: 'xlsx', extension: 'xlsx', canBePublished: true },
+  { name: 'camt053', extension: 'camt053.xml', canBePublished: true },
+  { name: 'mt940', extension: 'mt940', canBePublished: true },
+];
+
+export const STATEMENT_FORMATS: readonly ReadableFormat[] = [CSV, ...OTHERS];
