@@ -6,8 +6,8 @@ import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
 import { columnsNamed, columnsOf, STATEMENT_COLUMNS, type StatementColumn } from './formats/columns.ts';
 import { CSV } from './formats/csv.ts';
+import { cellsOf, NoStatement, recordsOf } from './formats/csv-records.ts';
 import {
-  UnreadableRows,
   type Changes,
   type PublishedRevision,
   type RowCells,
@@ -86,10 +86,10 @@ export async function* fetchInFormat(
       earlier: earlier.map(revisionOf),
       changes: () => changesOf(objects, earlier.at(-1), statement, readsEarlier),
       columns: columnsNamed(columns, known),
-      rows: withoutHeader(CSV.reader.rows(published, columns)),
+      rows: rowsOf(published, statement.object_key, columns.length),
     });
   } catch (error) {
-    if (!(error instanceof UnreadableRows)) throw error;
+    if (!(error instanceof NoStatement)) throw error;
     throw new StatementDamaged(alteredText(objects, statement.object_key));
   }
 }
@@ -127,12 +127,19 @@ async function changesOf(
   }
 }
 
-async function* withoutHeader(
-  batches: AsyncIterable<readonly RowCells[]>,
+/** The rows without the header, some at a time. Throws `NoStatement`. */
+async function* rowsOf(
+  bytes: AsyncIterable<Uint8Array>,
+  file: string,
+  columns: number,
 ): AsyncGenerator<readonly RowCells[]> {
   let isFirst = true;
-  for await (const batch of batches) {
-    yield isFirst ? batch.slice(1) : batch;
+  for await (const records of recordsOf(bytes, file)) {
+    yield (isFirst ? records.slice(1) : records).map((record) => {
+      const cells = cellsOf(record);
+      if (cells?.length !== columns) throw new NoStatement(file, `a row does not have ${columns} cells`);
+      return cells;
+    });
     isFirst = false;
   }
 }

@@ -20,9 +20,12 @@ const MARKUP: Readonly<Record<string, string>> = {
 };
 const SPECIAL = /[&<>\u0000-\u001f\ufffe\uffff]/g;
 
+/** Nearly every text. */
+const PLAIN = /^[\w .,:;/()+*#@=-]*$/;
+
 /** A text as XML. What XML cannot hold becomes the replacement character. */
 const xml = (text: string): string =>
-  text.toWellFormed().replace(SPECIAL, (char) => MARKUP[char] ?? '\ufffd');
+  PLAIN.test(text) ? text : text.toWellFormed().replace(SPECIAL, (char) => MARKUP[char] ?? '\ufffd');
 
 /** An element, or nothing where the text is empty: the schema wants at least one character. */
 const element = (name: string, text: string): string =>
@@ -30,6 +33,7 @@ const element = (name: string, text: string): string =>
 
 /** A name that fits, different for different names: one that is too long ends with a digest of the whole. */
 function reference(name: string): string {
+  if (name.length <= REFERENCE_MAX) return name;
   const characters = Array.from(name);
   return characters.length <= REFERENCE_MAX
     ? name
@@ -38,6 +42,7 @@ function reference(name: string): string {
 
 /** The text in pieces of the longest that an element holds. */
 function pieces(text: string): string[] {
+  if (text.length <= REMITTANCE_MAX) return [text];
   const characters = Array.from(text);
   const count = Math.ceil(characters.length / REMITTANCE_MAX);
   return Array.from({ length: count }, (_, at) =>

@@ -12,9 +12,9 @@ export const DECIMALS_SHOWN_MAX = DIGITS_MAX;
 const TEXT_LENGTH_MAX = 32_767;
 
 /** What a cell holds. Times are `YYYY-MM-DD HH:mm:ss`, days `YYYY-MM-DD`, amounts plain decimals. */
+export type TextKind = 'text' | 'header' | 'time' | 'day' | 'amount';
 export type Value =
-  | { readonly kind: 'text' | 'header' | 'time' | 'day' | 'amount'; readonly text: string }
-  | { readonly kind: 'count'; readonly count: number };
+  { readonly kind: TextKind; readonly text: string } | { readonly kind: 'count'; readonly count: number };
 
 /** What would be read as markup or as an escape, and what XML cannot hold. */
 const SPECIAL = /[&<>\u0000-\u0008\u000b-\u001f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
@@ -29,23 +29,32 @@ const escaped = (text: string): string =>
       (char) => MARKUP[char] ?? `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
     );
 
-const PLAIN = /^[\w .,:;/()+*#@=-]*$/;
-const ESCAPE_LIKE = /_x[0-9A-Fa-f]{4}_/;
+const [SPACE, AMPERSAND, LESS, MORE, TILDE] = [0x20, 0x26, 0x3c, 0x3e, 0x7e];
+
+/** Whether a text is short and holds nothing to be escaped or kept by force, as nearly every one is. */
+function isPlain(text: string): boolean {
+  if (text.length > 255 || text.startsWith(' ') || text.endsWith(' ') || text.includes('_x')) return false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < SPACE || code > TILDE || code === AMPERSAND || code === LESS || code === MORE) return false;
+  }
+  return true;
+}
+
 const OUTER_SPACE = /^\s|\s$/;
 
 function textXml(text: string): string {
-  const whole = cutText(text, TEXT_LENGTH_MAX);
-  const content = PLAIN.test(whole) && !ESCAPE_LIKE.test(whole) ? whole : escaped(whole);
+  if (isPlain(text)) return `<is><t>${text}</t></is>`;
+  const content = escaped(cutText(text, TEXT_LENGTH_MAX));
   return OUTER_SPACE.test(content) || content.includes('\n')
     ? `<is><t xml:space="preserve">${content}</t></is>`
     : `<is><t>${content}</t></is>`;
 }
 
-const textCell = (at: string, style: number, text: string): string =>
-  `<c r="${at}" s="${style}" t="inlineStr">${textXml(text)}</c>`;
+/** A cell without its place: `<c r="A1` goes before it. */
+const textCell = (style: number, text: string): string => `" s="${style}" t="inlineStr">${textXml(text)}</c>`;
 
-const numberCell = (at: string, style: number, number: string): string =>
-  `<c r="${at}" s="${style}"><v>${number}</v></c>`;
+const numberCell = (style: number, number: string): string => `" s="${style}"><v>${number}</v></c>`;
 
 /** Whether a spreadsheet keeps every digit of a plain decimal. */
 const isKept = (amount: string): boolean =>
@@ -64,34 +73,54 @@ function serialOf(text: string): string | null {
   return Number.isNaN(ms) ? null : String(ms / DAY_MS + DAYS_TO_1970);
 }
 
-/** The cell at a place, such as `A1`. An empty text has none. An amount with too many digits is text, and flagged. */
-export function cellXml(at: string, value: Value): string {
-  if (value.kind === 'count') return numberCell(at, STYLE.count, String(value.count));
+function cellOf(value: Value): string {
+  if (value.kind === 'count') return numberCell(STYLE.count, String(value.count));
   const { kind, text } = value;
-  if (text === '') return '';
   switch (kind) {
     case 'amount':
-      return isKept(text)
-        ? numberCell(at, STYLE.amount + decimalsOf(text), text)
-        : textCell(at, STYLE.flagged, text);
+      return isKept(text) ? numberCell(STYLE.amount + decimalsOf(text), text) : textCell(STYLE.flagged, text);
     case 'time':
     case 'day': {
       const serial = (kind === 'time' ? TIME : DAY).test(text) ? serialOf(text) : null;
-      return serial === null ? textCell(at, STYLE.text, text) : numberCell(at, STYLE[kind], serial);
+      return serial === null ? textCell(STYLE.text, text) : numberCell(STYLE[kind], serial);
     }
     case 'header':
     case 'text':
-      return textCell(at, STYLE[kind], text);
+      return textCell(STYLE[kind], text);
   }
 }
 
 /** `A`, `B`, ...; a statement has far fewer than 26 columns. */
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
-export const COLUMNS_MAX = LETTERS.length;
 
-/** A row of a sheet; `row` counts from 1. */
+/**
+ * A row of a sheet; `row` counts from 1. An empty text has no cell. An amount with too many digits is text, and flagged.
+ */
 export function rowXml(row: number, values: readonly Value[]): string {
   let cells = '';
-  for (let at = 0; at < values.length; at += 1) cells += cellXml(`${LETTERS[at]!}${row}`, values[at]!);
+  for (const [at, value] of values.entries())
+    if (value.kind === 'count' || value.text !== '') cells += `<c r="${LETTERS[at]!}${row}${cellOf(value)}`;
   return `<row r="${row}">${cells}</row>`;
+}
+
+/**
+ * The same for many rows whose columns hold the same kinds. Neighbours often have the same cell, of which the text is
+ * made once.
+ */
+export function rowWriter(kinds: readonly TextKind[]): (row: number, cells: readonly string[]) => string {
+  const columns = kinds.map((kind, at) => ({ kind, begin: `<c r="${LETTERS[at]!}`, text: '', cell: '' }));
+  return (row, cells) => {
+    let xml = `<row r="${row}">`;
+    for (let at = 0; at < columns.length; at += 1) {
+      const column = columns[at]!;
+      const text = cells[at] ?? '';
+      if (text === '') continue;
+      if (column.text !== text) {
+        column.text = text;
+        column.cell = cellOf({ kind: column.kind, text });
+      }
+      xml += `${column.begin}${row}${column.cell}`;
+    }
+    return `${xml}</row>`;
+  };
 }

@@ -1,8 +1,8 @@
 /** What the sheets of a workbook hold: the day's figures and revisions, its rows, and what the revision changed. */
 import { entriesIn } from '../../../ledger/chain/figures.ts';
 import type { StatementColumn } from '../columns.ts';
-import type { Changes, PublishedRevision, RowCells, StatementDay } from '../format.ts';
-import type { Value } from './cells.ts';
+import type { Changes, PublishedRevision, StatementDay } from '../format.ts';
+import type { TextKind, Value } from './cells.ts';
 
 /** Rows of a sheet, its header first, some at a time. */
 export type SheetRows = AsyncIterable<readonly (readonly Value[])[]>;
@@ -58,13 +58,9 @@ export function summaryRows({ account, day, published, earlier }: StatementDay):
   ];
 }
 
-/** How a column's cells are read. */
-const valueIn =
-  ({ name, isAmount }: StatementColumn) =>
-  (cell: string): Value => ({
-    kind: isAmount ? 'amount' : name === 'booked_at' ? 'time' : 'text',
-    text: cell,
-  });
+/** What a column's cells hold. */
+export const kindOf = ({ name, isAmount }: StatementColumn): TextKind =>
+  isAmount ? 'amount' : name === 'booked_at' ? 'time' : 'text';
 
 export const widthOf = ({ name, isAmount }: StatementColumn): number =>
   isAmount ? 20 : name === 'currency' ? 10 : 22;
@@ -72,12 +68,6 @@ export const widthOf = ({ name, isAmount }: StatementColumn): number =>
 /** The header row of a statement's columns. */
 export const columnsHeader = (columns: readonly StatementColumn[], before: readonly string[] = []): Value[] =>
   header([...before, ...columns.map(({ name }) => name)]);
-
-/** A function that makes a row's cells into values. */
-export function valuesOf(columns: readonly StatementColumn[]): (cells: RowCells) => Value[] {
-  const readers = columns.map(valueIn);
-  return (cells) => readers.map((read, at) => read(cells[at] ?? ''));
-}
 
 /** How many sheets of so many rows the account needs; one for a day without entries. */
 export const sheetsFor = ({ published }: StatementDay, rowsMax: number): number =>
@@ -93,11 +83,10 @@ export function changesRows(
   if (changes === null)
     return [...rows, [text('the file of the revision before could not be read: see the reason in Summary')]];
   if (isFirst) return [...rows, [text('the first revision: there is none before it')]];
-  const values = valuesOf(columns);
   for (const { before, after } of changes.rows) {
     const line = (what: string, cells: Readonly<Record<string, string>>): Value[] => [
       text(what),
-      ...values(columns.map(({ name }) => cells[name] ?? '')),
+      ...columns.map((column): Value => ({ kind: kindOf(column), text: cells[column.name] ?? '' })),
     ];
     if (before !== null) rows.push(line(after === null ? 'went' : 'before', before));
     if (after !== null) rows.push(line(before === null ? 'came' : 'after', after));

@@ -1,15 +1,15 @@
 /** Statements as workbooks for spreadsheets: docs/decisions/xlsx.md. The same day gives the same bytes. */
 import { zipped, type ZippedFile } from '../../zipped.ts';
 import type { RowCells, StatementDay, StatementFormat } from '../format.ts';
-import { rowXml, type Value } from './cells.ts';
+import { rowWriter, rowXml, type Value } from './cells.ts';
 import { partsOf, sheetHead, sheetPart, SHEET_TAIL } from './parts.ts';
 import {
   changesRows,
   columnsHeader,
+  kindOf,
   sheetsFor,
   summaryRows,
   SUMMARY_WIDTHS,
-  valuesOf,
   widthOf,
 } from './sheets.ts';
 
@@ -57,13 +57,13 @@ async function* rowSheet(
   rows: RowsInTurn,
   rowsMax: number,
 ): AsyncGenerator<Uint8Array> {
-  const values = valuesOf(columns);
+  const write = rowWriter(columns.map(kindOf));
   yield Buffer.from(sheetHead(columns.map(widthOf)) + rowXml(1, columnsHeader(columns)));
   for (let row = 1; row < rowsMax;) {
     const batch = await rows.next(rowsMax - row);
     if (batch === null) break;
     let lines = '';
-    for (const cells of batch) lines += rowXml((row += 1), values(cells));
+    for (const cells of batch) lines += write((row += 1), cells);
     yield Buffer.from(lines);
   }
   yield Buffer.from(SHEET_TAIL);
