@@ -2,7 +2,10 @@
 import { code, table } from './markdown.ts';
 
 const WORKBOOK = [
-  ['`Summary`', 'the figures of the day, one below the other; every revision up to this one with its reason, a line each'],
+  [
+    '`Summary`',
+    'the figures of the day, one below the other; every revision up to this one with its reason, a line each',
+  ],
   [
     '`{CCC}`',
     'the rows of the CSV under its column names; with more than 1,048,575 of them the next ones are in `{CCC} 2`, `{CCC} 3`, ...',
@@ -21,7 +24,10 @@ const CAMT = [
   ['`Acct/Id/Othr/Id`, `Acct/Ccy`', 'merchant number and currency'],
   ['`Bal` `OPBD`, `CLBD`', 'opening and closing, both of the day; what is below zero is `DBIT`'],
   ['`TxsSummry`', 'counts and sums of all entries, credits and debits'],
-  ['`NtryRef`, `AcctSvcrRef`', '`batch_no`; one of more than 35 characters is its first 26, `~`, and 8 digits of its SHA-256'],
+  [
+    '`NtryRef`, `AcctSvcrRef`',
+    '`batch_no`; one of more than 35 characters is its first 26, `~`, and 8 digits of its SHA-256',
+  ],
   ['`BookgDt`, `ValDt`', 'the day of `booked_at`: the platform names one time, which stands for both'],
   ['`BkTxCd/Prtry/Cd`', '`transaction_type`, shortened like `batch_no`; left out where it is empty'],
   ['`RmtInf/Ustrd`', '`transaction_type` and `batch_no`, whole, in pieces of 140 characters'],
@@ -33,20 +39,33 @@ const MT940 = [
   ['`:20:`', '`YYMMDD`, currency, `R` and the revision'],
   ['`:25:`', 'merchant number and currency'],
   ['`:28C:`', 'day of the year (three digits) and revision (two, at most 99), `/`, number of the message'],
-  ['`:60F:`', 'the opening, dated the day before; where the day follows from that one, it equals its `:62F:`'],
+  [
+    '`:60F:`',
+    'the opening, dated the day before; where the day follows from that one, it equals its `:62F:`',
+  ],
   [
     '`:61:`',
     'an entry: day twice, `C` or `D`, amount, `NMSC`, `NONREF//` and `batch_no`; one that does not fit (16 characters, those of SWIFT) is its first 7 letters and digits, `.`, and 8 digits of its SHA-256',
   ],
-  ['`:86:`', '`batch_no`, time of day and `transaction_type`, in lines of 65 characters; what is longer than 385 is cut and ends with `...`'],
+  [
+    '`:86:`',
+    '`batch_no`, time of day and `transaction_type`, in lines of 65 characters; what is longer than 385 is cut and ends with `...`',
+  ],
   ['`:62M:`, `:60M:`', 'the balance carried from one message to the next'],
-  ['`:62F:`, `:86:`', 'the closing; then revision, verdict, number of breaks, and how many entries had texts to be spelled otherwise'],
+  [
+    '`:62F:`, `:86:`',
+    'the closing; then revision, verdict, number of breaks, and how many entries had texts to be spelled otherwise',
+  ],
   ['`-`', 'the end of a message'],
 ];
 
 const LIMITS = [
   [code('csv'), 'every day', 'flat'],
-  [code('xlsx'), 'every day; a text is cut after 32,767 characters, which the platform does not send', 'flat'],
+  [
+    code('xlsx'),
+    'every day; a text is cut after 32,767 characters, which the platform does not send',
+    'flat',
+  ],
   [code('camt053'), 'amounts of up to 18 digits, 5 of them decimals; no balances after each entry', 'flat'],
   [
     code('mt940'),

@@ -48,7 +48,7 @@ const ODD_TEXTS = [
   ],
 ];
 
-export const oddText = (): fc.Arbitrary<string> =>
+const oddText = (): fc.Arbitrary<string> =>
   fc.oneof(
     fc.constantFrom(...ODD_TEXTS),
     fc.string({ unit: 'binary', maxLength: 40 }),
@@ -57,7 +57,7 @@ export const oddText = (): fc.Arbitrary<string> =>
   );
 
 /** An amount above zero or zero with so many decimals, of at most so many digits. */
-export const amountOf = (decimals: number, digits: number): fc.Arbitrary<string> =>
+const amountOf = (decimals: number, digits: number): fc.Arbitrary<string> =>
   fc
     .oneof(fc.bigInt({ min: 0n, max: 10n ** BigInt(digits) - 1n }), fc.bigInt({ min: 0n, max: 100_000n }))
     .map((value) => fromScaled(value, decimals));

@@ -3,7 +3,7 @@ import { decimalsOf } from '../../../ledger/money.ts';
 import { cutText } from '../../../ledger/text.ts';
 
 /** The styles of `styles.xml`, by their place there. Amounts follow: one for each number of decimals. */
-export const STYLE = { header: 1, text: 2, time: 3, day: 4, count: 5, flagged: 6, amount: 7 } as const;
+const STYLE = { header: 1, text: 2, time: 3, day: 4, count: 5, flagged: 6, amount: 7 } as const;
 
 /** A spreadsheet computes with the 15 leading digits of a number; the others it would lose. */
 const DIGITS_MAX = 15;

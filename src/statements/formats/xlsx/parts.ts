@@ -38,7 +38,7 @@ const TEXT_FORMAT = 49;
 const COUNT_FORMAT = 3;
 const decimals = Array.from({ length: DECIMALS_SHOWN_MAX + 1 }, (_, count) => count);
 
-/** In the order of `STYLE`. */
+/** In the order of `STYLE` in cells.ts. */
 function styles(): string {
   const amountFormats = decimals.map(
     (count) =>
@@ -97,4 +97,6 @@ export const sheetHead = (widths: readonly number[]): string =>
     .join('') +
   '</cols><sheetData>';
 
-export const SHEET_TAIL = '</sheetData></worksheet>';
+/** A text of digits is meant to be text, so no cell is marked for it. */
+export const SHEET_TAIL =
+  '</sheetData><ignoredErrors><ignoredError sqref="A1:Z1048576" numberStoredAsText="1"/></ignoredErrors></worksheet>';
