@@ -131,7 +131,7 @@ test('every entry of any day is read back as it is in the CSV', async () => {
         expect(compareAmounts(addAmounts(signed('OPBD'), net), signed('CLBD'))).toBe(0);
       });
     }),
-    { numRuns: 80 },
+    { numRuns: 40 },
   );
 });
 
@@ -143,7 +143,7 @@ test.skipIf(!hasSchema)('any day is valid by the schema, whatever its currency a
       const day = statementDay(rows, { currency, figures, merchantNo, published: { revision } });
       expect(problemsOf(await written(day))).toBe('');
     }),
-    { numRuns: 80 },
+    { numRuns: 40 },
   );
   expect(
     problemsOf(Buffer.from('<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"/>')),

@@ -104,7 +104,7 @@ export const hostileDay = ({
             fc.boolean(),
             time,
           ),
-          { maxLength: maxRows },
+          { maxLength: maxRows, size: 'max' },
         ),
       })
       .map(({ opening, entries }) => {

@@ -121,7 +121,7 @@ test('every cell of any day is read back as it is in the CSV', async () => {
         ...[figures.debitTotal, String(figures.debitCount), figures.closing],
       ]);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 

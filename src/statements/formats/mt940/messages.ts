@@ -49,7 +49,7 @@ export interface Messages {
 }
 
 /** The messages of a statement. `add` throws `FormatTooSmall` where they would be too many. */
-export function createMessages(day: StatementDay): Messages {
+export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): Messages {
   const { account, published } = day;
   const { currency } = account;
   const short = day.day.slice(2).replaceAll('-', '');
@@ -67,11 +67,11 @@ export function createMessages(day: StatementDay): Messages {
 
   const open = (): void => {
     messages += 1;
-    if (messages > MESSAGES_MAX)
+    if (messages > messagesMax)
       throw new FormatTooSmall(
         day,
         'mt940',
-        `it has too many entries for ${MESSAGES_MAX} messages of ${MESSAGE_CHARACTERS_MAX} characters`,
+        `it has too many entries for ${messagesMax} messages of ${MESSAGE_CHARACTERS_MAX} characters`,
       );
     const opening =
       messages === 1
