@@ -14,6 +14,7 @@ import Table from 'cli-table3';
 import { meets, type Bench, type Measure, type Measured, type MemoryPeak } from './measure.ts';
 import { calls } from './measures/calls.ts';
 import { chain } from './measures/chain.ts';
+import { formats } from './measures/formats.ts';
 import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
 import { merchants } from './measures/merchants.ts';
@@ -36,6 +37,7 @@ const MEASURES: readonly Measure[] = [
   naive,
   chain,
   publish,
+  formats,
   nightly,
   merchants,
   merchantsLatency,
@@ -121,7 +123,7 @@ function tableOf(rows: readonly (Measured & { readonly ok: boolean | null })[]):
   });
   for (const { what, figure, limit, limitIs, unit, ratio, target, ok } of rows) {
     const shown = (value: number) => `${Math.round(value).toLocaleString('en')} ${unit}`;
-    const bound = 'atMost' in target ? `<= ${target.atMost}` : `>= ${target.atLeast}`;
+    const bound = 'atMost' in target ? `<= ${target.atMost}` : `>= ${Number(target.atLeast.toFixed(2))}`;
     const [wanted, verdict] = ok === null ? ['', ''] : [bound, ok ? 'pass' : 'FAIL'];
     table.push([what, shown(figure), shown(limit), limitIs, ratio.toFixed(2), wanted, verdict]);
   }

@@ -1,7 +1,9 @@
 /** docs/reference/files.md: published files, downloads and the data folder, as the code that writes them knows them. */
 import * as z from 'zod';
+import { ALWAYS_PUBLISHED } from '../../src/ledger/statement-formats.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import {
   fileOf,
   manifestFileBeside,
@@ -24,6 +26,7 @@ import {
   SUMMARY_MEANINGS,
   type Meanings,
 } from './file-meanings.ts';
+import { formatSections } from './format-sections.ts';
 import { block, cell, code, MADE_BY, table } from './markdown.ts';
 
 /** A key's pattern: made for one statement, whose names are then put in braces. */
@@ -144,6 +147,8 @@ function objectStoreSections(): string[] {
       Object.fromEntries(STATEMENT_COLUMNS.map(({ name, meaning }) => [name, meaning])),
     ),
     'A later version may add columns behind these. The manifest names the columns that each file has.',
+    'With `DAYBOOK_STATEMENT_FORMATS` the same statement lies beside it in other formats, under the same name with another ' +
+      'ending: see [Formats beside the CSV](#formats-beside-the-csv).',
     '## Summary',
     'CSV of the same kind, a line for each currency, sorted by currency.',
     columnTable(summary, SUMMARY_MEANINGS),
@@ -162,12 +167,19 @@ function objectStoreSections(): string[] {
   ];
 }
 
+const whenMade = ({ name, canBePublished }: StatementFormat): string => {
+  if (name === ALWAYS_PUBLISHED) return 'published';
+  return canBePublished
+    ? 'published where `DAYBOOK_STATEMENT_FORMATS` names it, else made when somebody downloads'
+    : 'made when somebody downloads';
+};
+
 const formatRows = (): string[][] =>
   STATEMENT_FORMATS.map((format) => [
     code(format.name),
     code(patternOf(nameIn(format, fileOf(STATEMENT_KEY)))),
     code(format.contentType),
-    format.isPublished ? 'published' : 'made when somebody downloads',
+    whenMade(format),
   ]);
 
 const downloadSections = (): string[] => {
@@ -178,7 +190,7 @@ const downloadSections = (): string[] => {
     table(
       ['file', 'what it is'],
       [
-        [patternOf(file), 'the statement, as it was published'],
+        [patternOf(file), 'the statement, as it was published; with `--format` another ending'],
         [patternOf(manifestFileBeside(file)), 'the day’s manifest, for `daybook verify`'],
         [patternOf(manifestFileBeside(file)) + SIGNATURE_EXTENSION, 'its signature, where it is signed'],
         [
@@ -223,4 +235,7 @@ const dataFolderSections = (): string[] => [
 
 /** docs/reference/files.md, before formatting. */
 export const filesPage = (): string =>
-  ['# Files', MADE_BY, ...objectStoreSections(), ...downloadSections(), ...dataFolderSections()].join('\n\n');
+  [
+    ...['# Files', MADE_BY, ...objectStoreSections(), ...downloadSections()],
+    ...['## Formats beside the CSV', ...formatSections(), ...dataFolderSections()],
+  ].join('\n\n');

@@ -6,15 +6,20 @@ import { collect } from './collect.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { App } from '../run/app.ts';
-import { fetchInFormat } from '../statements/fetch.ts';
+import { inFormat } from '../statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import { SPREADSHEET } from '../statements/formats/spreadsheet.ts';
 import { fileOf, manifestFileBeside, manifestKey, nameIn, SIGNATURE_EXTENSION } from '../statements/keys.ts';
 import { isUnsigned } from '../statements/sign-manifest.ts';
-import { manifestOfDay } from '../store/statements/stored-files.ts';
-import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
+import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
+import {
+  listStatements,
+  statementOf,
+  statementsOfDay,
+  type StatementRow,
+} from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
 import { accountsFlagged, currencyFlag, dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { download } from './download.ts';
@@ -62,7 +67,10 @@ export function addStatementsCommand(program: Command): void {
     .option('--month <month>', 'a whole month, YYYY-MM, as one ZIP with manifests and a summary')
     .option('--revision <n>', 'an earlier revision; without it the current one')
     .addOption(
-      new Option('--format <name>', 'the format to get it in, made from the canonical CSV')
+      new Option(
+        '--format <name>',
+        'the format to get it in; made from the canonical CSV if it was not published so',
+      )
         .choices(STATEMENT_FORMATS.map(({ name }) => name))
         .default(CSV.name)
         .conflicts('forSpreadsheet'),
@@ -80,20 +88,29 @@ export function addStatementsCommand(program: Command): void {
     )
     .action(async (given: GivenFlags, self: Command) => {
       if (given.month !== undefined) return getMonth({ ...given, month: given.month }, formatOf(given), self);
-      const flags = { ...flagsOfDay(given), format: formatOf(given) };
-      await withApp(offlineSettings(self), async (app) => {
-        const found = await chosenStatement(app, flags);
-        await recordDeed(app.database.db, deedOf(self, found.object_key), app.now());
-        const bytes = fetchInFormat(app.objects, found, flags.format);
-        if (flags.stdout === true) {
-          for await (const part of bytes) process.stdout.write(part);
-          return;
-        }
-        const path = await download(bytes, flags.out, nameIn(flags.format, fileOf(found.object_key)));
-        if (flags.format.isPublished) await downloadManifest(app, found, flags.out);
-        print(self, { document: { ...found, path }, text: path });
-      });
+      return getDay({ ...flagsOfDay(given), format: formatOf(given) }, self);
     });
+}
+
+/** Downloads one statement. Throws `UsageError` if there is none, `StatementDamaged`, `FormatTooSmall`. */
+function getDay(flags: GetFlags, self: Command): Promise<void> {
+  return withApp(offlineSettings(self), async (app) => {
+    const { format } = flags;
+    const found = await chosenStatement(app, flags);
+    await recordDeed(app.database.db, deedOf(self, found.object_key), app.now());
+    const recorded = await manifestOfDay(app.database.db, found.merchant_no, found.day);
+    const ofDay = await statementsOfDay(app.database.db, found.merchant_no, found.day);
+    const { isPublished, read } = inFormat(app.objects, found, format, { recorded, ofDay });
+    const note = !isPublished && format.canBePublished && madeNow(format);
+    if (flags.stdout === true) {
+      for await (const part of read()) process.stdout.write(part);
+      if (note !== false) process.stderr.write(`${note}\n`);
+      return;
+    }
+    const path = await download(read(), flags.out, nameIn(format, fileOf(found.object_key)));
+    if (isPublished) await downloadManifest(app, found, recorded, flags.out);
+    print(self, { document: { ...found, path, isPublished }, text: lines(path, note) });
+  });
 }
 
 type GivenFlags = Omit<MonthFlags, 'month'> &
@@ -110,6 +127,9 @@ function flagsOfDay({ merchant, currency, day, ...rest }: GivenFlags): Omit<GetF
     throw new UsageError('a day’s statement is of one currency: say which with --currency CCC.');
   return { ...rest, day, merchant: merchantNo, currency: code };
 }
+
+const madeNow = ({ name }: StatementFormat): string =>
+  `made now from the published CSV: this revision was not published as ${name}, and no manifest names the file`;
 
 /** `--for-spreadsheet` is an older name of one format. */
 const formatOf = ({
@@ -163,12 +183,12 @@ async function chosenStatement({ database }: App, flags: GetFlags): Promise<Stat
  * store they are replaced one after the other.
  */
 async function downloadManifest(
-  { objects, database }: App,
+  { objects }: App,
   { merchant_no, day, object_key }: StatementRow,
+  recorded: ManifestRow | undefined,
   folder: string,
 ): Promise<void> {
   const name = manifestFileBeside(fileOf(object_key));
-  const recorded = await manifestOfDay(database.db, merchant_no, day);
   const bytes =
     recorded === undefined
       ? await objects.get(manifestKey(merchant_no, day))

@@ -5,6 +5,7 @@ import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
+import type { StatementFormat } from '../statements/formats/format.ts';
 import type { PublishedAhead } from '../statements/published-ahead.ts';
 import type { PublishedNow } from '../statements/published-now.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
@@ -50,6 +51,8 @@ export interface RunDeps {
   readonly timeZoneTrusted?: boolean;
   /** What signs manifests. If left out or null, they are not signed. */
   readonly signingKey?: SigningKey | null;
+  /** What statements are published in beside the CSV; if left out, nothing. */
+  readonly formats?: readonly StatementFormat[];
   /** The present for this run: it decides which days are over and which windows are settled. A rehearsal may set it. */
   readonly now: () => Date;
   readonly holder: string;

@@ -56,7 +56,9 @@ function reconciled(all: readonly ReconcileReport[]): ReconcileReport | null {
 
 function published(all: readonly PublishOutcome[]): PublishOutcome | null {
   if (all.length === 0) return null;
+  const leftOut = all.flatMap((one) => one.leftOut ?? []);
   return {
+    ...(leftOut.length === 0 ? {} : { leftOut }),
     published: all.flatMap((one) => one.published),
     unchanged: sumOf(all, ({ unchanged }) => unchanged),
     withheld: all.flatMap(({ withheld }) => withheld),

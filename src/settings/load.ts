@@ -151,6 +151,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     dataDir,
     secretKeys: daybook.secretKeys,
     signingKey: daybook.signingKey ?? null,
+    statementFormats: daybook.statementFormats,
     schedule: scheduleOf(daybook, platform.timeZone),
     workers: daybook.workers,
     referenceCountries: daybook.referenceCountries,

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
+import { ALWAYS_PUBLISHED, PUBLISHABLE_FORMATS } from '../ledger/statement-formats.ts';
 import { baseUrl, databaseUrl, listenAddress, publicUrl, statementsUrl } from './values/addresses.ts';
 import { alertSecret, alertUrls, mailAddress, mailAddresses, pingUrl, smtpUrl } from './values/alerts.ts';
 import { merchantNo, referralChannel, secretKeys, signingKey, token } from './values/credentials.ts';
@@ -85,6 +86,9 @@ export const settingsSchema = z.strictObject({
     dataDir: directory().default('.daybook').meta(notes('.daybook')),
     secretKeys: secretKeys().default([]).meta(secret("k1: and the output of 'openssl rand -base64 32'")),
     signingKey: signingKey().optional().meta(secret("the secret key of 'daybook statements keygen'")),
+    statementFormats: someOf(PUBLISHABLE_FORMATS)
+      .default([ALWAYS_PUBLISHED])
+      .meta(notes('csv,xlsx,camt053,mt940')),
     currencies: currencyUnits().default({}).meta(notes('{"CNH":2}')),
     scheduleNightly: cronExpression().default('30 1 * * *').meta(notes('30 1 * * *')),
     scheduleResweep: cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),

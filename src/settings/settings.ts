@@ -1,5 +1,6 @@
 /** What daybook runs with, whole and checked, whichever way it was given (docs/reference/settings.md). */
 import type { Check } from '../ledger/checks.ts';
+import type { PublishableFormat } from '../ledger/statement-formats.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import type { Schedule } from './schedule.ts';
 
@@ -121,6 +122,8 @@ export interface Settings {
   readonly s3ForcePathStyle: boolean | null;
   /** An absolute path. */
   readonly dataDir: string;
+  /** What statements are published in: CSV, and these beside it. */
+  readonly statementFormats: readonly PublishableFormat[];
   /** The first key encrypts, all decrypt. */
   readonly secretKeys: readonly SecretKey[];
   /** What signs manifests. Null means that they are not signed. */

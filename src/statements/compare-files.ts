@@ -22,7 +22,7 @@ import type { PublishedNow } from './published-now.ts';
 import { readManifest } from './put-revision.ts';
 import { contradicts, isUnsigned } from './sign-manifest.ts';
 import { storedRow } from './write-manifest.ts';
-import { currentOf } from './summary.ts';
+import { currentOf, earlierOf } from './summary.ts';
 
 /** Days that are compared together. In memory they take one row and one listed name for each file. */
 const DAYS_COMPARED_AT_ONCE = 100;
@@ -33,7 +33,13 @@ const LAST = '\u{10ffff}';
 /** A published file, with the row that says what it should contain. */
 export type PublishedFile = { readonly day: BusinessDay; readonly key: string; readonly sha256: string } & (
   | { readonly kind: 'statement'; readonly row: StatementRow }
-  | { readonly kind: 'other-format'; readonly row: StatementRow; readonly format: string }
+  | {
+      readonly kind: 'other-format';
+      readonly row: StatementRow;
+      readonly format: string;
+      /** The revisions before it, oldest first. */
+      readonly earlier: readonly StatementRow[];
+    }
   | { readonly kind: 'summary'; readonly row: SummaryRow }
   | { readonly kind: 'signature'; readonly row: ManifestRow }
   | { readonly kind: 'manifest'; readonly row: ManifestRow }
@@ -187,14 +193,13 @@ function filesInOtherFormats(merchantNo: string, published: PublishedDays): Publ
   return published.manifests.flatMap((manifest) => {
     const { day } = manifest;
     const listed = otherFormatsIn(manifest);
-    return published.statements
-      .filter((row) => listed.size > 0 && row.day === day)
-      .flatMap((row) =>
-        (listed.get(fileOf(row.object_key)) ?? []).map(({ format, file, sha256 }): PublishedFile => ({
-          ...{ kind: 'other-format', day, row, format, sha256 },
-          key: dayPrefix(merchantNo, day) + file,
-        })),
-      );
+    const ofDay = published.statements.filter((row) => listed.size > 0 && row.day === day);
+    return ofDay.flatMap((row) =>
+      (listed.get(fileOf(row.object_key)) ?? []).map(({ format, file, sha256 }): PublishedFile => ({
+        ...{ kind: 'other-format', day, row, earlier: earlierOf(row, ofDay), format, sha256 },
+        key: dayPrefix(merchantNo, day) + file,
+      })),
+    );
   });
 }
 

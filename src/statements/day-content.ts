@@ -78,7 +78,7 @@ export async function* dayContent(
   const together = options.held?.together(account, day) ?? (await daysTogether(options.db, account, day));
   if (together === null) throw new StatementMisfit(`${nameOf(account, day)} has no figures to publish`);
   const rows = rowsOf(account, day, together, { ...options, columns });
-  yield* CSV.write({ account, day, figures: ownOf(day, together), columns, rows });
+  yield* CSV.write({ columns, rows });
 }
 
 /** The day's rows in chain order, some at a time. */

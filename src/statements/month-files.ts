@@ -11,7 +11,8 @@ import { firstDays } from '../store/account-ends.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
 import { listStatements, summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
-import { fetchInFormat, fetchStatement, StatementDamaged } from './fetch.ts';
+import { fetchStatement, StatementDamaged } from './fetch.ts';
+import { inFormat } from './fetch-in-format.ts';
 import { CSV } from './formats/csv.ts';
 import type { StatementFormat } from './formats/format.ts';
 import { dayPrefix, fileOf, manifestFileBeside, manifestKey, nameIn, SIGNATURE_EXTENSION } from './keys.ts';
@@ -36,7 +37,7 @@ export interface MerchantMonth {
 export interface MonthSources {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
-  /** CSV: everything as it lies in the store. Any other: the statements alone, made from their CSV. */
+  /** CSV: everything as it lies in the store. Any other: the statements alone, made from their CSV if not published so. */
   readonly format: StatementFormat;
 }
 
@@ -69,18 +70,16 @@ export async function merchantMonth(
   const files: MonthFile[] = [];
   for (const [day, rows] of byDay) {
     const statements = currentOf(rows);
-    if (format.name === CSV.name)
-      files.push(...(await dayFiles(sources, merchantNo, day, statements, currencies === null)));
-    else files.push(...statements.map((row) => fileInFormat(objects, row, format)));
+    const recorded = await manifestOfDay(db, merchantNo, day);
+    const sheets = statements.map((row): MonthFile => {
+      const { read } = inFormat(objects, row, format, { recorded, ofDay: rows });
+      return { key: nameIn(format, row.object_key), publishedAt: row.published_at, read };
+    });
+    const ofDay = { merchantNo, day, statements, recorded, sheets };
+    files.push(...(format.name === CSV.name ? await dayFiles(sources, ofDay, currencies === null) : sheets));
   }
   return { accounts, files };
 }
-
-const fileInFormat = (objects: ObjectStore, row: StatementRow, format: StatementFormat): MonthFile => ({
-  key: nameIn(format, row.object_key),
-  publishedAt: row.published_at,
-  read: () => fetchInFormat(objects, row, format),
-});
 
 /** The files in other formats that the day's manifest lists of the statements. */
 function otherFormatFiles(
@@ -98,23 +97,26 @@ function otherFormatFiles(
   );
 }
 
+interface PublishedDay {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+  /** The current ones, and their CSV files. */
+  readonly statements: readonly StatementRow[];
+  readonly sheets: readonly MonthFile[];
+  readonly recorded: ManifestRow | undefined;
+}
+
 /**
  * A day's statements and its manifest, with its signature. If only some currencies are asked for, a copy of both lies
  * beside each statement.
  */
 async function dayFiles(
   sources: MonthSources,
-  merchantNo: string,
-  day: BusinessDay,
-  statements: readonly StatementRow[],
+  { merchantNo, day, statements, recorded, sheets }: PublishedDay,
   isWhole: boolean,
 ): Promise<MonthFile[]> {
   const { db, objects } = sources;
-  const recorded = await manifestOfDay(db, merchantNo, day);
-  const published = [
-    ...statements.map((row) => fileInFormat(objects, row, CSV)),
-    ...otherFormatFiles(sources, recorded, day, statements),
-  ];
+  const published = [...sheets, ...otherFormatFiles(sources, recorded, day, statements)];
   const publishedAt = new Date(Math.max(...published.map((file) => file.publishedAt.getTime())));
   /** The manifest under this name, and its signature. */
   const manifestAs = (name: string): MonthFile[] =>

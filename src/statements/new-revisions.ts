@@ -10,10 +10,9 @@ import type { StoredRow } from '../store/statements/stored-files.ts';
 import { dayContent, isAsPublished } from './day-content.ts';
 import { sha256Of } from './digest.ts';
 import type { Explained } from './explained.ts';
-import { STATEMENT_FORMATS } from './formats/all.ts';
 import { STATEMENT_COLUMNS } from './formats/columns.ts';
 import { manifestKey, statementKey, summaryKey } from './keys.ts';
-import { putOtherFormats, type WrittenFormat } from './other-formats.ts';
+import { putOtherFormats, type LeftOutFormat, type WrittenFormat } from './other-formats.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putRevision } from './put-revision.ts';
 import { reasonBetween } from './revision-reason.ts';
@@ -30,6 +29,7 @@ export interface WrittenStatement extends Written<StatementRow> {
   /** The day's content differs from what was proven before. */
   readonly isRevised: boolean;
   readonly otherFormats: readonly WrittenFormat[];
+  readonly leftOut: readonly LeftOutFormat[];
 }
 
 /** An account's due day, and what its next statement has to hold. */
@@ -39,6 +39,8 @@ export interface Prepared {
   readonly figures: DayFigures;
   /** The published statement; undefined before the first one. */
   readonly current: StatementRow | undefined;
+  /** All published revisions, oldest first. */
+  readonly earlier: readonly StatementRow[];
   /** Null if the published statement still holds. */
   readonly content: ObjectContent | null;
 }
@@ -52,8 +54,9 @@ export async function prepareRevision(
   standing: readonly StatementRow[],
   options: PublishDayOptions,
 ): Promise<Prepared> {
-  const current = standing.findLast((row) => row.currency === account.currency);
-  const prepared = { account, day, figures, current };
+  const earlier = standing.filter((row) => row.currency === account.currency);
+  const current = earlier.at(-1);
+  const prepared = { account, day, figures, current, earlier };
   if (current !== undefined && (await isAsPublished(current, figures, options)))
     return { ...prepared, content: null };
   const content = () => dayContent(account, day, options);
@@ -63,12 +66,12 @@ export async function prepareRevision(
 
 /** Writes the account's next statement; null if the published one still holds. */
 export async function newRevision(
-  { account, day, figures, current, content }: Prepared,
+  { account, day, figures, current, earlier, content }: Prepared,
   options: PublishDayOptions,
 ): Promise<WrittenStatement | null> {
   if (content === null) return null;
   const { now, objects, comesLate = () => false } = options;
-  const { columns = STATEMENT_COLUMNS, formats = STATEMENT_FORMATS } = options;
+  const { columns = STATEMENT_COLUMNS, formats = [] } = options;
   const fence = leaseFence(options);
   options.signal.throwIfAborted();
   const wanted = (current?.revision ?? 0) + 1;
@@ -105,8 +108,11 @@ export async function newRevision(
         : await reasonBetween(current, row, options);
   const isRevised = row.supersedes !== null || (comesLate(account, day) && entriesIn(figures) > 0);
   const statement = { ...row, reason };
-  const otherFormats = await putOtherFormats(statement, { objects, fence, formats, columns });
-  return { row: statement, stored: storedRow(stored.key, stored), isRevised, otherFormats };
+  const other = await putOtherFormats(statement, { objects, fence, formats, earlier, columns });
+  return {
+    ...{ row: statement, stored: storedRow(stored.key, stored), isRevised },
+    ...{ otherFormats: other.written, leftOut: other.leftOut },
+  };
 }
 
 const forgotten = (revision: number): string =>

@@ -1,19 +1,16 @@
 /** Files of a statement in the formats that are published beside its CSV, made from the CSV in the store. */
+import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
-import { fetchInFormat } from './fetch.ts';
+import { fetchInFormat } from './fetch-in-format.ts';
 import type { StatementColumn } from './formats/columns.ts';
-import { CSV } from './formats/csv.ts';
 import type { StatementFormat } from './formats/format.ts';
+import { FormatTooSmall } from './formats/too-small.ts';
 import { fileOf, nameIn } from './keys.ts';
 import type { OtherFormat } from './manifest.ts';
 import { putReplacing } from './put-revision.ts';
 import { storedRow } from './write-manifest.ts';
-
-/** Formats that are published beside the CSV. */
-const publishedBeside = (formats: readonly StatementFormat[]): readonly StatementFormat[] =>
-  formats.filter(({ name, isPublished }) => isPublished && name !== CSV.name);
 
 /** A file as the manifest lists it, and what was read back of it. */
 export interface WrittenFormat {
@@ -21,9 +18,19 @@ export interface WrittenFormat {
   readonly stored: StoredRow;
 }
 
+/** A format that cannot hold the day, so that it is published without. */
+export interface LeftOutFormat {
+  readonly account: Account;
+  readonly day: BusinessDay;
+  readonly format: string;
+  /** A sentence for a person. */
+  readonly why: string;
+}
+
 /**
  * Writes a new revision in each format published beside the CSV. No manifest names the revision yet, so anything found
- * under these names was left by an attempt that was aborted. Throws what `fetchInFormat` and `putReplacing` throw.
+ * under these names was left by an attempt that was aborted. Throws what `fetchInFormat` and `putReplacing` throw, but
+ * for `FormatTooSmall`.
  */
 export async function putOtherFormats(
   statement: StatementRow,
@@ -31,18 +38,27 @@ export async function putOtherFormats(
     readonly objects: ObjectStore;
     readonly fence: Fence;
     readonly formats: readonly StatementFormat[];
+    /** The revisions before it, oldest first. */
+    readonly earlier: readonly StatementRow[];
     readonly columns: readonly StatementColumn[];
   },
-): Promise<WrittenFormat[]> {
-  const { objects, fence, formats, columns } = options;
+): Promise<{ readonly written: readonly WrittenFormat[]; readonly leftOut: readonly LeftOutFormat[] }> {
+  const { objects, fence, formats, earlier, columns } = options;
   const written: WrittenFormat[] = [];
-  for (const format of publishedBeside(formats)) {
+  const leftOut: LeftOutFormat[] = [];
+  for (const format of formats) {
     const key = nameIn(format, statement.object_key);
-    const content = () => fetchInFormat(objects, statement, format, columns);
+    const content = () => fetchInFormat(objects, statement, format, { earlier, known: columns });
     const put = { fence, contentType: format.contentType };
-    const stored = storedRow(key, await putReplacing(objects, key, content, put));
-    const { sha256, byte_count: bytes } = stored;
-    written.push({ listed: { format: format.name, file: fileOf(key), sha256, bytes }, stored });
+    try {
+      const stored = storedRow(key, await putReplacing(objects, key, content, put));
+      const { sha256, byte_count: bytes } = stored;
+      written.push({ listed: { format: format.name, file: fileOf(key), sha256, bytes }, stored });
+    } catch (error) {
+      if (!(error instanceof FormatTooSmall)) throw error;
+      const { merchant_no: merchantNo, currency, day } = statement;
+      leftOut.push({ account: { merchantNo, currency }, day, format: format.name, why: error.message });
+    }
   }
-  return written;
+  return { written, leftOut };
 }

@@ -12,6 +12,7 @@ import { nothingLatest, type DayToWrite, type Latest } from './day-files.ts';
 import { portionsOf, type Portion } from './held-days.ts';
 import { prepareRevision, type Prepared } from './new-revisions.ts';
 import type { PublishedDay } from './openings.ts';
+import type { LeftOutFormat } from './other-formats.ts';
 import { pastOf } from './past.ts';
 import type { PublishDayOptions } from './publish-options.ts';
 import { accountKey, notReconciled, whyWithheld, type ChangedFrom, type WithheldDay } from './withheld.ts';
@@ -24,6 +25,8 @@ export interface BatchProgress {
   readonly withheld: WithheldDay[];
   /** Account days that are published as they now stand. */
   readonly fine: PublishedDay[];
+  /** Formats that cannot hold a new revision. */
+  readonly leftOut: LeftOutFormat[];
   /** Published days whose manifest names a new revision and that were not looked at after it. */
   readonly next: AccountOnDay[];
 }
@@ -92,9 +95,10 @@ async function publishPortion(
   }
   if (days.length === 0) return;
   const { done, next, failure } = await writeDays(days, latest, within);
-  for (const { day, rows, fine, misfits, current } of done) {
+  for (const { day, rows, fine, misfits, current, leftOut } of done) {
     const accountOf = (currency: string): Account => ({ merchantNo, currency });
     progress.rows.push(...rows);
+    progress.leftOut.push(...leftOut);
     const { previous, later } = past.get(day)!;
     for (const statement of current.filter(({ currency }) => fine.includes(currency))) {
       const { currency } = statement;

@@ -30,7 +30,7 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
   /** Called where a manifest that is not ours gives way to the one that is written. */
   readonly onForeign?: (found: ForeignManifest) => void;
-  /** Formats of statements; if left out, STATEMENT_FORMATS. */
+  /** What statements are published in beside the CSV; if left out, nothing. */
   readonly formats?: readonly StatementFormat[];
   readonly runId: number;
 }

@@ -10,6 +10,7 @@ import { firstDueOf, type FirstDue } from '../store/statements/first-due.ts';
 import type { AccountOnDay, DaysOfAccounts } from '../store/statements/openings.ts';
 import { nothingLatest } from './day-files.ts';
 import { daysToLookAt, unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
+import type { LeftOutFormat } from './other-formats.ts';
 import { askedDays, pastOf } from './past.ts';
 import { publishBatch, type BatchProgress } from './publish-batch.ts';
 import type { PublishDayOptions } from './publish-options.ts';
@@ -59,6 +60,8 @@ export interface PublishReport {
    * `answersFor`, and the published day after each.
    */
   readonly unlinked: readonly UnlinkedOpening[];
+  /** Formats that cannot hold a new revision, so that it was published without; left out if there are none. */
+  readonly leftOut?: readonly LeftOutFormat[];
 }
 
 /**
@@ -79,7 +82,7 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
   const filter: DayFilter = { ...options.accounts, fromDay: options.fromDay, toDay: options.toDay };
   const { known, ...first } = await firstDue(filter, options);
   const changed: ChangedFrom = new Map(first.changed.map((one) => [accountKey(one.account), one] as const));
-  const progress: Progress = { rows: [], withheld: [], fine: [], next: [], daysDone: 0 };
+  const progress: Progress = { rows: [], withheld: [], fine: [], leftOut: [], next: [], daysDone: 0 };
   let days: number | null = null;
   for await (const batch of batchesOf(first.batch, filter, progress, options)) {
     signal.throwIfAborted();
@@ -123,7 +126,7 @@ interface Progress extends BatchProgress {
   daysDone: number;
 }
 
-const reportOf = ({ rows, fine, withheld }: Progress) => ({
+const reportOf = ({ rows, fine, withheld, leftOut }: Progress) => ({
   published: rows.map((row) => ({
     account: { merchantNo: row.merchant_no, currency: row.currency },
     day: row.day,
@@ -133,6 +136,7 @@ const reportOf = ({ rows, fine, withheld }: Progress) => ({
   })),
   unchanged: fine.length - rows.length,
   withheld: [...withheld],
+  ...(leftOut.length === 0 ? {} : { leftOut: [...leftOut] }),
 });
 
 /**

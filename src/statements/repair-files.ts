@@ -17,9 +17,12 @@ import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { compareFiles, type Damage, type DamagedFile, type PublishedFile } from './compare-files.ts';
 import { makeManifest, prepareDay, recordDay, signManifests } from './mend-manifests.ts';
 import { contentAsPublished, StatementMisfit } from './day-content.ts';
-import { fetchInFormat, StatementDamaged } from './fetch.ts';
+import { StatementDamaged } from './fetch.ts';
+import { fetchInFormat } from './fetch-in-format.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
+import type { StatementFormat } from './formats/format.ts';
+import { FormatTooSmall } from './formats/too-small.ts';
 import { manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
 import type { PublishedAhead } from './published-ahead.ts';
@@ -57,6 +60,8 @@ export interface RepairOptions extends PublishDayOptions {
   readonly toDay: BusinessDay;
   /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
+  /** Formats whose files can be made again; if left out, STATEMENT_FORMATS. */
+  readonly knownFormats?: readonly StatementFormat[];
   /** What was published before this run, read ahead. */
   readonly ahead?: PublishedAhead;
   /** Called after each file with what was done so far; a later failure does not undo it. */
@@ -155,16 +160,21 @@ async function statementContent(row: StatementRow, options: RepairOptions): Prom
 
 /** Made from the CSV in the store, which was looked at before. */
 async function otherFormatContent(
-  { row, format: name, sha256 }: Extract<PublishedFile, { kind: 'other-format' }>,
-  { objects, formats = STATEMENT_FORMATS, columns }: RepairOptions,
+  { row, earlier, format: name, sha256 }: Extract<PublishedFile, { kind: 'other-format' }>,
+  { objects, knownFormats = STATEMENT_FORMATS, columns }: RepairOptions,
 ): Promise<Made> {
-  const format = formats.find((one) => one.name === name);
+  const format = knownFormats.find((one) => one.name === name);
   if (format === undefined) return `this daybook knows no format ${name}: ${RESTORE}`;
-  const content = (): AsyncIterable<Uint8Array> => fetchInFormat(objects, row, format, columns);
   try {
-    const made = await digestOf(content());
-    if (made.sha256 === sha256) return { content, contentType: format.contentType };
+    // When it was published, the revision before it may not have been there to be read.
+    for (const readsEarlier of earlier.length === 0 ? [true] : [true, false]) {
+      const content = (): AsyncIterable<Uint8Array> =>
+        fetchInFormat(objects, row, format, { earlier, known: columns, readsEarlier });
+      const made = await digestOf(content());
+      if (made.sha256 === sha256) return { content, contentType: format.contentType };
+    }
   } catch (error) {
+    if (error instanceof FormatTooSmall) return `${error.message} Or ${RESTORE}`;
     if (!(error instanceof StatementDamaged)) throw error;
     return `the CSV that it is made from cannot be read: ${error.message}`;
   }

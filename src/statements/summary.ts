@@ -68,6 +68,12 @@ function explainedCells(explained: readonly ExplainedBreak[]): string[] {
   return [String(explained.length), told.join('; ')];
 }
 
+/** Of all revisions of a day, those of one statement before it, oldest first. */
+export const earlierOf = (statement: StatementRow, rows: readonly StatementRow[]): StatementRow[] =>
+  rows
+    .filter(({ currency, revision }) => currency === statement.currency && revision < statement.revision)
+    .sort((a, b) => a.revision - b.revision);
+
 /** The highest revision of each currency, by currency, of rows sorted by currency and revision. */
 export function currentOf(rows: readonly StatementRow[]): StatementRow[] {
   const byCurrency = new Map(rows.map((row) => [row.currency, row]));

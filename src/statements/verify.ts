@@ -88,10 +88,17 @@ export async function verifyPaths(
     }
   }
   const isStatement = (path: string): boolean =>
-    formats.some(({ isPublished, extension }) => isPublished && path.endsWith(`.${extension}`));
+    path.endsWith(CSV_END) ||
+    formats.some(
+      ({ canBePublished, extension }) =>
+        canBePublished && path.endsWith(`.${extension}`) && REVISION.test(basename(path)),
+    );
   for (const path of sheets) {
     if (isStatement(path) && !named.has(path))
-      problems.push({ path, problem: 'no manifest here names this file' });
+      problems.push({
+        path,
+        problem: `no manifest here names this file${path.endsWith(CSV_END) ? '' : MADE_OR_PUT_THERE}`,
+      });
   }
   const { chains, problems: inChains } = verifyChains(manifests);
   problems.push(...inChains);
@@ -106,6 +113,10 @@ export async function verifyPaths(
   for (const { path, problems: own } of files) for (const problem of own) problems.push({ path, problem });
   return { manifests: manifests.length, files, problems, signed, chains };
 }
+
+const CSV_END = '.csv';
+const REVISION = /\.r\d+\./;
+const MADE_OR_PUT_THERE = ': it was made for a download, or somebody put it here';
 
 /** Reads the manifests, and checks their signatures where there are keys to check them with. */
 async function readManifests(found: readonly Found[], keys: readonly PublicKey[]) {

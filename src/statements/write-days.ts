@@ -26,6 +26,7 @@ import {
 } from './day-files.ts';
 import { hasBreaks, isStillExplained } from './explained.ts';
 import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
+import type { LeftOutFormat } from './other-formats.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { writeManifest } from './write-manifest.ts';
 
@@ -42,6 +43,8 @@ export interface WrittenDay {
   readonly fine: readonly string[];
   readonly current: readonly StatementRow[];
   readonly misfits: readonly Misfit[];
+  /** Formats that cannot hold a new revision. */
+  readonly leftOut: readonly LeftOutFormat[];
 }
 
 export interface WrittenDays {
@@ -92,7 +95,8 @@ export async function writeDays(
     const own = named.find((one) => one.day === day.day);
     if (own !== undefined && !stored.has(own)) return [];
     const { fine, misfits, current } = day;
-    return [{ day: day.day, rows: day.written.map(({ row }) => row), fine, current, misfits }];
+    const leftOut = day.written.flatMap((one) => one.leftOut);
+    return [{ day: day.day, rows: day.written.map(({ row }) => row), fine, current, misfits, leftOut }];
   });
   return {
     done,

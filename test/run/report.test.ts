@@ -65,6 +65,18 @@ function verdict(
   );
   return { exitCode, notes: reasons.map(({ what }) => what) };
 }
+test('a file that its format cannot hold needs a person: the day is published without it', () => {
+  const one = { account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', format: 'mt940' };
+  const leftOut = Array.from({ length: 22 }, (_, at) => ({ ...one, why: `file ${at} is too large.` }));
+  const { exitCode, notes } = verdict([], { ...withheld('misfit'), withheld: [], leftOut });
+  expect(exitCode).toBe(3);
+  expect([notes.length, notes[0], notes.at(-1)]).toEqual([
+    21,
+    'file 0 is too large.',
+    '2 more files cannot be written in their formats.',
+  ]);
+});
+
 const range = (change: Partial<OpenRange> = {}): OpenRange => ({
   id: 3,
   merchantNo: 'M1',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import { fetchInFormat } from '../../src/statements/fetch.ts';
+import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
 import { findLine } from '../../src/statements/find-line.ts';
 import { STATEMENT_COLUMNS, type EntryColumn } from '../../src/statements/formats/columns.ts';
 import { SPREADSHEET } from '../../src/statements/formats/spreadsheet.ts';
@@ -95,7 +95,8 @@ test('both revisions are right, an entry is found in each, and they can be compa
 test('is left alone for spreadsheets where it is an amount, and made harmless where it is text', async () => {
   const chunks: Uint8Array[] = [];
   const store = createDirectoryStore(folder);
-  for await (const chunk of fetchInFormat(store, await revision(2), SPREADSHEET, COLUMNS)) chunks.push(chunk);
+  const bytes = fetchInFormat(store, await revision(2), SPREADSHEET, { earlier: [], known: COLUMNS });
+  for await (const chunk of bytes) chunks.push(chunk);
   expect(Buffer.concat(chunks).toString('utf8').split('\r\n')[2]).toBe(
     `B0001,${DAY} 17:30:00,USD,PAY,,25.50,124.50,-25.50,'-`,
   );

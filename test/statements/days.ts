@@ -1,26 +1,67 @@
 /** A made-up account's day, as formats get it. */
-import type { StatementColumn } from '../../src/statements/formats/columns.ts';
-import type { RowCells, StatementDay } from '../../src/statements/formats/format.ts';
+import type { StatedFigures } from '../../src/ledger/entry.ts';
+import { STATEMENT_COLUMNS, type StatementColumn } from '../../src/statements/formats/columns.ts';
+import type {
+  Changes,
+  PublishedRevision,
+  RowCells,
+  StatementDay,
+} from '../../src/statements/formats/format.ts';
+
+const NOTHING: StatedFigures = {
+  opening: '0.00',
+  creditTotal: '0.00',
+  creditCount: 0,
+  debitTotal: '0.00',
+  debitCount: 0,
+  closing: '0.00',
+  verdict: 'continuous',
+  breakCount: 0,
+  breaksAfter: 0,
+  restarted: false,
+};
+
+export interface DayChange {
+  readonly currency?: string;
+  readonly merchantNo?: string;
+  readonly figures?: Partial<StatedFigures>;
+  readonly published?: Partial<PublishedRevision>;
+  readonly earlier?: readonly PublishedRevision[];
+  readonly changes?: Changes | null;
+}
+
+export const revisionOf = (change: Partial<PublishedRevision> = {}): PublishedRevision => ({
+  revision: 1,
+  publishedAt: new Date('2026-04-01T02:00:00Z'),
+  figures: NOTHING,
+  reason: null,
+  file: `M-1_USD_2026-03-31.r${change.revision ?? 1}.csv`,
+  sha256: 'ab'.repeat(32),
+  ...change,
+});
 
 export const dayOf = (
   columns: readonly StatementColumn[],
   batches: readonly (readonly RowCells[])[],
+  change: DayChange = {},
 ): StatementDay => ({
-  account: { merchantNo: 'M-1', currency: 'USD' },
+  account: { merchantNo: change.merchantNo ?? 'M-1', currency: change.currency ?? 'USD' },
   day: '2026-03-31',
-  figures: {
-    opening: '0.00',
-    creditTotal: '0.00',
-    creditCount: 0,
-    debitTotal: '0.00',
-    debitCount: 0,
-    closing: '0.00',
-    verdict: 'continuous',
-    breakCount: 0,
-    breaksAfter: 0,
-  },
+  published: revisionOf({ figures: { ...NOTHING, ...change.figures }, ...change.published }),
+  earlier: change.earlier ?? [],
+  changes: () => Promise.resolve(change.changes === undefined ? { rows: [], more: 0 } : change.changes),
   columns,
   rows: (async function* () {
     for (const batch of batches) yield await Promise.resolve(batch);
   })(),
 });
+
+/** A day of statements as they are published now. */
+export const statementDay = (rows: readonly RowCells[], change: DayChange = {}): StatementDay =>
+  dayOf(STATEMENT_COLUMNS, [rows], change);
+
+export async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}

@@ -2,12 +2,15 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readXlsx } from 'hucre/xlsx';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { PUBLISHABLE_FORMATS } from '../../src/ledger/statement-formats.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { fetchInFormat } from '../../src/statements/fetch.ts';
-import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
+import { besideCsv, STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
+import { FormatTooSmall } from '../../src/statements/formats/too-small.ts';
 import { manifestFileBeside } from '../../src/statements/keys.ts';
 import { monthOf } from '../../src/statements/month.ts';
 import { merchantMonth } from '../../src/statements/month-files.ts';
@@ -33,14 +36,15 @@ const SENTENCE: StatementFormat = {
   name: 'sentence',
   extension: 'txt',
   contentType: 'text/plain',
-  isPublished: true,
-  write: async function* ({ account, day, figures, rows }) {
+  canBePublished: true,
+  write: async function* ({ account, day, published, rows }) {
     let count = 0;
     for await (const batch of rows) count += batch.length;
-    yield Buffer.from(`${account.currency} ${day}: ${count} rows to ${figures.closing}\n`);
+    yield Buffer.from(`${account.currency} ${day}: ${count} rows to ${published.figures.closing}\n`);
   },
 };
-const BOTH = [...STATEMENT_FORMATS, JSON_LINES, SENTENCE];
+const BOTH = [JSON_LINES, SENTENCE];
+const KNOWN = [...STATEMENT_FORMATS, ...BOTH];
 
 let folder: string;
 let store: ObjectStore;
@@ -65,21 +69,21 @@ const manifestOf = async (day = DAY) =>
   ) as {
     statements: Record<string, unknown>[];
   };
-const problemsIn = async (path = folder, formats: readonly StatementFormat[] = BOTH) =>
+const problemsIn = async (path = folder, formats: readonly StatementFormat[] = KNOWN) =>
   (await verifyPaths([path], formats)).problems.map(({ problem }) => problem);
 const textOf = async (bytes: AsyncIterable<Uint8Array>): Promise<string> => {
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytes) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 };
-const repaired = (formats: readonly StatementFormat[]) =>
+const repaired = (knownFormats: readonly StatementFormat[]) =>
   repairFiles({
     db: book.database.db,
     lease: book.lease,
     objects: store,
     zone: ZONE,
     clockToleranceS: 2,
-    formats,
+    knownFormats,
     runId: 1,
     now: () => book.now,
     signal: new AbortController().signal,
@@ -184,8 +188,8 @@ describe('formats published beside the CSV', () => {
       { damage: 'altered', why: expect.stringMatching(/^this daybook knows no format sentence: /) },
     ]);
     expect(await readFile(pathOf('jsonl'), 'utf8')).toBe(lines);
-    expect((await repaired(BOTH)).unrepaired).toEqual([]);
-    expect(await repaired(BOTH)).toEqual({ repaired: [], unrepaired: [] });
+    expect((await repaired(KNOWN)).unrepaired).toEqual([]);
+    expect(await repaired(KNOWN)).toEqual({ repaired: [], unrepaired: [] });
     expect(await problemsIn()).toEqual([]);
   });
 
@@ -210,7 +214,7 @@ test('a publishing that ends amid the formats is made whole by the next one', as
 describe('formats made for a download', () => {
   beforeEach(() => book.published(store));
   const downloaded = (row: StatementRow, format: StatementFormat) =>
-    textOf(fetchInFormat(store, row, format));
+    textOf(fetchInFormat(store, row, format, { earlier: [] }));
 
   test('come from any published statement, its figures and its rows', async () => {
     const row = (await statementOf(book.database.db, ACCOUNT, DAY))!;
@@ -240,4 +244,85 @@ test('names and extensions are each one format’s own, and a manifest finds its
     expect(extension).not.toMatch(/(?:^|\.)json$/);
     expect(manifestFileBeside(`A_USD_${DAY}.r3.${extension}`)).toBe(`A_USD_${DAY}.manifest.json`);
   }
+});
+
+describe('the formats of daybook', () => {
+  const chosen = besideCsv(PUBLISHABLE_FORMATS);
+  const keysOf = (revision: number) => chosen.map(({ extension }) => pathOf(extension, { revision }));
+
+  test('are those that the setting can name, and no other', () => {
+    const publishable = STATEMENT_FORMATS.filter(({ canBePublished }) => canBePublished);
+    expect(publishable.map(({ name }) => name)).toEqual(PUBLISHABLE_FORMATS);
+    expect(besideCsv(['csv'])).toEqual([]);
+    expect(besideCsv(['mt940', 'xlsx']).map(({ name }) => name)).toEqual(['xlsx', 'mt940']);
+  });
+
+  test('are published, listed, verified, and made again with the same bytes', async () => {
+    await book.published(store, { formats: chosen });
+    await amended();
+    await book.published(store, { formats: chosen });
+    expect((await manifestOf()).statements[0]).toMatchObject({
+      otherFormats: [{ format: 'xlsx' }, { format: 'camt053' }, { format: 'mt940' }],
+      superseded: [{ otherFormats: [{ format: 'xlsx' }, { format: 'camt053' }, { format: 'mt940' }] }],
+    });
+    expect(await problemsIn()).toEqual([]);
+    const paths = [...keysOf(1), ...keysOf(2)];
+    const before = await Promise.all(paths.map((path) => readFile(path)));
+    for (const path of paths) await rm(path);
+    expect((await repaired(STATEMENT_FORMATS)).repaired).toHaveLength(6);
+    expect(await Promise.all(paths.map((path) => readFile(path)))).toEqual(before);
+    const { sheets } = await readXlsx(before[3]!);
+    expect(sheets[2]!.rows.map(([what, batchNo, , , type]) => [what, batchNo, type]).slice(1)).toEqual([
+      ['before', 'B0000', 'PAY'],
+      ['after', 'B0000', 'FEE'],
+    ]);
+  });
+
+  test('are published where the revision before cannot be read, say so, and are made again as they were', async () => {
+    await book.published(store, { formats: chosen });
+    const first = await readFile(pathOf('csv'));
+    await rm(pathOf('csv'));
+    await amended();
+    await book.published(store, { formats: chosen });
+    const workbook = await readFile(pathOf('xlsx', { revision: 2 }));
+    const { sheets } = await readXlsx(workbook);
+    expect(sheets[2]!.rows[1]![0]).toMatch(/^the file of the revision before could not be read/);
+    await writeFile(pathOf('csv'), first);
+    await rm(pathOf('xlsx', { revision: 2 }));
+    await repaired(STATEMENT_FORMATS);
+    expect(await readFile(pathOf('xlsx', { revision: 2 }))).toEqual(workbook);
+  });
+
+  test('that cannot hold a day are left out and told; its CSV is published all the same', async () => {
+    const small: StatementFormat = {
+      ...SENTENCE,
+      write: async function* (day) {
+        for await (const batch of day.rows) yield Buffer.from(String(batch.length));
+        throw new FormatTooSmall(day, 'sentence', 'it has too many entries');
+      },
+    };
+    const report = await book.published(store, { formats: [small, JSON_LINES] });
+    const why = (day: string) =>
+      `the statement of ${MERCHANT} in USD for ${day} cannot be written as sentence: it has too many entries. Take the ` +
+      'CSV, which holds every day.';
+    expect(report.leftOut).toEqual(
+      [DAY, NEXT].map((day) => ({ account: ACCOUNT, day, format: 'sentence', why: why(day) })),
+    );
+    expect((await manifestOf()).statements[0]!['otherFormats']).toMatchObject([{ format: 'jsonl' }]);
+    expect(await problemsIn()).toEqual([]);
+    const row = (await statementOf(book.database.db, ACCOUNT, DAY))!;
+    await expect(textOf(fetchInFormat(store, row, small, { earlier: [] }))).rejects.toMatchObject({
+      message: why(DAY),
+      exitCode: 2,
+    });
+  });
+
+  test('a file that no manifest names is told; one of another kind is not', async () => {
+    await book.published(store);
+    await writeFile(pathOf('xlsx'), 'put here');
+    await writeFile(join(folder, 'notes.xlsx'), 'of somebody');
+    expect(await problemsIn()).toEqual([
+      'no manifest here names this file: it was made for a download, or somebody put it here',
+    ]);
+  });
 });

@@ -38,7 +38,7 @@ export const JSON_LINES: StatementFormat = {
   name: 'jsonl',
   extension: 'jsonl',
   contentType: 'application/jsonl',
-  isPublished: true,
+  canBePublished: true,
   write,
   reader: { hasHeader: false, rows },
 };

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { fetchInFormat } from '../../src/statements/fetch.ts';
+import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import { SPREADSHEET } from '../../src/statements/formats/spreadsheet.ts';
@@ -281,7 +281,9 @@ describe('a statement fetched from the store', () => {
   const fetched = async (format = CSV as StatementFormat) => {
     const statement = (await statementOf(book.database.db, ACCOUNT, DAYS[0], 1))!;
     const chunks: Uint8Array[] = [];
-    for await (const chunk of fetchInFormat(createDirectoryStore(folder), statement, format))
+    for await (const chunk of fetchInFormat(createDirectoryStore(folder), statement, format, {
+      earlier: [],
+    }))
       chunks.push(chunk);
     return Buffer.concat(chunks).toString('utf8');
   };

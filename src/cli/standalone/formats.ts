@@ -7,8 +7,15 @@ type ReadableFormat = Omit<StatementFormat, 'write' | 'contentType'>;
 export const CSV: ReadableFormat & { readonly reader: StatementReader } = {
   name: 'csv',
   extension: 'csv',
-  isPublished: true,
+  canBePublished: true,
   reader: { hasHeader: true, rows: csvRows },
 };
 
-export const STATEMENT_FORMATS: readonly ReadableFormat[] = [CSV];
+/** Formats of which the bytes alone are checked. */
+const OTHERS: readonly ReadableFormat[] = [
+  { name: 'xlsx', extension: 'xlsx', canBePublished: true },
+  { name: 'camt053', extension: 'camt053.xml', canBePublished: true },
+  { name: 'mt940', extension: 'mt940', canBePublished: true },
+];
+
+export const STATEMENT_FORMATS: readonly ReadableFormat[] = [CSV, ...OTHERS];

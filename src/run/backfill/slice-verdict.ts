@@ -40,6 +40,11 @@ function ofSlice(outcome: MerchantOutcome, { from, to }: DayRange): MerchantOutc
   const { publish } = outcome;
   if (publish === null) return outcome;
   const isOwn = ({ day }: { readonly day: BusinessDay }): boolean => from <= day && day <= to;
-  const own = { withheld: publish.withheld.filter(isOwn), unlinked: publish.unlinked.filter(isOwn) };
-  return { ...outcome, publish: { ...publish, ...own } };
+  const { leftOut = [], ...rest } = publish;
+  const own = {
+    withheld: publish.withheld.filter(isOwn),
+    unlinked: publish.unlinked.filter(isOwn),
+    leftOut: leftOut.filter(isOwn),
+  };
+  return { ...outcome, publish: { ...rest, ...own } };
 }

@@ -12,7 +12,7 @@ import { reasonsOfOlderDays } from './older-days-reasons.ts';
 import type { Standing } from '../report.ts';
 import { reasonsOfNotices } from './notice-reasons.ts';
 import { reasonsOfRevised } from './revised.ts';
-import { reasonsOfForeign, reasonsOfRepair } from './repair-reasons.ts';
+import { reasonsOfForeign, reasonsOfLeftOut, reasonsOfRepair } from './repair-reasons.ts';
 import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 import type { BusyMerchant, StageOutcome } from '../report.ts';
@@ -60,6 +60,7 @@ export function judge(
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
+    ...reasonsOfLeftOut(outcome.publish?.leftOut ?? []),
     ...(outcome.publish === null ? [] : reasonsOfForeign(outcome.publish)),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),

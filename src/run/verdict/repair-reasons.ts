@@ -1,4 +1,5 @@
-/** Words which published files were missing or altered, and which lay there that are not ours. */
+/** Words which published files were missing, altered or not ours, and which could not be written in a format. */
+import type { LeftOutFormat } from '../../statements/other-formats.ts';
 import type { RepairReport } from '../../statements/repair-files.ts';
 import type { PublishOutcome } from '../report.ts';
 import { EXIT } from './exit-codes.ts';
@@ -61,4 +62,16 @@ function repairedSentence(repaired: RepairReport['repaired']): string {
     `repaired: ${repaired.length} published ${one ? 'file was' : 'files were'} missing or altered in the store, and ` +
     `${one ? 'lies' : 'lie'} there again as published: ${named.join(', ')}${more}`
   );
+}
+
+/** One reason for each file that its format cannot hold; the CSV of the day is published all the same. */
+export function reasonsOfLeftOut(leftOut: readonly LeftOutFormat[]): Reason[] {
+  const told = leftOut.slice(0, FILES_NAMED_MAX).map(({ why }) => why);
+  if (leftOut.length > FILES_NAMED_MAX)
+    told.push(`${leftOut.length - FILES_NAMED_MAX} more files cannot be written in their formats.`);
+  return told.map((what) => ({
+    exitCode: EXIT.needsPerson,
+    what,
+    todo: 'the day is published without this file; DAYBOOK_STATEMENT_FORMATS says which are made',
+  }));
 }

@@ -34,25 +34,23 @@ export const countries = () =>
     listOf(isCountryCode, 'must be a list of ISO 3166-1 alpha-2 country codes, two capitals each'),
   );
 
+const wordsAmong = <Word extends string>(words: readonly Word[], error: string) =>
+  z
+    .array(z.unknown(), { error })
+    .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
+    .refine((list): list is Word[] => list.every((text) => words.some((word) => word === text)), { error })
+    .readonly();
+
 /** Any of the given words. */
-export const someOf = (words: readonly string[]) =>
-  z.preprocess(
-    givenList,
-    listOf((text) => words.includes(text), `must be a list of ${words.join(', ')}`),
-  );
+export const someOf = <const Word extends string>(words: readonly Word[]) =>
+  z.preprocess(givenList, wordsAmong(words, `must be a list of ${words.join(', ')}`));
 
 /** Any of the given words. `none` means an empty list, because an empty value means that nothing was given. */
-export const someOrNone = <const Word extends string>(words: readonly Word[]) => {
-  const isOneOf = (text: unknown): text is Word => words.some((word) => word === text);
-  const error = `must be none, or a list of ${words.join(', ')}`;
-  return z.preprocess(
+export const someOrNone = <const Word extends string>(words: readonly Word[]) =>
+  z.preprocess(
     (value) => (value === 'none' ? [] : givenList(value)),
-    z
-      .array(z.unknown(), { error })
-      .refine((list): list is Word[] => list.every(isOneOf), { error })
-      .readonly(),
+    wordsAmong(words, `must be none, or a list of ${words.join(', ')}`),
   );
-};
 
 /** Whether it is an address, or a network like `10.0.0.0/8`. */
 function isNetwork(text: string): boolean {

@@ -29,17 +29,23 @@ export function csvLines(rows: readonly RowCells[]): string {
   return lines;
 }
 
-async function* write({ columns, rows }: StatementDay): AsyncGenerator<Uint8Array> {
+/** What a CSV is made of. */
+type Rows = Pick<StatementDay, 'columns' | 'rows'>;
+
+async function* write({ columns, rows }: Rows): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csvText([columns.map(({ name }) => name)]));
   for await (const batch of rows) yield Buffer.from(csvLines(batch));
 }
 
 /** The format that every statement is published in. */
-export const CSV: StatementFormat & { readonly reader: StatementReader } = {
+export const CSV: StatementFormat & {
+  readonly write: (rows: Rows) => AsyncIterable<Uint8Array>;
+  readonly reader: StatementReader;
+} = {
   name: 'csv',
   extension: 'csv',
   contentType: 'text/csv; charset=utf-8; header=present',
-  isPublished: true,
+  canBePublished: true,
   write,
   reader: { hasHeader: true, rows: csvRows },
 };

@@ -2,17 +2,43 @@
  * What a format of statements is. CSV is the one every statement is published in: it is the file that is proven,
  * compared and searched. The other formats are made from it, when it is published or when somebody downloads it.
  */
-import type { Account, BusinessDay, Figures } from '../../ledger/entry.ts';
+import type { Account, BusinessDay, StatedFigures } from '../../ledger/entry.ts';
+import type { RowDifference } from '../differing-rows.ts';
 import type { StatementColumn } from './columns.ts';
 
 /** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */
 export type RowCells = readonly string[];
 
+/** A revision of an account's day, as it was published. */
+export interface PublishedRevision {
+  /** From 1. */
+  readonly revision: number;
+  readonly publishedAt: Date;
+  readonly figures: StatedFigures;
+  /** Why it replaced the one before; null for the first. */
+  readonly reason: string | null;
+  /** Name and SHA-256 of its CSV. */
+  readonly file: string;
+  readonly sha256: string;
+}
+
+/** Rows in which a revision differs from the one before it. */
+export interface Changes {
+  readonly rows: readonly RowDifference[];
+  /** How many more there are. */
+  readonly more: number;
+}
+
 /** An account's day, as a format gets it. */
 export interface StatementDay {
   readonly account: Account;
   readonly day: BusinessDay;
-  readonly figures: Figures;
+  /** The revision that the file is made of. */
+  readonly published: PublishedRevision;
+  /** The revisions before it, oldest first. */
+  readonly earlier: readonly PublishedRevision[];
+  /** What it changed in the one before; null where that file cannot be read. */
+  readonly changes: () => Promise<Changes | null>;
   readonly columns: readonly StatementColumn[];
   /** In the order of the chain, some at a time. They can be read once. */
   readonly rows: AsyncIterable<readonly RowCells[]>;
@@ -26,12 +52,14 @@ export interface StatementFormat {
   /** For browsers that open the file in the store. */
   readonly contentType: string;
   /**
-   * Published beside the CSV under the same revision, and listed in the manifest; if false, only made for downloads.
+   * Whether DAYBOOK_STATEMENT_FORMATS may name it, to have it published beside the CSV under the same revision and
+   * listed in the manifest. If false, it is only made for downloads.
    */
-  readonly isPublished: boolean;
+  readonly canBePublished: boolean;
   /**
    * The file's bytes: the same for the same day. `write` has to read all rows and to pass on what reading them throws:
-   * only at their end is it known that they are those published.
+   * only at their end is it known that they are those published. Throws `FormatTooSmall` for a day that the format
+   * cannot hold.
    */
   readonly write: (day: StatementDay) => AsyncIterable<Uint8Array>;
   /** Reads such a file back, so that `verify` can check its rows. Without it, bytes are all that is checked. */

@@ -23,6 +23,6 @@ export const SPREADSHEET: StatementFormat = {
   name: 'spreadsheet',
   extension: 'spreadsheet.csv',
   contentType: CSV.contentType,
-  isPublished: false,
-  write: (day) => CSV.write({ ...day, rows: withoutFormulas(day.columns, day.rows) }),
+  canBePublished: false,
+  write: ({ columns, rows }) => CSV.write({ columns, rows: withoutFormulas(columns, rows) }),
 };

@@ -50,9 +50,9 @@ test('it uses nothing that is newer than the Node it says it needs', async () =>
 });
 
 test('it knows every published format', () => {
-  const published = STATEMENT_FORMATS.filter(({ isPublished }) => isPublished);
-  const known = ({ name, extension, isPublished, reader }: (typeof READ_ALONE)[number]) => ({
-    ...{ name, extension, isPublished, isRead: reader !== undefined, hasHeader: reader?.hasHeader },
+  const published = STATEMENT_FORMATS.filter(({ canBePublished }) => canBePublished);
+  const known = ({ name, extension, canBePublished, reader }: (typeof READ_ALONE)[number]) => ({
+    ...{ name, extension, canBePublished, isRead: reader !== undefined, hasHeader: reader?.hasHeader },
   });
   expect(READ_ALONE.map(known)).toEqual(published.map(known));
 });

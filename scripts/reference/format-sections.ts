@@ -1,0 +1,95 @@
+/** What docs/reference/files.md says of the formats beside CSV: how each spells a statement, and what it cannot hold. */
+import { code, table } from './markdown.ts';
+
+const WORKBOOK = [
+  [
+    '`Summary`',
+    'the figures of the day, one below the other; every revision up to this one with its reason, a line each',
+  ],
+  [
+    '`{CCC}`',
+    'the rows of the CSV under its column names; with more than 1,048,575 of them the next ones are in `{CCC} 2`, `{CCC} 3`, ...',
+  ],
+  [
+    '`Changes`',
+    'what the revision changed in the one before: rows that `came` and `went`, those that changed as they were `before` and `after`; up to 10,000, the rest is counted',
+  ],
+];
+
+const CAMT = [
+  ['`GrpHdr/MsgId`, `Stmt/Id`', 'day and revision, currency, and a digest of the merchant number'],
+  ['`ElctrncSeqNb`', '`YYYYMMDD` and the revision in three digits or more: 20260331002'],
+  ['`CreDtTm`', 'when the revision was published, in UTC'],
+  ['`FrToDt`', 'the business day, as times of the platform’s zone'],
+  ['`Acct/Id/Othr/Id`, `Acct/Ccy`', 'merchant number and currency'],
+  ['`Bal` `OPBD`, `CLBD`', 'opening and closing, both of the day; what is below zero is `DBIT`'],
+  ['`TxsSummry`', 'counts and sums of all entries, credits and debits'],
+  [
+    '`NtryRef`, `AcctSvcrRef`',
+    '`batch_no`; one of more than 35 characters is its first 26, `~`, and 8 digits of its SHA-256',
+  ],
+  ['`BookgDt`, `ValDt`', 'the day of `booked_at`: the platform names one time, which stands for both'],
+  ['`BkTxCd/Prtry/Cd`', '`transaction_type`, shortened like `batch_no`; left out where it is empty'],
+  ['`RmtInf/Ustrd`', '`transaction_type` and `batch_no`, whole, in pieces of 140 characters'],
+  ['`RltdDts/TxDtTm`', '`booked_at`, a time of the platform’s zone'],
+  ['`AddtlStmtInf`', 'revision, verdict, number of breaks, and the name and SHA-256 of the CSV'],
+];
+
+const MT940 = [
+  ['`:20:`', '`YYMMDD`, currency, `R` and the revision'],
+  ['`:25:`', 'merchant number and currency'],
+  ['`:28C:`', 'day of the year (three digits) and revision (two, at most 99), `/`, number of the message'],
+  [
+    '`:60F:`',
+    'the opening, dated the day before; where the day follows from that one, it equals its `:62F:`',
+  ],
+  [
+    '`:61:`',
+    'an entry: day twice, `C` or `D`, amount, `NMSC`, `NONREF//` and `batch_no`; one that does not fit (16 characters, those of SWIFT) is its first 7 letters and digits, `.`, and 8 digits of its SHA-256',
+  ],
+  [
+    '`:86:`',
+    '`batch_no`, time of day and `transaction_type`, in lines of 65 characters; what is longer than 385 is cut and ends with `...`',
+  ],
+  ['`:62M:`, `:60M:`', 'the balance carried from one message to the next'],
+  [
+    '`:62F:`, `:86:`',
+    'the closing; then revision, verdict, number of breaks, and how many entries had texts to be spelled otherwise',
+  ],
+  ['`-`', 'the end of a message'],
+];
+
+const LIMITS = [
+  [code('csv'), 'every day', 'flat'],
+  [
+    code('xlsx'),
+    'every day; a text is cut after 32,767 characters, which the platform does not send',
+    'flat',
+  ],
+  [code('camt053'), 'amounts of up to 18 digits, 5 of them decimals; no balances after each entry', 'flat'],
+  [
+    code('mt940'),
+    'amounts of up to 15 characters with their comma; 99,999 messages, which is some 400,000 entries with the longest texts and 1,500,000 with short ones; no balances after each entry',
+    'flat',
+  ],
+];
+
+export const formatSections = (): string[] => [
+  '### Workbooks (`xlsx`)',
+  table(['sheet', 'what it holds'], WORKBOOK),
+  'The first row of each sheet stays in sight. `batch_no` and other texts are text, whatever they look like: nothing is computed. ' +
+    '`booked_at` is a date with its time, in the platform’s zone; `published_at` is in UTC. Amounts are numbers with the ' +
+    'decimals of the CSV; one of more than 15 digits is text on yellow, as a spreadsheet would round it. Characters that XML ' +
+    'cannot hold are spelled `_x0007_`, which spreadsheets show as the character.',
+  '### camt.053.001.08 (`camt053`)',
+  'One statement, an entry a line. Characters that XML cannot hold become `\ufffd`.',
+  table(['element', 'what it holds'], CAMT),
+  '### MT940 (`mt940`)',
+  'Messages of up to 2,000 characters without headers (blocks 1 and 2), lines ending with CRLF, in the characters of SWIFT (set X). ' +
+    'Other texts are spelled with them: `Größe` is `Grosse`, `支付` is `ZhiFu`, `_` is `-`; what is like nothing is a dot.',
+  table(['field', 'what it holds'], MT940),
+  '### What a format cannot hold',
+  'All are written as a stream, a day of a million entries in as little memory as a small one. A download of a day that does ' +
+    'not fit ends with exit code 2 and says why. A run publishes the day without the file, says so, and ends with 3.',
+  table(['format', 'holds', 'memory'], LIMITS),
+];

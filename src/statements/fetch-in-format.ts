@@ -1,0 +1,145 @@
+/** Makes a statement's file in another format from its published CSV. */
+import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
+import { figuresOf } from '../store/figures.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
+import type { ManifestRow } from '../store/statements/stored-files.ts';
+import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
+import { columnsNamed, columnsOf, STATEMENT_COLUMNS, type StatementColumn } from './formats/columns.ts';
+import { CSV } from './formats/csv.ts';
+import { cellsOf, NoStatement, recordsOf } from './formats/csv-records.ts';
+import {
+  type Changes,
+  type PublishedRevision,
+  type RowCells,
+  type StatementFormat,
+} from './formats/format.ts';
+import { dayPrefix, fileOf } from './keys.ts';
+import { otherFormatsIn, type OtherFormats } from './manifest.ts';
+import { rowsBetween } from './revision-diff.ts';
+import { earlierOf } from './summary.ts';
+
+/** Most changed rows that a file lists; the rest is counted. */
+const CHANGES_MAX = 10_000;
+
+/** A statement in a format, and whether the file was published or is made now. */
+export interface InFormat {
+  readonly isPublished: boolean;
+  /** Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`. */
+  readonly read: () => AsyncIterable<Uint8Array>;
+}
+
+/**
+ * A statement's file in a format: as it was published, if the day's manifest lists it, else made from the CSV. `ofDay`
+ * are all revisions of the day.
+ */
+export function inFormat(
+  objects: ObjectStore,
+  statement: StatementRow,
+  format: StatementFormat,
+  {
+    recorded,
+    ofDay,
+  }: { readonly recorded: ManifestRow | undefined; readonly ofDay: readonly StatementRow[] },
+): InFormat {
+  if (format.name === CSV.name) return { isPublished: true, read: () => fetchStatement(objects, statement) };
+  const listed: OtherFormats = recorded === undefined ? new Map() : otherFormatsIn(recorded);
+  const own = listed.get(fileOf(statement.object_key))?.find((one) => one.format === format.name);
+  if (own === undefined) {
+    const earlier = earlierOf(statement, ofDay);
+    return { isPublished: false, read: () => fetchInFormat(objects, statement, format, { earlier }) };
+  }
+  const { sha256 } = own;
+  const key = dayPrefix(statement.merchant_no, statement.day) + own.file;
+  return { isPublished: true, read: () => fetchStatement(objects, { object_key: key, sha256 }) };
+}
+
+export interface InFormatOptions {
+  /** Earlier revisions of the account day, oldest first. */
+  readonly earlier: readonly StatementRow[];
+  /** Says which columns are amounts; if left out, STATEMENT_COLUMNS. */
+  readonly known?: readonly StatementColumn[] | undefined;
+  /** If false, the file says that the revision before could not be read, whether or not it can. */
+  readonly readsEarlier?: boolean;
+}
+
+/**
+ * A statement in one of its formats, made from the published CSV. The same revision gives the same bytes, as long as the
+ * revision before it can be read. Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`.
+ */
+export async function* fetchInFormat(
+  objects: ObjectStore,
+  statement: StatementRow,
+  format: StatementFormat,
+  { earlier, known = STATEMENT_COLUMNS, readsEarlier = true }: InFormatOptions,
+): AsyncGenerator<Uint8Array> {
+  const published = fetchStatement(objects, statement);
+  if (format.name === CSV.name) {
+    yield* published;
+    return;
+  }
+  const columns = columnsOf(statement.columns?.split(','));
+  try {
+    yield* format.write({
+      account: { merchantNo: statement.merchant_no, currency: statement.currency },
+      day: statement.day,
+      published: revisionOf(statement),
+      earlier: earlier.map(revisionOf),
+      changes: () => changesOf(objects, earlier.at(-1), statement, readsEarlier),
+      columns: columnsNamed(columns, known),
+      rows: rowsOf(published, statement.object_key, columns.length),
+    });
+  } catch (error) {
+    if (!(error instanceof NoStatement)) throw error;
+    throw new StatementDamaged(alteredText(objects, statement.object_key));
+  }
+}
+
+const revisionOf = (row: StatementRow): PublishedRevision => ({
+  revision: row.revision,
+  publishedAt: row.published_at,
+  figures: figuresOf(row),
+  reason: row.reason,
+  file: fileOf(row.object_key),
+  sha256: row.sha256,
+});
+
+const UNREADABLE = [StatementDamaged, ObjectStoreUnreachable, ObjectStoreRefused];
+
+async function changesOf(
+  objects: ObjectStore,
+  before: StatementRow | undefined,
+  after: StatementRow,
+  readsEarlier: boolean,
+): Promise<Changes | null> {
+  if (before === undefined) return { rows: [], more: 0 };
+  if (!readsEarlier) return null;
+  const rows = [];
+  let more = 0;
+  try {
+    for await (const row of rowsBetween(objects, before, after)) {
+      if (rows.length < CHANGES_MAX) rows.push(row);
+      else more += 1;
+    }
+    return { rows, more };
+  } catch (error) {
+    if (!UNREADABLE.some((kind) => error instanceof kind)) throw error;
+    return null;
+  }
+}
+
+/** The rows without the header, some at a time. Throws `NoStatement`. */
+async function* rowsOf(
+  bytes: AsyncIterable<Uint8Array>,
+  file: string,
+  columns: number,
+): AsyncGenerator<readonly RowCells[]> {
+  let isFirst = true;
+  for await (const records of recordsOf(bytes, file)) {
+    yield (isFirst ? records.slice(1) : records).map((record) => {
+      const cells = cellsOf(record);
+      if (cells?.length !== columns) throw new NoStatement(file, `a row does not have ${columns} cells`);
+      return cells;
+    });
+    isFirst = false;
+  }
+}

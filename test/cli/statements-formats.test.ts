@@ -1,0 +1,97 @@
+/** A night that publishes a second format, and downloads in formats that were published and that were not. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readXlsx } from 'hucre/xlsx';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { FROM, MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
+import { daybook, envOf, type Env } from './daybook.ts';
+
+const { merchantNo } = MERCHANT;
+const NAME = `${merchantNo}_USD_${FROM}.r1`;
+let stage: Stage;
+let env: Env;
+let folder: string;
+let published: string;
+beforeAll(async () => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 10 }) });
+  env = { ...envOf(stage), DAYBOOK_STATEMENT_FORMATS: 'csv,xlsx' };
+  expect((await daybook(['run', '--from', FROM, '--to', FROM], env)).code).toBe(0);
+  folder = await mkdtemp(join(tmpdir(), 'daybook-formats-'));
+  const store = fileURLToPath(stage.app.settings.statementsUrl);
+  published = join(store, `merchant=${merchantNo}`, `date=${FROM}`);
+});
+afterAll(async () => {
+  await stage.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const get = (format: string, ...flags: string[]) =>
+  daybook(
+    ['statements', 'get', '--merchant', merchantNo, '--currency', 'USD', '--format', format, ...flags],
+    env,
+  );
+
+it('a format that was published is downloaded as published, with the manifest that names it', async () => {
+  const out = join(folder, 'published');
+  const { code, stdout } = await get('xlsx', '--day', FROM, '--out', out);
+  expect([code, stdout]).toEqual([0, `${join(out, `${NAME}.xlsx`)}\n`]);
+  expect((await readdir(out)).sort()).toEqual([`${merchantNo}_USD_${FROM}.manifest.json`, `${NAME}.xlsx`]);
+  const bytes = await readFile(join(out, `${NAME}.xlsx`));
+  expect(bytes).toEqual(await readFile(join(published, `${NAME}.xlsx`)));
+  const { sheets } = await readXlsx(bytes);
+  const csv = (await readFile(join(published, `${NAME}.csv`), 'utf8')).split('\r\n').slice(0, -1);
+  expect(sheets[1]!.rows.map(([batchNo]) => batchNo)).toEqual(csv.map((line) => line.split(',')[0]));
+  const verified = await daybook(['verify', out], {});
+  expect(verified.code).toBe(0);
+});
+
+it('a format that was not published is made from the CSV, and says so', async () => {
+  const out = join(folder, 'made');
+  const { code, stdout } = await get('camt053', '--day', FROM, '--out', out);
+  expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual([
+    0,
+    `${join(out, `${NAME}.camt053.xml`)} made now from the published CSV: this revision was not published as camt053, ` +
+      'and no manifest names the file ',
+  ]);
+  expect(await readdir(out)).toEqual([`${NAME}.camt053.xml`]);
+  const { stdout: document } = await get('mt940', '--day', FROM, '--out', out, '--json');
+  expect(JSON.parse(document)).toMatchObject({ revision: 1, isPublished: false });
+  const printed = await get('mt940', '--day', FROM, '--stdout');
+  expect(printed.stdout).toBe(await readFile(join(out, `${NAME}.mt940`), 'utf8'));
+  expect(printed.stderr).toContain('made now from the published CSV');
+});
+
+it('a month of a format has each day’s file, published or made', async () => {
+  for (const format of ['xlsx', 'mt940']) {
+    const { code, stdout } = await get(format, '--month', FROM.slice(0, 7), '--out', folder, '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ files: 1 });
+  }
+});
+
+it('where the CSV is not the one published, nothing is made', async () => {
+  const csv = join(published, `${NAME}.csv`);
+  const text = await readFile(csv, 'utf8');
+  await writeFile(csv, text.replace('USD', 'USX'));
+  const out = join(folder, 'damaged');
+  for (const format of ['camt053', 'mt940']) {
+    const { code, stderr } = await get(format, '--day', FROM, '--out', out);
+    expect([code, stderr]).toEqual([
+      4,
+      expect.stringContaining('does not hold the bytes that were published'),
+    ]);
+  }
+  expect(await readdir(out)).toEqual([]);
+  await writeFile(csv, text);
+});
+
+it('a format that nobody knows is told', async () => {
+  const run = ['run', '--from', FROM, '--to', FROM];
+  const { code, stderr } = await daybook(run, { ...env, DAYBOOK_STATEMENT_FORMATS: 'csv,pdf' });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('DAYBOOK_STATEMENT_FORMATS must be a list of csv, xlsx, camt053, mt940'),
+  ]);
+});

@@ -1,0 +1,161 @@
+/** camt.053: valid by its schema, and read back by an XML parser. */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { XmlDocument, XsdValidator } from 'libxml2-wasm';
+import { expect, test } from 'vitest';
+import { addAmounts, compareAmounts, subtractAmounts } from '../../../src/ledger/money.ts';
+import { sha256Of } from '../../../src/statements/digest.ts';
+import { CAMT053 } from '../../../src/statements/formats/camt053.ts';
+import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
+import { bytesOf, statementDay } from '../days.ts';
+import { hostileDay } from './hostile-rows.ts';
+
+/** ISO 20022's own file. It is not ours to pass on, so it lies beside the repository; where it is not, see iso20022.org. */
+const SCHEMA = fileURLToPath(new URL('../../../../shared/standards/camt.053.001.08.xsd', import.meta.url));
+const NS = { c: 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08' };
+
+const ROW: RowCells = ['B1', '2026-03-31 09:00:00', 'USD', 'PAY', '1234.50', '', '1233.50'];
+const written = async (day: StatementDay): Promise<Buffer> => bytesOf(CAMT053.write(day));
+
+async function reading<Result>(day: StatementDay, look: (document: XmlDocument) => Result): Promise<Result> {
+  const document = XmlDocument.fromBuffer(await written(day));
+  try {
+    return look(document);
+  } finally {
+    document.dispose();
+  }
+}
+
+const textsAt = (from: Pick<XmlDocument, 'find'>, path: string): string[] =>
+  from.find(path, NS).map((node) => node.content);
+
+/** Valid by the schema; a sentence of the validator where it is not. */
+function problemsOf(bytes: Buffer): string {
+  const schema = XmlDocument.fromBuffer(readFileSync(SCHEMA));
+  const validator = XsdValidator.fromDoc(schema);
+  const document = XmlDocument.fromBuffer(bytes);
+  try {
+    validator.validate(document);
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    for (const one of [document, validator, schema]) one.dispose();
+  }
+}
+const hasSchema = existsSync(SCHEMA);
+
+test('a day is one statement of the account: balances, totals, entries', async () => {
+  const figures = {
+    ...{ opening: '-1.00', creditTotal: '1234.50', creditCount: 1, debitTotal: '0.50', debitCount: 1 },
+    closing: '1233.00',
+  };
+  const fee = ['B2', '2026-03-31 17:30:00', 'USD', 'FEE', '', '0.50', '1233.00'];
+  const day = statementDay([ROW, fee], { figures, published: { revision: 2, file: 'M-1_USD.r2.csv' } });
+  const id = `20260331002-USD-${sha256Of('M-1').slice(0, 8)}`;
+  const entry = (batchNo: string, amount: string, side: string, type: string, at: string): string =>
+    `<Ntry><NtryRef>${batchNo}</NtryRef><Amt Ccy="USD">${amount}</Amt><CdtDbtInd>${side}</CdtDbtInd>` +
+    '<Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-03-31</Dt></BookgDt><ValDt><Dt>2026-03-31</Dt></ValDt>' +
+    `<AcctSvcrRef>${batchNo}</AcctSvcrRef><BkTxCd><Prtry><Cd>${type}</Cd></Prtry></BkTxCd>` +
+    `<NtryDtls><TxDtls><Refs><AcctSvcrRef>${batchNo}</AcctSvcrRef></Refs>` +
+    `<RmtInf><Ustrd>${type} ${batchNo}</Ustrd></RmtInf>` +
+    `<RltdDts><TxDtTm>2026-03-31T${at}</TxDtTm></RltdDts></TxDtls></NtryDtls></Ntry>\n`;
+  const balance = (code: string, amount: string, side: string): string =>
+    `<Bal><Tp><CdOrPrtry><Cd>${code}</Cd></CdOrPrtry></Tp><Amt Ccy="USD">${amount}</Amt>` +
+    `<CdtDbtInd>${side}</CdtDbtInd><Dt><Dt>2026-03-31</Dt></Dt></Bal>`;
+  expect((await written(day)).toString('utf8')).toBe(
+    '<?xml version="1.0" encoding="UTF-8"?>\n' +
+      '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt>' +
+      `<GrpHdr><MsgId>${id}</MsgId><CreDtTm>2026-04-01T02:00:00Z</CreDtTm></GrpHdr>` +
+      `<Stmt><Id>${id}</Id><ElctrncSeqNb>20260331002</ElctrncSeqNb><CreDtTm>2026-04-01T02:00:00Z</CreDtTm>` +
+      '<FrToDt><FrDtTm>2026-03-31T00:00:00</FrDtTm><ToDtTm>2026-03-31T23:59:59</ToDtTm></FrToDt>' +
+      '<Acct><Id><Othr><Id>M-1</Id></Othr></Id><Ccy>USD</Ccy></Acct>' +
+      balance('OPBD', '1.00', 'DBIT') +
+      balance('CLBD', '1233.00', 'CRDT') +
+      '<TxsSummry><TtlNtries><NbOfNtries>2</NbOfNtries><Sum>1235.00</Sum>' +
+      '<TtlNetNtry><Amt>1234.00</Amt><CdtDbtInd>CRDT</CdtDbtInd></TtlNetNtry></TtlNtries>' +
+      '<TtlCdtNtries><NbOfNtries>1</NbOfNtries><Sum>1234.50</Sum></TtlCdtNtries>' +
+      '<TtlDbtNtries><NbOfNtries>1</NbOfNtries><Sum>0.50</Sum></TtlDbtNtries></TxsSummry>\n' +
+      entry('B1', '1234.50', 'CRDT', 'PAY', '09:00:00') +
+      entry('B2', '0.50', 'DBIT', 'FEE', '17:30:00') +
+      '<AddtlStmtInf>daybook revision 2, continuous, breaks: 0. M-1_USD.r2.csv SHA-256 ' +
+      `${'ab'.repeat(32)}</AddtlStmtInf></Stmt></BkToCstmrStmt></Document>\n`,
+  );
+});
+
+const textOfCamt = (text: string): string =>
+  text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+
+/** Amounts that fit into 18 digits, their sums included. */
+const DAYS = hostileDay({ digits: 16 });
+
+test('every entry of any day is read back as it is in the CSV', async () => {
+  await fc.assert(
+    fc.asyncProperty(DAYS, async ({ currency, rows, figures }) => {
+      await reading(statementDay(rows, { currency, figures }), (document) => {
+        const found = document.find('//c:Ntry', NS).map((entry) => {
+          const [reference] = textsAt(entry, './c:NtryRef');
+          const [type = ''] = textsAt(entry, './c:BkTxCd/c:Prtry/c:Cd');
+          const text = textsAt(entry, './/c:Ustrd').join('');
+          const [at] = textsAt(entry, './/c:TxDtTm');
+          const [amount] = textsAt(entry, './c:Amt');
+          const isCredit = textsAt(entry, './c:CdtDbtInd')[0] === 'CRDT';
+          return { reference, type, text, at, amount, isCredit };
+        });
+        const shortened = (name: string) =>
+          Array.from(name).length <= 35
+            ? textOfCamt(name)
+            : textOfCamt(`${Array.from(name).slice(0, 26).join('')}~${sha256Of(name).slice(0, 8)}`);
+        expect(found).toEqual(
+          rows.map(([batchNo, at, , type, credit, debit]) => ({
+            reference: shortened(batchNo!),
+            type: shortened(type!),
+            text: textOfCamt(type === '' ? batchNo! : `${type!} ${batchNo!}`),
+            at: at!.replace(' ', 'T'),
+            amount: credit! || debit!,
+            isCredit: credit !== '',
+          })),
+        );
+        const signed = (code: string): string => {
+          const own = `//c:Bal[c:Tp/c:CdOrPrtry/c:Cd='${code}']`;
+          const [amount] = textsAt(document, `${own}/c:Amt`);
+          return textsAt(document, `${own}/c:CdtDbtInd`)[0] === 'DBIT' ? `-${amount!}` : amount!;
+        };
+        expect([signed('OPBD'), signed('CLBD')]).toEqual([figures.opening, figures.closing]);
+        const sum = (isCredit: boolean) =>
+          found
+            .filter((one) => one.isCredit === isCredit)
+            .reduce((all, one) => addAmounts(all, one.amount!), '0');
+        const net = subtractAmounts(sum(true), sum(false));
+        expect(compareAmounts(addAmounts(signed('OPBD'), net), signed('CLBD'))).toBe(0);
+      });
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.skipIf(!hasSchema)('any day is valid by the schema, whatever its currency and texts', async () => {
+  await fc.assert(
+    fc.asyncProperty(DAYS, fc.integer({ min: 1, max: 2_147_483_647 }), async (found, revision) => {
+      const { currency, rows, figures } = found;
+      const merchantNo = 'M'.repeat(32);
+      const day = statementDay(rows, { currency, figures, merchantNo, published: { revision } });
+      expect(problemsOf(await written(day))).toBe('');
+    }),
+    { numRuns: 40 },
+  );
+  expect(
+    problemsOf(Buffer.from('<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"/>')),
+  ).not.toBe('');
+});
+
+test('an amount that the schema does not allow is told, with what to do', async () => {
+  for (const balance of ['1234567890123456789', '0.000001']) {
+    const day = statementDay([], { figures: { closing: balance } });
+    await expect(written(day)).rejects.toThrow(
+      `the statement of M-1 in USD for 2026-03-31 cannot be written as camt053: the amount ${balance} has more than 18 ` +
+        'digits or more than 5 decimals. Take the CSV, which holds every day.',
+    );
+  }
+});

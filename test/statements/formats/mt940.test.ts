@@ -1,0 +1,142 @@
+/** MT940: the rules of the format, and read back by a parser of others. */
+import fc from 'fast-check';
+import { Parser } from 'mt940js';
+import { expect, test } from 'vitest';
+import { sha256Of } from '../../../src/statements/digest.ts';
+import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
+import { createMessages } from '../../../src/statements/formats/mt940/messages.ts';
+import { MT940 } from '../../../src/statements/formats/mt940/mt940.ts';
+import { linesOf, swiftText } from '../../../src/statements/formats/mt940/swift-text.ts';
+import { bytesOf, statementDay } from '../days.ts';
+import { hostileDay } from './hostile-rows.ts';
+
+const ROW: RowCells = ['SBX1684027663557', '2026-03-31 09:00:00', 'USD', 'PAY', '1234.50', '', '1233.50'];
+const written = async (day: StatementDay): Promise<string> =>
+  (await bytesOf(MT940.write(day))).toString('latin1');
+const lines = (text: string): string[] => text.split('\r\n').slice(0, -1);
+const messagesOf = (text: string): string[] => text.split(/(?<=^-\r\n)/m).filter((message) => message !== '');
+
+test('a day is one message: who, which, opening, entries, closing', async () => {
+  const figures = { opening: '-1.00', closing: '-1500.50' };
+  const long = ['Auftrag_Größe/支付-0000000001', '2026-03-31 17:30:00', 'USD', '', '', '2734.00', '-1500.50'];
+  const text = await written(statementDay([ROW, long], { figures, published: { revision: 2 } }));
+  expect(lines(text)).toEqual([
+    ':20:260331USDR2',
+    ':25:M-1USD',
+    ':28C:09002/00001',
+    ':60F:D260330USD1,00',
+    ':61:2603310331C1234,50NMSCNONREF//SBX1684027663557',
+    ':86:SBX1684027663557 09:00:00 PAY',
+    `:61:2603310331D2734,00NMSCNONREF//Auftrag.${sha256Of(long[0]!).slice(0, 8).toUpperCase()}`,
+    ':86:Auftrag-Grosse/ZhiFu-0000000001 17:30:00',
+    ':62F:D260331USD1500,50',
+    ':86:daybook revision 2, continuous, breaks: 0, texts of 1 entries are',
+    ' spelled in the characters of SWIFT',
+    '-',
+  ]);
+});
+
+test('amounts have a comma, with as many decimals as the currency has', async () => {
+  const amountsIn = async (currency: string, amount: string) => {
+    const row = ['B1', '2026-03-31 09:00:00', currency, 'PAY', amount, '', amount];
+    const figures = { opening: amount, closing: amount };
+    return lines(await written(statementDay([row], { currency, figures })))
+      .filter((line) => /^:6[012]/.test(line))
+      .map((line) => /[\d]+,\d*/.exec(line.replace(/^:61:\d{10}|^:6.F:.\d{6}/, ''))![0]);
+  };
+  expect(await amountsIn('JPY', '1000')).toEqual(['1000,', '1000,', '1000,']);
+  expect(await amountsIn('KWD', '1.234')).toEqual(['1,234', '1,234', '1,234']);
+});
+
+test('SWIFT’s characters are kept, others are spelled with them', () => {
+  const allowed = "AZaz09/-?:().,'+ ";
+  expect(swiftText(allowed)).toBe(allowed);
+  expect(swiftText('Größe_1 & Söhne @ "支付宝"')).toBe("Grosse-1 + Sohne (at) 'ZhiFuBao'");
+  expect(swiftText('\u0007\ud800\uffff')).toMatch(/^\.+$/);
+});
+
+test('the lines of a field are short, few, and begin with nothing that ends the field', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[-:a ]{0,500}$/), (text) => {
+      const found = linesOf(text);
+      expect(found.length).toBeLessThanOrEqual(6);
+      for (const [at, line] of found.entries()) {
+        expect(line.length).toBeLessThanOrEqual(65);
+        if (at > 0) expect(line).not.toMatch(/^[:-]/);
+      }
+      expect(found.join('\n').length).toBeLessThanOrEqual(390);
+      if (text.length <= 385 && !/[:-]{60}/.test(text) && found.at(-1)?.endsWith('...') !== true)
+        expect(found.join('')).toBe(text);
+    }),
+  );
+});
+
+test('every day is read back by mt940js: balances, amounts, references, texts', async () => {
+  const currencies = [['USD', 2] as const, ['JPY', 0] as const];
+  await fc.assert(
+    fc.asyncProperty(hostileDay({ digits: 10, currencies, maxRows: 60 }), async (found) => {
+      const { currency, rows, figures } = found;
+      const statements = new Parser({ no86Structure: true }).parse(
+        await written(statementDay(rows, { currency, figures })),
+      );
+      expect(statements.map(({ currency: own }) => own)).toEqual(statements.map(() => currency));
+      expect(statements[0]!.openingBalance).toBe(Number(figures.opening));
+      expect(statements.at(-1)!.closingBalance).toBe(Number(figures.closing));
+      const entries = statements.flatMap(({ transactions }) => transactions);
+      expect(
+        entries.map(({ amount, bankReference, details }) => [amount + 0, bankReference, details]),
+      ).toEqual(
+        rows.map(([batchNo, at, , type, credit, debit]) => {
+          const name = swiftText(batchNo!);
+          const isWhole = name === batchNo && name.length <= 16 && !/^[/ ]|[/ ]$|\/\//.test(name);
+          const digest = sha256Of(batchNo!).slice(0, 8).toUpperCase();
+          return [
+            credit === '' ? 0 - Number(debit) : Number(credit),
+            isWhole ? name : `${name.replace(/[^A-Za-z0-9]/g, '').slice(0, 7)}.${digest}`,
+            linesOf(`${name} ${at!.slice(11)} ${swiftText(type!)}`.trimEnd()).join('\n'),
+          ];
+        }),
+      );
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('a long day is several messages: each short enough, each opening where the one before it closed', async () => {
+  await fc.assert(
+    fc.asyncProperty(hostileDay({ digits: 12, maxRows: 80 }), async ({ currency, rows, figures }) => {
+      const text = await written(statementDay(rows, { currency, figures, merchantNo: 'M'.repeat(32) }));
+      expect(text).toMatch(/^[A-Za-z0-9/\-?:().,'+ \r\n]*$/);
+      const messages = messagesOf(text);
+      for (const [at, message] of messages.entries()) {
+        expect(message.length).toBeLessThanOrEqual(2_000);
+        expect(message).toContain(`:28C:09001/${String(at + 1).padStart(5, '0')}\r\n`);
+        expect(message).toMatch(at === 0 ? /^:60F:/m : /^:60M:/m);
+        expect(message).toMatch(at === messages.length - 1 ? /^:62F:/m : /^:62M:/m);
+        if (at > 0) expect(/^:60M:(.*)/m.exec(message)![1]).toBe(/^:62M:(.*)/m.exec(messages[at - 1]!)![1]);
+        for (const line of lines(message)) expect(line.length).toBeLessThanOrEqual(70);
+      }
+      expect(text.match(/^:61:/gm) ?? []).toHaveLength(rows.length);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('the opening is the closing of the day before, in amount and date', async () => {
+  const before = await written({ ...statementDay([], { figures: { closing: '12.30' } }), day: '2026-02-28' });
+  const after = await written({ ...statementDay([], { figures: { opening: '12.30' } }), day: '2026-03-01' });
+  expect(/:60F:(.*)/.exec(after)![1]).toBe(/:62F:(.*)/.exec(before)![1]);
+});
+
+test('what does not fit is told: an amount that is too long, a day with too many entries', async () => {
+  const long = statementDay([], { figures: { closing: '-1234567890123.45' } });
+  await expect(written(long)).rejects.toThrow(
+    'cannot be written as mt940: the amount -1234567890123.45 has more than the 15 characters of its field. Take the CSV',
+  );
+  const entry = `:61:2603310331C1,00NMSCNONREF//B1\r\n:86:${'x'.repeat(60)}\r\n`;
+  const messages = createMessages(statementDay([]), 2);
+  const added = () => {
+    for (let nth = 0; nth < 40; nth += 1) messages.add(entry, '1.00');
+  };
+  expect(added).toThrow('it has too many entries for 2 messages of 2000 characters');
+});
