@@ -116,9 +116,10 @@ export async function withOwnConnection(
   settings: Pick<Settings, 'databaseUrl' | 'dataDir' | 'allowInsecure'>,
   { kind, db }: Database,
   work: (db: Database['db']) => Promise<void>,
+  connectionsMax = 2,
 ): Promise<void> {
   if (kind === 'embedded') return work(db);
-  const own = await openDatabase({ ...settings, connectionsMax: 2 });
+  const own = await openDatabase({ ...settings, connectionsMax });
   try {
     await work(own.db);
   } finally {

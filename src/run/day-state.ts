@@ -1,7 +1,7 @@
 /** Judges the state of an account's day: what people see in one mark. Pure. */
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { subtractWindows } from '../ledger/window.ts';
+import { covers } from '../ledger/window.ts';
 import type { AccountFacts } from '../store/pages/day-facts.ts';
 
 /** In the order in which they are explained to people. */
@@ -27,7 +27,7 @@ export function dayState(facts: AccountFacts, day: BusinessDay, clock: { readonl
   if (facts.firstDay === null || day < facts.firstDay) return 'before';
   const window = dayWindow(day, clock.zone);
   const fact = facts.days.get(day);
-  const isWhole = subtractWindows([window], facts.certified).length === 0;
+  const isWhole = covers(facts.certified, window);
   if (fact === undefined || !isWhole || facts.changed.has(day)) return 'uncertified';
   if (fact.verdict === 'broken') return facts.openBreaks.some((span) => overlap(span, window)) ? 'broken' : 'explained';
   if (fact.verdict === 'reordered') return 'reordered';

@@ -48,9 +48,7 @@ export async function dayFacts(
     openBreaksOf(db, accounts, asked.window),
     certifiedWindowsOf(db, questions),
   ]);
-  const [daysOf, changedIn, breaksOf] = [days, changed, breaks].map((rows) =>
-    Map.groupBy(rows as readonly Numbered[], ({ nth }) => nth),
-  ) as [ReadonlyMap<number, typeof days>, ReadonlyMap<number, typeof changed>, ReadonlyMap<number, typeof breaks>];
+  const [daysOf, changedIn, breaksOf] = [byAccount(days), byAccount(changed), byAccount(breaks)];
   const firstOf = new Map(first.map(({ nth, day }) => [nth, day]));
   return accounts.map((account, at) => ({
     account,
@@ -61,6 +59,9 @@ export async function dayFacts(
     certified: certified[at]!,
   }));
 }
+
+const byAccount = <Row extends Numbered>(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> =>
+  Map.groupBy(rows, ({ nth }) => nth);
 
 interface Numbered {
   /** Which of the accounts, from 1. */
