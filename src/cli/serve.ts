@@ -109,5 +109,10 @@ async function withPages(
   work: (pages: PagesDeps | null) => Promise<void>,
 ): Promise<void> {
   if (settings.pagesListen === null) return work(null);
-  await withOwnConnection(settings, app.database, (db) => work(pagesShown(settings, app, db)), PAGES_CONNECTIONS);
+  await withOwnConnection(
+    settings,
+    app.database,
+    (db) => work(pagesShown(settings, app, db)),
+    PAGES_CONNECTIONS,
+  );
 }

@@ -1,11 +1,10 @@
 /** `statements get --month`: downloads a whole month as one ZIP, and proves each file while it is packed. */
-import { PassThrough, Readable } from 'node:stream';
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
-import { ZipFile } from 'yazl';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { monthCsv, monthOf, type AccountMonth, type Month } from '../statements/month.ts';
-import { merchantMonth, type MonthFile } from '../statements/month-files.ts';
+import { monthOf, type AccountMonth, type Month } from '../statements/month.ts';
+import { merchantMonth } from '../statements/month-files.ts';
+import { zippedMonth } from '../statements/month-zip.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import { recordDeed } from '../store/audit.ts';
 import { publishedMerchants } from '../store/statements/statements.ts';
@@ -54,7 +53,7 @@ export async function getMonth(flags: MonthFlags, format: StatementFormat, self:
       deedOf(self, [month.name, ...flags.merchant, ...(currencies ?? [])].join(' ')),
       now(),
     );
-    const bytes = zipped(month, accounts, files);
+    const bytes = zippedMonth(month, accounts, files);
     if (flags.stdout === true) {
       for await (const part of bytes) process.stdout.write(part);
       return;
@@ -89,26 +88,4 @@ const accountDocument = ({ merchantNo, currency, statements, openDays }: Account
 function placeOf({ out, merchant }: MonthFlags, { name }: Month): [folder: string, file: string] {
   if (out.endsWith('.zip')) return [dirname(out), basename(out)];
   return [out, `statements-${name}${merchant.length === 1 ? `-${merchant[0]!}` : ''}.zip`];
-}
-
-/** The ZIP as a stream. Each file is read when its turn comes. Fails with what reading a file throws. */
-async function* zipped(
-  month: Month,
-  accounts: readonly AccountMonth[],
-  files: readonly MonthFile[],
-): AsyncGenerator<Uint8Array> {
-  const zip = new ZipFile();
-  const output = new PassThrough();
-  zip.outputStream.pipe(output);
-  const fail = (error: Error): void => void output.destroy(error);
-  zip.on('error', fail);
-  const last = new Date(Math.max(...files.map(({ publishedAt }) => publishedAt.getTime())));
-  zip.addBuffer(Buffer.from(monthCsv(month, accounts)), `month-${month.name}.csv`, { mtime: last });
-  for (const { key, publishedAt, read } of files) {
-    zip.addReadStreamLazy(key, { mtime: publishedAt }, (take) =>
-      take(null, Readable.from(read()).once('error', fail)),
-    );
-  }
-  zip.end();
-  yield* output;
 }

@@ -19,11 +19,17 @@ export const breakAddress = (id: number): string => `/breaks/${id}`;
 export const monthDownloadAddress = (merchantNo: string, month: string): string =>
   path('download', merchantNo, `${month}.zip`);
 
-export const dayDownloadAddress = ({ merchantNo, currency }: Account, day: BusinessDay, revision: number): string =>
-  `${path('download', merchantNo, currency, day)}?revision=${revision}`;
+export const dayDownloadAddress = (
+  { merchantNo, currency }: Account,
+  day: BusinessDay,
+  revision: number,
+): string => `${path('download', merchantNo, currency, day)}?revision=${revision}`;
 
 /** The same address with other values in its query; null takes one away. The order of the others stays. */
-export function addressWith(address: string, change: Readonly<Record<string, string | number | null>>): string {
+export function addressWith(
+  address: string,
+  change: Readonly<Record<string, string | number | null>>,
+): string {
   const [base = '', query = ''] = address.split('?', 2);
   const values = new URLSearchParams(query);
   for (const [name, value] of Object.entries(change)) {

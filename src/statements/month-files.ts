@@ -48,24 +48,8 @@ export async function merchantMonth(
   currencies: Chosen,
 ): Promise<MerchantMonth> {
   const { db, objects, format } = sources;
-  const filter = { ...accountsOf(merchantNo, currencies), fromDay: month.from, toDay: month.to };
-  const byDay = Map.groupBy(await listStatements(db, filter), ({ day }) => day);
-  const current = [...byDay.values()].flatMap((rows) => currentOf(rows));
-  const due = new Set(
-    (await listAccountDays(db, filter))
-      .filter((row) => row.publish_due || row.revision === null)
-      .map(({ currency, day }) => `${currency} ${day}`),
-  );
-  const accounts = [...(await firstDays(db, merchantNo, currencies))]
-    .filter(([, first]) => first <= month.to)
-    .map(([currency, first]): AccountMonth => {
-      const statements = current.filter((row) => row.currency === currency);
-      const published = new Set(statements.map(({ day }) => day));
-      const openDays = daysFromTo(first > month.from ? first : month.from, month.to).filter(
-        (day) => !published.has(day) || due.has(`${currency} ${day}`),
-      );
-      return { merchantNo, currency, statements, openDays };
-    });
+  const byDay = await publishedByDay(db, merchantNo, month, currencies);
+  const accounts = await accountMonths(db, merchantNo, month, currencies, byDay);
   const files: MonthFile[] = [];
   for (const [day, rows] of byDay) {
     const statements = currentOf(rows);
@@ -74,6 +58,47 @@ export async function merchantMonth(
     else files.push(...statements.map((row) => fileInFormat(objects, row, format)));
   }
   return { accounts, files };
+}
+
+type PublishedByDay = ReadonlyMap<BusinessDay, readonly StatementRow[]>;
+
+const publishedByDay = async (
+  db: Kysely<DB>,
+  merchantNo: string,
+  { from, to }: Month,
+  currencies: Chosen,
+): Promise<PublishedByDay> =>
+  Map.groupBy(
+    await listStatements(db, { ...accountsOf(merchantNo, currencies), fromDay: from, toDay: to }),
+    ({ day }) => day,
+  );
+
+/** The same without the files: what was published of each account, and which days are open. Three statements. */
+export async function accountMonths(
+  db: Kysely<DB>,
+  merchantNo: string,
+  month: Month,
+  currencies: Chosen,
+  published?: PublishedByDay,
+): Promise<AccountMonth[]> {
+  const filter = { ...accountsOf(merchantNo, currencies), fromDay: month.from, toDay: month.to };
+  const byDay = published ?? (await publishedByDay(db, merchantNo, month, currencies));
+  const current = [...byDay.values()].flatMap((rows) => currentOf(rows));
+  const due = new Set(
+    (await listAccountDays(db, filter))
+      .filter((row) => row.publish_due || row.revision === null)
+      .map(({ currency, day }) => `${currency} ${day}`),
+  );
+  return [...(await firstDays(db, merchantNo, currencies))]
+    .filter(([, first]) => first <= month.to)
+    .map(([currency, first]): AccountMonth => {
+      const statements = current.filter((row) => row.currency === currency);
+      const days = new Set(statements.map(({ day }) => day));
+      const openDays = daysFromTo(first > month.from ? first : month.from, month.to).filter(
+        (day) => !days.has(day) || due.has(`${currency} ${day}`),
+      );
+      return { merchantNo, currency, statements, openDays };
+    });
 }
 
 const fileInFormat = (objects: ObjectStore, row: StatementRow, format: StatementFormat): MonthFile => ({

@@ -4,9 +4,16 @@ import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
 import { addAssets } from './pages/assets.ts';
 import { createPagesContext, type PagesDeps } from './pages/context.ts';
+import { addBreaks } from './pages/breaks.ts';
+import { addChanges } from './pages/changes.ts';
+import { addDay } from './pages/day.ts';
+import { addDownloads } from './pages/downloads.ts';
+import { addEntry } from './pages/entry.ts';
+import { addMonth } from './pages/month.ts';
 import { addMonths } from './pages/months.ts';
 import { PageRefusal } from './pages/page-refusal.ts';
 import { answerError } from './pages/refusals.ts';
+import { addStatus } from './pages/status.ts';
 import { bareServer, limitedServer, type WebDeps } from './server.ts';
 
 /** A batch number may be long; longer ones are found by the form. */
@@ -31,12 +38,14 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps): void {
     addAssets(pages, context.assets);
     await pages.register(async (inner) => {
       await deps.access.register(inner);
-      addMonths(inner, context);
+      for (const add of PAGES) add(inner, context);
       // Whoever may not come in is told so here as well, and not what there is.
       inner.get('/*', () => Promise.reject(new PageRefusal(404)));
     });
   });
 }
+
+const PAGES = [addMonths, addMonth, addDay, addDownloads, addBreaks, addEntry, addChanges, addStatus];
 
 /** Nothing but our own style sheet and images; no script at all, no frame, and forms only to ourselves. */
 const HEADERS = {

@@ -100,7 +100,9 @@ export async function serve(
   const ownPages = shown && pagesListen && !isSame(pagesListen, listen) ? createPagesServer(shown) : null;
   if (shown && pagesListen && ownPages === null) addPages(server, shown);
   const stop = async (): Promise<void> => {
-    await Promise.all([server, ...(ownPages === null ? [] : [ownPages])].map((one) => closeWithin(one, drainMs)));
+    await Promise.all(
+      [server, ...(ownPages === null ? [] : [ownPages])].map((one) => closeWithin(one, drainMs)),
+    );
     stopping.abort();
     await Promise.race([processing.ended, sleep(LOOK_MS_MAX, undefined, { ref: false })]);
     if (health !== null) await closeWithin(health, 0);
@@ -110,7 +112,12 @@ export async function serve(
     const url = await listenOn(server, listen);
     const healthUrl = health === null ? url : await listenOn(health, healthListen!, 'DAYBOOK_HEALTH_LISTEN');
     const pagesUrl = ownPages === null ? url : await listenOn(ownPages, pagesListen!, 'DAYBOOK_PAGES_LISTEN');
-    return { url, healthUrl, pagesUrl: shown && pagesListen ? pagesUrl : null, ended: aborted(signal).then(stop) };
+    return {
+      url,
+      healthUrl,
+      pagesUrl: shown && pagesListen ? pagesUrl : null,
+      ended: aborted(signal).then(stop),
+    };
   } catch (error) {
     await stop();
     throw error;

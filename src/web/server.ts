@@ -62,7 +62,11 @@ export function createWebServer(deps: WebDeps): FastifyInstance {
 /** The same server, with limits on its connections. */
 export function limitedServer(
   server: FastifyInstance,
-  { onRefusal, trustedProxies = LOOPBACK, connections }: Pick<WebDeps, 'onRefusal' | 'trustedProxies' | 'connections'>,
+  {
+    onRefusal,
+    trustedProxies = LOOPBACK,
+    connections,
+  }: Pick<WebDeps, 'onRefusal' | 'trustedProxies' | 'connections'>,
 ): FastifyInstance {
   limitConnections(
     server.server,

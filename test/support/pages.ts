@@ -14,13 +14,20 @@ export interface ShownPages {
   readonly get: (path: string, headers?: Record<string, string>) => Promise<Response>;
   /** The page's HTML. Fails unless there is one. */
   readonly html: (path: string, headers?: Record<string, string>) => Promise<string>;
-  readonly post: (path: string, fields: Record<string, string>, headers?: Record<string, string>) => Promise<Response>;
+  readonly post: (
+    path: string,
+    fields: Record<string, string>,
+    headers?: Record<string, string>,
+  ) => Promise<Response>;
   readonly close: () => Promise<void>;
 }
 
 export async function showPages(
   { app }: Stage,
-  { access = createLoopbackAccess(FORM_TOKEN), port = 0 }: { readonly access?: Access; readonly port?: number } = {},
+  {
+    access = createLoopbackAccess(FORM_TOKEN),
+    port = 0,
+  }: { readonly access?: Access; readonly port?: number } = {},
 ): Promise<ShownPages> {
   const events: WebEvent[] = [];
   const server = createPagesServer({
@@ -44,7 +51,8 @@ export async function showPages(
     html: async (path, headers) => {
       const response = await get(path, headers);
       const text = await response.text();
-      if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text} ${JSON.stringify(events)}`);
+      if (response.status !== 200)
+        throw new Error(`${path}: ${response.status} ${text} ${JSON.stringify(events)}`);
       return text;
     },
     post: (path, fields, headers = {}) =>

@@ -108,7 +108,8 @@ export const EN = {
     chartText: (lowest: string, highest: string, breaks: number) =>
       `Between ${lowest} and ${highest}, with ${breaks} ${counted(breaks, 'break', 'breaks')} marked.`,
     chartTable: 'The balance as a table',
-    chartPart: (points: number) => `Drawn from ${points} of the day’s entries: the last of each stretch of time.`,
+    chartPart: (points: number) =>
+      `Drawn from ${points} of the day’s entries: the last of each stretch of time.`,
     chartBreak: (id: number) => `Break ${id}`,
     time: 'Time',
     balance: 'Balance',
@@ -154,7 +155,8 @@ export const EN = {
     tooLarge: (rows: string) =>
       `A file of ${rows} rows takes too long to compare here; \`daybook statements diff\` does it.`,
     certificates: 'Certificates',
-    certificatesOf: 'Readings of this day that were whole: all pages state one total, and as many distinct entries came.',
+    certificatesOf:
+      'Readings of this day that were whole: all pages state one total, and as many distinct entries came.',
     noCertificate: 'No reading of this day was whole.',
     certificatesMore: (more: string) => `And ${more} more.`,
     certified: 'Certified',
@@ -219,7 +221,8 @@ export const EN = {
     done: {
       taken: 'You have taken this break. It stays open until it heals or is resolved.',
       commented: 'The comment is kept.',
-      resolved: 'The break is resolved. The next run tells it in the day’s manifest and summary; the verdict stays broken.',
+      resolved:
+        'The break is resolved. The next run tells it in the day’s manifest and summary; the verdict stays broken.',
       reopened: 'The break is open again, and nobody has taken it.',
     },
     refused: {
@@ -237,7 +240,8 @@ export const EN = {
     number: 'Batch number, whole',
     merchant: 'Merchant number, if you know it',
     search: 'Find',
-    unknown: (batchNo: string) => `No entry ${batchNo} is stored. Numbers are found whole, with capitals as they are.`,
+    unknown: (batchNo: string) =>
+      `No entry ${batchNo} is stored. Numbers are found whole, with capitals as they are.`,
     several: 'Several merchants have an entry of that number:',
     of: (merchant: string) => `of ${merchant}`,
     contents: 'What it held',
@@ -295,7 +299,8 @@ export const EN = {
     quarantined: 'Unreadable',
     never: 'never',
     from: (from: string, to: string) => `${from} to ${to}`,
-    noPlatform: 'PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not set where the pages run, so the status is not known here.',
+    noPlatform:
+      'PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not set where the pages run, so the status is not known here.',
     notMadeUpFor: 'Not made up for',
     backfills: 'Backfills at work',
     backfill: (id: number, from: string, to: string) => `backfill ${id}, ${from} to ${to}`,

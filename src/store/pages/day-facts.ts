@@ -53,7 +53,12 @@ export async function dayFacts(
   return accounts.map((account, at) => ({
     account,
     firstDay: firstOf.get(at + 1) ?? null,
-    days: new Map((daysOf.get(at + 1) ?? []).map(({ day, verdict, entries, revision }) => [day, { verdict, entries, revision }])),
+    days: new Map(
+      (daysOf.get(at + 1) ?? []).map(({ day, verdict, entries, revision }) => [
+        day,
+        { verdict, entries, revision },
+      ]),
+    ),
     changed: new Set((changedIn.get(at + 1) ?? []).map(({ day }) => day)),
     openBreaks: breaksOf.get(at + 1) ?? [],
     certified: certified[at]!,
@@ -78,7 +83,9 @@ const ofAsked = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.cur
 async function figuresOf(db: Kysely<DB>, accounts: readonly Account[], { from, to }: DaysAsked) {
   const { rows } = await sql<Numbered & DayFact & { readonly day: BusinessDay }>`
     SELECT asked.nth::int AS nth, d.day, d.verdict, d.credit_count + d.debit_count AS entries, d.revision
-    FROM ${numbered(accounts)} JOIN account_day d ON ${ofAsked} AND d.day BETWEEN ${from} AND ${to}`.execute(db);
+    FROM ${numbered(accounts)} JOIN account_day d ON ${ofAsked} AND d.day BETWEEN ${from} AND ${to}`.execute(
+    db,
+  );
   return rows;
 }
 
@@ -93,7 +100,9 @@ async function firstDaysOf(db: Kysely<DB>, accounts: readonly Account[]) {
 async function changedOf(db: Kysely<DB>, accounts: readonly Account[], { from, to }: DaysAsked) {
   const { rows } = await sql<Numbered & { readonly day: BusinessDay }>`
     SELECT asked.nth::int AS nth, d.day
-    FROM ${numbered(accounts)} JOIN changed_day d ON ${ofAsked} AND d.day BETWEEN ${from} AND ${to}`.execute(db);
+    FROM ${numbered(accounts)} JOIN changed_day d ON ${ofAsked} AND d.day BETWEEN ${from} AND ${to}`.execute(
+    db,
+  );
   return rows;
 }
 

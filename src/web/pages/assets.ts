@@ -33,10 +33,7 @@ function assetOf(name: string, contentType: string): Asset {
 export function addAssets(server: FastifyInstance, assets: Assets): void {
   for (const { address, bytes, contentType } of Object.values(assets) as Asset[]) {
     server.get(address, (_request, reply) =>
-      reply
-        .header('cache-control', 'public, max-age=31536000, immutable')
-        .type(contentType)
-        .send(bytes),
+      reply.header('cache-control', 'public, max-age=31536000, immutable').type(contentType).send(bytes),
     );
   }
 }

@@ -1,6 +1,6 @@
 /** `/`: the months. */
 import type { FastifyInstance } from 'fastify';
-import { dayWindow, daysFromTo } from '../../ledger/business-day.ts';
+import { addDays, dayWindow, daysFromTo } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { monthsPage, type DayMark } from '../../pages/months.ts';
 import { dayState } from '../../run/day-state.ts';
@@ -18,7 +18,7 @@ const CONTAINS_CHARACTERS_MAX = 32;
 export function addMonths(server: FastifyInstance, context: PagesContext): void {
   addPage(server, context, '/', async (asked) => {
     const { view, person, query, today } = asked;
-    const month = monthIn(query('month') ?? today.slice(0, 7));
+    const month = monthIn(query('month') ?? addDays(today, -1).slice(0, 7));
     const contains = (query('q') ?? '').trim().slice(0, CONTAINS_CHARACTERS_MAX);
     const after = accountIn(query('after'));
     const found = await accountsPage(context.db, {
@@ -47,7 +47,9 @@ export function monthIn(text: string): Month {
 
 function accountIn(text: string | null): Account | null {
   const [merchantNo, currency, ...rest] = text?.split(' ') ?? [];
-  return merchantNo === undefined || currency === undefined || rest.length > 0 ? null : { merchantNo, currency };
+  return merchantNo === undefined || currency === undefined || rest.length > 0
+    ? null
+    : { merchantNo, currency };
 }
 
 export interface MarkedAccount {
