@@ -39,11 +39,7 @@ const STEPS: Readonly<Record<CaseState, readonly StepKind[]>> = {
 
 export function addBreaks(server: FastifyInstance, context: PagesContext): void {
   addPage(server, context, '/breaks', (asked) => list(context, asked));
-  addPage(server, context, '/breaks/:id', async (asked) => {
-    const done = kindOf(asked.query('done'));
-    const text = done && asked.view.texts.case.done[done];
-    return showCase(context, asked, text === null ? null : { text, isWrong: false });
-  });
+  addPage(server, context, '/breaks/:id', (asked) => showCase(context, asked, null));
   server.post('/breaks/:id', async (request, reply) => {
     const asked = askedOf(context, request, reply);
     needOperator(asked);
@@ -87,7 +83,15 @@ async function showCase(
   const found = await breakCase(db, await visibleId(db, asked), { clockToleranceS, readQuarantined });
   if (found === null) throw new PageRefusal(404);
   const message = messageToPlatform(found, null, { zone, now: now() });
-  return casePage(asked.view, { found, steps: stepsFor(found), message, said, note });
+  const told = said ?? doneText(asked, found);
+  return casePage(asked.view, { found, steps: stepsFor(found), message, said: told, note });
+}
+
+/** After a deed: that it is done, if the last step of the case is this person's and of that kind. */
+function doneText({ query, person, view }: Asked, { history }: BreakCase): CaseShown['said'] {
+  const [done, last] = [kindOf(query('done')), history.at(-1)];
+  if (done === null || last?.what !== done || last.by !== person.name) return null;
+  return { text: view.texts.case.done[done], isWrong: false };
 }
 
 /** The number in the path of a break that the person may see. Throws `PageRefusal`. */
