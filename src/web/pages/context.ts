@@ -56,7 +56,7 @@ export function askedOf(context: PagesContext, request: FastifyRequest, reply: F
     view: { ...viewOf(context, request), person, formToken: context.access.formToken(request, reply) },
     person,
     query: (name) => valueOf(request.query, name),
-    part: (name) => (request.params as Readonly<Record<string, string>>)[name] ?? '',
+    part: (name) => partOf(request.params as Readonly<Record<string, string>>, name),
     today: dayOf(context.now().getTime(), context.zone),
   };
 }
@@ -81,7 +81,16 @@ export function viewOf(context: PagesContext, request: FastifyRequest): View {
 function valueOf(values: unknown, name: string): string | null {
   const given = (values as Readonly<Record<string, unknown>> | null)?.[name];
   const first: unknown = Array.isArray(given) ? given[0] : given;
-  return typeof first === 'string' && first !== '' ? first : null;
+  return typeof first === 'string' && first !== '' && !first.includes(NUL) ? first : null;
+}
+
+/** No text of the database's has it, and none may be compared with it. */
+const NUL = '\u0000';
+
+function partOf(parts: Readonly<Record<string, string>>, name: string): string {
+  const part = parts[name] ?? '';
+  if (part.includes(NUL)) throw new PageRefusal(404);
+  return part;
 }
 
 /** A value of a form. Null as in a query. */

@@ -52,7 +52,8 @@ async function sendMonth(context: PagesContext, asked: Asked, reply: FastifyRepl
   });
 }
 
-const record = async ({ db, now }: PagesContext, { person }: Asked, subject: string): Promise<number> => recordDeed(db, { by: person.name, command: DOWNLOAD_COMMAND, subject }, now());
+const record = async ({ db, now }: PagesContext, { person }: Asked, subject: string): Promise<number> =>
+  recordDeed(db, { by: person.name, command: DOWNLOAD_COMMAND, subject }, now());
 
 /** Merchant numbers, currencies and days make the name, so it needs no quoting. */
 const send = (
