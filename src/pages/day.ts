@@ -118,7 +118,7 @@ function figuresTable(view: View, known: AccountDayRow | null, published: Statem
     ${when(known?.publish_due === true && published !== undefined, () => html`<p class="said">${texts.day.due}</p>`)}`;
 }
 
-export const verdictText = ({ texts }: View, verdict: string): string =>
+const verdictText = ({ texts }: View, verdict: string): string =>
   verdict === 'broken' || verdict === 'reordered' ? texts.state[verdict] : verdict;
 
 const breaksSection = (view: View, breaks: readonly BreakRow[]): Part =>

@@ -26,7 +26,7 @@ export interface MonthsShown {
 }
 
 /** The marks are also letters and signs, as not everybody sees the colours. */
-export const SIGNS: Readonly<Record<DayState, string>> = {
+const SIGNS: Readonly<Record<DayState, string>> = {
   proven: '✓',
   reordered: '↕',
   broken: '✗',
@@ -107,7 +107,7 @@ const cell = (view: View, account: Account, { day, state, isRevised }: DayMark):
         >
       </td>`;
 
-export const stateText = ({ texts }: View, state: DayState, isRevised: boolean): string =>
+const stateText = ({ texts }: View, state: DayState, isRevised: boolean): string =>
   isRevised ? `${texts.state[state]}, ${texts.revised}` : texts.state[state];
 
 /** A day's state as a mark with its word. */
