@@ -32,7 +32,7 @@ const scriptOf = (role: Role) => readFile(new URL(`../../sql/roles/${role}.sql`,
 /** A login with only that role and no rights of its own. */
 async function loginAs(role: Role, url: string, admin: Kysely<DB>): Promise<Database> {
   const name = `test_${randomUUID().slice(0, 8)}`;
-  const granted = `daybook_${role.replace('-', '_')}`;
+  const granted = role === 'pages' ? 'daybook_pages, daybook_read_only' : `daybook_${role.replace('-', '_')}`;
   await sql.raw(`CREATE ROLE ${name} LOGIN PASSWORD 'made-up' IN ROLE ${granted}`).execute(admin);
   const login = new URL(url);
   login.username = name;

@@ -296,7 +296,7 @@ export const EN = {
     provenSpan: 'Proven',
     missing: 'Days missing',
     breaks: 'Open breaks',
-    quarantined: 'Unreadable',
+    quarantined: 'Cannot be read',
     never: 'never',
     from: (from: string, to: string) => `${from} to ${to}`,
     noPlatform:
