@@ -106,11 +106,7 @@ export function entryPage(view: View, shown: EntryShown): string {
   });
 }
 
-function contentRow(
-  { texts, format }: View,
-  merchantNo: string,
-  { version, entry, seenAt }: EntryContent,
-): Html {
+function contentRow({ format }: View, merchantNo: string, { version, entry, seenAt }: EntryContent): Html {
   const { currency, bookedAt } = entry;
   const day = bookedAt.slice(0, 10);
   const amount = (exact: string | null): Part =>

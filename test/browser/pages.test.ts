@@ -60,7 +60,7 @@ describe.skipIf(skipped)(name, () => {
     for (const path of paths) {
       await page.goto(path);
       expect(await seriousProblems(page), path).toEqual([]);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth), path).toBeLessThanOrEqual(
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(
         options.viewport.width,
       );
     }
@@ -129,10 +129,10 @@ describe.skipIf(skipped)(name, () => {
     const { page } = await watchedPage(browser, pages.url);
     await page.goto('/?month=2026-03');
     await page.keyboard.press('Tab');
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Month before');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Month before');
     await page.context().close();
   });
 });

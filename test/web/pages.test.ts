@@ -1,5 +1,4 @@
 /** The pages over a real server and database: what they show, whom they refuse, and what they leave in the audit. */
-import type { FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Access, Person } from '../../src/access/access.ts';
 import { FORM_TOKEN, showPages, textOf, type ShownPages } from '../support/pages.ts';
@@ -222,7 +221,7 @@ describe('who may do what', () => {
 
   const accessAs = (person: Person): Access => ({
     register: () => Promise.resolve(),
-    personOf: (_request: FastifyRequest) => person,
+    personOf: () => person,
     formToken: () => 'made-up',
   });
 
