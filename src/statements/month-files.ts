@@ -82,19 +82,23 @@ export async function accountMonths(
   published?: PublishedByDay,
 ): Promise<AccountMonth[]> {
   const filter = { ...accountsOf(merchantNo, currencies), fromDay: month.from, toDay: month.to };
-  const byDay = published ?? (await publishedByDay(db, merchantNo, month, currencies));
+  const [byDay, known, first] = await Promise.all([
+    published ?? publishedByDay(db, merchantNo, month, currencies),
+    listAccountDays(db, filter),
+    firstDays(db, merchantNo, currencies),
+  ]);
   const current = [...byDay.values()].flatMap((rows) => currentOf(rows));
   const due = new Set(
-    (await listAccountDays(db, filter))
+    known
       .filter((row) => row.publish_due || row.revision === null)
       .map(({ currency, day }) => `${currency} ${day}`),
   );
-  return [...(await firstDays(db, merchantNo, currencies))]
-    .filter(([, first]) => first <= month.to)
-    .map(([currency, first]): AccountMonth => {
+  return [...first]
+    .filter(([, day]) => day <= month.to)
+    .map(([currency, firstDay]): AccountMonth => {
       const statements = current.filter((row) => row.currency === currency);
       const days = new Set(statements.map(({ day }) => day));
-      const openDays = daysFromTo(first > month.from ? first : month.from, month.to).filter(
+      const openDays = daysFromTo(firstDay > month.from ? firstDay : month.from, month.to).filter(
         (day) => !days.has(day) || due.has(`${currency} ${day}`),
       );
       return { merchantNo, currency, statements, openDays };

@@ -1,7 +1,7 @@
 /** Collects what the state of account days is judged by: figures, certificates, open breaks, changes. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.ts';
-import { certifiedWindowsOf } from '../certified-windows.ts';
+import { PROVEN_SPANS } from '../certified-windows.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 
@@ -33,84 +33,73 @@ export interface DaysAsked {
   readonly window: Window;
 }
 
-/** Facts of each account, in their order: five statements, each along an index, however many accounts are asked for. */
+/** Facts of each account, in their order: one statement, every part of it along an index, however many are asked for. */
 export async function dayFacts(
   db: Kysely<DB>,
   accounts: readonly Account[],
-  asked: DaysAsked,
+  { from, to, window }: DaysAsked,
 ): Promise<AccountFacts[]> {
   if (accounts.length === 0) return [];
-  const questions = accounts.map((account) => ({ ...account, within: asked.window }));
-  const [days, first, changed, breaks, certified] = await Promise.all([
-    figuresOf(db, accounts, asked),
-    firstDaysOf(db, accounts),
-    changedOf(db, accounts, asked),
-    openBreaksOf(db, accounts, asked.window),
-    certifiedWindowsOf(db, questions),
-  ]);
-  const [daysOf, changedIn, breaksOf] = [byAccount(days), byAccount(changed), byAccount(breaks)];
-  const firstOf = new Map(first.map(({ nth, day }) => [nth, day]));
-  return accounts.map((account, at) => ({
-    account,
-    firstDay: firstOf.get(at + 1) ?? null,
-    days: new Map(
-      (daysOf.get(at + 1) ?? []).map(({ day, verdict, entries, revision }) => [
-        day,
-        { verdict, entries, revision },
-      ]),
-    ),
-    changed: new Set((changedIn.get(at + 1) ?? []).map(({ day }) => day)),
-    openBreaks: breaksOf.get(at + 1) ?? [],
-    certified: certified[at]!,
-  }));
+  const { rows } = await sql<FactRow>`
+    WITH asked AS (
+      SELECT *, ${window.beginMs}::bigint AS begin_ms, ${window.endMs}::bigint AS end_ms FROM unnest(
+        ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
+        ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
+      ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
+    )
+    SELECT 'day' AS kind, nth::int, d.day, d.verdict, d.credit_count + d.debit_count AS entries, d.revision,
+      NULL::bigint AS "beginMs", NULL::bigint AS "endMs"
+    FROM asked JOIN account_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
+    UNION ALL
+    SELECT 'first', nth::int, first.day, NULL, NULL, NULL, NULL, NULL FROM asked CROSS JOIN LATERAL (
+      SELECT d.day FROM account_day d WHERE ${OF_ASKED} ORDER BY d.day LIMIT 1
+    ) AS first
+    UNION ALL
+    SELECT 'changed', nth::int, d.day, NULL, NULL, NULL, NULL, NULL
+    FROM asked JOIN changed_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
+    UNION ALL
+    SELECT 'break', nth::int, NULL, NULL, NULL, NULL, d.begin_ms, d.end_ms
+    FROM asked JOIN continuity_break d ON ${OF_ASKED} AND d.status = 'open'
+      AND d.begin_ms <= asked.end_ms AND d.end_ms >= asked.begin_ms
+    UNION ALL
+    SELECT 'certified', nth::int, NULL, NULL, NULL, NULL, lower(proven), upper(proven) - 1
+    FROM asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven`.execute(db);
+  const byAccount = Map.groupBy(rows, ({ nth }) => nth);
+  return accounts.map((account, at) => factsOf(account, byAccount.get(at + 1) ?? []));
 }
 
-const byAccount = <Row extends Numbered>(rows: readonly Row[]): ReadonlyMap<number, readonly Row[]> =>
-  Map.groupBy(rows, ({ nth }) => nth);
+const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
 
-interface Numbered {
+interface FactRow {
+  readonly kind: 'day' | 'first' | 'changed' | 'break' | 'certified';
   /** Which of the accounts, from 1. */
   readonly nth: number;
+  /** Null for spans. */
+  readonly day: BusinessDay | null;
+  /** Of kind `day` alone. */
+  readonly verdict: Verdict | null;
+  readonly entries: number | null;
+  readonly revision: number | null;
+  /** Of spans alone. */
+  readonly beginMs: number | null;
+  readonly endMs: number | null;
 }
 
-const numbered = (accounts: readonly Account[]): RawBuilder<unknown> => sql`unnest(
-  ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
-  ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
-) WITH ORDINALITY AS asked (merchant_no, currency, nth)`;
-
-const ofAsked = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
-
-async function figuresOf(db: Kysely<DB>, accounts: readonly Account[], { from, to }: DaysAsked) {
-  const { rows } = await sql<Numbered & DayFact & { readonly day: BusinessDay }>`
-    SELECT asked.nth::int AS nth, d.day, d.verdict, d.credit_count + d.debit_count AS entries, d.revision
-    FROM ${numbered(accounts)} JOIN account_day d ON ${ofAsked} AND d.day BETWEEN ${from} AND ${to}`.execute(
-    db,
-  );
-  return rows;
-}
-
-async function firstDaysOf(db: Kysely<DB>, accounts: readonly Account[]) {
-  const { rows } = await sql<Numbered & { readonly day: BusinessDay }>`
-    SELECT asked.nth::int AS nth, first.day FROM ${numbered(accounts)} CROSS JOIN LATERAL (
-      SELECT d.day FROM account_day d WHERE ${ofAsked} ORDER BY d.day LIMIT 1
-    ) AS first`.execute(db);
-  return rows;
-}
-
-async function changedOf(db: Kysely<DB>, accounts: readonly Account[], { from, to }: DaysAsked) {
-  const { rows } = await sql<Numbered & { readonly day: BusinessDay }>`
-    SELECT asked.nth::int AS nth, d.day
-    FROM ${numbered(accounts)} JOIN changed_day d ON ${ofAsked} AND d.day BETWEEN ${from} AND ${to}`.execute(
-    db,
-  );
-  return rows;
-}
-
-/** Uses continuity_break_open: few breaks are open at a time. */
-async function openBreaksOf(db: Kysely<DB>, accounts: readonly Account[], { beginMs, endMs }: Window) {
-  const { rows } = await sql<Numbered & Window>`
-    SELECT asked.nth::int AS nth, d.begin_ms AS "beginMs", d.end_ms AS "endMs"
-    FROM ${numbered(accounts)} JOIN continuity_break d ON ${ofAsked} AND d.status = 'open'
-      AND d.begin_ms <= ${endMs} AND d.end_ms >= ${beginMs}`.execute(db);
-  return rows;
+function factsOf(account: Account, rows: readonly FactRow[]): AccountFacts {
+  const of = (kind: FactRow['kind']) => rows.filter((row) => row.kind === kind);
+  const spans = (kind: FactRow['kind']): Window[] =>
+    of(kind).map(({ beginMs, endMs }) => ({ beginMs: beginMs!, endMs: endMs! }));
+  return {
+    account,
+    firstDay: of('first')[0]?.day ?? null,
+    days: new Map(
+      of('day').map(({ day, verdict, entries, revision }) => [
+        day!,
+        { verdict: verdict!, entries: entries!, revision },
+      ]),
+    ),
+    changed: new Set(of('changed').map(({ day }) => day!)),
+    openBreaks: spans('break'),
+    certified: spans('certified').sort((a, b) => a.beginMs - b.beginMs),
+  };
 }
