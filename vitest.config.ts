@@ -25,7 +25,16 @@ export default defineConfig({
         test: {
           name: 'servers',
           include: ['test/**/*.test.ts'],
-          exclude: quick,
+          exclude: [...quick, 'test/browser/**'],
+          globalSetup: ['test/support/postgres-server.ts'],
+        },
+      },
+      {
+        // The pages in a real browser; skipped where there is no Chromium.
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
           globalSetup: ['test/support/postgres-server.ts'],
         },
       },

@@ -24,6 +24,7 @@ import { merchantsMemory } from './measures/merchants-memory.ts';
 import { naive } from './measures/naive.ts';
 import { nightly } from './measures/nightly.ts';
 import { notifications } from './measures/notifications.ts';
+import { pages } from './measures/pages.ts';
 import { publish } from './measures/publish.ts';
 import { sync } from './measures/sync.ts';
 import { workers } from './measures/workers.ts';
@@ -45,6 +46,7 @@ const MEASURES: readonly Measure[] = [
   merchantsMemory,
   workers,
   notifications,
+  pages,
 ];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
 

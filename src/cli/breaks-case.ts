@@ -3,32 +3,19 @@
  * when.
  */
 import type { Command } from 'commander';
-import type { Transaction } from 'kysely';
+import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../run/breaks/break-steps.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import {
-  breakById,
-  recordStep,
-  reopenBreak,
-  resolveBreak,
-  type StepKind,
-} from '../store/breaks/break-cases.ts';
-import type { BreakRow } from '../store/breaks/breaks.ts';
-import type { DB } from '../store/engine/schema.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { deedOf, withBy } from './deeds.ts';
 import { lines } from './output/text.ts';
 
-const NOTE_CHARACTERS_MAX = 1_000;
 const PUBLISHED_LATER = 'the next run or `daybook publish` tells it in the manifest and summary of its day';
 
 interface Step {
-  readonly name: string;
-  readonly kind: StepKind;
+  readonly step: BreakStep;
   readonly description: string;
   /** What the note has to say, if a note is required; null if not. */
   readonly noteOf: string | null;
-  /** Changes the row of the break. Undefined if this cannot be done to this break. */
-  readonly act: (trx: Transaction<DB>, id: number, note: string, now: Date) => Promise<BreakRow | undefined>;
   /** The message for a break that it cannot be done to. */
   readonly refusal: (id: string) => string;
   readonly done: (id: string) => string;
@@ -38,41 +25,30 @@ const noOpen = (id: string): string => `no open break has the number ${id}; \`da
 
 const STEPS: readonly Step[] = [
   {
-    name: 'take',
-    kind: 'taken',
+    step: BREAK_STEPS.taken,
     description: 'say who looks after a break; it stays open',
     noteOf: null,
-    act: async (trx, id) => {
-      const row = await breakById(trx, id);
-      return row?.status === 'open' ? row : undefined;
-    },
     refusal: noOpen,
     done: (id) => `break ${id} is taken; it stays open until it heals or is resolved`,
   },
   {
-    name: 'comment',
-    kind: 'commented',
+    step: BREAK_STEPS.commented,
     description: 'add to what is known of a break, open or not',
     noteOf: 'what there is to say',
-    act: (trx, id) => breakById(trx, id),
     refusal: (id) => `no break has the number ${id}; \`daybook breaks --all\` lists them.`,
     done: (id) => `the comment is kept with break ${id}`,
   },
   {
-    name: 'resolve',
-    kind: 'resolved',
+    step: BREAK_STEPS.resolved,
     description: 'close a break that a person has cleared up',
     noteOf: 'why it is no longer open',
-    act: resolveBreak,
     refusal: noOpen,
     done: (id) => lines(`break ${id} is resolved`, `${PUBLISHED_LATER}; the verdict stays broken`),
   },
   {
-    name: 'reopen',
-    kind: 'reopened',
+    step: BREAK_STEPS.reopened,
     description: 'open a resolved break again',
     noteOf: null,
-    act: (trx, id) => reopenBreak(trx, id),
     refusal: (id) =>
       `no resolved break has the number ${id}; \`daybook breaks --all\` lists them. One that healed and is found again ` +
       'has a new number.',
@@ -82,12 +58,12 @@ const STEPS: readonly Step[] = [
 
 export function addCaseCommands(breaks: Command): void {
   for (const step of STEPS) {
-    const command = withBy(breaks.command(step.name)).argument('<id>', 'the break’s number');
+    const command = withBy(breaks.command(step.step.name)).argument('<id>', 'the break’s number');
     if (step.noteOf === null) command.option('--note <text>', 'kept with it');
     else command.requiredOption('--note <text>', `${step.noteOf}; kept with it`);
     command
       .description(step.description)
-      .addHelpText('after', `\nExample:\n  daybook breaks ${step.name} 7 --by Ada --note "case 4711"`)
+      .addHelpText('after', `\nExample:\n  daybook breaks ${step.step.name} 7 --by Ada --note "case 4711"`)
       .action((id: string, { note }: { readonly note?: string }, self: Command) =>
         take(step, id, note, self),
       );
@@ -110,12 +86,11 @@ async function take(step: Step, text: string, noteGiven: string | undefined, sel
   if (note === '')
     throw new UsageError(`--note is empty; say ${step.noteOf ?? 'something, or leave it out'}.`);
   await withApp(offlineSettings(self), async ({ database, now }) => {
-    const at = now();
-    const row = await doneBy(database.db, deedOf(self, id, note), at, async (trx, deedId) => {
-      const changed = await step.act(trx, id, note ?? '', at);
-      if (changed === undefined) throw new UsageError(step.refusal(text));
-      await recordStep(trx, id, step.kind, deedId);
-      return changed;
+    const row = await takeStep(database.db, step.step, {
+      id,
+      deed: deedOf(self, id, note),
+      now: now(),
+      refused: () => new UsageError(step.refusal(text)),
     });
     print(self, { document: row, text: step.done(text) });
   });

@@ -1,10 +1,10 @@
 /** For commands that a person answers for: the flag `--by`, and the record of what they did. */
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { Kysely, Transaction } from 'kysely';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { recordDeed, type Deed } from '../store/audit.ts';
-import type { DB } from '../store/engine/schema.ts';
+import type { Deed } from '../store/audit.ts';
+
+export { doneBy } from '../store/audit.ts';
 
 const BY_CHARACTERS_MAX = 100;
 
@@ -35,11 +35,3 @@ function systemUser(): string {
     return `user ${process.getuid?.() ?? 'unknown'}`;
   }
 }
-
-/** Records the deed and does `work` in one transaction. If `work` cannot do it, it throws. */
-export const doneBy = <Result>(
-  db: Kysely<DB>,
-  deed: Deed,
-  now: Date,
-  work: (trx: Transaction<DB>, deedId: number) => Promise<Result>,
-): Promise<Result> => db.transaction().execute(async (trx) => work(trx, await recordDeed(trx, deed, now)));

@@ -129,8 +129,9 @@ export async function withOwnConnection(
   settings: ConnectionSettings,
   database: Database,
   work: (db: Database['db']) => Promise<void>,
+  connectionsMax = 2,
 ): Promise<void> {
-  const own = await ownConnection(settings, database);
+  const own = await ownConnection(settings, database, connectionsMax);
   try {
     await work(own.db);
   } finally {
@@ -141,7 +142,8 @@ export async function withOwnConnection(
 const ownConnection = async (
   settings: ConnectionSettings,
   { kind, db }: Database,
+  connectionsMax: number,
 ): Promise<Pick<Database, 'db' | 'close'>> =>
   kind === 'embedded'
     ? { db, close: () => Promise.resolve() }
-    : openDatabase({ ...settings, connectionsMax: 2 });
+    : openDatabase({ ...settings, connectionsMax });

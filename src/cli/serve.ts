@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { createRefusalLog } from '../web/refusal-log.ts';
+import type { App } from '../run/app.ts';
+import type { PagesDeps } from '../web/pages/context.ts';
 import type { ServeApp } from '../web/serve.ts';
 import { targetsOf } from '../alerts/targets.ts';
 import { SERVE } from '../run/alerts/not-started.ts';
@@ -11,17 +13,22 @@ import { alertingBeside, lookForTrouble, tellNotStarted } from './alerting.ts';
 import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { metricsOf, metricsPage, withOwnConnection } from './observed.ts';
 import { lines } from './output/text.ts';
+import { pagesShown } from './pages-shown.ts';
+
+/** Pages ask several questions at a time, each a short one. */
+const PAGES_CONNECTIONS = 8;
 
 export function addServeCommand(program: Command): void {
   program
     .command('serve')
     .description(
-      'take in the results the platform pushes, and answer /healthz and /readyz; stop it with SIGTERM or Ctrl-C',
+      'take in the results the platform pushes, show pages, and answer /healthz and /readyz; stop it with SIGTERM or Ctrl-C',
     )
     .addHelpText(
       'after',
       '\nListens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ' +
         'ends TLS.\nDAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own, with /metrics.\n' +
+        'DAYBOOK_PAGES_LISTEN is where people see months, days, breaks and status in a browser.\n' +
         'DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.',
     )
     .action(async (_flags: object, self: Command) => {
@@ -40,7 +47,7 @@ export function addServeCommand(program: Command): void {
       await withServingHouse(settings, metrics, async (app) => {
         opened.isIt = true;
         const signal = stopSignal();
-        const { url, healthUrl, ended } = await serve(app, settings, signal, {
+        const { url, healthUrl, pagesUrl, ended } = await serve(app, settings, signal, {
           onRefusal: (event) => {
             refusals.onEvent(event);
             watch.onRefusal(event);
@@ -53,9 +60,10 @@ export function addServeCommand(program: Command): void {
             log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
         });
         print(self, {
-          document: { url, healthUrl, publicUrl: settings.publicUrl },
+          document: { url, healthUrl, pagesUrl, publicUrl: settings.publicUrl },
           text: lines(
             `listening at ${url} for notifications, at ${healthUrl} for /healthz and /readyz. Ctrl-C ends it.`,
+            pagesUrl !== null && `pages: ${pagesUrl}/`,
             settings.publicUrl === null &&
               'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
           ),
@@ -92,7 +100,24 @@ async function withServingHouse(
   await withApp(settings, (app) =>
     withOwnConnection(settings, app.database, async (db) => {
       const told = metrics && (await metricsPage(metrics, { settings, db, now: app.now }));
-      await work({ ...app, readinessDb: db, ...(told && { metrics: told }) });
+      await withPages(settings, app, (pages) =>
+        work({ ...app, readinessDb: db, ...(told && { metrics: told }), ...(pages && { pages }) }),
+      );
     }),
+  );
+}
+
+/** The pages. With a database server they have connections of their own, so that readers take none from the posts. */
+async function withPages(
+  settings: SettingsWithoutPlatform,
+  app: App,
+  work: (pages: PagesDeps | null) => Promise<void>,
+): Promise<void> {
+  if (settings.pagesListen === null) return work(null);
+  await withOwnConnection(
+    settings,
+    app.database,
+    (db) => work(pagesShown(settings, app, db)),
+    PAGES_CONNECTIONS,
   );
 }

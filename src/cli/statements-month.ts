@@ -2,10 +2,10 @@
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { monthCsv, monthOf, type AccountMonth, type Month } from '../statements/month.ts';
-import { merchantMonth, type MonthFile } from '../statements/month-files.ts';
+import { monthOf, type AccountMonth, type Month } from '../statements/month.ts';
+import { merchantMonth } from '../statements/month-files.ts';
+import { zippedMonth } from '../statements/month-zip.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
-import { zipped } from '../statements/zipped.ts';
 import { recordDeed } from '../store/audit.ts';
 import { publishedMerchants } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
@@ -88,20 +88,4 @@ const accountDocument = ({ merchantNo, currency, statements, openDays }: Account
 function placeOf({ out, merchant }: MonthFlags, { name }: Month): [folder: string, file: string] {
   if (out.endsWith('.zip')) return [dirname(out), basename(out)];
   return [out, `statements-${name}${merchant.length === 1 ? `-${merchant[0]!}` : ''}.zip`];
-}
-
-/** The ZIP as a stream. Each file is read when its turn comes. Fails with what reading a file throws. */
-function zippedMonth(
-  month: Month,
-  accounts: readonly AccountMonth[],
-  files: readonly MonthFile[],
-): AsyncGenerator<Uint8Array> {
-  const last = new Date(Math.max(...files.map(({ publishedAt }) => publishedAt.getTime())));
-  const overview = Buffer.from(monthCsv(month, accounts));
-  return zipped([
-    { name: `month-${month.name}.csv`, options: { mtime: last }, content: overview },
-    ...files.map(({ key, publishedAt, read }) => ({
-      ...{ name: key, options: { mtime: publishedAt }, content: read },
-    })),
-  ]);
 }

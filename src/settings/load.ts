@@ -158,6 +158,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     publicUrl: daybook.publicUrl ?? null,
     listen: daybook.listen,
     allowInsecure: daybook.allowInsecure,
+    pagesListen: daybook.pagesListen ?? null,
     healthListen: daybook.healthListen ?? null,
     metricsMerchants: daybook.metricsMerchants,
     trustedProxies: daybook.trustedProxies,

@@ -139,6 +139,8 @@ export interface Settings {
    */
   readonly publicUrl: string | null;
   readonly listen: ListenAddress;
+  /** The address `serve` shows pages at. Null if it shows none. */
+  readonly pagesListen: ListenAddress | null;
   /** What may go unprotected: `database`, `statements` (S3), `certificates`, `alerts`. */
   readonly allowInsecure: readonly string[];
   /**

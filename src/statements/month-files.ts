@@ -2,15 +2,13 @@
  * Collects everything for the download of a month, merchant by merchant: what is published, and which days are open.
  */
 import type { Kysely } from 'kysely';
-import { accountsOf, type Chosen } from '../ledger/account-filter.ts';
-import { daysFromTo } from '../ledger/business-day.ts';
+import type { Chosen } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
-import { listAccountDays } from '../store/account-days.ts';
-import { firstDays } from '../store/account-ends.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
-import { listStatements, summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
+import { summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
+import { accountMonths } from './account-months.ts';
 import { fetchStatement, StatementDamaged } from './fetch.ts';
 import { inFormat } from './fetch-in-format.ts';
 import { CSV } from './formats/csv.ts';
@@ -49,24 +47,7 @@ export async function merchantMonth(
   currencies: Chosen,
 ): Promise<MerchantMonth> {
   const { db, objects, format } = sources;
-  const filter = { ...accountsOf(merchantNo, currencies), fromDay: month.from, toDay: month.to };
-  const byDay = Map.groupBy(await listStatements(db, filter), ({ day }) => day);
-  const current = [...byDay.values()].flatMap((rows) => currentOf(rows));
-  const due = new Set(
-    (await listAccountDays(db, filter))
-      .filter((row) => row.publish_due || row.revision === null)
-      .map(({ currency, day }) => `${currency} ${day}`),
-  );
-  const accounts = [...(await firstDays(db, merchantNo, currencies))]
-    .filter(([, first]) => first <= month.to)
-    .map(([currency, first]): AccountMonth => {
-      const statements = current.filter((row) => row.currency === currency);
-      const published = new Set(statements.map(({ day }) => day));
-      const openDays = daysFromTo(first > month.from ? first : month.from, month.to).filter(
-        (day) => !published.has(day) || due.has(`${currency} ${day}`),
-      );
-      return { merchantNo, currency, statements, openDays };
-    });
+  const { accounts, byDay } = await accountMonths(db, merchantNo, month, currencies);
   const files: MonthFile[] = [];
   for (const [day, rows] of byDay) {
     const statements = currentOf(rows);

@@ -51,29 +51,54 @@ const MONTH_COLUMNS = [
 export const monthCsv = ({ name }: Month, accounts: readonly AccountMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
 
-function monthLine(name: string, { merchantNo, currency, statements, openDays }: AccountMonth): string[] {
+/** An account's month in figures; opening and closing are null where nothing was published. */
+export interface MonthFigures {
+  readonly opening: string | null;
+  readonly creditTotal: string;
+  readonly creditCount: number;
+  readonly debitTotal: string;
+  readonly debitCount: number;
+  readonly closing: string | null;
+  readonly daysBroken: number;
+}
+
+/** The sums of its published days. */
+export function monthFigures({ statements }: Pick<AccountMonth, 'statements'>): MonthFigures {
   const sum = (amountOf: (row: StatementRow) => string): string =>
     statements.reduce((total, row) => addAmounts(total, amountOf(row)), '0');
-  const count = (countOf: (row: StatementRow) => number): string =>
-    String(statements.reduce((total, row) => total + countOf(row), 0));
+  const count = (countOf: (row: StatementRow) => number): number =>
+    statements.reduce((total, row) => total + countOf(row), 0);
+  return {
+    opening: statements[0]?.opening ?? null,
+    creditTotal: sum((row) => row.credit_total),
+    creditCount: count((row) => row.credit_count),
+    debitTotal: sum((row) => row.debit_total),
+    debitCount: count((row) => row.debit_count),
+    closing: statements.at(-1)?.closing ?? null,
+    daysBroken: statements.filter(({ verdict }) => verdict === 'broken').length,
+  };
+}
+
+function monthLine(name: string, account: AccountMonth): string[] {
+  const figures = monthFigures(account);
   return [
-    merchantNo,
-    currency,
+    account.merchantNo,
+    account.currency,
     name,
-    statements[0]?.opening ?? '',
-    sum((row) => row.credit_total),
-    count((row) => row.credit_count),
-    sum((row) => row.debit_total),
-    count((row) => row.debit_count),
-    statements.at(-1)?.closing ?? '',
-    String(statements.length),
-    String(statements.filter(({ verdict }) => verdict === 'broken').length),
-    stretches(openDays).join(' '),
+    figures.opening ?? '',
+    figures.creditTotal,
+    String(figures.creditCount),
+    figures.debitTotal,
+    String(figures.debitCount),
+    figures.closing ?? '',
+    String(account.statements.length),
+    String(figures.daysBroken),
+    stretches(account.openDays).join(' '),
   ];
 }
 
 /** `2026-03-05 2026-03-08/2026-03-31`: days in a row as one. */
-function stretches(days: readonly BusinessDay[]): string[] {
+export function stretches(days: readonly BusinessDay[]): string[] {
   const found: [BusinessDay, BusinessDay][] = [];
   for (const day of days) {
     const last = found.at(-1);

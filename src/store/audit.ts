@@ -1,5 +1,5 @@
 /** Keeps what people did by hand (table `audit_entry`). Rows are added and never changed. */
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { AuditEntry, DB } from './engine/schema.ts';
 
 export type AuditRow = Selectable<AuditEntry>;
@@ -32,3 +32,11 @@ export async function recordDeed(db: Kysely<DB>, deed: Deed, now: Date): Promise
 /** The latest deeds, newest first. */
 export const listDeeds = (db: Kysely<DB>, limit: number): Promise<AuditRow[]> =>
   db.selectFrom('audit_entry').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).execute();
+
+/** Records the deed and does `work` in one transaction. If `work` cannot do it, it throws. */
+export const doneBy = <Result>(
+  db: Kysely<DB>,
+  deed: Deed,
+  now: Date,
+  work: (trx: Transaction<DB>, deedId: number) => Promise<Result>,
+): Promise<Result> => db.transaction().execute(async (trx) => work(trx, await recordDeed(trx, deed, now)));

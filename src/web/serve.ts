@@ -6,13 +6,15 @@ import { createInbox } from '../notifications/inbox.ts';
 import { keepProcessing } from '../notifications/keep-processing.ts';
 import type { ProcessReport } from '../notifications/process.ts';
 import type { App } from '../run/app.ts';
-import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { ListenAddress, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { freeSpace } from '../store/engine/free-space.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { UnknownSecretKey } from '../store/secrets/secrets.ts';
 import type { MetricsPage } from './health.ts';
 import { createReadiness } from './readiness.ts';
+import { addPages, createPagesServer } from './pages-server.ts';
+import type { PagesDeps } from './pages/context.ts';
 import { createHealthServer, createWebServer, listenOn, type WebEvent } from './server.ts';
 
 /** When asked to stop, requests being answered have this long to end. Then their connections are closed. */
@@ -32,6 +34,8 @@ export interface Serving {
   readonly url: string;
   /** Where `/healthz` and `/readyz` are; the same as `url` unless they have an address of their own, with `/metrics`. */
   readonly healthUrl: string;
+  /** Where the pages are; null where none are shown. */
+  readonly pagesUrl: string | null;
   /**
    * Resolves after the signal, at the latest after `DRAIN_MS_MAX` plus `LOOK_MS_MAX`, whatever clients and database
    * do. Slow clients are disconnected. A notification still being processed is processed again after the next start.
@@ -40,7 +44,7 @@ export interface Serving {
 }
 
 export type ServeSettings = Pick<SettingsWithoutPlatform, 'secretKeys' | 'listen'> &
-  Partial<Pick<SettingsWithoutPlatform, 'healthListen' | 'trustedProxies'>>;
+  Partial<Pick<SettingsWithoutPlatform, 'healthListen' | 'pagesListen' | 'trustedProxies'>>;
 
 export interface ServeApp extends Pick<App, 'database' | 'now'> {
   /** A connection for readiness only, so that it takes none from the posts. */
@@ -48,6 +52,8 @@ export interface ServeApp extends Pick<App, 'database' | 'now'> {
   readonly drainMs?: number;
   /** Told at `healthListen`; nowhere if there is none. */
   readonly metrics?: MetricsPage;
+  /** What is shown at `pagesListen`; nothing if there is none. */
+  readonly pages?: PagesDeps;
 }
 
 /**
@@ -55,8 +61,8 @@ export interface ServeApp extends Pick<App, 'database' | 'now'> {
  * the database's key, because then nothing could be stored. Throws `ListenRefused`.
  */
 export async function serve(
-  { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX, metrics }: ServeApp,
-  { secretKeys, listen, healthListen = null, trustedProxies }: ServeSettings,
+  { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX, metrics, pages }: ServeApp,
+  { secretKeys, listen, healthListen = null, pagesListen = null, trustedProxies }: ServeSettings,
   signal: AbortSignal,
   { onRefusal, onProcessed, onLeft, onFault }: ServeEvents,
 ): Promise<Serving> {
@@ -82,15 +88,21 @@ export async function serve(
   const onNotKept = () => onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
   const inbox = createInbox({ db, secretKeys, now, onKept: processing.wake, onNotKept });
   const readiness = createReadiness({ db: readinessDb, secretKeys, signal });
+  const proxies = trustedProxies === undefined ? {} : { trustedProxies };
   const server = createWebServer({
     inbox,
     readiness: healthListen === null ? readiness : null,
     onRefusal,
-    ...(trustedProxies === undefined ? {} : { trustedProxies }),
+    ...proxies,
   });
   const health = healthListen === null ? null : createHealthServer({ readiness, metrics, onRefusal });
+  const shown = pages && { ...pages, onRefusal, ...proxies };
+  const ownPages = shown && pagesListen && !isSame(pagesListen, listen) ? createPagesServer(shown) : null;
+  if (shown && pagesListen && ownPages === null) addPages(server, shown);
   const stop = async (): Promise<void> => {
-    await closeWithin(server, drainMs);
+    await Promise.all(
+      [server, ...(ownPages === null ? [] : [ownPages])].map((one) => closeWithin(one, drainMs)),
+    );
     stopping.abort();
     await Promise.race([processing.ended, sleep(LOOK_MS_MAX, undefined, { ref: false })]);
     if (health !== null) await closeWithin(health, 0);
@@ -99,12 +111,22 @@ export async function serve(
     await inbox.readPaths();
     const url = await listenOn(server, listen);
     const healthUrl = health === null ? url : await listenOn(health, healthListen!, 'DAYBOOK_HEALTH_LISTEN');
-    return { url, healthUrl, ended: aborted(signal).then(stop) };
+    const pagesUrl = ownPages === null ? url : await listenOn(ownPages, pagesListen!, 'DAYBOOK_PAGES_LISTEN');
+    return {
+      url,
+      healthUrl,
+      pagesUrl: shown && pagesListen ? pagesUrl : null,
+      ended: aborted(signal).then(stop),
+    };
   } catch (error) {
     await stop();
     throw error;
   }
 }
+
+/** Pages share the port of the notifications only where both are told the same one. */
+const isSame = (one: ListenAddress, other: ListenAddress): boolean =>
+  one.port !== 0 && one.port === other.port && one.host === other.host;
 
 /** Once a server is closing, Node no longer disconnects slow clients. So this does it. */
 async function closeWithin(server: FastifyInstance, drainMs: number): Promise<void> {

@@ -52,20 +52,32 @@ export interface WebDeps {
 }
 
 export function createWebServer(deps: WebDeps): FastifyInstance {
-  const { inbox, readiness, onRefusal, trustedProxies = LOOPBACK } = deps;
-  const server = bareServer(onRefusal, trustedProxies, deps.times);
+  const { inbox, readiness } = deps;
+  const server = limitedServer(bareServer(deps), deps);
+  if (readiness !== null) addHealth(server, readiness);
+  addNotify(server, inbox);
+  return server;
+}
+
+/** The same server, with limits on its connections. */
+export function limitedServer(
+  server: FastifyInstance,
+  {
+    onRefusal,
+    trustedProxies = LOOPBACK,
+    connections,
+  }: Pick<WebDeps, 'onRefusal' | 'trustedProxies' | 'connections'>,
+): FastifyInstance {
   limitConnections(
     server.server,
     {
       connectionsMax: CONNECTIONS_MAX,
       perAddressMax: CONNECTIONS_PER_ADDRESS_MAX,
       isTrusted: withinOneOf(trustedProxies),
-      ...deps.connections,
+      ...connections,
     },
     (why) => onRefusal({ route: '-', status: 0, reason: why }),
   );
-  if (readiness !== null) addHealth(server, readiness);
-  addNotify(server, inbox);
   return server;
 }
 
@@ -77,7 +89,7 @@ export interface HealthServerDeps extends Pick<WebDeps, 'onRefusal'> {
 
 /** The server for health checks and metrics only, if they have an address of their own. */
 export function createHealthServer({ readiness, metrics, onRefusal }: HealthServerDeps): FastifyInstance {
-  const server = bareServer(onRefusal, []);
+  const server = bareServer({ onRefusal, trustedProxies: [] });
   addHealth(server, readiness);
   if (metrics !== undefined) addMetrics(server, metrics);
   return server;
@@ -85,11 +97,18 @@ export function createHealthServer({ readiness, metrics, onRefusal }: HealthServ
 
 const LOOPBACK: readonly string[] = ['127.0.0.0/8', '::1'];
 
-function bareServer(
-  onRefusal: WebDeps['onRefusal'],
-  trustedProxies: readonly string[],
-  { headersMs, requestMs, lookedEveryMs }: Times = TIMES,
-): FastifyInstance {
+export interface BareServerDeps extends Pick<WebDeps, 'onRefusal' | 'trustedProxies' | 'times'> {
+  /** Most characters of a part of the path that differs from one request to the next. Default: fastify's, 100. */
+  readonly maxParamLength?: number;
+}
+
+/** A server without routes that refuses alike whatever it does not know. */
+export function bareServer({
+  onRefusal,
+  trustedProxies = LOOPBACK,
+  times: { headersMs, requestMs, lookedEveryMs } = TIMES,
+  maxParamLength,
+}: BareServerDeps): FastifyInstance {
   const server = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
@@ -101,6 +120,7 @@ function bareServer(
       connectionsCheckingInterval: lookedEveryMs,
     },
     requestTimeout: requestMs,
+    ...(maxParamLength !== undefined && { routerOptions: { maxParamLength } }),
     connectionTimeout: CONNECTION_IDLE_MS_MAX,
     forceCloseConnections: 'idle',
     // The path cannot be read, or is longer than any here.

@@ -47,6 +47,8 @@ test('its settings, files and tables exist', () => {
     'daybook_job',
     'daybook_inbox',
     'daybook_prune',
+    'daybook_read_only',
+    'daybook_pages',
     'daybook_owner_login',
   ];
   expect(named.filter((name) => !noTables.includes(name) && !tables.includes(`### ${name}\n`))).toEqual([]);

@@ -13,16 +13,19 @@ const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 const OUR_FAULTS = ['StatementMisfit'];
 /** Errors that the throwing module catches itself, so that no command ends with them. */
 const CAUGHT = [
+  'AccessRefused',
   'ClockOff',
   'Misfit',
   'NoStatement',
   'ObjectExists',
+  'PageRefusal',
   'PlatformBehind',
   'ReadAnew',
   'Refused',
   'Unreadable',
   'UnreadableRows',
   'SliceUndone',
+  'StepRefused',
   'Wrong',
 ];
 

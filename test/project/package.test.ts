@@ -74,8 +74,24 @@ test('it holds the built program and what that reads, and nothing of its making'
   const paths = tarball.files.map(({ path }) => path);
   const tops = new Set(paths.map((path) => path.split('/')[0]));
   expect([...tops].sort()).toEqual(
-    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'config', 'dist', 'docs', 'package.json', 'sql'].sort(),
+    [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'bin',
+      'config',
+      'dist',
+      'docs',
+      'package.json',
+      'sql',
+      'src',
+    ].sort(),
   );
+  // Of the source what is read as it is: style sheet and icon of the pages.
+  expect(paths.filter((path) => path.startsWith('src/')).sort()).toEqual([
+    'src/pages/assets/icon.svg',
+    'src/pages/assets/pages.css',
+  ]);
   expect(
     paths.filter((path) => /(?<!\.d)\.ts$|\.test\.|(^|\/)(test|bench|scripts|decisions)\//.test(path)),
   ).toEqual([]);

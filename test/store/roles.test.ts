@@ -23,16 +23,17 @@ import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';
 import { KEYS, NOW, serveOver } from '../notifications/support.ts';
 import { createInboxWatch } from '../../src/web/inbox-watch.ts';
+import { FORM_TOKEN, showPages } from '../support/pages.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
 
-const ROLES = ['migrate', 'job', 'inbox', 'prune', 'read-only'] as const;
+const ROLES = ['migrate', 'job', 'inbox', 'prune', 'read-only', 'pages'] as const;
 type Role = (typeof ROLES)[number];
 const scriptOf = (role: Role) => readFile(new URL(`../../sql/roles/${role}.sql`, import.meta.url), 'utf8');
 
 /** A login with only that role and no rights of its own. */
 async function loginAs(role: Role, url: string, admin: Kysely<DB>): Promise<Database> {
   const name = `test_${randomUUID().slice(0, 8)}`;
-  const granted = `daybook_${role.replace('-', '_')}`;
+  const granted = role === 'pages' ? 'daybook_pages, daybook_read_only' : `daybook_${role.replace('-', '_')}`;
   await sql.raw(`CREATE ROLE ${name} LOGIN PASSWORD 'made-up' IN ROLE ${granted}`).execute(admin);
   const login = new URL(url);
   login.username = name;
@@ -74,7 +75,7 @@ describe('migrate', () => {
     const login = await loginAs('migrate', `${serverUrl}/${name}`, empty.db);
     expect((await migrate(login.db)).length).toBeGreaterThan(5);
     expect(await installQueue(login.db)).toBe(true);
-    for (const role of ['job', 'inbox', 'prune', 'read-only'] as const) {
+    for (const role of ['job', 'inbox', 'prune', 'read-only', 'pages'] as const) {
       await sql.raw(await scriptOf(role)).execute(login.db);
     }
     await login.close();
@@ -225,6 +226,43 @@ describe('prune', () => {
     'SELECT raw FROM quarantined_entry',
     'SELECT token_ciphertext FROM merchant',
   ])('may not: %s', (statement) => forbidden(of('prune'), statement));
+});
+
+describe('pages', () => {
+  it('shows each page and takes the steps of a case, and can change nothing else', async () => {
+    const login = logins.get('pages')!;
+    const { id } = await admin
+      .insertInto('continuity_break')
+      .values({
+        ...{ merchant_no: MERCHANT.merchantNo, currency: 'USD', day: '2026-03-03', before_batch_no: 'X' },
+        ...{ expected_balance: '1', found_balance: '2', missing_net: '1', hint: 'unexplained' },
+        ...{ begin_ms: Date.parse('2026-03-03'), end_ms: Date.parse('2026-03-03'), found_at: NOW },
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const pages = await showPages({ ...stage, app: { ...stage.app, database: login } });
+    const day = `/m/${MERCHANT.merchantNo}/USD/2026-03-03`;
+    for (const path of ['/', '/?month=2026-03', `/m/${MERCHANT.merchantNo}/2026-03`, day, '/breaks?all=yes'])
+      expect((await pages.html(path)).length, path).toBeGreaterThan(1_000);
+    for (const path of [`/breaks/${id}`, '/entry?number=X', '/changes?since=2026-03-01', '/status'])
+      expect((await pages.html(path)).length, path).toBeGreaterThan(1_000);
+    for (const step of ['taken', 'commented', 'resolved', 'reopened'])
+      expect((await pages.post(`/breaks/${id}`, { form_token: FORM_TOKEN, step, note: 'n' })).status).toBe(
+        303,
+      );
+    expect(await pages.html(`/download/${day.slice(3)}`)).toContain('batch_no');
+    await pages.close();
+    await admin.deleteFrom('break_step').execute();
+    await admin.deleteFrom('continuity_break').where('id', '=', id).execute();
+    for (const statement of [
+      `UPDATE continuity_break SET missing_net = 0`,
+      `UPDATE account_day SET closing = 0`,
+      'DELETE FROM audit_entry',
+      'SELECT token_ciphertext FROM merchant',
+      'SELECT * FROM notification',
+    ])
+      await forbidden(login.db, statement);
+  });
 });
 
 describe('read-only', () => {

@@ -18,7 +18,8 @@ import { listAccountDays, type AccountDayRow } from '../../store/account-days.ts
 import { listBreaks } from '../../store/breaks/breaks.ts';
 import { addMerchant } from '../../store/merchants.ts';
 import { listStatements } from '../../store/statements/statements.ts';
-import { stopSignal, print } from '../context.ts';
+import { stopSignal, print, type GlobalFlags } from '../context.ts';
+import { DEMO_PAGES, showDemoPages } from './demo-pages.ts';
 import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
 import { createProgressLine } from '../output/progress-line.ts';
 import { runDocument } from '../output/run-document.ts';
@@ -44,8 +45,13 @@ export function addDemoCommand(program: Command): void {
         const settings = settingsForDemo(SETTINGS_FILE, () => settingsText(scenario), url);
         const app = await openPlatformApp(settings, { env: {} });
         try {
-          const report = await runWeek(app, scenario);
-          print(self, { document: runDocument(report), text: await demoText(app, report) });
+          const signal = stopSignal();
+          const report = await runWeek(app, scenario, signal);
+          const tell = async (pagesUrl: string | null): Promise<void> =>
+            print(self, { document: runDocument(report), text: await demoText(app, report, pagesUrl) });
+          const isForPerson = process.stdout.isTTY && self.optsWithGlobals<GlobalFlags>().json !== true;
+          if (isForPerson) await showDemoPages(app, signal, tell);
+          else await tell(null);
         } finally {
           await app.close();
         }
@@ -65,10 +71,11 @@ platform:
 daybook:
   now: ${now ?? ''}
   dataDir: ${DATA_DIR}
+  pagesListen: ${DEMO_PAGES.host}:${DEMO_PAGES.port}
   secretKeys: demo:${randomBytes(32).toString('base64')}
 `;
 
-async function runWeek(app: PlatformApp, scenario: Scenario): Promise<RunReport> {
+async function runWeek(app: PlatformApp, scenario: Scenario, signal: AbortSignal): Promise<RunReport> {
   const { settings, database, now } = app;
   for (const { merchantNo, token } of scenario.merchants) {
     await addMerchant(database.db, { merchantNo, token, secretKeys: settings.secretKeys, now: now() });
@@ -83,7 +90,7 @@ async function runWeek(app: PlatformApp, scenario: Scenario): Promise<RunReport>
         merchants: await chosenMerchants(app, null),
         currencies: null,
       },
-      runDeps(app, stopSignal(), progress.show),
+      runDeps(app, signal, progress.show),
     );
   } finally {
     progress.clear();
@@ -99,7 +106,11 @@ const byAccount = (days: readonly AccountDayRow[]): AccountDayRow[] =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-async function demoText({ database, settings }: PlatformApp, report: RunReport): Promise<string> {
+async function demoText(
+  { database, settings }: PlatformApp,
+  report: RunReport,
+  pagesUrl: string | null,
+): Promise<string> {
   const range = { ...EVERY_ACCOUNT, fromDay: report.from, toDay: report.to };
   const days = byAccount(await listAccountDays(database.db, range));
   const breaks = await listBreaks(database.db, range);
@@ -135,5 +146,7 @@ async function demoText({ database, settings }: PlatformApp, report: RunReport):
     `  npx daybook sandbox                      (leave it running; then, in another terminal)`,
     command('plan --from 2026-02-01 --to 2026-02-28'),
     command('run --from 2026-02-01 --to 2026-02-28'),
+    settings.pagesListen !== null && `${command('serve')}      (pages in the browser)`,
+    pagesUrl !== null && `\nPages: ${pagesUrl}/  (Ctrl-C ends it)`,
   );
 }

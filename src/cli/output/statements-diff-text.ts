@@ -2,33 +2,17 @@
 import { compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { showableText } from '../../ledger/text.ts';
 import { wallSecond, wallTime } from '../../ledger/wall-time.ts';
-import type { Cells, RowDifference } from '../../statements/differing-rows.ts';
+import type { Cells } from '../../statements/differing-rows.ts';
 import { causeText, type CausedRow } from '../../statements/row-causes.ts';
+import { changeOf, tallyRows as tallyOf, type ChangeCounts } from '../../statements/row-tally.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import { counted, lines, table } from './text.ts';
 
 /** Most rows shown of an account; the rest is counted. */
 const ROWS_SHOWN_MAX = 20;
 
-type Change = 'came' | 'went' | 'changed';
-type Counts = Readonly<Record<Change, number>>;
-
-const changeOf = ({ before, after }: RowDifference): Change =>
-  before === null ? 'came' : after === null ? 'went' : 'changed';
-
 /** Keeps the rows to be shown and counts all. */
-export function tallyRows() {
-  const counts = { came: 0, went: 0, changed: 0 };
-  const shown: RowDifference[] = [];
-  return {
-    counts,
-    shown,
-    take: (row: RowDifference): void => {
-      counts[changeOf(row)] += 1;
-      if (shown.length < ROWS_SHOWN_MAX) shown.push(row);
-    },
-  };
-}
+export const tallyRows = () => tallyOf(ROWS_SHOWN_MAX);
 
 /** The `--json` form of a row. */
 export const rowDocument = (row: CausedRow) => ({ change: changeOf(row), ...row });
@@ -38,7 +22,7 @@ export interface ToldDiff {
   readonly after: StatementRow;
   /** The first rows. */
   readonly shown: readonly CausedRow[];
-  readonly counts: Counts;
+  readonly counts: ChangeCounts;
   /** A sentence if the files could not be compared; null otherwise. */
   readonly problem: string | null;
 }

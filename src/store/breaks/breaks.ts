@@ -29,7 +29,11 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
 /** Breaks to show to a person, oldest day first. Without `all`: only open ones. */
 export function listBreaks(
   db: Kysely<DB>,
-  filter: DayFilter & { readonly all?: boolean; readonly limit?: number | undefined } = EVERY_ACCOUNT,
+  filter: DayFilter & {
+    readonly all?: boolean;
+    readonly limit?: number | undefined;
+    readonly offset?: number;
+  } = EVERY_ACCOUNT,
 ): Promise<BreakRow[]> {
   let query = db
     .selectFrom('continuity_break')
@@ -42,6 +46,7 @@ export function listBreaks(
   if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
   if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
   if (filter.limit !== undefined) query = query.limit(filter.limit);
+  if (filter.offset !== undefined) query = query.offset(filter.offset);
   return query.execute();
 }
 

@@ -1,0 +1,68 @@
+/** Stores what pages read of a past of many merchants and of one large day, as nights would have left it. */
+import { sql, type Kysely } from 'kysely';
+import { dayWindow } from '../src/ledger/business-day.ts';
+import type { BusinessDay } from '../src/ledger/entry.ts';
+import type { DB } from '../src/store/engine/schema.ts';
+import { ZONE } from './scenario.ts';
+
+export interface PagesPast {
+  readonly merchants: number;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  /** Entries of the last day of `LARGE`. */
+  readonly largeDay: number;
+}
+
+export const LARGE = 'LARGE';
+export const merchantNo = (nth: number): string => `M${String(nth).padStart(6, '0')}`;
+const SHA256 = '0'.repeat(64);
+
+export async function seedPages(db: Kysely<DB>, past: PagesPast): Promise<void> {
+  const { merchants, from, to } = past;
+  const window = { beginMs: dayWindow(from, ZONE).beginMs, endMs: dayWindow(to, ZONE).endMs };
+  const names = sql`SELECT 'M' || lpad(nth::text, 6, '0') AS merchant_no FROM generate_series(1, ${merchants}::int) AS nth
+    UNION ALL SELECT ${LARGE}`;
+  // Day after day, as rows come in time.
+  const days = sql`generate_series(${from}::timestamp, ${to}::timestamp, '1 day') AS night (at) CROSS JOIN (${names}) AS own
+    CROSS JOIN LATERAL (SELECT at::date AS day) AS its`;
+  await sql`
+    INSERT INTO certified_span (merchant_no, currency, spans)
+    SELECT merchant_no, '', int8multirange(int8range(${window.beginMs}::bigint, ${window.endMs}::bigint, '[]'))
+    FROM (${names}) AS own`.execute(db);
+  await sql`
+    INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
+      closing, verdict, revision, publish_due)
+    SELECT merchant_no, 'USD', day, 1000.00, 12345.67, 1, 12345.67, 0, 1000.00, 'continuous', 1, false
+    FROM ${days}`.execute(db);
+  await sql`
+    INSERT INTO statement (merchant_no, currency, day, revision, sha256, byte_count, row_count, object_key, opening,
+      credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, published_at)
+    SELECT merchant_no, 'USD', day, 1, ${SHA256}, 300, 1, 'merchant=' || merchant_no || '/date=' || day || '/x.r1.csv', 1000.00,
+      12345.67, 1, 12345.67, 0, 1000.00, 'continuous', 0, at
+    FROM ${days}`.execute(db);
+  await seedLargeDay(db, past);
+  await sql`VACUUM (ANALYZE)`.execute(db);
+}
+
+/** One day of `LARGE`: credits of 0.01, some twelve a second. */
+async function seedLargeDay(db: Kysely<DB>, { to, largeDay }: PagesPast): Promise<void> {
+  const { beginMs } = dayWindow(to, ZONE);
+  await sql`
+    INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms,
+      first_seen_at)
+    SELECT ${LARGE}, 'L' || lpad(nth::text, 12, '0'), 'USD', 'COLLECT', 0.01, 1000 + nth * 0.01,
+      ${to}::timestamp + make_interval(secs => second), ${beginMs}::bigint + second * 1000, now()
+    FROM generate_series(1, ${largeDay}::int) AS nth
+    CROSS JOIN LATERAL (SELECT (nth - 1)::bigint * 86400 / ${largeDay}::bigint AS second) AS its`.execute(db);
+  await sql`
+    UPDATE account_day SET opening = 1000, credit_total = ${largeDay}::numeric / 100, credit_count = ${largeDay}::int,
+      debit_total = 0, closing = 1000 + ${largeDay}::numeric / 100
+    WHERE merchant_no = ${LARGE} AND day = ${to}`.execute(db);
+  // As many readings as a large day is cut into.
+  await sql`
+    INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, requests, certified_at)
+    SELECT ${LARGE}, '', begin_ms, begin_ms + 119999, 1400, 1400, 14, now()
+    FROM generate_series(${beginMs}::bigint, ${beginMs + 86_399_999}::bigint, 120000) AS begin_ms`.execute(
+    db,
+  );
+}

@@ -1,0 +1,41 @@
+/** The addresses of the pages. Whatever a merchant, a currency or an entry is called, it stays one part of the path. */
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+
+const path = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
+
+export const monthAddress = (merchantNo: string, month: string): string => path('m', merchantNo, month);
+
+export const dayAddress = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
+  path('m', merchantNo, currency, day);
+
+/** Browsers take a part that is one or two dots for a step in the path, so such a number goes into the query. */
+export const entryAddress = (merchantNo: string, batchNo: string): string =>
+  /^\.{0,2}$/.test(batchNo)
+    ? `/entry?${String(new URLSearchParams({ merchant: merchantNo, number: batchNo }))}`
+    : path('entry', merchantNo, batchNo);
+
+export const breakAddress = (id: number): string => `/breaks/${id}`;
+
+export const monthDownloadAddress = (merchantNo: string, month: string): string =>
+  path('download', merchantNo, `${month}.zip`);
+
+export const dayDownloadAddress = (
+  { merchantNo, currency }: Account,
+  day: BusinessDay,
+  revision: number,
+): string => `${path('download', merchantNo, currency, day)}?revision=${revision}`;
+
+/** The same address with other values in its query; null takes one away. The order of the others stays. */
+export function addressWith(
+  address: string,
+  change: Readonly<Record<string, string | number | null>>,
+): string {
+  const [base = '', query = ''] = address.split('?', 2);
+  const values = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(change)) {
+    if (value === null) values.delete(name);
+    else values.set(name, String(value));
+  }
+  const text = String(values);
+  return text === '' ? base : `${base}?${text}`;
+}

@@ -1,0 +1,130 @@
+/** Draws the running balance of a day as SVG, with the breaks marked. The table beside it says the same in words. */
+import { scaleLinear } from 'd3-scale';
+import { area, curveStepAfter, line } from 'd3-shape';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { compareAmounts } from '../ledger/money.ts';
+import { wallTime } from '../ledger/wall-time.ts';
+import type { BalancePoint } from '../store/pages/balance-points.ts';
+import type { BreakRow } from '../store/breaks/breaks.ts';
+import { breakAddress } from './addresses.ts';
+import { html, when, type Html } from './html.ts';
+import type { View } from './view.ts';
+
+export interface BalanceDrawn {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly window: Window;
+  readonly opening: string;
+  /** In order of time. */
+  readonly points: readonly BalancePoint[];
+  /** Whether the points are some of the entries only. */
+  readonly isPart: boolean;
+  readonly breaks: readonly BreakRow[];
+}
+
+const WIDTH = 960;
+const HEIGHT = 280;
+const EDGE = { top: 26, right: 12, bottom: 26, left: 96 };
+const HOUR_MS = 3_600_000;
+const HOURS_BETWEEN_TICKS = 3;
+const TICKS_UP = 5;
+const MARKS_NAMED_MAX = 12;
+
+export function chart(view: View, drawn: BalanceDrawn): Html {
+  const { texts, format } = view;
+  const { window, points, breaks, currency, day } = drawn;
+  const balances = [drawn.opening, ...points.map(({ balance }) => balance)];
+  const lowest = balances.reduce((a, b) => (compareAmounts(a, b) <= 0 ? a : b));
+  const highest = balances.reduce((a, b) => (compareAmounts(a, b) >= 0 ? a : b));
+  return html`<figure aria-labelledby="chart-title">
+      <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="chart-title chart-text">
+        <title id="chart-title">${texts.day.chartTitle(currency, format.day(day))}</title>
+        <desc id="chart-text">
+          ${texts.day.chartText(format.amount(lowest), format.amount(highest), breaks.length)}
+        </desc>
+        ${drawing(view, drawn)}
+      </svg>
+      <figcaption class="soft">
+        ${texts.day.chartText(format.amount(lowest), format.amount(highest), breaks.length)}${when(drawn.isPart, () => html` ${texts.day.chartPart(points.length)}`)}
+      </figcaption>
+    </figure>
+    ${balanceTable(view, drawn, window)}`;
+}
+
+/** The lines. A number of JavaScript's is exact enough for a place on the screen, and used for nothing else. */
+function drawing(view: View, { window, opening, points, breaks }: BalanceDrawn): Html {
+  const { format, texts, zone } = view;
+  const places = [{ bookedMs: window.beginMs, balance: opening }, ...points].map(({ bookedMs, balance }) => ({
+    x: bookedMs,
+    y: Number(balance),
+  }));
+  const values = places.map(({ y }) => y);
+  const x = scaleLinear([window.beginMs, window.endMs + 1], [EDGE.left, WIDTH - EDGE.right]);
+  const y = scaleLinear([Math.min(...values), Math.max(...values)], [HEIGHT - EDGE.bottom, EDGE.top]).nice(
+    TICKS_UP,
+  );
+  const until = [...places, { x: window.endMs + 1, y: values.at(-1)! }];
+  const at = (value: number): string => value.toFixed(1);
+  const stroke = line<(typeof until)[number]>(
+    (one) => x(one.x),
+    (one) => y(one.y),
+  )
+    .curve(curveStepAfter)
+    .digits(1)(until);
+  const below = area<(typeof until)[number]>(
+    (one) => x(one.x),
+    HEIGHT - EDGE.bottom,
+    (one) => y(one.y),
+  )
+    .curve(curveStepAfter)
+    .digits(1)(until);
+  const shown = breaks.map((row) => ({
+    row,
+    x: x(Math.min(Math.max(row.end_ms, window.beginMs), window.endMs)),
+  }));
+  return html`${y.ticks(TICKS_UP).map((tick) => html`<line class="axis" x1="${EDGE.left}" x2="${WIDTH - EDGE.right}" y1="${at(y(tick))}" y2="${at(y(tick))}" /><text x="${EDGE.left - 8}" y="${at(y(tick) + 4)}" text-anchor="end">${format.rounded(tick)}</text>`)}
+    ${hours(window).map((ms) => html`<text x="${at(x(ms))}" y="${HEIGHT - 8}" text-anchor="middle">${wallTime(ms, zone).slice(11)}</text>`)}
+    <path class="area" d="${below}" /><path class="line" d="${stroke}" />
+    ${shown.map(({ row, x: place }, nth) => html`<line class="mark${row.status === 'resolved' ? ' explained' : null}" x1="${at(place)}" x2="${at(place)}" y1="${EDGE.top - 8}" y2="${HEIGHT - EDGE.bottom}" />${when(nth < MARKS_NAMED_MAX, () => html`<text class="marked" x="${at(place)}" y="${EDGE.top - 12}" text-anchor="middle">${texts.day.chartBreak(row.id)}</text>`)}`)}`;
+}
+
+function hours({ beginMs, endMs }: Window): number[] {
+  const step = HOURS_BETWEEN_TICKS * HOUR_MS;
+  return Array.from({ length: Math.floor((endMs - beginMs) / step) + 1 }, (_, nth) => beginMs + nth * step);
+}
+
+/** The balance at the end of each hour that had an entry, and the breaks. */
+function balanceTable(
+  { texts, format, zone }: View,
+  { points, breaks, currency }: BalanceDrawn,
+  { beginMs }: Window,
+): Html {
+  const ofHour = new Map(points.map((point) => [Math.floor((point.bookedMs - beginMs) / HOUR_MS), point]));
+  return html`<details>
+    <summary>${texts.day.chartTable}</summary>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">${texts.day.time}</th>
+          <th scope="col" class="n">${texts.day.balance} (${currency})</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${[...ofHour.values()].map(
+          ({ bookedMs, balance }) =>
+            html`<tr>
+              <td>${wallTime(bookedMs, zone).slice(11)}</td>
+              <td class="n">${format.amount(balance)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    ${when(
+      breaks.length > 0,
+      () =>
+        html`<ul>
+          ${breaks.map((row) => html`<li><a href="${breakAddress(row.id)}">${texts.day.chartBreak(row.id)}</a> ${wallTime(row.end_ms, zone).slice(11)} <span class="n">${format.amount(row.missing_net)}</span></li>`)}
+        </ul>`,
+    )}
+  </details>`;
+}

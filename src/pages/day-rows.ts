@@ -1,0 +1,143 @@
+/** The entries of a day: searched, sorted and a page at a time, with the breaks where they lie. */
+import type { Account, LedgerEntry } from '../ledger/entry.ts';
+import { netText } from '../ledger/chain/break-stories.ts';
+import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
+import { SORTS, type Sort } from '../store/pages/day-rows.ts';
+import { addressWith, breakAddress, entryAddress } from './addresses.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import type { View } from './view.ts';
+
+/** What of the entries is shown: a page of those that fit, or those from a time on. */
+export type RowsPlace =
+  | {
+      readonly kind: 'page';
+      readonly offset: number;
+      readonly total: number;
+      readonly page: number;
+      readonly pages: number;
+    }
+  | { readonly kind: 'from'; readonly time: string };
+
+export interface RowsShown {
+  readonly entries: readonly LedgerEntry[];
+  readonly place: RowsPlace;
+  readonly search: string;
+  readonly sort: Sort;
+  /** The day has so many entries that not all ways of searching and sorting are there; the most it may have. */
+  readonly isLarge: boolean;
+  readonly searchableMax: number;
+  /** By the number of the entry behind each. */
+  readonly breaks: ReadonlyMap<string, BreakRow>;
+}
+
+export function rowsSection(view: View, account: Account, shown: RowsShown): Html {
+  const { texts } = view;
+  const { entries } = shown;
+  return html`<h2 id="rows">${texts.day.rows}</h2>
+    ${searchForm(view, shown)}
+    ${
+      entries.length === 0
+        ? html`<p>${texts.day.noRows}</p>`
+        : html`<p class="soft">
+              ${placeText(view, shown)}${when(shown.sort === 'time', () => html` ${texts.day.rowsOrder}`)}
+            </p>
+            <div class="scroll" role="region" tabindex="0" aria-labelledby="rows">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">${texts.day.batchNo}</th>
+                    <th scope="col">${texts.day.time}</th>
+                    <th scope="col">${texts.day.type}</th>
+                    <th scope="col" class="n">${texts.day.credit}</th>
+                    <th scope="col" class="n">${texts.day.debit}</th>
+                    <th scope="col" class="n">${texts.day.balance}</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${entries.map((entry) => entryRow(view, account, entry, shown.sort === 'time' ? shown.breaks.get(entry.batchNo) : undefined))}
+                </tbody>
+              </table>
+            </div>`
+    }
+    ${paging(view, shown)}`;
+}
+
+function searchForm({ texts, address, format, isExact }: View, shown: RowsShown): Html {
+  const sorts: Readonly<Record<Sort, string>> = {
+    time: texts.day.sortTime,
+    latest: texts.day.sortLatest,
+    largest: texts.day.sortLargest,
+    number: texts.day.sortNumber,
+  };
+  const [path = ''] = address.split('?', 1);
+  return html`<form class="line" method="get" action="${path}#rows" role="search">
+      ${when(isExact, () => html`<input type="hidden" name="digits" value="exact" />`)}
+      <p>
+        <label for="q">${shown.isLarge ? texts.day.searchLarge : texts.day.search}</label
+        ><input id="q" name="q" type="search" value="${shown.search}" />
+      </p>
+      ${when(
+        !shown.isLarge,
+        () =>
+          html`<p>
+            <label for="sort">${texts.day.sort}</label
+            ><select id="sort" name="sort">
+              ${SORTS.map((sort) => html`<option value="${sort}" ${sort === shown.sort ? html` selected` : null}>${sorts[sort]}</option>`)}
+            </select>
+          </p>`,
+      )}
+      <p><button>${texts.day.searchDo}</button></p>
+      ${when(shown.search !== '', () => html`<p><a href="${addressWith(address, { q: null, page: null })}#rows">${texts.day.searchAll}</a></p>`)}
+    </form>
+    ${when(shown.isLarge, () => html`<p class="soft">${texts.day.tooMany(format.count(shown.searchableMax))}</p>`)}`;
+}
+
+function placeText({ texts, format }: View, { place, entries }: RowsShown): string {
+  if (place.kind === 'from') return texts.day.rowsFrom(place.time);
+  const first = place.offset + 1;
+  return texts.day.rowsShown(
+    format.count(first),
+    format.count(place.offset + entries.length),
+    format.count(place.total),
+  );
+}
+
+function entryRow(
+  view: View,
+  { merchantNo }: Account,
+  entry: LedgerEntry,
+  found: BreakRow | undefined,
+): Html {
+  const { format } = view;
+  const amount = (exact: string | null): Part =>
+    html`<td class="n">${exact === null ? null : format.amount(exact)}</td>`;
+  return html`${when(found !== undefined, () => breakRow(view, found!))}
+    <tr>
+      <th scope="row" class="id">
+        <a href="${entryAddress(merchantNo, entry.batchNo)}">${entry.batchNo}</a>
+      </th>
+      <td class="t">${entry.bookedAt.slice(11)}</td>
+      <td>${entry.transactionType}</td>
+      ${amount(entry.credit)}${amount(entry.debit)}${amount(entry.balance)}
+    </tr> `;
+}
+
+const breakRow = ({ texts }: View, row: BreakRow): Html =>
+  html`<tr class="break${row.status === 'resolved' ? ' explained' : null}">
+    <td colspan="6">
+      <a href="${breakAddress(row.id)}">${texts.day.breakHere(row.id, netText(knownBreak(row)))}</a>
+    </td>
+  </tr> `;
+
+function paging({ texts, address }: View, { place }: RowsShown): Part {
+  if (place.kind === 'from' || place.pages < 2) return null;
+  const { page, pages } = place;
+  const to = (name: string, number: number): Part =>
+    html`<li><a href="${addressWith(address, { page: number })}#rows">${name}</a></li>`;
+  return html`<nav class="paging" aria-label="${texts.paging}">
+    <ul class="links">
+      ${when(page > 1, () => html`${to(texts.first, 1)}${to(texts.previous, page - 1)}`)}
+      ${when(page < pages, () => html`${to(texts.next, page + 1)}${to(texts.last, pages)}`)}
+    </ul>
+  </nav>`;
+}

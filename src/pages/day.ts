@@ -1,0 +1,180 @@
+/** The page of an account's day: figures, balance, entries, breaks, revisions and certificates. */
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { explain } from '../ledger/chain/break-stories.ts';
+import type { DayState } from '../run/day-state.ts';
+import type { AccountDayRow } from '../store/account-days.ts';
+import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
+import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
+import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
+import { chart, type BalanceDrawn } from './chart.ts';
+import { rowsSection, type RowsShown } from './day-rows.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import { stateMark } from './months.ts';
+import { revisionsSection, type ComparisonShown } from './revisions.ts';
+import { page, type View } from './view.ts';
+
+export interface DayShown {
+  readonly account: Account;
+  readonly day: BusinessDay;
+  readonly before: BusinessDay;
+  readonly after: BusinessDay;
+  readonly state: DayState;
+  readonly isRevised: boolean;
+  /** Null where no figures are known. */
+  readonly figures: AccountDayRow | null;
+  /** All revisions, the newest first. */
+  readonly revisions: readonly StatementRow[];
+  readonly comparison: ComparisonShown | null;
+  /** Null where there is nothing to draw. */
+  readonly balance: BalanceDrawn | null;
+  readonly rows: RowsShown;
+  readonly breaks: readonly BreakRow[];
+  /** By time; of all, the first ones. */
+  readonly certificates: readonly CertificateRow[];
+  readonly certificatesInAll: number;
+}
+
+export function dayPage(view: View, shown: DayShown): string {
+  const { texts, format } = view;
+  const { account, day, figures, revisions, balance } = shown;
+  const title = texts.day.title(account.merchantNo, account.currency, format.day(day));
+  const [current] = revisions;
+  return page(view, {
+    title,
+    section: 'months',
+    content: html`<h1>${title}</h1>
+      <p>
+        ${stateMark(view, shown.state, shown.isRevised)}
+        <span class="soft">${texts.stateMeaning[shown.state]}</span>
+      </p>
+      <ul class="links paging">
+        <li><a href="${dayAddress(account, shown.before)}">${texts.day.dayBefore}</a></li>
+        <li><a href="${dayAddress(account, shown.after)}">${texts.day.dayAfter}</a></li>
+        <li>
+          <a
+            href="${monthAddress(account.merchantNo, day.slice(0, 7))}?currency=${encodeURIComponent(account.currency)}"
+            >${texts.day.month}</a
+          >
+        </li>
+        ${when(current !== undefined, () => html`<li><a href="${dayDownloadAddress(account, day, current!.revision)}">${texts.day.download(current!.revision)}</a></li>`)}
+      </ul>
+      <h2 id="figures">${texts.day.figures}</h2>
+      ${figuresTable(view, figures, current)} ${breaksSection(view, shown.breaks)}
+      ${when(
+        balance !== null,
+        () =>
+          html`<h2>${texts.day.chart}</h2>
+            ${chart(view, balance!)}`,
+      )}
+      ${rowsSection(view, account, shown.rows)}
+      ${revisionsSection(view, account, revisions, shown.comparison)} ${certificatesSection(view, shown)}`,
+  });
+}
+
+type Figures = Pick<
+  StatementRow,
+  | 'opening'
+  | 'credit_total'
+  | 'credit_count'
+  | 'debit_total'
+  | 'debit_count'
+  | 'closing'
+  | 'verdict'
+  | 'break_count'
+>;
+
+function figuresTable(view: View, known: AccountDayRow | null, published: StatementRow | undefined): Html {
+  const { texts, format } = view;
+  if (known === null && published === undefined) return html`<p>${texts.day.noFigures}</p>`;
+  const columns: readonly (Figures | undefined)[] = [known ?? undefined, published];
+  const row = (name: string, cell: (figures: Figures) => string): Html =>
+    html`<tr>
+      <th scope="row">${name}</th>
+      ${columns.map((figures) => html`<td class="n">${figures && cell(figures)}</td>`)}
+    </tr> `;
+  return html`<div class="scroll" role="region" tabindex="0" aria-labelledby="figures">
+      <table>
+        <thead>
+          <tr>
+            <td></td>
+            <th scope="col" class="n">${texts.day.known}</th>
+            <th scope="col" class="n">
+              ${published === undefined ? texts.month.notPublished : texts.day.published(published.revision)}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          ${row(texts.day.opening, ({ opening }) => format.amount(opening))}
+          ${row(texts.day.credits, ({ credit_total: total }) => format.amount(total))}
+          ${row(texts.day.debits, ({ debit_total: total }) => format.amount(total))}
+          ${row(texts.day.closing, ({ closing }) => format.amount(closing))}
+          ${row(texts.day.creditCount, ({ credit_count: count }) => format.count(count))}
+          ${row(texts.day.debitCount, ({ debit_count: count }) => format.count(count))}
+          ${row(texts.day.verdict, ({ verdict }) => verdictText(view, verdict))}
+          ${row(texts.day.breaks, ({ break_count: count }) => format.count(count))}
+        </tbody>
+      </table>
+    </div>
+    ${when(known?.publish_due === true && published !== undefined, () => html`<p class="said">${texts.day.due}</p>`)}`;
+}
+
+const verdictText = ({ texts }: View, verdict: string): string =>
+  verdict === 'broken' || verdict === 'reordered' ? texts.state[verdict] : verdict;
+
+const breaksSection = (view: View, breaks: readonly BreakRow[]): Part =>
+  when(
+    breaks.length > 0,
+    () =>
+      html`<h2>${view.texts.day.breaks}</h2>
+        <ul>
+          ${breaks.map(
+            (row) =>
+              html`<li>
+                <a href="${breakAddress(row.id)}">${view.texts.day.chartBreak(row.id)}</a>
+                <span class="s ${row.status}"
+                  >${view.texts.caseState[row.status as 'open' | 'resolved']}</span
+                >
+                ${explain(knownBreak(row))}${when(row.note !== null, () => html` <q>${row.note}</q>`)}
+              </li> `,
+          )}
+        </ul>`,
+  );
+
+function certificatesSection(view: View, { certificates, certificatesInAll }: DayShown): Html {
+  const { texts, format } = view;
+  const { day } = texts;
+  if (certificates.length === 0)
+    return html`<h2>${day.certificates}</h2>
+      <p>${day.noCertificate}</p>`;
+  const at = (ms: number): string => format.instant(new Date(ms));
+  return html`<h2 id="certificates">${day.certificates}</h2>
+    <p class="soft">${day.certificatesOf}</p>
+    <div class="scroll" role="region" tabindex="0" aria-labelledby="certificates">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${day.spanFrom}</th>
+            <th scope="col">${day.spanTo}</th>
+            <th scope="col" class="n">${day.total}</th>
+            <th scope="col" class="n">${day.distinct}</th>
+            <th scope="col" class="n">${day.quarantined}</th>
+            <th scope="col">${day.certified}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${certificates.map(
+            (one) =>
+              html`<tr>
+                <td class="t">${at(one.begin_ms)}</td>
+                <td class="t">${at(one.end_ms)}</td>
+                <td class="n">${format.count(one.total)}</td>
+                <td class="n">${format.count(one.distinct_count)}</td>
+                <td class="n">${format.count(one.quarantined_count)}</td>
+                <td class="t">${format.instant(one.certified_at)}</td>
+              </tr> `,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${when(certificatesInAll > certificates.length, () => html`<p>${day.certificatesMore(format.count(certificatesInAll - certificates.length))}</p>`)}`;
+}

@@ -1,0 +1,158 @@
+/** The page of an entry by its number: what it held over time, the breaks beside it, its lines in the statements. */
+import type { EntryPlaces } from '../statements/entry-places.ts';
+import type { EntryContent, EntryHistory } from '../store/entry-history.ts';
+import type { QuarantineRow } from '../store/amendments.ts';
+import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
+import { explain } from '../ledger/chain/break-stories.ts';
+import { addressWith, breakAddress, dayAddress, dayDownloadAddress, entryAddress } from './addresses.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import { page, type View } from './view.ts';
+
+export interface EntryAsked {
+  readonly merchant: string;
+  readonly number: string;
+}
+
+/** The form, with what was found if several merchants have the number, or none has. */
+export const findPage = (view: View, asked: EntryAsked, found: readonly EntryHistory[] | null): string =>
+  page(view, {
+    title: view.texts.entry.find,
+    section: 'entry',
+    content: html`<h1>${view.texts.entry.find}</h1>
+      ${form(view, asked)}
+      ${when(found !== null && found.length === 0, () => html`<p role="status">${view.texts.entry.unknown(asked.number)}</p>`)}
+      ${when(
+        found !== null && found.length > 0,
+        () =>
+          html`<p>${view.texts.entry.several}</p>
+            <ul>
+              ${found!.map(({ merchantNo }) => html`<li><a href="${entryAddress(merchantNo, asked.number)}">${asked.number}</a> ${view.texts.entry.of(merchantNo)}</li>`)}
+            </ul>`,
+      )}`,
+  });
+
+const form = ({ texts }: View, { merchant, number }: EntryAsked): Html =>
+  html`<form class="line" method="get" action="/entry" role="search">
+    <p>
+      <label for="number">${texts.entry.number}</label
+      ><input id="number" name="number" type="search" required value="${number}" />
+    </p>
+    <p>
+      <label for="merchant">${texts.entry.merchant}</label
+      ><input id="merchant" name="merchant" value="${merchant}" />
+    </p>
+    <p><button>${texts.entry.search}</button></p>
+  </form>`;
+
+export interface EntryShown {
+  readonly batchNo: string;
+  readonly history: EntryHistory;
+  readonly breaks: readonly BreakRow[];
+  readonly unreadable: readonly QuarantineRow[];
+  /** Null until somebody asks for them, as whole files are read. */
+  readonly places: EntryPlaces | null;
+}
+
+export function entryPage(view: View, shown: EntryShown): string {
+  const { texts, format } = view;
+  const { batchNo, history, breaks, places } = shown;
+  const title = texts.entry.title(batchNo);
+  return page(view, {
+    title,
+    section: 'entry',
+    content: html`<h1>${title}</h1>
+      <p>${texts.entry.of(history.merchantNo)}</p>
+      ${when(history.vanishedAt !== null, () => html`<p class="said wrong">${texts.entry.vanished(format.instant(history.vanishedAt!))}</p>`)}
+      ${when(history.absentSince !== null, () => html`<p class="said">${texts.entry.absent(format.instant(history.absentSince!))}</p>`)}
+      <h2 id="contents">${texts.entry.contents}</h2>
+      <div class="scroll" role="region" tabindex="0" aria-labelledby="contents">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">${texts.entry.version}</th>
+              <th scope="col">${texts.entry.seen}</th>
+              <th scope="col">${texts.entry.booked}</th>
+              <th scope="col">${texts.breaks.account}</th>
+              <th scope="col">${texts.day.type}</th>
+              <th scope="col" class="n">${texts.day.credit}</th>
+              <th scope="col" class="n">${texts.day.debit}</th>
+              <th scope="col" class="n">${texts.day.balance}</th>
+              <th scope="col">${texts.entry.dayLink}</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${history.contents.map((content) => contentRow(view, history.merchantNo, content))}
+          </tbody>
+        </table>
+      </div>
+      <h2>${texts.entry.breaks}</h2>
+      ${
+        breaks.length === 0
+          ? html`<p>${texts.entry.noBreaks}</p>`
+          : html`<ul>
+              ${breaks.map((row) => html`<li><a href="${breakAddress(row.id)}">${texts.day.chartBreak(row.id)}</a> <span class="s ${row.status}">${texts.caseState[row.status as 'open' | 'resolved' | 'healed']}</span> ${explain(knownBreak(row))}</li>`)}
+            </ul>`
+      }
+      ${when(
+        shown.unreadable.length > 0,
+        () =>
+          html`<h2>${texts.entry.unreadable}</h2>
+            <ul>
+              ${shown.unreadable.map(({ id, reason }) => html`<li>${id}: ${reason}</li>`)}
+            </ul>`,
+      )}
+      <h2 id="places">${texts.entry.places}</h2>
+      ${places === null ? html`<p><a href="${addressWith(view.address, { lines: 'yes' })}#places">${texts.entry.placesShow}</a></p>` : placesPart(view, history.merchantNo, places)}`,
+  });
+}
+
+function contentRow({ format }: View, merchantNo: string, { version, entry, seenAt }: EntryContent): Html {
+  const { currency, bookedAt } = entry;
+  const day = bookedAt.slice(0, 10);
+  const amount = (exact: string | null): Part =>
+    html`<td class="n">${exact === null ? null : format.amount(exact)}</td>`;
+  return html`<tr>
+    <th scope="row">${version}</th>
+    <td class="t">${format.instant(seenAt)}</td>
+    <td class="t">${bookedAt}</td>
+    <td>${currency}</td>
+    <td>${entry.transactionType}</td>
+    ${amount(entry.credit)}${amount(entry.debit)}${amount(entry.balance)}
+    <td class="t">
+      <a href="${addressWith(dayAddress({ merchantNo, currency }, day), { q: bookedAt.slice(11) })}#rows"
+        ><time datetime="${day}">${format.day(day)}</time></a
+      >
+    </td>
+  </tr> `;
+}
+
+const placesPart = ({ texts, format }: View, merchantNo: string, { places, unread }: EntryPlaces): Html =>
+  html`<div class="scroll" role="region" tabindex="0" aria-labelledby="places">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${texts.entry.file}</th>
+            <th scope="col">${texts.day.publishedAt}</th>
+            <th scope="col" class="n">${texts.entry.line}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${places.map(
+            (place) =>
+              html`<tr>
+                <th scope="row">
+                  <a
+                    href="${dayDownloadAddress({ merchantNo, currency: place.currency }, place.day, place.revision)}"
+                    >${place.file}</a
+                  >
+                </th>
+                <td class="t">${format.instant(place.publishedAt)}</td>
+                <td class="n">
+                  ${place.problem ?? (place.found === null ? texts.entry.notInFile : format.count(place.found.line))}
+                </td>
+              </tr> `,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${when(unread > 0, () => html`<p>${texts.entry.unread(format.count(unread))}</p>`)}`;

@@ -1,0 +1,149 @@
+/** The page of a merchant's month: the figures of each account with what is open, and every day of one of them. */
+import type { BusinessDay } from '../ledger/entry.ts';
+import { monthFigures, stretches, type AccountMonth, type Month } from '../statements/month.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
+import { addressWith, dayAddress, monthAddress, monthDownloadAddress } from './addresses.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import { stateMark, type DayMark } from './months.ts';
+import { page, type View } from './view.ts';
+
+export interface MonthShown {
+  readonly merchantNo: string;
+  readonly month: Month;
+  /** Names of the months beside it. */
+  readonly before: string;
+  readonly after: string;
+  readonly today: BusinessDay;
+  readonly accounts: readonly AccountMonth[];
+  /** The account whose days are shown, with its marks; null if there is none. */
+  readonly chosen: { readonly account: AccountMonth; readonly days: readonly DayMark[] } | null;
+}
+
+export function monthPage(view: View, shown: MonthShown): string {
+  const { texts, format } = view;
+  const { merchantNo, month, accounts, chosen } = shown;
+  const title = texts.month.title(merchantNo, format.month(month.name));
+  return page(view, {
+    title,
+    section: 'months',
+    content: html`<h1>${title}</h1>
+      <ul class="links paging">
+        <li><a href="${monthAddress(merchantNo, shown.before)}">${texts.months.earlier}</a></li>
+        <li><a href="${monthAddress(merchantNo, shown.after)}">${texts.months.later}</a></li>
+        <li><a href="/?month=${month.name}">${texts.months.title}</a></li>
+        ${when(
+          accounts.some(({ statements }) => statements.length > 0),
+          () =>
+            html`<li>
+              <a href="${monthDownloadAddress(merchantNo, month.name)}">${texts.month.download}</a>
+            </li>`,
+        )}
+      </ul>
+      ${accounts.length === 0 ? html`<p>${texts.month.nothing}</p>` : accountsTable(view, shown)}
+      ${when(chosen !== null, () => daysTable(view, shown, chosen!))}`,
+  });
+}
+
+const accountsTable = (view: View, { accounts, today }: MonthShown): Html => {
+  const { month } = view.texts;
+  return html`<h2 id="accounts">${month.accounts}</h2>
+    <div class="scroll" role="region" tabindex="0" aria-labelledby="accounts">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${month.account}</th>
+            <th scope="col" class="n">${month.opening}</th>
+            <th scope="col" class="n">${month.credits}</th>
+            <th scope="col" class="n">${month.entries}</th>
+            <th scope="col" class="n">${month.debits}</th>
+            <th scope="col" class="n">${month.entries}</th>
+            <th scope="col" class="n">${month.closing}</th>
+            <th scope="col">${month.openDays}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${accounts.map((account) => accountRow(view, account, today))}
+        </tbody>
+      </table>
+    </div>
+    ${when(
+      accounts.some((account) => account.openDays.length > 0 || monthFigures(account).daysBroken > 0),
+      () => html`<p class="soft">${month.brokenNote}</p>`,
+    )}`;
+};
+
+function accountRow({ texts, format, address }: View, account: AccountMonth, today: BusinessDay): Html {
+  const figures = monthFigures(account);
+  const amount = (exact: string | null): Part => (exact === null ? null : format.amount(exact));
+  const open = account.openDays.filter((day) => day < today);
+  return html`<tr>
+    <th scope="row">
+      <a href="${addressWith(address, { currency: account.currency })}#days">${account.currency}</a>
+    </th>
+    <td class="n">${amount(figures.opening)}</td>
+    <td class="n">${amount(figures.creditTotal)}</td>
+    <td class="n">${format.count(figures.creditCount)}</td>
+    <td class="n">${amount(figures.debitTotal)}</td>
+    <td class="n">${format.count(figures.debitCount)}</td>
+    <td class="n">${amount(figures.closing)}</td>
+    <td>${openText(open, texts.month.noneOpen)}</td>
+  </tr> `;
+}
+
+const openText = (days: readonly BusinessDay[], none: string): string =>
+  days.length === 0
+    ? none
+    : stretches(days)
+        .map((stretch) => stretch.replace('/', ' – '))
+        .join(', ');
+
+function daysTable(
+  view: View,
+  { merchantNo }: MonthShown,
+  { account, days }: NonNullable<MonthShown['chosen']>,
+): Html {
+  const { month } = view.texts;
+  const published = new Map(account.statements.map((row) => [row.day, row]));
+  return html`<h2 id="days">${month.days(account.currency)}</h2>
+    <div class="scroll" role="region" tabindex="0" aria-labelledby="days">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${month.day}</th>
+            <th scope="col">${month.state}</th>
+            <th scope="col" class="n">${month.opening}</th>
+            <th scope="col" class="n">${month.credits}</th>
+            <th scope="col" class="n">${month.debits}</th>
+            <th scope="col" class="n">${month.closing}</th>
+            <th scope="col" class="n">${month.entries}</th>
+            <th scope="col">${month.statement}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${days.filter(({ state }) => state !== 'before').map((mark) => dayRow(view, { merchantNo, currency: account.currency }, mark, published.get(mark.day)))}
+        </tbody>
+      </table>
+    </div>`;
+}
+
+function dayRow(
+  view: View,
+  account: { readonly merchantNo: string; readonly currency: string },
+  { day, state, isRevised }: DayMark,
+  row: StatementRow | undefined,
+): Html {
+  const { format, texts } = view;
+  const amount = (exact: string | undefined): Part =>
+    html`<td class="n">${exact === undefined ? null : format.amount(exact)}</td>`;
+  return html`<tr>
+    <th scope="row">
+      <a href="${dayAddress(account, day)}"><time datetime="${day}">${format.day(day)}</time></a>
+    </th>
+    <td class="t">${stateMark(view, state, isRevised)}</td>
+    ${amount(row?.opening)}${amount(row?.credit_total)}${amount(row?.debit_total)}${amount(row?.closing)}
+    <td class="n">${row === undefined ? null : format.count(row.credit_count + row.debit_count)}</td>
+    <td>
+      ${row === undefined ? when(state !== 'not-over', () => texts.month.notPublished) : texts.month.revision(row.revision)}
+    </td>
+  </tr> `;
+}

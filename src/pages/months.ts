@@ -1,0 +1,136 @@
+/** The page of all months: each account's days of one month, a mark a day. */
+import { addDays } from '../ledger/business-day.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { DAY_STATES, type DayState } from '../run/day-state.ts';
+import type { Month } from '../statements/month.ts';
+import { addressWith, dayAddress, monthAddress } from './addresses.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import { page, type View } from './view.ts';
+
+/** A day of an account, with its mark. */
+export interface DayMark {
+  readonly day: BusinessDay;
+  readonly state: DayState;
+  /** Revised since this person downloaded it. */
+  readonly isRevised: boolean;
+}
+
+export interface MonthsShown {
+  readonly month: Month;
+  /** Part of the merchants' numbers that was asked for. */
+  readonly contains: string;
+  readonly accounts: readonly { readonly account: Account; readonly days: readonly DayMark[] }[];
+  readonly isFirst: boolean;
+  /** The address of the next page; null on the last one. */
+  readonly next: Account | null;
+}
+
+/** The marks are also letters and signs, as not everybody sees the colours. */
+const SIGNS: Readonly<Record<DayState, string>> = {
+  proven: '✓',
+  reordered: '↕',
+  broken: '✗',
+  explained: '¶',
+  empty: '–',
+  'not-over': '…',
+  uncertified: '?',
+  before: ' ',
+};
+
+export function monthsPage(view: View, shown: MonthsShown): string {
+  const { texts, format } = view;
+  const { month, contains, accounts } = shown;
+  const name = format.month(month.name);
+  return page(view, {
+    title: texts.months.of(name),
+    section: 'months',
+    content: html`<h1>${texts.months.of(name)}</h1>
+      <ul class="links paging">
+        <li><a href="${monthBeside(view, addDays(month.from, -1))}">${texts.months.earlier}</a></li>
+        <li><a href="${monthBeside(view, addDays(month.to, 1))}">${texts.months.later}</a></li>
+      </ul>
+      <form class="line" method="get" action="/">
+        <p>
+          <label for="month">${texts.months.month}</label
+          ><input id="month" name="month" type="month" value="${month.name}" />
+        </p>
+        <p>
+          <label for="q">${texts.months.filter}</label
+          ><input id="q" name="q" type="search" value="${contains}" />
+        </p>
+        <p><button>${texts.months.show}</button></p>
+      </form>
+      ${accounts.length === 0 ? html`<p>${texts.months.nothing}</p>` : grid(view, shown, name)}
+      ${paging(view, shown)} ${legend(view)}`,
+  });
+}
+
+const monthBeside = ({ address }: View, day: BusinessDay): string =>
+  addressWith(address, { month: day.slice(0, 7), after: null });
+
+const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html =>
+  html`<div class="scroll" role="region" tabindex="0" aria-label="${view.texts.months.caption(name)}">
+    <table class="grid">
+      <caption>
+        ${view.texts.months.caption(name)}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">${view.texts.months.account}</th>
+          ${accounts[0]!.days.map(({ day }) => html`<th scope="col">${Number(day.slice(8))}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${accounts.map(
+          ({ account, days }) =>
+            html`<tr>
+              <th scope="row">
+                <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
+                ${account.currency}
+              </th>
+              ${days.map((mark) => cell(view, account, mark))}
+            </tr> `,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+
+const cell = (view: View, account: Account, { day, state, isRevised }: DayMark): Html =>
+  state === 'before' || (state === 'not-over' && !isRevised)
+    ? html`<td class="${state}">${SIGNS[state]}</td>`
+    : html`<td class="${state}${isRevised ? ' revised' : null}">
+        <a
+          class="${state}"
+          href="${dayAddress(account, day)}"
+          aria-label="${stateText(view, state, isRevised)}"
+          >${SIGNS[state]}</a
+        >
+      </td>`;
+
+const stateText = ({ texts }: View, state: DayState, isRevised: boolean): string =>
+  isRevised ? `${texts.state[state]}, ${texts.revised}` : texts.state[state];
+
+/** A day's state as a mark with its word. */
+export const stateMark = (view: View, state: DayState, isRevised: boolean): Html =>
+  html`<span class="s ${state}${isRevised ? ' revised' : null}"
+    >${SIGNS[state]} ${stateText(view, state, isRevised)}</span
+  >`;
+
+const paging = ({ texts, address }: View, { isFirst, next }: MonthsShown): Part =>
+  when(
+    !isFirst || next !== null,
+    () =>
+      html`<nav class="paging" aria-label="${texts.paging}">
+        <ul class="links">
+          ${when(!isFirst, () => html`<li><a href="${addressWith(address, { after: null })}">${texts.first}</a></li>`)}
+          ${when(next !== null, () => html`<li><a href="${addressWith(address, { after: `${next!.merchantNo} ${next!.currency}` })}">${texts.next}</a></li>`)}
+        </ul>
+      </nav>`,
+  );
+
+const legend = (view: View): Html =>
+  html`<h2>${view.texts.months.legend}</h2>
+    <ul class="legend">
+      ${DAY_STATES.filter((state) => state !== 'before').map((state) => html`<li>${stateMark(view, state, false)} ${view.texts.stateMeaning[state]}</li>`)}
+      <li><span class="s proven revised">${SIGNS.proven}</span> ${view.texts.revised}</li>
+    </ul>`;

@@ -1,0 +1,106 @@
+/** The page of how it stands: what `daybook status` tells, the whole and then merchant by merchant. */
+import type { Health } from '../run/health.ts';
+import { reasonOf, type KnownRun } from '../run/run-state.ts';
+import type { MerchantStatus } from '../run/status.ts';
+import { addressWith } from './addresses.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import { page, type View } from './view.ts';
+
+export interface StatusShown {
+  /** Null for whoever sees some merchants only. */
+  readonly health: Health | null;
+  readonly merchants: readonly MerchantStatus[];
+  /** The number of the last merchant shown, where there are more. */
+  readonly next: string | null;
+}
+
+export const statusPage = (view: View, shown: StatusShown | null): string =>
+  page(view, {
+    title: view.texts.status.title,
+    section: 'status',
+    content: html`<h1>${view.texts.status.title}</h1>
+      ${
+        shown === null
+          ? html`<p>${view.texts.status.noPlatform}</p>`
+          : html`${when(shown.health !== null, () => wholePart(view, shown.health!))}
+            ${merchantsPart(view, shown)}`
+      }`,
+  });
+
+function wholePart(view: View, health: Health): Html {
+  const { texts, format } = view;
+  const { status } = texts;
+  const { runs, nextRun, lastGoodNight } = health;
+  const count = (value: number): string => format.count(value);
+  const row = (name: string, value: Part): Html =>
+    html`<tr>
+      <th scope="row">${name}</th>
+      <td>${value}</td>
+    </tr> `;
+  const others = runs.notMadeUpFor.filter(({ id }) => id !== runs.last?.id);
+  return html`<h2>${status.whole}</h2>
+    <table>
+      <tbody>
+        ${row(status.lastRun, runs.last === null ? status.noRun : runPart(view, runs.last))}
+        ${others.map((run) => row(status.notMadeUpFor, runPart(view, run)))}
+        ${when(nextRun !== null, () => row(status.nextRun, html`${nextRun!.job}, ${format.instant(nextRun!.at)}`))}
+        ${row(status.lastGoodNight, lastGoodNight === null ? status.never : format.instant(lastGoodNight.at))}
+        ${row(status.proven, spanText(view, health.provenFrom, health.provenThrough))}
+        ${row(status.unproven, count(health.unproven))} ${row(status.daysMissing, count(health.daysMissing))}
+        ${row(status.openBreaks, html`<a href="/breaks">${count(health.newBreaks + health.knownBreaks)}</a>`)}
+        ${row(status.unreadable, count(health.quarantined))}
+        ${when(health.backfills.length > 0, () =>
+          row(
+            status.backfills,
+            health.backfills.map((one) => html`<p>${status.backfill(one.id, one.from, one.to)}</p>`),
+          ),
+        )}
+      </tbody>
+    </table>`;
+}
+
+function runPart({ texts, format }: View, run: KnownRun): Html {
+  const reason = reasonOf(run);
+  const at = format.instant(run.finishedAt ?? run.startedAt);
+  return html`${texts.status.run(run.id, run.command)}, ${at}:
+  ${texts.status.runEnd(run.exitCode)}${when(reason !== null, () => html`<br />${reason}`)}`;
+}
+
+const spanText = ({ texts, format }: View, from: string | null, to: string | null): string =>
+  from === null || to === null ? texts.status.never : texts.status.from(format.day(from), format.day(to));
+
+function merchantsPart(view: View, { merchants, next }: StatusShown): Html {
+  const { status, paging, next: more } = view.texts;
+  if (merchants.length === 0) return html`<p>${status.nothing}</p>`;
+  return html`<h2 id="merchants">${status.merchants}</h2>
+    <div class="scroll" role="region" tabindex="0" aria-labelledby="merchants">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${status.merchant}</th>
+            <th scope="col">${status.lastGood}</th>
+            <th scope="col">${status.provenSpan}</th>
+            <th scope="col" class="n">${status.missing}</th>
+            <th scope="col" class="n">${status.breaks}</th>
+            <th scope="col" class="n">${status.quarantined}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${merchants.map((one) => merchantRow(view, one))}
+        </tbody>
+      </table>
+    </div>
+    ${when(next !== null, () => html`<nav class="paging" aria-label="${paging}"><a href="${addressWith(view.address, { after: next })}">${more}</a></nav>`)}`;
+}
+
+const merchantRow = (view: View, one: MerchantStatus): Html => {
+  const { format, texts } = view;
+  return html`<tr>
+    <th scope="row"><a href="/?q=${encodeURIComponent(one.merchantNo)}">${one.merchantNo}</a></th>
+    <td class="t">${one.lastGoodRunAt === null ? texts.status.never : format.instant(one.lastGoodRunAt)}</td>
+    <td class="t">${spanText(view, one.provenFrom, one.provenThrough)}</td>
+    <td class="n">${format.count(one.daysMissing)}</td>
+    <td class="n">${format.count(one.openBreaks)}</td>
+    <td class="n">${format.count(one.quarantined)}</td>
+  </tr> `;
+};

@@ -1,0 +1,100 @@
+/** What every page is made with, whatever it shows: texts, formats, the reader, and the frame around the content. */
+import type { Person } from '../access/access.ts';
+import { addressWith } from './addresses.ts';
+import type { Format } from './format.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import type { Texts } from './texts/en.ts';
+
+export interface View {
+  readonly texts: Texts;
+  readonly format: Format;
+  /** Null where nobody has logged in. */
+  readonly person: Person | null;
+  readonly zone: string;
+  /** The address of this page, with its query. */
+  readonly address: string;
+  /** Amounts are shown as they are stored. */
+  readonly isExact: boolean;
+  readonly stylesheet: string;
+  readonly icon: string;
+  /** Whether there is a way to log out. */
+  readonly canLogOut: boolean;
+  readonly formToken: string;
+}
+
+export type Section = 'months' | 'breaks' | 'changes' | 'entry' | 'status';
+
+const NAV: readonly (readonly [Section, string])[] = [
+  ['months', '/'],
+  ['breaks', '/breaks'],
+  ['changes', '/changes'],
+  ['entry', '/entry'],
+  ['status', '/status'],
+];
+
+/** A whole page. `section` is the one of the navigation that it belongs to. */
+export function page(
+  view: View,
+  {
+    title,
+    section,
+    content,
+  }: { readonly title: string; readonly section: Section | null; readonly content: Part },
+): string {
+  const { texts } = view;
+  return String(
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <title>${title} · ${texts.name}</title>
+          <link rel="stylesheet" href="${view.stylesheet}" />
+          <link rel="icon" type="image/svg+xml" href="${view.icon}" />
+        </head>
+        <body>
+          <a class="skip" href="#content">${texts.skip}</a>
+          <header>
+            <a class="brand" href="/">${texts.name}</a>
+            ${when(view.person !== null, () => navigation(view, section))}
+          </header>
+          <main id="content" tabindex="-1">${content}</main>
+          ${foot(view)}
+        </body>
+      </html> `,
+  );
+}
+
+const navigation = ({ texts, person, canLogOut, formToken }: View, section: Section | null): Html =>
+  html`<nav aria-label="${texts.nav.label}">
+      <ul>
+        ${NAV.map(([name, href]) => html`<li><a href="${href}" ${name === section ? html` aria-current="page"` : null}>${texts.nav[name]}</a></li>`)}
+      </ul>
+    </nav>
+    <p class="who">${texts.who(person!.name, texts.role[person!.role])}</p>
+    ${when(canLogOut, () => html`<form class="logout" method="post" action="/logout"><input type="hidden" name="form_token" value="${formToken}" /><button>${texts.logout}</button></form>`)}`;
+
+const foot = ({ texts, zone, address, isExact, person }: View): Part =>
+  when(
+    person !== null,
+    () =>
+      html`<footer>
+        <p>
+          ${texts.zone(zone)}
+          <a href="${addressWith(address, { digits: isExact ? null : 'exact' })}"
+            >${isExact ? texts.digitsLocal : texts.digitsExact}</a
+          >
+        </p>
+      </footer>`,
+  );
+
+/** A page that says in plain words that something is not to be had. */
+export const messagePage = (view: View, title: string, text: string): string =>
+  page(view, {
+    title,
+    section: null,
+    content: html`<h1>${title}</h1>
+      <p>${text}</p>
+      <p><a href="/">${view.texts.error.home}</a></p>`,
+  });

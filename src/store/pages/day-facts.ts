@@ -1,0 +1,105 @@
+/** Collects what the state of account days is judged by: figures, certificates, open breaks, changes. */
+import { sql, type Kysely } from 'kysely';
+import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.ts';
+import { PROVEN_SPANS } from '../certified-windows.ts';
+import { arrayLiteral } from '../engine/array-literal.ts';
+import type { DB } from '../engine/schema.ts';
+
+/** The figures of a day, as far as its state needs them. */
+export interface DayFact {
+  readonly verdict: Verdict;
+  readonly entries: number;
+  readonly revision: number | null;
+}
+
+/** What is known of an account's days in a range. */
+export interface AccountFacts {
+  readonly account: Account;
+  /** Null if it has no figures. */
+  readonly firstDay: BusinessDay | null;
+  readonly days: ReadonlyMap<BusinessDay, DayFact>;
+  /** Days whose entries have changed since their figures were made. */
+  readonly changed: ReadonlySet<BusinessDay>;
+  /** The spans of breaks that are open. */
+  readonly openBreaks: readonly Window[];
+  /** What is proven to be read whole, in order. */
+  readonly certified: readonly Window[];
+}
+
+export interface DaysAsked {
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  /** The same in time. */
+  readonly window: Window;
+}
+
+/** Facts of each account, in their order: one statement, every part of it along an index, however many are asked for. */
+export async function dayFacts(
+  db: Kysely<DB>,
+  accounts: readonly Account[],
+  { from, to, window }: DaysAsked,
+): Promise<AccountFacts[]> {
+  if (accounts.length === 0) return [];
+  const { rows } = await sql<FactRow>`
+    WITH asked AS (
+      SELECT *, ${window.beginMs}::bigint AS begin_ms, ${window.endMs}::bigint AS end_ms FROM unnest(
+        ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
+        ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
+      ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
+    )
+    SELECT 'day' AS kind, nth::int, d.day, d.verdict, d.credit_count + d.debit_count AS entries, d.revision,
+      NULL::bigint AS "beginMs", NULL::bigint AS "endMs"
+    FROM asked JOIN account_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
+    UNION ALL
+    SELECT 'first', nth::int, first.day, NULL, NULL, NULL, NULL, NULL FROM asked CROSS JOIN LATERAL (
+      SELECT d.day FROM account_day d WHERE ${OF_ASKED} ORDER BY d.day LIMIT 1
+    ) AS first
+    UNION ALL
+    SELECT 'changed', nth::int, d.day, NULL, NULL, NULL, NULL, NULL
+    FROM asked JOIN changed_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
+    UNION ALL
+    SELECT 'break', nth::int, NULL, NULL, NULL, NULL, d.begin_ms, d.end_ms
+    FROM asked JOIN continuity_break d ON ${OF_ASKED} AND d.status = 'open'
+      AND d.begin_ms <= asked.end_ms AND d.end_ms >= asked.begin_ms
+    UNION ALL
+    SELECT 'certified', nth::int, NULL, NULL, NULL, NULL, lower(proven), upper(proven) - 1
+    FROM asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven`.execute(db);
+  const byAccount = Map.groupBy(rows, ({ nth }) => nth);
+  return accounts.map((account, at) => factsOf(account, byAccount.get(at + 1) ?? []));
+}
+
+const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
+
+interface FactRow {
+  readonly kind: 'day' | 'first' | 'changed' | 'break' | 'certified';
+  /** Which of the accounts, from 1. */
+  readonly nth: number;
+  /** Null for spans. */
+  readonly day: BusinessDay | null;
+  /** Of kind `day` alone. */
+  readonly verdict: Verdict | null;
+  readonly entries: number | null;
+  readonly revision: number | null;
+  /** Of spans alone. */
+  readonly beginMs: number | null;
+  readonly endMs: number | null;
+}
+
+function factsOf(account: Account, rows: readonly FactRow[]): AccountFacts {
+  const of = (kind: FactRow['kind']) => rows.filter((row) => row.kind === kind);
+  const spans = (kind: FactRow['kind']): Window[] =>
+    of(kind).map(({ beginMs, endMs }) => ({ beginMs: beginMs!, endMs: endMs! }));
+  return {
+    account,
+    firstDay: of('first')[0]?.day ?? null,
+    days: new Map(
+      of('day').map(({ day, verdict, entries, revision }) => [
+        day!,
+        { verdict: verdict!, entries: entries!, revision },
+      ]),
+    ),
+    changed: new Set(of('changed').map(({ day }) => day!)),
+    openBreaks: spans('break'),
+    certified: spans('certified').sort((a, b) => a.beginMs - b.beginMs),
+  };
+}

@@ -1,0 +1,66 @@
+/** The server of the pages for people: headers that let nothing foreign in, access before everything, and the pages. */
+import formbody from '@fastify/formbody';
+import helmet from '@fastify/helmet';
+import type { FastifyInstance } from 'fastify';
+import { addAssets } from './pages/assets.ts';
+import { createPagesContext, type PagesDeps } from './pages/context.ts';
+import { addBreaks } from './pages/breaks.ts';
+import { addChanges } from './pages/changes.ts';
+import { addDay } from './pages/day.ts';
+import { addDownloads } from './pages/downloads.ts';
+import { addEntry } from './pages/entry.ts';
+import { addMonth } from './pages/month.ts';
+import { addMonths } from './pages/months.ts';
+import { PageRefusal } from './pages/page-refusal.ts';
+import { answerError } from './pages/refusals.ts';
+import { addStatus } from './pages/status.ts';
+import { bareServer, limitedServer, type WebDeps } from './server.ts';
+
+/** A batch number may be long; longer ones are found by the form. */
+const PATH_PART_CHARACTERS_MAX = 500;
+
+export type PagesServerDeps = PagesDeps & Pick<WebDeps, 'onRefusal' | 'trustedProxies'>;
+
+/** A server for the pages alone. */
+export function createPagesServer(deps: PagesServerDeps): FastifyInstance {
+  const server = limitedServer(bareServer({ ...deps, maxParamLength: PATH_PART_CHARACTERS_MAX }), deps);
+  addPages(server, deps);
+  return server;
+}
+
+/** Adds the pages to a server. What they add of headers, access and answers is for their own routes alone. */
+export function addPages(server: FastifyInstance, deps: PagesServerDeps): void {
+  const context = createPagesContext(deps);
+  void server.register(async (pages) => {
+    await pages.register(helmet, HEADERS);
+    await pages.register(formbody);
+    pages.setErrorHandler(answerError(context, deps.onRefusal));
+    addAssets(pages, context.assets);
+    await pages.register(async (inner) => {
+      await deps.access.register(inner);
+      for (const add of PAGES) add(inner, context);
+      // Whoever may not come in is told so here as well, and not what there is.
+      inner.get('/*', () => Promise.reject(new PageRefusal(404)));
+    });
+  });
+}
+
+const PAGES = [addMonths, addMonth, addDay, addDownloads, addBreaks, addEntry, addChanges, addStatus];
+
+/** Nothing but our own style sheet and images; no script at all, no frame, and forms only to ourselves. */
+const HEADERS = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'"],
+      formAction: ["'self'"],
+      baseUri: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+  // TLS ends at a proxy, which says this for all that it serves.
+  strictTransportSecurity: false,
+  referrerPolicy: { policy: 'same-origin' },
+} as const;

@@ -1,0 +1,146 @@
+/** `/breaks` and `/breaks/ID`: breaks, and each as a case that is taken, commented, resolved and reopened. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { breaksPage } from '../../pages/breaks.ts';
+import { casePage, type CaseShown } from '../../pages/break-case.ts';
+import type { Texts } from '../../pages/texts/en.ts';
+import { readQuarantined } from '../../platform/quarantined.ts';
+import { breakCase, type BreakCase } from '../../run/breaks/break-case.ts';
+import { messageToPlatform } from '../../run/breaks/break-message.ts';
+import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../../run/breaks/break-steps.ts';
+import {
+  breakById,
+  lastSteps,
+  stateOf,
+  type CaseState,
+  type StepKind,
+} from '../../store/breaks/break-cases.ts';
+import { listBreaks } from '../../store/breaks/breaks.ts';
+import {
+  addPage,
+  askedOf,
+  fieldOf,
+  maySee,
+  needOperator,
+  sendPage,
+  type Asked,
+  type PagesContext,
+} from './context.ts';
+import { PageRefusal } from './page-refusal.ts';
+
+const BREAKS_A_PAGE = 50;
+
+/** What can be done about a case, by its state. */
+const STEPS: Readonly<Record<CaseState, readonly StepKind[]>> = {
+  open: ['taken', 'resolved', 'commented'],
+  taken: ['resolved', 'commented', 'taken'],
+  resolved: ['reopened', 'commented'],
+  healed: ['commented'],
+};
+
+export function addBreaks(server: FastifyInstance, context: PagesContext): void {
+  addPage(server, context, '/breaks', (asked) => list(context, asked));
+  addPage(server, context, '/breaks/:id', (asked) => showCase(context, asked, null));
+  server.post('/breaks/:id', async (request, reply) => {
+    const asked = askedOf(context, request, reply);
+    needOperator(asked);
+    const refused = await doStep(context, asked, request);
+    if (refused === null)
+      return reply.redirect(`/breaks/${asked.part('id')}?done=${fieldOf(request, 'step')!}`, 303);
+    const said = { text: refused, isWrong: true };
+    return sendPage(reply.code(409), await showCase(context, asked, said, fieldOf(request, 'note') ?? ''));
+  });
+}
+
+async function list({ db }: PagesContext, { view, person, query }: Asked): Promise<string> {
+  const page = /^[1-9]\d{0,5}$/.test(query('page') ?? '') ? Number(query('page')) : 1;
+  const all = query('all') !== null;
+  const found = await listBreaks(db, {
+    merchants: person.merchants,
+    currencies: null,
+    all,
+    limit: BREAKS_A_PAGE + 1,
+    offset: (page - 1) * BREAKS_A_PAGE,
+  });
+  const rows = found.slice(0, BREAKS_A_PAGE);
+  const steps = await lastSteps(
+    db,
+    rows.map(({ id }) => id),
+  );
+  const breaks = rows.map((row) => {
+    const state = stateOf(row, steps.get(row.id));
+    return { row, state, takenBy: state === 'taken' ? steps.get(row.id)!.by : null };
+  });
+  return breaksPage(view, { breaks, all, page, hasMore: found.length > rows.length });
+}
+
+async function showCase(
+  { db, settings, zone, now }: PagesContext,
+  asked: Asked,
+  said: CaseShown['said'],
+  note = '',
+): Promise<string> {
+  const { clockToleranceS } = settings;
+  const found = await breakCase(db, await visibleId(db, asked), { clockToleranceS, readQuarantined });
+  if (found === null) throw new PageRefusal(404);
+  const message = messageToPlatform(found, null, { zone, now: now() });
+  const told = said ?? doneText(asked, found);
+  return casePage(asked.view, { found, steps: stepsFor(found), message, said: told, note });
+}
+
+/** After a deed: that it is done, if the last step of the case is this person's and of that kind. */
+function doneText({ query, person, view }: Asked, { history }: BreakCase): CaseShown['said'] {
+  const [done, last] = [kindOf(query('done')), history.at(-1)];
+  if (done === null || last?.what !== done || last.by !== person.name) return null;
+  return { text: view.texts.case.done[done], isWrong: false };
+}
+
+/** The number in the path of a break that the person may see. Throws `PageRefusal`. */
+async function visibleId(db: PagesContext['db'], { part, person }: Asked): Promise<number> {
+  const id = /^\d{1,15}$/.test(part('id')) ? Number(part('id')) : 0;
+  const row = await breakById(db, id);
+  if (row === undefined || !maySee(person, row.merchant_no)) throw new PageRefusal(404);
+  return id;
+}
+
+const stepsFor = ({ state }: BreakCase): BreakStep[] => STEPS[state].map((kind) => BREAK_STEPS[kind]);
+
+const kindOf = (text: string | null): StepKind | null =>
+  text !== null && Object.hasOwn(BREAK_STEPS, text) ? (text as StepKind) : null;
+
+/** Does what the form asks for; returns what to say where it cannot be done. */
+async function doStep(
+  { db, now }: PagesContext,
+  asked: Asked,
+  request: FastifyRequest,
+): Promise<string | null> {
+  const kind = kindOf(fieldOf(request, 'step'));
+  if (kind === null) throw new PageRefusal(400);
+  const id = await visibleId(db, asked);
+  const step = BREAK_STEPS[kind];
+  const note = fieldOf(request, 'note')?.trim() ?? '';
+  const wrong = noteProblem(step, note, asked.view.texts);
+  if (wrong !== null) return wrong;
+  const deed = {
+    by: asked.person.name,
+    command: `breaks ${step.name}`,
+    subject: String(id),
+    note: note || undefined,
+  };
+  try {
+    await takeStep(db, step, { id, deed, now: now(), refused: () => new StepRefused() });
+    return null;
+  } catch (error) {
+    if (error instanceof StepRefused) return asked.view.texts.case.refused[kind];
+    throw error;
+  }
+}
+
+/** Somebody else was quicker, or the break has healed. */
+class StepRefused extends Error {
+  override readonly name = 'StepRefused';
+}
+
+function noteProblem({ needsNote }: BreakStep, note: string, texts: Texts): string | null {
+  if (note.length > NOTE_CHARACTERS_MAX) return texts.case.noteLong(NOTE_CHARACTERS_MAX);
+  return needsNote && note === '' ? texts.case.noteMissing : null;
+}

@@ -1,0 +1,130 @@
+/** What the routes of the pages stand on, and what each of them finds in a request. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Kysely } from 'kysely';
+import type { Access, Person } from '../../access/access.ts';
+import { dayOf } from '../../ledger/business-day.ts';
+import type { BusinessDay } from '../../ledger/entry.ts';
+import { MERCHANT_NO } from '../../ledger/merchant-no.ts';
+import type { ObjectStore } from '../../objects/object-store.ts';
+import { createFormats, localeOf, type Format } from '../../pages/format.ts';
+import { EN } from '../../pages/texts/en.ts';
+import type { View } from '../../pages/view.ts';
+import type { KnownJob } from '../../run/health.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { readAssets, type Assets } from './assets.ts';
+import { PageRefusal } from './page-refusal.ts';
+
+export interface PagesDeps {
+  readonly access: Access;
+  /** Whether `/logout` ends anything. */
+  readonly canLogOut: boolean;
+  readonly db: Kysely<DB>;
+  readonly objects: ObjectStore;
+  readonly settings: Pick<SettingsWithoutPlatform, 'platform' | 'schedule' | 'workers' | 'clockToleranceS'>;
+  /** The zone of business days. */
+  readonly zone: string;
+  readonly jobs: readonly KnownJob[];
+  readonly now: () => Date;
+}
+
+export interface PagesContext extends PagesDeps {
+  readonly assets: Assets;
+  readonly formatOf: (locale: string, isExact: boolean) => Format;
+}
+
+export const createPagesContext = (deps: PagesDeps): PagesContext => ({
+  ...deps,
+  assets: readAssets(),
+  formatOf: createFormats(deps.zone),
+});
+
+/** A request that passed. */
+export interface Asked {
+  readonly view: View;
+  readonly person: Person;
+  /** A value of the query; null where it is not given or empty. The first one where it is given more than once. */
+  readonly query: (name: string) => string | null;
+  /** A part of the path, decoded. */
+  readonly part: (name: string) => string;
+  readonly today: BusinessDay;
+}
+
+export function askedOf(context: PagesContext, request: FastifyRequest, reply: FastifyReply): Asked {
+  const person = context.access.personOf(request);
+  return {
+    view: { ...viewOf(context, request), person, formToken: context.access.formToken(request, reply) },
+    person,
+    query: (name) => valueOf(request.query, name),
+    part: (name) => partOf(request.params as Readonly<Record<string, string>>, name),
+    today: dayOf(context.now().getTime(), context.zone),
+  };
+}
+
+/** The view of somebody who is not known. */
+export function viewOf(context: PagesContext, request: FastifyRequest): View {
+  const isExact = valueOf(request.query, 'digits') === 'exact';
+  return {
+    texts: EN,
+    format: context.formatOf(localeOf(request.headers['accept-language']), isExact),
+    person: null,
+    zone: context.zone,
+    address: request.url,
+    isExact,
+    stylesheet: context.assets.stylesheet.address,
+    icon: context.assets.icon.address,
+    canLogOut: context.canLogOut,
+    formToken: '',
+  };
+}
+
+function valueOf(values: unknown, name: string): string | null {
+  const given = (values as Readonly<Record<string, unknown>> | null)?.[name];
+  const first: unknown = Array.isArray(given) ? given[0] : given;
+  return typeof first === 'string' && first !== '' && !first.includes(NUL) ? first : null;
+}
+
+/** No text of the database's has it, and none may be compared with it. */
+const NUL = '\u0000';
+
+function partOf(parts: Readonly<Record<string, string>>, name: string): string {
+  const part = parts[name] ?? '';
+  if (part.includes(NUL)) throw new PageRefusal(404);
+  return part;
+}
+
+/** A value of a form. Null as in a query. */
+export const fieldOf = (request: FastifyRequest, name: string): string | null => valueOf(request.body, name);
+
+/** The merchant in the path. Throws `PageRefusal`: one that the person may not see is as one that does not exist. */
+export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
+  const merchantNo = part(name);
+  if (!MERCHANT_NO.test(merchantNo) || !maySee(person, merchantNo)) throw new PageRefusal(404);
+  return merchantNo;
+}
+
+export const maySee = ({ merchants }: Person, merchantNo: string): boolean =>
+  merchants === null || merchants.includes(merchantNo);
+
+/** Throws `PageRefusal` for whoever may only look. */
+export function needOperator({ person }: Asked): void {
+  if (person.role !== 'operator') throw new PageRefusal(403, 'viewer');
+}
+
+/** A page at a path: what `make` gives is the whole page. */
+export function addPage(
+  server: FastifyInstance,
+  context: PagesContext,
+  path: string,
+  make: (asked: Asked) => Promise<string>,
+): void {
+  server.get(path, async (request, reply) => sendPage(reply, await make(askedOf(context, request, reply))));
+}
+
+/** What a person sees is theirs alone and may be other in a minute: nobody keeps it. */
+export const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
+  reply
+    .header('cache-control', 'no-store')
+    .header('vary', 'accept-language, cookie')
+    .type('text/html; charset=utf-8')
+    .send(page);

@@ -1,0 +1,45 @@
+/** `/entry` and `/entry/MERCHANT/BATCHNO`: an entry by its number. */
+import type { FastifyInstance } from 'fastify';
+import { MERCHANT_NO } from '../../ledger/merchant-no.ts';
+import { entryPage, findPage } from '../../pages/entry.ts';
+import { placesOf } from '../../statements/entry-places.ts';
+import { breaksBeside, findEntries, unreadableOfNumber } from '../../store/entry-history.ts';
+import { addPage, maySee, merchantIn, type Asked, type PagesContext } from './context.ts';
+import { PageRefusal } from './page-refusal.ts';
+
+const NUMBER_CHARACTERS_MAX = 2_000;
+
+export function addEntry(server: FastifyInstance, context: PagesContext): void {
+  addPage(server, context, '/entry', async (asked) => {
+    const { view, person, query } = asked;
+    const [number, merchant] = [(query('number') ?? '').trim(), (query('merchant') ?? '').trim()];
+    const given = { number, merchant };
+    if (number === '') return findPage(view, given, null);
+    const isKnown = merchant === '' || (MERCHANT_NO.test(merchant) && maySee(person, merchant));
+    if (!isKnown || number.length > NUMBER_CHARACTERS_MAX) return findPage(view, given, []);
+    const found = await findEntries(context.db, number, merchant === '' ? person.merchants : [merchant]);
+    const [only, ...others] = found;
+    if (only === undefined || others.length > 0) return findPage(view, given, found);
+    return showEntry(context, asked, only.merchantNo, number);
+  });
+  addPage(server, context, '/entry/:merchant/:number', (asked) =>
+    showEntry(context, asked, merchantIn(asked), asked.part('number')),
+  );
+}
+
+async function showEntry(
+  { db, objects }: PagesContext,
+  { view, query }: Asked,
+  merchantNo: string,
+  batchNo: string,
+): Promise<string> {
+  const [history] = await findEntries(db, batchNo, [merchantNo]);
+  if (history === undefined) throw new PageRefusal(404);
+  const stood = history.contents.map(({ entry }) => entry);
+  return entryPage(view, {
+    ...{ batchNo, history },
+    breaks: await breaksBeside(db, merchantNo, batchNo),
+    unreadable: await unreadableOfNumber(db, batchNo, [merchantNo]),
+    places: query('lines') === null ? null : await placesOf({ db, objects }, merchantNo, stood),
+  });
+}

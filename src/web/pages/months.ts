@@ -1,0 +1,84 @@
+/** `/`: the months. */
+import type { FastifyInstance } from 'fastify';
+import { addDays, dayWindow, daysFromTo } from '../../ledger/business-day.ts';
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import { monthsPage, type DayMark } from '../../pages/months.ts';
+import { dayState } from '../../run/day-state.ts';
+import { monthOf, type Month } from '../../statements/month.ts';
+import { accountsPage } from '../../store/pages/accounts-page.ts';
+import { dayFacts } from '../../store/pages/day-facts.ts';
+import { revisedSinceDownload } from '../../store/pages/downloaded.ts';
+import { addPage, type Asked, type PagesContext } from './context.ts';
+import { PageRefusal } from './page-refusal.ts';
+
+/** Rows of the grid: with 31 marks each the page stays well below 100 kB. */
+const ACCOUNTS_A_PAGE = 20;
+const CONTAINS_CHARACTERS_MAX = 32;
+
+export function addMonths(server: FastifyInstance, context: PagesContext): void {
+  addPage(server, context, '/', async (asked) => {
+    const { view, person, query, today } = asked;
+    const month = monthIn(query('month') ?? addDays(today, -1).slice(0, 7));
+    const contains = (query('q') ?? '').trim().slice(0, CONTAINS_CHARACTERS_MAX);
+    const after = accountIn(query('after'));
+    const found = await accountsPage(context.db, {
+      merchants: person.merchants,
+      contains,
+      after,
+      limit: ACCOUNTS_A_PAGE + 1,
+    });
+    const accounts = found.slice(0, ACCOUNTS_A_PAGE);
+    return monthsPage(view, {
+      month,
+      contains,
+      accounts: await markedDays(context, asked, accounts, month),
+      isFirst: after === null,
+      next: found.length > accounts.length ? accounts.at(-1)! : null,
+    });
+  });
+}
+
+/** Reads a month `YYYY-MM`. Throws `PageRefusal`. */
+export function monthIn(text: string): Month {
+  const month = monthOf(text);
+  if (month === null) throw new PageRefusal(400);
+  return month;
+}
+
+function accountIn(text: string | null): Account | null {
+  const [merchantNo, currency, ...rest] = text?.split(' ') ?? [];
+  return merchantNo === undefined || currency === undefined || rest.length > 0
+    ? null
+    : { merchantNo, currency };
+}
+
+export interface MarkedAccount {
+  readonly account: Account;
+  readonly days: readonly DayMark[];
+}
+
+/** Every day of the month of these accounts, with its state. */
+export async function markedDays(
+  { db, zone }: PagesContext,
+  { person, today }: Asked,
+  accounts: readonly Account[],
+  { from, to }: Pick<Month, 'from' | 'to'>,
+): Promise<MarkedAccount[]> {
+  const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
+  const [facts, revised] = await Promise.all([
+    dayFacts(db, accounts, { from, to, window }),
+    revisedSinceDownload(db, accounts, { from, to, by: person.name }),
+  ]);
+  const isRevised = new Set(revised.map((one) => keyOf(one, one.day)));
+  return facts.map((one) => ({
+    account: one.account,
+    days: daysFromTo(from, to).map((day) => ({
+      day,
+      state: dayState(one, day, { zone, today }),
+      isRevised: isRevised.has(keyOf(one.account, day)),
+    })),
+  }));
+}
+
+const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
+  JSON.stringify([merchantNo, currency, day]);

@@ -1,0 +1,38 @@
+/** Says in plain words on a page why there is none. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { messagePage } from '../../pages/view.ts';
+import type { Texts } from '../../pages/texts/en.ts';
+import type { WebEvent } from '../server.ts';
+import { PageRefusal } from './page-refusal.ts';
+import { sendPage, viewOf, type PagesContext } from './context.ts';
+
+/** Answers whatever was thrown. Failures are told to `onRefusal`, by name and without what the request held. */
+export const answerError =
+  (context: PagesContext, onRefusal: (event: WebEvent) => void) =>
+  (
+    error: { readonly statusCode?: number; readonly code?: string; readonly name: string },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): FastifyReply => {
+    const status = error.statusCode ?? 503;
+    onRefusal({ route: request.routeOptions.url ?? '-', status, reason: error.code ?? error.name });
+    const [title, text] = wordsOf(status, error, viewOf(context, request).texts);
+    const view = { ...viewOf(context, request), person: personIn(context, request) };
+    return sendPage(reply.code(status), messagePage(view, title, text));
+  };
+
+/** The person, for the frame of the page; null where it is not known who asks. */
+function personIn({ access }: PagesContext, request: FastifyRequest) {
+  try {
+    return access.personOf(request);
+  } catch {
+    return null;
+  }
+}
+
+function wordsOf(status: number, error: unknown, { error: texts }: Texts): readonly [string, string] {
+  if (error instanceof PageRefusal && error.why === 'viewer') return [texts.refused, texts.viewerText];
+  if (status === 404) return [texts.notFound, texts.notFoundText];
+  if (status === 401 || status === 403) return [texts.refused, texts.refusedText];
+  return status < 500 ? [texts.wrong, texts.wrongText] : [texts.later, texts.laterText];
+}

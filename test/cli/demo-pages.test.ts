@@ -1,0 +1,34 @@
+/** `npm start` on a terminal: the pages stay open until Ctrl-C. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test, vi } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** Gives a command a terminal of its own. */
+const hasTerminal = spawnSync('script', ['--version']).status === 0;
+
+test.skipIf(!hasTerminal)(
+  `the pages are there until Ctrl-C${hasTerminal ? '' : ' (skipped: no script of util-linux)'}`,
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'daybook-demo-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const child = spawn('script', ['-qec', `${process.execPath} ${MAIN} demo`, '/dev/null'], {
+      cwd: folder,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    let told = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    await vi.waitFor(() => expect(told).toMatch(/Pages: http:\/\/127\.0\.0\.1:\d+\//), { timeout: 100_000 });
+    const [, url] = /Pages: (\S+)/.exec(told)!;
+    const page = await fetch(`${url!}?month=2026-03`);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('SANDBOX-10001')]);
+    child.stdin.write('\u0003');
+    expect(await ended).toBe(0);
+    await expect(fetch(url!)).rejects.toThrow();
+  },
+  120_000,
+);
