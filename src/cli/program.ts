@@ -6,6 +6,7 @@ import { addAmendmentsCommand } from './amendments.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackfillCommand } from './backfill.ts';
 import { addBreaksCommand } from './breaks.ts';
+import { addCloseCommand } from './close.ts';
 import { printError } from './context.ts';
 import { addDemoCommand } from './demo/demo.ts';
 import { addDemoOnboardingCommand } from './demo/demo-onboarding.ts';
@@ -62,6 +63,7 @@ export function createProgram(): Command {
   addQuarantineCommand(program);
   addEntriesCommand(program);
   addStatementsCommand(program);
+  addCloseCommand(program);
   addVerifyCommand(program);
   addAuditCommand(program);
   addAlertsCommand(program);

@@ -1,16 +1,16 @@
 /**
  * Collects everything for the download of a month, merchant by merchant: what is published, and which days are open.
  */
+import { Readable } from 'node:stream';
 import type { Kysely } from 'kysely';
-import { accountsOf, type Chosen } from '../ledger/account-filter.ts';
-import { daysFromTo } from '../ledger/business-day.ts';
+import type { Chosen } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { readWhole, type ObjectStore } from '../objects/object-store.ts';
-import { listAccountDays } from '../store/account-days.ts';
-import { firstDays } from '../store/account-ends.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { adjustmentsOf, closesOfMonth, type StoredClose } from '../store/month-close.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
-import { listStatements, summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
+import { summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
+import { accountMonths } from './account-months.ts';
 import { fetchInFormat, fetchStatement, StatementDamaged } from './fetch.ts';
 import { CSV } from './formats/csv.ts';
 import type { StatementFormat } from './formats/format.ts';
@@ -47,25 +47,8 @@ export async function merchantMonth(
   month: Month,
   currencies: Chosen,
 ): Promise<MerchantMonth> {
-  const { db, objects, format } = sources;
-  const filter = { ...accountsOf(merchantNo, currencies), fromDay: month.from, toDay: month.to };
-  const byDay = Map.groupBy(await listStatements(db, filter), ({ day }) => day);
-  const current = [...byDay.values()].flatMap((rows) => currentOf(rows));
-  const due = new Set(
-    (await listAccountDays(db, filter))
-      .filter((row) => row.publish_due || row.revision === null)
-      .map(({ currency, day }) => `${currency} ${day}`),
-  );
-  const accounts = [...(await firstDays(db, merchantNo, currencies))]
-    .filter(([, first]) => first <= month.to)
-    .map(([currency, first]): AccountMonth => {
-      const statements = current.filter((row) => row.currency === currency);
-      const published = new Set(statements.map(({ day }) => day));
-      const openDays = daysFromTo(first > month.from ? first : month.from, month.to).filter(
-        (day) => !published.has(day) || due.has(`${currency} ${day}`),
-      );
-      return { merchantNo, currency, statements, openDays };
-    });
+  const { objects, format } = sources;
+  const { accounts, byDay } = await accountMonths(sources.db, merchantNo, month, currencies);
   const files: MonthFile[] = [];
   for (const [day, rows] of byDay) {
     const statements = currentOf(rows);
@@ -73,8 +56,32 @@ export async function merchantMonth(
       files.push(...(await dayFiles(sources, merchantNo, day, statements, currencies === null)));
     else files.push(...statements.map((row) => fileInFormat(objects, row, format)));
   }
-  return { accounts, files };
+  const closes = await closesOfMonth(sources.db, merchantNo, month.name);
+  if (format.name === CSV.name && currencies === null) files.push(...closes.flatMap(closeFiles));
+  const last = closes.at(-1);
+  if (last === undefined) return { accounts, files };
+  const filter = { merchants: [merchantNo], month: month.name };
+  const adjusted = Map.groupBy(await adjustmentsOf(sources.db, filter), ({ currency }) => currency);
+  return {
+    accounts: accounts.map((account) => ({
+      ...account,
+      closed: last.number,
+      adjustedDays: (adjusted.get(account.currency) ?? []).map(({ day }) => day),
+    })),
+    files,
+  };
 }
+
+/** The file of a close and its signature, as they were made. */
+const closeFiles = ({ objectKey, content, signature, closedAt }: StoredClose): MonthFile[] =>
+  [
+    { key: objectKey, text: content },
+    ...(signature === null ? [] : [{ key: objectKey + SIGNATURE_EXTENSION, text: signature }]),
+  ].map(({ key, text }) => ({
+    key,
+    publishedAt: closedAt,
+    read: () => Readable.from([Buffer.from(text)]),
+  }));
 
 const fileInFormat = (objects: ObjectStore, row: StatementRow, format: StatementFormat): MonthFile => ({
   key: nameIn(format, row.object_key),

@@ -19,6 +19,10 @@ export interface AccountMonth {
   readonly statements: readonly StatementRow[];
   /** Days of the month since the account's first one that have no statement, or one that is out of date; in order. */
   readonly openDays: readonly BusinessDay[];
+  /** Number of the month's last close; left out where it is not closed. */
+  readonly closed?: number;
+  /** Days whose statement is not the one that this close froze, in order. */
+  readonly adjustedDays?: readonly BusinessDay[];
 }
 
 /** The month `YYYY-MM`, or null where the text names none. */
@@ -42,6 +46,8 @@ const MONTH_COLUMNS = [
   'days_published',
   'days_broken',
   'open_days',
+  'closed',
+  'adjusted_days',
 ] as const;
 
 /**
@@ -51,7 +57,8 @@ const MONTH_COLUMNS = [
 export const monthCsv = ({ name }: Month, accounts: readonly AccountMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
 
-function monthLine(name: string, { merchantNo, currency, statements, openDays }: AccountMonth): string[] {
+function monthLine(name: string, account: AccountMonth): string[] {
+  const { merchantNo, currency, statements, openDays, closed, adjustedDays = [] } = account;
   const sum = (amountOf: (row: StatementRow) => string): string =>
     statements.reduce((total, row) => addAmounts(total, amountOf(row)), '0');
   const count = (countOf: (row: StatementRow) => number): string =>
@@ -69,11 +76,13 @@ function monthLine(name: string, { merchantNo, currency, statements, openDays }:
     String(statements.length),
     String(statements.filter(({ verdict }) => verdict === 'broken').length),
     stretches(openDays).join(' '),
+    closed === undefined ? '' : String(closed),
+    stretches(adjustedDays).join(' '),
   ];
 }
 
 /** `2026-03-05 2026-03-08/2026-03-31`: days in a row as one. */
-function stretches(days: readonly BusinessDay[]): string[] {
+export function stretches(days: readonly BusinessDay[]): string[] {
   const found: [BusinessDay, BusinessDay][] = [];
   for (const day of days) {
     const last = found.at(-1);

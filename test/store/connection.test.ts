@@ -185,6 +185,7 @@ describe('the embedded database', () => {
       '0032_alerts',
       '0033_lateness',
       '0034_open_unreadable',
+      '0037_month_close',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
