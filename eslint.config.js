@@ -81,6 +81,7 @@ export default tseslint.config(
                 'alerts',
               ],
             ]),
+            mayImport('access', [...core, 'store', 'settings']),
             mayImport('observe', [...core, 'platform', 'store', 'queue', 'run']),
             { target: './src/!(cli)/**', from: './jobs', message: 'jobs sit on top of src', except: [] },
             { target: './src/!(cli|web)/**', from: './src/web', message: 'the server sits on top' },

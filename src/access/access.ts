@@ -1,4 +1,4 @@
-/** What the pages ask of access: who a request is from, and what guards a form. */
+/** Who looks at the pages, and what every way of logging in has to offer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 export interface Person {
