@@ -8,6 +8,7 @@ import type { Identity } from './roles.ts';
 export const OIDC_RETURN_PATH = '/login/oidc/back';
 
 const CALL_TIMEOUT_S = 10;
+const SCOPE = 'openid email profile';
 const GROUPS_MAX = 200;
 
 /** What a login began with, kept by the browser until it comes back. */
@@ -33,19 +34,19 @@ export interface OidcLogin {
 export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pagesUrl: string): OidcLogin {
   const returnUrl = pagesUrl + OIDC_RETURN_PATH;
   const issuer = new URL(oidc.issuer);
-  let known: Promise<client.Configuration> | null = null;
+  let found: Promise<client.Configuration> | null = null;
   const provider = (): Promise<client.Configuration> => {
-    known ??= client
+    found ??= client
       .discovery(issuer, oidc.clientId, oidc.clientSecret, undefined, {
         timeout: CALL_TIMEOUT_S,
         execute:
           issuer.protocol === 'http:' && isLoopback(issuer.hostname) ? [client.allowInsecureRequests] : [],
       })
       .catch((error: unknown) => {
-        known = null;
+        found = null;
         throw error;
       });
-    return known;
+    return found;
   };
   return {
     begin: async () => {
@@ -54,9 +55,11 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
         nonce: client.randomNonce(),
         verifier: client.randomPKCECodeVerifier(),
       };
-      const address = client.buildAuthorizationUrl(await provider(), {
+      const known = await provider();
+      const asksGroups = known.serverMetadata().scopes_supported?.includes(oidc.groupsClaim) === true;
+      const address = client.buildAuthorizationUrl(known, {
         redirect_uri: returnUrl,
-        scope: 'openid email profile',
+        scope: asksGroups ? `${SCOPE} ${oidc.groupsClaim}` : SCOPE,
         state: flow.state,
         nonce: flow.nonce,
         code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
@@ -65,13 +68,19 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
       return { address: address.href, flow };
     },
     finish: async (query, { state, nonce, verifier }) => {
-      const tokens = await client.authorizationCodeGrant(await provider(), new URL(returnUrl + query), {
+      const known = await provider();
+      const tokens = await client.authorizationCodeGrant(known, new URL(returnUrl + query), {
         expectedState: state,
         expectedNonce: nonce,
         pkceCodeVerifier: verifier,
         idTokenExpected: true,
       });
-      return identityOf(tokens.claims()!, oidc);
+      const claims = tokens.claims()!;
+      // Some providers tell only `sub` in the token, and the rest when they are asked.
+      const isAll = claims[oidc.nameClaim] !== undefined && claims[oidc.groupsClaim] !== undefined;
+      if (isAll || known.serverMetadata().userinfo_endpoint === undefined) return identityOf(claims, oidc);
+      const more = await client.fetchUserInfo(known, tokens.access_token, claims.sub);
+      return identityOf({ ...more, ...claims }, oidc);
     },
   };
 }
