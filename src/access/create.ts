@@ -1,11 +1,11 @@
 /** Access with logins: who may come in, the routes to log in and out, and the check of every form. */
-import { timingSafeEqual } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessSettings, SecretKey } from '../settings/settings.ts';
 import type { Access, Person } from './access.ts';
-import { cookieKeys, cookieNames, cookieOptions, formTokenOf } from './cookies.ts';
+import { cookieKeys } from './cookies.ts';
+import { createForms } from './forms.ts';
 import { createProxyPerson, credentialsIn } from './identify.ts';
 import { limitedCheck, type LimitedCheck } from './limits.ts';
 import { plainLoginPage } from './login-page.ts';
@@ -45,7 +45,7 @@ export const hasLogin = ({ users, proxy, oidc }: AccessSettings): boolean =>
   users.size > 0 || proxy !== null || oidc !== null;
 
 /** Whether somebody has a session that `/logout` ends. */
-export const canLogOut = ({ users, oidc }: AccessSettings): boolean => users.size > 0 || oidc !== null;
+export const hasSessions = ({ users, oidc }: AccessSettings): boolean => users.size > 0 || oidc !== null;
 
 const KEY_BYTES = 32;
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
@@ -53,7 +53,7 @@ const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 export function createAccess(deps: AccessDeps): Access {
   const { settings, random, isSecure, loginPage = plainLoginPage, onRefusal = () => undefined } = deps;
   const keys = cookieKeys(deps.secretKeys, random);
-  const names = cookieNames(isSecure);
+  const forms = createForms({ keys, random, isSecure });
   const sessions = createSessions(deps);
   const proxyPerson = createProxyPerson(settings);
   const identified = new WeakMap<FastifyRequest, Identified>();
@@ -71,25 +71,9 @@ export function createAccess(deps: AccessDeps): Access {
     return person && { person, session: null };
   };
 
-  const formToken = (request: FastifyRequest, reply: FastifyReply): string => {
-    const session = identified.get(request)?.session ?? null;
-    if (session !== null) return formTokenOf(keys[0]!, `of session ${session}`);
-    const known = request.cookies[names.browser];
-    const browser = known ?? random(KEY_BYTES).toString('base64url');
-    if (known === undefined) void reply.setCookie(names.browser, browser, cookieOptions(isSecure));
-    return formTokenOf(keys[0]!, `of browser ${browser}`);
-  };
-
-  const assertOwnForm = (request: FastifyRequest): void => {
-    const session = identified.get(request)?.session ?? null;
-    const browser = request.cookies[names.browser];
-    const site = request.headers['sec-fetch-site'];
-    const given = (request.body as { readonly form_token?: unknown } | undefined)?.form_token;
-    const boundTo = session !== null ? `of session ${session}` : `of browser ${browser ?? ''}`;
-    const isBound = session !== null || (browser ?? '') !== '';
-    const isOurs = isBound && keys.some((key) => isSame(given, formTokenOf(key, boundTo)));
-    if (!isOurs || (site !== undefined && site !== 'same-origin')) throw new AccessRefused('no form token');
-  };
+  const sessionOf = (request: FastifyRequest): string | null => identified.get(request)?.session ?? null;
+  const formToken = (request: FastifyRequest, reply: FastifyReply): string =>
+    forms.token(request, reply, sessionOf(request));
 
   return {
     register: async (server: FastifyInstance) => {
@@ -113,7 +97,7 @@ export function createAccess(deps: AccessDeps): Access {
       });
       server.addHook('preHandler', (request, _reply, done) => {
         try {
-          if (!SAFE_METHODS.includes(request.method)) assertOwnForm(request);
+          if (!SAFE_METHODS.includes(request.method)) forms.assertOwn(request, sessionOf(request));
           done();
         } catch (error) {
           done(error as Error);
@@ -128,10 +112,4 @@ export function createAccess(deps: AccessDeps): Access {
     },
     formToken,
   };
-}
-
-function isSame(given: unknown, expected: string): boolean {
-  if (typeof given !== 'string') return false;
-  const [was, is] = [Buffer.from(given), Buffer.from(expected)];
-  return was.length === is.length && timingSafeEqual(was, is);
 }

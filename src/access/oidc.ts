@@ -1,6 +1,5 @@
 /** Logging in at an OpenID Connect provider: the authorization code flow, with PKCE, state and nonce. */
 import * as client from 'openid-client';
-import { isLoopback } from '../host/loopback.ts';
 import type { AccessSettings } from '../settings/settings.ts';
 import { isPersonName } from '../settings/values/access.ts';
 import type { Identity } from './roles.ts';
@@ -36,12 +35,12 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
   const issuer = new URL(oidc.issuer);
   let found: Promise<client.Configuration> | null = null;
   const provider = (): Promise<client.Configuration> => {
+    // The settings take plain http on loopback alone. It is marked as deprecated so that it stands out.
+    // eslint-disable-next-line @typescript-eslint/no-deprecated
+    const execute = issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [];
+    const options = { timeout: CALL_TIMEOUT_S, execute };
     found ??= client
-      .discovery(issuer, oidc.clientId, oidc.clientSecret, undefined, {
-        timeout: CALL_TIMEOUT_S,
-        execute:
-          issuer.protocol === 'http:' && isLoopback(issuer.hostname) ? [client.allowInsecureRequests] : [],
-      })
+      .discovery(issuer, oidc.clientId, oidc.clientSecret, undefined, options)
       .catch((error: unknown) => {
         found = null;
         throw error;

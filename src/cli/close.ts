@@ -79,7 +79,8 @@ function resultDocument(merchantNo: string, month: Month, result: CloseResult) {
   const about = { merchantNo, month: month.name, result: result.kind };
   if (result.kind === 'open') return { ...about, openDays: result.openDays };
   if (result.kind === 'empty') return about;
-  const { content: _, signature, ...close } = result.close;
+  const { signature } = result.close;
+  const close = { ...result.close, content: undefined, signature: undefined };
   const adjustments = result.kind === 'closed' ? result.adjustments : [];
   return { ...about, close: { ...close, signed: signature !== null }, adjustments };
 }

@@ -1,6 +1,7 @@
 /** Puts all commands together into the program `daybook`. */
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
+import { addAccessCommand } from './access.ts';
 import { addAlertsCommand } from './alerts.ts';
 import { addAmendmentsCommand } from './amendments.ts';
 import { addAuditCommand } from './audit.ts';
@@ -77,6 +78,7 @@ export function createProgram(): Command {
   addWorkerCommand(program);
   addJobsCommand(program);
   addServeCommand(program);
+  addAccessCommand(program);
   addMigrateCommand(program);
   addPruneCommand(program);
   addDoctorCommand(program);

@@ -50,7 +50,8 @@ beforeAll(async () => {
     }),
     cookies: { keys: ['made up'] },
   });
-  listening.on('request', provider.callback());
+  const answer = provider.callback();
+  listening.on('request', (request, response) => void answer(request, response));
   pages = await guarded(database.db, settings(), { now: () => new Date(now) }, port);
 });
 afterAll(async () => {

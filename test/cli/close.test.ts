@@ -43,7 +43,7 @@ const missing = (): string => {
 const night = () => daybook(['run', '--from', RANGE.from, '--to', RANGE.to, '--json'], env);
 const close = (...flags: string[]) =>
   daybook(['close', MONTH, '--merchant', merchantNo, '--by', 'Ada', ...flags], env);
-const parsed = <T>({ stdout }: { readonly stdout: string }): T => JSON.parse(stdout) as T;
+const parsed = ({ stdout }: { readonly stdout: string }): unknown => JSON.parse(stdout);
 interface Closed {
   readonly result: string;
   readonly openDays?: readonly { readonly currency: string; readonly day: string; readonly cause: string }[];
@@ -66,7 +66,7 @@ describe('close', () => {
     expect(some.code).toBe(3);
     const ended = await close('--json');
     expect(ended.code).toBe(3);
-    const [{ result, openDays }] = parsed<[Closed]>(ended);
+    const [{ result, openDays }] = parsed(ended) as [Closed];
     expect(result).toBe('open');
     expect(openDays!.filter(({ cause }) => cause !== 'broken')).toEqual(
       ['KWD', 'USD'].map((currency) => ({
@@ -90,7 +90,7 @@ describe('close', () => {
     expect((await night()).code).toBe(3);
     const ended = await close('--json');
     expect(ended.code).toBe(3);
-    const [{ openDays }] = parsed<[Closed]>(ended);
+    const [{ openDays }] = parsed(ended) as [Closed];
     expect(openDays).toMatchObject([{ currency: 'USD', day: '2026-02-27', cause: 'broken' }]);
     stage.sandbox.putBack(merchantNo, missingNo);
     await night();
@@ -99,12 +99,12 @@ describe('close', () => {
   it('freezes the list, once', async () => {
     const [first, second] = [await close('--note', 'reviewed', '--json'), await close('--json')];
     expect([first.code, second.code]).toEqual([0, 0]);
-    const [[one], [again]] = [parsed<[Closed]>(first), parsed<[Closed]>(second)];
+    const [[one], [again]] = [parsed(first) as [Closed], parsed(second) as [Closed]];
     expect(one).toMatchObject({ result: 'closed', close: { number: 1, statements: 6 }, adjustments: [] });
     expect(again).toMatchObject({ result: 'already', close: { ...one.close } });
     const file = JSON.parse(await readFile(join(folder, `${KEY}.close1.json`), 'utf8')) as object;
     expect(file).toMatchObject({ number: 1, by: 'Ada', note: 'reviewed', previous: null, openDays: [] });
-    const audit = parsed<readonly { command: string }[]>(await daybook(['audit', '--json'], env));
+    const audit = parsed(await daybook(['audit', '--json'], env)) as readonly { command: string }[];
     expect(audit.filter(({ command }) => command === 'close')).toMatchObject([
       { by: 'Ada', subject: `${merchantNo} ${MONTH}`, note: 'reviewed' },
     ]);
@@ -142,16 +142,16 @@ describe('close', () => {
       .entriesOf(merchantNo)
       .find(({ currency, busiDate }) => currency === 'USD' && busiDate.startsWith('2026-02-28'))!;
     stage.sandbox.amend(merchantNo, entry.batchNo, { busiType: 'CHANGED' });
-    const run = parsed<{ notes: readonly string[] }>(await night());
+    const run = parsed(await night()) as { notes: readonly string[] };
     expect(run.notes).toContainEqual(`1 of these adjusts a closed month: ${merchantNo} ${MONTH} (close 1)`);
 
     const revisedDay = { currency: 'USD', day: '2026-02-28', frozenRevision: 1, revision: 2 };
-    const [status] = parsed<readonly { adjustments: object[] }[]>(await daybook(['status', '--json'], env));
+    const [status] = parsed(await daybook(['status', '--json'], env)) as readonly { adjustments: object[] }[];
     expect(status!.adjustments).toMatchObject([revisedDay]);
     expect((await daybook(['status'], env)).stdout).toContain(
       `adjusts close 1 of ${MONTH}: ${merchantNo} USD 2026-02-28 from revision 1 to 2`,
     );
-    const list = parsed<{ adjustments: object[] }>(await daybook(['close', '--list', '--json'], env));
+    const list = parsed(await daybook(['close', '--list', '--json'], env)) as { adjustments: object[] };
     expect(list.adjustments).toMatchObject([revisedDay]);
     expect((await verified()).closes).toMatchObject([{ adjusted: [revisedDay] }]);
 
@@ -171,12 +171,13 @@ describe('close', () => {
   });
 
   it('is adjusted by a next close that names the one before', async () => {
-    const [one] = parsed<[Closed]>(await close('--json'));
+    const [one] = parsed(await close('--json')) as [Closed];
     expect(one).toMatchObject({ result: 'closed', close: { number: 2 } });
     expect(one.adjustments).toMatchObject([{ day: '2026-02-28', frozenRevision: 1, revision: 2, number: 1 }]);
-    const { closes, adjustments } = parsed<{ closes: { sha256: string }[]; adjustments: object[] }>(
-      await daybook(['close', '--list', MONTH, '--json'], env),
-    );
+    const { closes, adjustments } = parsed(await daybook(['close', '--list', MONTH, '--json'], env)) as {
+      closes: { sha256: string }[];
+      adjustments: object[];
+    };
     expect(adjustments).toEqual([]);
     const file = JSON.parse(await readFile(join(folder, `${KEY}.close2.json`), 'utf8')) as object;
     expect(file).toMatchObject({ previous: { number: 1, sha256: closes[0]!.sha256 } });
@@ -207,7 +208,9 @@ describe('close', () => {
     stage.setNow(now);
     const later = { ...env, DAYBOOK_NOW: now };
     await daybook(['run', '--from', '2026-03-03', '--to', '2026-03-03'], later);
-    const [status] = parsed<readonly { adjustments: object[] }[]>(await daybook(['status', '--json'], later));
+    const [status] = parsed(await daybook(['status', '--json'], later)) as readonly {
+      adjustments: object[];
+    }[];
     expect(status!.adjustments).toMatchObject(
       ['KWD', 'USD'].map((currency) => ({ currency, day: '2026-03-03', frozenRevision: null, revision: 1 })),
     );
