@@ -2,7 +2,7 @@
 import type { LoginContent } from './create.ts';
 
 /** Texts of access. A place with other words brings a page of its own. */
-export const LOGIN_TEXTS = {
+const LOGIN_TEXTS = {
   title: 'Log in',
   name: 'Name',
   password: 'Password',

@@ -139,7 +139,7 @@ function sendLogin(
 }
 
 /** Where to go after the login: a path of this server, and nothing that a browser would take for another host. */
-export function pathOf(values: unknown): string {
+function pathOf(values: unknown): string {
   const to = textOf((values as { readonly to?: unknown } | null)?.to, TO_CHARACTERS_MAX);
   const isPath = /^\/(?![/\\])[^\\\p{C}]*$/u.test(to) && !to.startsWith('/log');
   return isPath ? to : '/';

@@ -13,9 +13,11 @@ const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 const OUR_FAULTS = ['StatementMisfit'];
 /** Errors that the throwing module catches itself, so that no command ends with them. */
 const CAUGHT = [
+  'AccessRefused',
   'ClockOff',
   'Misfit',
   'NoStatement',
+  'NotLoggedIn',
   'ObjectExists',
   'PlatformBehind',
   'ReadAnew',
@@ -23,6 +25,7 @@ const CAUGHT = [
   'Unreadable',
   'UnreadableRows',
   'SliceUndone',
+  'TooManyChecks',
   'Wrong',
 ];
 
