@@ -3,8 +3,10 @@ import * as z from 'zod';
 import { ALWAYS_PUBLISHED } from '../../src/ledger/statement-formats.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import { closeText, type CloseFile } from '../../src/statements/close-file.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import {
+  closeKey,
   fileOf,
   manifestFileBeside,
   manifestKey,
@@ -20,6 +22,7 @@ import { monthCsv, monthOf } from '../../src/statements/month.ts';
 import { markContent } from '../../src/statements/store-owner.ts';
 import { summaryCsv } from '../../src/statements/summary.ts';
 import {
+  CLOSE_MEANINGS,
   EXPLAINED_MEANINGS,
   MANIFEST_MEANINGS,
   MONTH_MEANINGS,
@@ -37,6 +40,9 @@ const patternOf = (key: string): string =>
     .replaceAll('2026-03-31', '{YYYY-MM-DD}')
     .replace('.r1.', '.r{N}.');
 
+const closePattern = (key: string): string =>
+  patternOf(key).replaceAll('2026-03', '{YYYY-MM}').replace('.close1.', '.close{N}.');
+
 const DAY = '2026-03-31';
 const STATEMENT_KEY = statementKey({ merchantNo: 'MERCHANT', currency: 'CCC' }, DAY, 1);
 
@@ -51,6 +57,10 @@ const keyRows = (): string[][] =>
     [
       patternOf(signatureKey('MERCHANT', DAY)),
       'with `DAYBOOK_SIGNING_KEY`: the manifest’s signature, for `daybook verify --public-key` and `minisign -V`',
+    ],
+    [
+      closePattern(closeKey('MERCHANT', '2026-03', 1)),
+      'a close of a merchant’s month: the frozen list of its statements. With `DAYBOOK_SIGNING_KEY` its signature lies beside it, under this name with `.minisig`',
     ],
     [STORE_MARK_KEY, 'the mark: which database the statements belong to'],
   ].map(([key, what]) => [code(key!), what!]);
@@ -126,6 +136,41 @@ function manifestTable(): string {
   );
 }
 
+/** One of everything that the file can hold, for the names of its fields. */
+const CLOSE: CloseFile = {
+  format: 'daybook-close/1',
+  ...{ merchantNo: '', month: '', number: 2, closedAt: '', by: '', note: null, despite: null },
+  previous: { number: 1, sha256: '' },
+  accounts: [
+    {
+      ...{ currency: '', opening: null, creditTotal: '', creditCount: 0, debitTotal: '', debitCount: 0 },
+      ...{ closing: null, days: 0 },
+    },
+  ],
+  statements: [{ currency: '', day: '', revision: 1, file: '', sha256: '' }],
+  adjustments: [{ currency: '', day: '', frozenRevision: null, revision: 2, reason: null }],
+  openDays: [{ currency: '', day: '', cause: 'broken' }],
+};
+
+/** Every field of a document, outer ones first. */
+function namesIn(value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return namesIn(value[0], `${path}[]`);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const own = path === '' ? name : `${path}.${name}`;
+    return [own, ...namesIn(inner, own)];
+  });
+}
+
+function closeTable(): string {
+  const names = namesIn(JSON.parse(closeText(CLOSE)));
+  const said = withMeanings(names, CLOSE_MEANINGS);
+  return table(
+    ['field', 'what it holds'],
+    names.map((name, index) => [code(name), cell(said[index]!)]),
+  );
+}
+
 function objectStoreSections(): string[] {
   const summary = headerOf(summaryCsv([]));
   const explained = headerOf(summaryCsv([], new Map([['CCC', []]])));
@@ -158,6 +203,9 @@ function objectStoreSections(): string[] {
     'JSON, indented by two spaces. A later version may add fields. Instants are ISO 8601 in UTC.',
     manifestTable(),
     'Its law: an `opening` is the `closing` of the statement that `previousDay` names, or `openingDerived` is true.',
+    '## A close',
+    'JSON, indented by two spaces, never changed. `daybook close` makes the next one, which names the one before.',
+    closeTable(),
     '## The mark',
     `\`${STORE_MARK_KEY}\` names the one database that may publish here, and since when. \`daybook statements adopt\` writes it anew.`,
     block(
@@ -206,7 +254,7 @@ const downloadSections = (): string[] => {
     '`--format NAME` chooses among these:',
     table(['format', 'file', 'content type', 'when it is made'], formatRows()),
     'The ZIP of a month holds every current statement, summary, manifest and signature under its key of the object store, and ' +
-      '`month-{YYYY-MM}.csv`, a line for each account. With `--currency` there are no summaries, and the manifest lies beside each ' +
+      '`month-{YYYY-MM}.csv`, a line for each account; of a closed month also its closes. With `--currency` there are no summaries, and the manifest lies beside each ' +
       `statement under the name \`${patternOf(manifestFileBeside(file))}\`.`,
     columnTable(headerOf(monthCsv(monthOf('2026-03')!, [])), MONTH_MEANINGS),
   ];

@@ -10,6 +10,8 @@ GRANT SELECT, INSERT, UPDATE ON application, beneficiary, merchant, fingerprint_
 GRANT SELECT, INSERT ON audit_entry, secret_key_check TO daybook_inbox;
 -- Posts of paths nobody was told are dropped again.
 GRANT SELECT, INSERT, UPDATE, DELETE ON notification TO daybook_inbox;
+-- Who is logged in at the pages of `serve`.
+GRANT SELECT, INSERT, DELETE ON page_session TO daybook_inbox;
 -- Alerts that `serve` raises and sends. When a merchant was last read well is all that it learns about runs.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition TO daybook_inbox;
 GRANT SELECT, UPDATE ON alert_look TO daybook_inbox;

@@ -15,6 +15,8 @@ GRANT SELECT, INSERT, UPDATE ON
 TO daybook_job;
 -- Who did what, and what tells a wrong key, is added to and changed by nobody.
 GRANT SELECT, INSERT ON audit_entry, break_step, secret_key_check TO daybook_job;
+-- A month that was closed stays closed.
+GRANT SELECT, INSERT ON month_close, month_close_statement TO daybook_job;
 -- Certificates are replaced by newer ones; changed days, entries that were missing and changes to tell are crossed off
 -- their lists.
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, uncompared_day, absent_entry, untold_change, untold_revision

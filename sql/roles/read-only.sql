@@ -13,6 +13,7 @@ GRANT SELECT ON
 TO daybook_read_only;
 GRANT SELECT ON daybook_account_days, daybook_open_breaks, daybook_coverage, daybook_statements TO daybook_read_only;
 GRANT SELECT ON alert, alert_delivery, alert_condition, alert_fact, alert_look TO daybook_read_only;
+GRANT SELECT ON month_close, month_close_statement TO daybook_read_only;
 -- A download leaves its row.
 GRANT SELECT, INSERT ON audit_entry TO daybook_read_only;
 GRANT SELECT (merchant_no, status, added_at, joined_at) ON merchant TO daybook_read_only;

@@ -1,11 +1,13 @@
 /** Puts all commands together into the program `daybook`. */
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
+import { addAccessCommand } from './access.ts';
 import { addAlertsCommand } from './alerts.ts';
 import { addAmendmentsCommand } from './amendments.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackfillCommand } from './backfill.ts';
 import { addBreaksCommand } from './breaks.ts';
+import { addCloseCommand } from './close.ts';
 import { printError } from './context.ts';
 import { addDemoCommand } from './demo/demo.ts';
 import { addDemoOnboardingCommand } from './demo/demo-onboarding.ts';
@@ -62,6 +64,7 @@ export function createProgram(): Command {
   addQuarantineCommand(program);
   addEntriesCommand(program);
   addStatementsCommand(program);
+  addCloseCommand(program);
   addVerifyCommand(program);
   addAuditCommand(program);
   addAlertsCommand(program);
@@ -75,6 +78,7 @@ export function createProgram(): Command {
   addWorkerCommand(program);
   addJobsCommand(program);
   addServeCommand(program);
+  addAccessCommand(program);
   addMigrateCommand(program);
   addPruneCommand(program);
   addDoctorCommand(program);

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { readPublicKey, readSigningKey, type PublicKey } from '../signing/keys.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
+import type { VerifiedClose } from '../statements/verify-closes.ts';
 import type { VerifiedChain } from '../statements/verify-chain.ts';
 import { verifyPaths, type VerifyReport } from '../statements/verify.ts';
 import { collect } from './collect.ts';
@@ -68,7 +69,8 @@ const PAIR = '`daybook statements keygen` makes a pair.';
 /** As long as a key, in the letters of one, or with a key's comment. */
 const MAYBE_KEY = /^untrusted comment:|[A-Za-z0-9+/]{40}/;
 
-function verifyText({ manifests, files, problems, signed, chains }: VerifyReport, whole: boolean): string {
+function verifyText(report: VerifyReport, whole: boolean): string {
+  const { manifests, files, problems, signed, chains, closes } = report;
   const noted = chains.flatMap(({ outdated, outside }) => [
     ...(signed === null && !whole ? outdated : []),
     ...(signed !== null && !whole ? outside : []),
@@ -84,6 +86,7 @@ function verifyText({ manifests, files, problems, signed, chains }: VerifyReport
     signed !== null &&
       noted.length > 0 &&
       'what is not here was not given, or was taken away: with all manifests given, `--whole` makes it a problem',
+    ...closes.flatMap(closeTexts),
     ...broken.map(
       ({ path, breaks, explained }) =>
         `  note: ${path} was published with a broken balance chain` +
@@ -91,6 +94,15 @@ function verifyText({ manifests, files, problems, signed, chains }: VerifyReport
     ),
   );
 }
+
+/** A closed month, and what changed since: those days are as published, and not as closed. */
+const closeTexts = ({ path, month, number, statements, compared, adjusted }: VerifiedClose): string[] => [
+  `close ${number} of ${month}: ${compared} of ${counted(statements, 'statement')} compared`,
+  ...adjusted.map(({ currency, day, frozenRevision, revision }) => {
+    const was = frozenRevision === null ? 'was not published' : `was revision ${frozenRevision}`;
+    return `  note: ${path}: ${currency} ${day} ${was} when the month was closed, and is revision ${revision} here`;
+  }),
+];
 
 /** The last manifest is named, so that it can be noted and looked for the next time. */
 const chainText = ({ merchantNo, manifests, from, through, last }: VerifiedChain): string =>

@@ -8,6 +8,7 @@ import { latenessOf, type Lateness } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
+import { adjustmentsOfEach, type Adjustment } from '../store/month-close.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
@@ -50,6 +51,8 @@ export interface MerchantStatus {
   readonly notices: readonly KnownNotice[];
   /** How older days compare with the platform; null if they were never compared. */
   readonly olderDays: OlderDaysComparison | null;
+  /** Statements of closed months that are not the frozen ones, the newest months last. */
+  readonly adjustments: readonly Adjustment[];
   /** How late entries come, measured over the last months. */
   readonly lateness: Lateness;
   readonly tooOld: boolean;
@@ -107,21 +110,32 @@ async function foundOf(
 ) {
   const noticesFrom = new Date(options.now.getTime() - NOTICES_SHOWN_MS);
   const today = dayOf(options.now.getTime(), options.zone);
-  const [proven, knownAt, uncertified, lastGood, openBreaks, unreadable, notices, olderDays, measured] =
-    await Promise.all([
-      provenOf(db, merchants, requested, options),
-      // A merchant that has not joined yet has no good run; its age counts from when it became known.
-      notJoined(db, merchants),
-      uncertifiedOfEach(db, merchants, ALL_TIME),
-      lastGoodReadings(db, merchants),
-      countOpenBreaks(db, { merchants, currencies: null }, options.newSince ?? null),
-      unreadableByMerchant(db, merchants),
-      noticesSince(db, merchants, noticesFrom),
-      olderDaysComparisons(db, merchants),
-      latenessMeasured(db, merchants, today),
-    ]);
+  const [
+    proven,
+    knownAt,
+    uncertified,
+    lastGood,
+    openBreaks,
+    unreadable,
+    notices,
+    olderDays,
+    measured,
+    adjusted,
+  ] = await Promise.all([
+    provenOf(db, merchants, requested, options),
+    // A merchant that has not joined yet has no good run; its age counts from when it became known.
+    notJoined(db, merchants),
+    uncertifiedOfEach(db, merchants, ALL_TIME),
+    lastGoodReadings(db, merchants),
+    countOpenBreaks(db, { merchants, currencies: null }, options.newSince ?? null),
+    unreadableByMerchant(db, merchants),
+    noticesSince(db, merchants, noticesFrom),
+    olderDaysComparisons(db, merchants),
+    latenessMeasured(db, merchants, today),
+    adjustmentsOfEach(db, merchants),
+  ]);
   return {
-    ...{ proven, knownAt, uncertified, lastGood, openBreaks, unreadable, olderDays, measured },
+    ...{ proven, knownAt, uncertified, lastGood, openBreaks, unreadable, olderDays, measured, adjusted },
     notices: noticesByMerchant(notices),
   };
 }
@@ -166,6 +180,7 @@ function statusOfMerchant(
     quarantined: found.unreadable.get(merchantNo) ?? 0,
     notices: found.notices.get(merchantNo) ?? [],
     olderDays: found.olderDays.get(merchantNo) ?? null,
+    adjustments: found.adjusted.get(merchantNo) ?? [],
     lateness: latenessOf(measuredOf(found.measured, merchantNo), dayOf(now.getTime(), zone)),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };

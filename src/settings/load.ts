@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { SettingsInvalid, type SettingsProblem } from './invalid.ts';
 import { readConfigFile } from './config-file.ts';
 import { readEnvironment } from './environment.ts';
+import { accessProblems, accessSettingsOf } from './access.ts';
 import { alertProblems, alertSettingsOf } from './alerts.ts';
 import { scheduleOf } from './schedule.ts';
 import { SECTIONS, SETTING_PLACES, settingsSchema, type SettingsDocument } from './schema.ts';
@@ -162,6 +163,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     healthListen: daybook.healthListen ?? null,
     metricsMerchants: daybook.metricsMerchants,
     trustedProxies: daybook.trustedProxies,
+    access: accessSettingsOf(daybook),
     alerts: alertSettingsOf(daybook),
     logLevel: daybook.logLevel,
   } satisfies SettingsWithoutPlatform;
@@ -191,6 +193,7 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
     problems.push(
       ...agentProblems(parsed.data),
       ...queueProblems(parsed.data),
+      ...accessProblems(parsed.data.daybook),
       ...alertProblems(parsed.data.daybook),
       ...certificateProblems(parsed.data, source.env),
     );

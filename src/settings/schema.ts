@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
 import { ALWAYS_PUBLISHED, PUBLISHABLE_FORMATS } from '../ledger/statement-formats.ts';
 import { baseUrl, databaseUrl, listenAddress, publicUrl, statementsUrl } from './values/addresses.ts';
+import { clientText, hashedPasswords, headerName, roles } from './values/access.ts';
 import { alertSecret, alertUrls, mailAddress, mailAddresses, pingUrl, smtpUrl } from './values/alerts.ts';
 import { merchantNo, referralChannel, secretKeys, signingKey, token } from './values/credentials.ts';
 import { headerTemplates } from './values/headers.ts';
@@ -103,6 +104,21 @@ export const settingsSchema = z.strictObject({
     healthListen: listenAddress().optional().meta(notes('127.0.0.1:8081')),
     metricsMerchants: yesOrNo().default(false).meta(notes('true')),
     trustedProxies: networks().default(['127.0.0.0/8', '::1']).meta(notes('10.0.0.0/8,192.0.2.7')),
+    pagesUrl: publicUrl().optional().meta(notes('https://books.example')),
+    accessUsers: hashedPasswords()
+      .default(new Map())
+      .meta(secret('{"ada": the output of \'daybook access hash\'}')),
+    accessRoles: roles().default(new Map()).meta(notes('{"ada":"operator","group:finance":"viewer"}')),
+    accessHours: wholeNumber(1, 24 * 31)
+      .default(12)
+      .meta(notes('12')),
+    accessProxyHeader: headerName().optional().meta(notes('X-Forwarded-User')),
+    accessProxies: networks().default([]).meta(notes('10.0.0.7')),
+    oidcIssuer: baseUrl().optional().meta(notes('https://login.example')),
+    oidcClientId: clientText().optional().meta(notes('daybook')),
+    oidcClientSecret: clientText().optional().meta(secret('the secret the provider gave the client')),
+    oidcNameClaim: clientText().default('email').meta(notes('email')),
+    oidcGroupsClaim: clientText().default('groups').meta(notes('groups')),
     alertUrl: alertUrls().default([]).meta(secret('https://ops.example/daybook')),
     alertSecret: alertSecret().optional().meta(secret("the output of 'openssl rand -base64 32'")),
     alertMailTo: mailAddresses().default([]).meta(notes('ops@company.example')),

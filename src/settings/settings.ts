@@ -88,6 +88,46 @@ export interface AlertSettings {
   readonly pingUrl: string | null;
 }
 
+/** A hashed password, as `daybook access hash` makes it. */
+export interface PasswordHash {
+  /** Logarithm to base 2 of scrypt's N; then its r and p. */
+  readonly cost: number;
+  readonly blockSize: number;
+  readonly parallel: number;
+  readonly salt: Buffer;
+  readonly hash: Buffer;
+}
+
+/** What somebody may see and do at the pages. */
+export interface Grant {
+  readonly role: 'viewer' | 'operator';
+  /** Null: all. */
+  readonly merchants: readonly string[] | null;
+}
+
+/** Who may log in at the pages, and how. */
+export interface AccessSettings {
+  /** Passwords by name. */
+  readonly users: ReadonlyMap<string, PasswordHash>;
+  /** By name, by `group:NAME`, and `*` for everybody who logged in. */
+  readonly roles: ReadonlyMap<string, Grant>;
+  /** A header with the name of the person, believed from these addresses and networks alone. Null if none is. */
+  readonly proxy: { readonly header: string; readonly from: readonly string[] } | null;
+  /** An OpenID Connect provider. Null if there is none. */
+  readonly oidc: {
+    readonly issuer: string;
+    readonly clientId: string;
+    readonly clientSecret: string;
+    /** The claim with the person's name; an `email` counts only if the provider has verified it. */
+    readonly nameClaim: string;
+    readonly groupsClaim: string;
+  } | null;
+  /** The address at which people open the pages, without a slash at the end. Never null with `oidc`. */
+  readonly pagesUrl: string | null;
+  /** How long a login lasts. */
+  readonly sessionHours: number;
+}
+
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 /** Rules for files that are submitted to the platform. They do not need its address. */
@@ -151,6 +191,7 @@ export interface Settings {
   readonly metricsMerchants: boolean;
   /** Addresses and networks of proxies whose forwarding headers are believed. */
   readonly trustedProxies: readonly string[];
+  readonly access: AccessSettings;
   readonly alerts: AlertSettings;
   readonly logLevel: LogLevel;
 }

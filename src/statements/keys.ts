@@ -47,6 +47,10 @@ export const SIGNATURE_EXTENSION = '.minisig';
 export const signatureKey = (merchantNo: string, day: BusinessDay): string =>
   manifestKey(merchantNo, day) + SIGNATURE_EXTENSION;
 
+/** Where a close of a merchant's month is. */
+export const closeKey = (merchantNo: string, month: string, number: number): string =>
+  `${MERCHANTS_PREFIX}${encoded(merchantNo)}/close=${month}/${encoded(merchantNo)}_${month}.close${number}.json`;
+
 /** A key's last part: what a person who downloads it sees. */
 export const fileOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 

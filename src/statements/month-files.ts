@@ -6,6 +6,7 @@ import type { Chosen } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { adjustmentsOf, closesOfMonth, type StoredClose } from '../store/month-close.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
 import { summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
 import { accountMonths } from './account-months.ts';
@@ -59,8 +60,28 @@ export async function merchantMonth(
     const ofDay = { merchantNo, day, statements, recorded, sheets };
     files.push(...(format.name === CSV.name ? await dayFiles(sources, ofDay, currencies === null) : sheets));
   }
-  return { accounts, files };
+  const closes = await closesOfMonth(db, merchantNo, month.name);
+  if (format.name === CSV.name && currencies === null) files.push(...closes.flatMap(closeFiles));
+  const last = closes.at(-1);
+  if (last === undefined) return { accounts, files };
+  const filter = { merchants: [merchantNo], month: month.name };
+  const adjusted = Map.groupBy(await adjustmentsOf(db, filter), ({ currency }) => currency);
+  return {
+    accounts: accounts.map((account) => ({
+      ...account,
+      closed: last.number,
+      adjustedDays: (adjusted.get(account.currency) ?? []).map(({ day }) => day),
+    })),
+    files,
+  };
 }
+
+/** The file of a close and its signature, as they were made. */
+const closeFiles = ({ objectKey, content, signature, closedAt }: StoredClose): MonthFile[] =>
+  [
+    { key: objectKey, text: content },
+    ...(signature === null ? [] : [{ key: objectKey + SIGNATURE_EXTENSION, text: signature }]),
+  ].map(({ key, text }) => ({ key, publishedAt: closedAt, read: () => bytesOf(Buffer.from(text)) }));
 
 /** The files in other formats that the day's manifest lists of the statements. */
 function otherFormatFiles(

@@ -19,6 +19,10 @@ export interface AccountMonth {
   readonly statements: readonly StatementRow[];
   /** Days of the month since the account's first one that have no statement, or one that is out of date; in order. */
   readonly openDays: readonly BusinessDay[];
+  /** Number of the month's last close; left out where it is not closed. */
+  readonly closed?: number;
+  /** Days whose statement is not the one that this close froze, in order. */
+  readonly adjustedDays?: readonly BusinessDay[];
 }
 
 /** The month `YYYY-MM`, or null where the text names none. */
@@ -42,6 +46,8 @@ const MONTH_COLUMNS = [
   'days_published',
   'days_broken',
   'open_days',
+  'closed',
+  'adjusted_days',
 ] as const;
 
 /**
@@ -94,6 +100,8 @@ function monthLine(name: string, account: AccountMonth): string[] {
     String(account.statements.length),
     String(figures.daysBroken),
     stretches(account.openDays).join(' '),
+    account.closed === undefined ? '' : String(account.closed),
+    stretches(account.adjustedDays ?? []).join(' '),
   ];
 }
 

@@ -9,6 +9,7 @@ import { digestOf, metered, type Digest } from '../objects/object-store.ts';
 import type { PublicKey } from '../signing/keys.ts';
 import { filesUnder, isManifest, type Found } from './downloaded-files.ts';
 import { sha256Of } from './digest.ts';
+import { parseClose } from './close-file.ts';
 import { expectedFiles, type ExpectedFile } from './expected-files.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { columnsOf } from './formats/columns.ts';
@@ -16,6 +17,7 @@ import { UnreadableRows, type StatementFormat } from './formats/format.ts';
 import { isOfAnotherDay, manifestFileBeside, SIGNATURE_EXTENSION } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { verifyChains, type VerifiedChain } from './verify-chain.ts';
+import { verifyCloses, type ReadCloseFile, type VerifiedClose } from './verify-closes.ts';
 import { problemsWithDayBefore, type Problem, type ReadManifest } from './verify-days.ts';
 import { checkRows } from './verify-rows.ts';
 import { signatureProblem } from './verify-signature.ts';
@@ -46,6 +48,8 @@ export interface VerifyReport {
   /** How many manifests one of the keys signed; null if no key was given. */
   readonly signed: number | null;
   readonly chains: readonly VerifiedChain[];
+  /** Closed months, with what changed since. */
+  readonly closes: readonly VerifiedClose[];
 }
 
 /**
@@ -61,7 +65,7 @@ export async function verifyPaths(
   whole = false,
 ): Promise<VerifyReport> {
   const found = await filesUnder(paths);
-  const { manifests, problems, signed } = await readManifests(found, publicKeys);
+  const { manifests, closed, problems, signed } = await readManifests(found, publicKeys);
   const sheets = found.filter(({ path }) => !isManifest(path)).map(({ path }) => path);
   const named = new Set<string>();
   const files: VerifiedFile[] = [];
@@ -108,40 +112,46 @@ export async function verifyPaths(
       ...(await leftAlone(found)),
     );
   if (whole) problems.push(...chains.flatMap(({ outside }) => outside));
-  if (manifests.length === 0)
+  const { closes, problems: inCloses } = verifyCloses(closed, manifests);
+  problems.push(...inCloses);
+  if (manifests.length === 0 && closes.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });
   for (const { path, problems: own } of files) for (const problem of own) problems.push({ path, problem });
-  return { manifests: manifests.length, files, problems, signed, chains };
+  return { manifests: manifests.length, files, problems, signed, chains, closes };
 }
 
 const CSV_END = '.csv';
 const REVISION = /\.r\d+\./;
 const MADE_OR_PUT_THERE = ': it was made for a download, or somebody put it here';
 
-/** Reads the manifests, and checks their signatures where there are keys to check them with. */
+/** Reads manifests and closed months, and checks their signatures where there are keys to check them with. */
 async function readManifests(found: readonly Found[], keys: readonly PublicKey[]) {
   const manifests: ReadManifest[] = [];
+  const closed: ReadCloseFile[] = [];
   const problems: Problem[] = [];
   let signed = 0;
   for (const file of found.filter(({ path }) => isManifest(path))) {
     const content = await readFile(file.path);
-    const manifest = parseManifest(content.toString('utf8'));
-    if (manifest === null) {
+    const text = content.toString('utf8');
+    const [manifest, close] = [parseManifest(text), parseClose(text)];
+    if (manifest !== null) {
+      manifests.push({ ...file, manifest, sha256: sha256Of(content) });
+      const { merchantNo, day } = manifest;
+      if (isOfAnotherDay(resolve(file.path).replaceAll(sep, '/'), merchantNo, day))
+        problems.push({
+          path: file.path,
+          problem: `it is the manifest of ${merchantNo}, ${day}: it was moved here`,
+        });
+    } else if (close !== null) closed.push({ path: file.path, close, sha256: sha256Of(content) });
+    else {
       problems.push({ path: file.path, problem: 'this is no manifest of daybook' });
       continue;
     }
-    manifests.push({ ...file, manifest, sha256: sha256Of(content) });
-    const { merchantNo, day } = manifest;
-    if (isOfAnotherDay(resolve(file.path).replaceAll(sep, '/'), merchantNo, day))
-      problems.push({
-        path: file.path,
-        problem: `it is the manifest of ${merchantNo}, ${day}: it was moved here`,
-      });
     const problem = keys.length === 0 ? null : await signatureProblem(file.path, content, keys);
-    if (problem === null) signed += 1;
+    if (problem === null) signed += Number(manifest !== null);
     else problems.push({ path: file.path, problem });
   }
-  return { manifests, problems, signed: keys.length === 0 ? null : signed };
+  return { manifests, closed, problems, signed: keys.length === 0 ? null : signed };
 }
 
 /** Signatures without their manifest. */

@@ -1,6 +1,6 @@
 /** The HTTP server: its routes, its limits, and its refusals, which all look alike so that they reveal nothing. */
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import { BlockList, isIP } from 'node:net';
+import { withinOneOf } from '../host/networks.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Inbox } from '../notifications/inbox.ts';
 import { limitConnections, type ConnectionLimits } from './connections.ts';
@@ -141,18 +141,6 @@ export function bareServer({
     await reply.code(400).send(REFUSALS[400]);
   });
   return server;
-}
-
-/** Whether an address is in the list, or in one of its networks (`10.0.0.0/8`). */
-function withinOneOf(networks: readonly string[]): (address: string) => boolean {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** The whole answer to a refused request. Fastify's own answer would repeat the path. */

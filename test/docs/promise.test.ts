@@ -28,14 +28,14 @@ const status: Keys<MerchantStatus, 'timeZoneProof' | 'lastRun' | 'nextRun' | 'ba
   ...{ merchantNo: 1, lastGoodRunAt: 1, checked: 1, provenFrom: 1, provenThrough: 1, missing: 1 },
   ...{ requested: 1, openBreaks: 1, quarantined: 1, notices: 1, olderDays: 1, lateness: 1, tooOld: 1 },
   ...{ timeZoneProof: 1, lastRun: 1, nextRun: 1, newBreaks: 1, uncertified: 1, daysMissing: 1 },
-  ...{ backfills: 1, queue: 1 },
+  ...{ backfills: 1, queue: 1, adjustments: 1 },
 };
 const runs: Keys<KnownRun, 'reason'> = {
   ...{ id: 1, command: 1, slot: 1, holder: 1, fromDay: 1, toDay: 1, startedAt: 1, finishedAt: 1 },
   ...{ exitCode: 1, figures: 1, isQueued: 1, state: 1, reason: 1 },
 };
 const doctor: Keys<Finding> = { what: 1, ok: 1, detail: 1, exitCode: 1 };
-const verify: Keys<VerifyReport> = { manifests: 1, files: 1, problems: 1, signed: 1, chains: 1 };
+const verify: Keys<VerifyReport> = { manifests: 1, files: 1, problems: 1, signed: 1, chains: 1, closes: 1 };
 const verified: Keys<VerifiedFile> = {
   ...{ path: 1, merchantNo: 1, day: 1, currency: 1, revision: 1, current: 1, rows: 1, verdict: 1 },
   ...{ breaks: 1, explained: 1, problems: 1 },

@@ -17,6 +17,7 @@ const CAUGHT = [
   'ClockOff',
   'Misfit',
   'NoStatement',
+  'NotLoggedIn',
   'ObjectExists',
   'PageRefusal',
   'PlatformBehind',
@@ -26,6 +27,7 @@ const CAUGHT = [
   'UnreadableRows',
   'SliceUndone',
   'StepRefused',
+  'TooManyChecks',
   'Wrong',
 ];
 

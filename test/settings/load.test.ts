@@ -31,6 +31,9 @@ const refusal = (act: () => unknown): SettingsInvalid => {
   throw new Error('settings were accepted');
 };
 
+/** Of the right form; no password has it. */
+const HASH = `scrypt:15:8:3:${Buffer.alloc(16, 1).toString('base64url')}:${Buffer.alloc(32, 2).toString('base64url')}`;
+
 describe('settings that are accepted', () => {
   test('the smallest possible set gets every default', () => {
     expect(load(LEAST)).toEqual({
@@ -88,6 +91,14 @@ describe('settings that are accepted', () => {
       healthListen: null,
       metricsMerchants: false,
       trustedProxies: ['127.0.0.0/8', '::1'],
+      access: {
+        users: new Map(),
+        roles: new Map(),
+        proxy: null,
+        oidc: null,
+        pagesUrl: null,
+        sessionHours: 12,
+      },
       alerts: { webhooks: [], secret: null, mail: null, pingUrl: null },
       logLevel: 'info',
     });
@@ -137,6 +148,17 @@ describe('settings that are accepted', () => {
       DAYBOOK_HEALTH_LISTEN: '127.0.0.1:8081',
       DAYBOOK_METRICS_MERCHANTS: 'true',
       DAYBOOK_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::7',
+      DAYBOOK_PAGES_URL: 'https://pages.example/',
+      DAYBOOK_ACCESS_USERS: `{"ada":"${HASH}"}`,
+      DAYBOOK_ACCESS_ROLES: '{"ada":"operator","group:shops":{"role":"viewer","merchants":["10001"]}}',
+      DAYBOOK_ACCESS_HOURS: '8',
+      DAYBOOK_ACCESS_PROXY_HEADER: 'X-Forwarded-User',
+      DAYBOOK_ACCESS_PROXIES: '10.0.0.7',
+      DAYBOOK_OIDC_ISSUER: 'https://login.example/realms/books',
+      DAYBOOK_OIDC_CLIENT_ID: 'daybook',
+      DAYBOOK_OIDC_CLIENT_SECRET: 'a-made-up-secret',
+      DAYBOOK_OIDC_NAME_CLAIM: 'preferred_username',
+      DAYBOOK_OIDC_GROUPS_CLAIM: 'roles',
       DAYBOOK_ALERT_URL:
         'https://ops.example/a,b?c=1,2 slack+https://chat.example/key\nhttps://hooks.slack.com/services/T/B/key,http://127.0.0.1:9/x',
       DAYBOOK_ALERT_SECRET: 'a secret of the receiver',
@@ -202,6 +224,28 @@ describe('settings that are accepted', () => {
       healthListen: { host: '127.0.0.1', port: 8081 },
       metricsMerchants: true,
       trustedProxies: ['10.0.0.0/8', '2001:db8::7'],
+      access: {
+        users: new Map([
+          [
+            'ada',
+            { cost: 15, blockSize: 8, parallel: 3, salt: Buffer.alloc(16, 1), hash: Buffer.alloc(32, 2) },
+          ],
+        ]),
+        roles: new Map([
+          ['ada', { role: 'operator', merchants: null }],
+          ['group:shops', { role: 'viewer', merchants: ['10001'] }],
+        ]),
+        proxy: { header: 'x-forwarded-user', from: ['10.0.0.7'] },
+        oidc: {
+          issuer: 'https://login.example/realms/books',
+          clientId: 'daybook',
+          clientSecret: 'a-made-up-secret',
+          nameClaim: 'preferred_username',
+          groupsClaim: 'roles',
+        },
+        pagesUrl: 'https://pages.example',
+        sessionHours: 8,
+      },
       alerts: {
         webhooks: [
           { kind: 'json', url: 'https://ops.example/a,b?c=1,2' },

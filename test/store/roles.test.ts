@@ -18,6 +18,9 @@ import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
+import { closeMonth } from '../../src/statements/close.ts';
+import { monthOf } from '../../src/statements/month.ts';
+import { beginSession, endSession, findSession } from '../../src/store/page-sessions.ts';
 import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';
@@ -90,6 +93,18 @@ describe('job', () => {
     expect((await stage.run({}, { db: of('job') })).publish?.published).toEqual([]);
     const work = referenceWork({ ...stage.app, database: logins.get('job')! }, new AbortController().signal);
     expect((await executeReferenceRun(work)).exitCode).toBe(0);
+  });
+
+  it('closes a month, and changes no close', async () => {
+    const month = monthOf('2026-03')!;
+    const deed = { by: 'Ada', command: 'close', subject: MERCHANT.merchantNo };
+    const request = { merchantNo: MERCHANT.merchantNo, month, despite: 'a test', deed };
+    const { objects, now, settings } = stage.app;
+    const options = { db: of('job'), objects, now, signingKey: null, zone: settings.platform.timeZone };
+    expect(await closeMonth(request, options)).toMatchObject({ kind: 'closed', close: { number: 1 } });
+    await forbidden(of('job'), 'UPDATE month_close SET number = 2');
+    await forbidden(of('job'), 'DELETE FROM month_close_statement');
+    await forbidden(of('job'), 'SELECT * FROM page_session');
   });
 
   it('raises, sends and lists alerts', async () => {
@@ -196,9 +211,22 @@ describe('inbox', () => {
     expect(report).toMatchObject({ outcomes: { applied: 1 }, left: [] });
   });
 
+  it('keeps who is logged in at the pages', async () => {
+    const db = of('inbox');
+    const times = { begunAt: NOW, endsAt: new Date(NOW.getTime() + 1) };
+    const session = { tokenSha256: 'x', name: 'ada', groups: ['finance'], proofSha256: null };
+    await beginSession(db, { ...session, ...times, way: 'oidc' });
+    expect(await findSession(db, 'x', NOW)).toMatchObject(session);
+    expect(await findSession(db, 'x', times.endsAt)).toBeUndefined();
+    await endSession(db, 'x');
+    expect(await findSession(db, 'x', NOW)).toBeUndefined();
+    await forbidden(db, "UPDATE page_session SET name = 'eve'");
+  });
+
   it.each([
     'SELECT * FROM ledger_entry',
     'SELECT * FROM statement',
+    'SELECT * FROM month_close',
     'INSERT INTO run (command, holder, started_at) VALUES (1, 1, now())',
     'DELETE FROM application',
     'DELETE FROM merchant',
@@ -276,6 +304,7 @@ describe('read-only', () => {
     'SELECT * FROM daybook_open_breaks',
     'SELECT * FROM daybook_coverage',
     'SELECT * FROM daybook_statements',
+    'SELECT * FROM month_close',
   ])('may: %s', async (statement) => {
     await expect(sql.raw(statement).execute(of('read-only'))).resolves.toBeDefined();
   });
@@ -286,6 +315,7 @@ describe('read-only', () => {
     'SELECT * FROM beneficiary',
     'SELECT * FROM notification',
     'SELECT * FROM fingerprint_key',
+    'SELECT * FROM page_session',
     "UPDATE continuity_break SET status = 'resolved'",
     'DELETE FROM run',
     'INSERT INTO changed_day VALUES (1, 1, now())',

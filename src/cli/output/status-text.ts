@@ -6,6 +6,7 @@ import { checkedText } from '../../run/checked.ts';
 import type { MerchantStatus } from '../../run/status.ts';
 import { reasonsOfNotices } from '../../run/verdict/notice-reasons.ts';
 import type { OlderDaysComparison } from '../../store/older-days.ts';
+import { adjustmentText } from './close-text.ts';
 import { latenessText } from './lateness-text.ts';
 import { requestedText, spanText } from './run-text.ts';
 import { counted, lines, longTable } from './text.ts';
@@ -34,6 +35,7 @@ export class StatusText {
   readonly #shown: First<MerchantStatus>;
   readonly #missing = new First<string>(LINES_SHOWN_MAX);
   readonly #requested = new First<string>(LINES_SHOWN_MAX);
+  readonly #adjusted = new First<string>(LINES_SHOWN_MAX);
   /** A notice about two merchants is in the status of both. */
   readonly #notices = new Set<string>();
   readonly #checked = new Map<string, First<string>>();
@@ -53,6 +55,7 @@ export class StatusText {
       for (const span of status.missing)
         this.#missing.add(() => `${merchantNo} ${spanText(span, zone)}: ${span.why}`);
       for (const range of status.requested) this.#requested.add(() => requestedText(range, zone));
+      for (const one of status.adjustments) this.#adjusted.add(() => adjustmentText(one));
       for (const { what } of reasonsOfNotices(status.notices)) this.#notices.add(what);
       if (lastGoodRunAt !== null) {
         const text = checkedText(status.checked);
@@ -100,6 +103,10 @@ export class StatusText {
       ...listed(
         'asked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
         this.#requested,
+      ),
+      ...listed(
+        'closed months that were adjusted (`daybook close YYYY-MM --merchant NO` makes the next close):',
+        this.#adjusted,
       ),
       ...listed('noticed in the last 31 days, each reported once:', notices),
       ...listed('missing:', this.#missing),
@@ -173,7 +180,7 @@ const hasSomethingToSay = (status: MerchantStatus): boolean =>
   status.lastGoodRunAt === null ||
   status.tooOld ||
   status.openBreaks + status.quarantined > 0 ||
-  status.missing.length + status.requested.length + status.notices.length > 0 ||
+  status.missing.length + status.requested.length + status.notices.length + status.adjustments.length > 0 ||
   status.olderDays?.isHeld === false;
 
 /** The first few of many things, and how many there were. */

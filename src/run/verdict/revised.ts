@@ -28,6 +28,32 @@ export function reasonsOfRevised(revised: readonly RevisedDay[], runId: number):
       how: 'revised with the same entries and figures',
       todo: null,
     }),
+    ...reasonsOfClosed(revised),
+  ];
+}
+
+/** Closed months that were adjusted, each once. Told even if a reader sees no difference: its list of hashes changed. */
+function reasonsOfClosed(revised: readonly RevisedDay[]): Reason[] {
+  const closed = revised.filter(({ closeNumber = null }) => closeNumber !== null);
+  const months = new Map(
+    closed.map(({ merchantNo, day, closeNumber }) => {
+      const month = day.slice(0, 'YYYY-MM'.length);
+      return [`${merchantNo} ${month}`, { merchantNo, month, closeNumber }] as const;
+    }),
+  );
+  const [first] = months.values();
+  if (first === undefined) return [];
+  const named = [...months].slice(0, NAMED_MAX).map(([name, one]) => `${name} (close ${one.closeNumber})`);
+  const more = months.size > NAMED_MAX ? `; and ${months.size - NAMED_MAX} more` : '';
+  return [
+    {
+      exitCode: closed.every(({ readsTheSame }) => readsTheSame) ? EXIT.done : EXIT.needsPerson,
+      what:
+        `${closed.length} of these ${closed.length === 1 ? 'adjusts a closed month' : 'adjust closed months'}: ` +
+        named.join('; ') +
+        more,
+      todo: `\`daybook close --list\` shows what changed; \`daybook close ${first.month} --merchant ${first.merchantNo}\` makes the next close`,
+    },
   ];
 }
 

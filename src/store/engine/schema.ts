@@ -1116,6 +1116,80 @@ export interface Merchant {
   token_ciphertext: string | null;
 }
 
+export interface MonthClose {
+  /**
+   * Who closed it, when, and the note.
+   */
+  audit_entry_id: number;
+  /**
+   * Text of the file.
+   */
+  content: string;
+  /**
+   * Why it was closed though days were open; null where none was.
+   */
+  despite: string | null;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * First business day of the month.
+   */
+  month: string;
+  /**
+   * Which close of this month it is, from 1. The last one counts.
+   */
+  number: number;
+  /**
+   * Where its file is in the object store.
+   */
+  object_key: string;
+  /**
+   * How many days of its accounts were open.
+   */
+  open_days: number;
+  /**
+   * SHA-256 of the file, in hex.
+   */
+  sha256: string;
+  /**
+   * The text of the signature file beside it; null where there is none.
+   */
+  signature: string | null;
+}
+
+export interface MonthCloseStatement {
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * The business day.
+   */
+  day: string;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * First business day of the month.
+   */
+  month: string;
+  /**
+   * Which close of this month it is.
+   */
+  number: number;
+  /**
+   * Revision of the statement that was current then.
+   */
+  revision: number;
+  /**
+   * SHA-256 of that statement, in hex.
+   */
+  sha256: string;
+}
+
 export interface Notice {
   /**
    * Currency code of the account; '' where every account of the merchant is meant.
@@ -1267,6 +1341,37 @@ export interface OlderDaysLook {
    * How many records the platform said these days hold in all.
    */
   total: number;
+}
+
+export interface PageSession {
+  /**
+   * When the person logged in.
+   */
+  begun_at: Date;
+  /**
+   * From then on the session counts for nothing.
+   */
+  ends_at: Date;
+  /**
+   * Groups of the person, as the provider gave them. Which role they have is looked up at each request.
+   */
+  groups: string[];
+  /**
+   * Name of the person, as the way of login gave it.
+   */
+  name: string;
+  /**
+   * SHA-256 of the hashed password that was right: another password ends the session. Null for oidc.
+   */
+  proof_sha256: string | null;
+  /**
+   * SHA-256 of the random number in the cookie, in hex.
+   */
+  token_sha256: string;
+  /**
+   * password: by a password of the settings; oidc: by the OpenID Connect provider.
+   */
+  way: string;
 }
 
 export interface PlatformClock {
@@ -1908,9 +2013,12 @@ export interface DB {
   ledger_entry_version: LedgerEntryVersion;
   ledger_past: LedgerPast;
   merchant: Merchant;
+  month_close: MonthClose;
+  month_close_statement: MonthCloseStatement;
   notice: Notice;
   notification: Notification;
   older_days_look: OlderDaysLook;
+  page_session: PageSession;
   platform_clock: PlatformClock;
   platform_hold: PlatformHold;
   platform_limit: PlatformLimit;

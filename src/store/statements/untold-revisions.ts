@@ -26,6 +26,8 @@ export interface RevisedDay {
   readonly reason: string | null;
   /** The run that published it. */
   readonly runId: number | null;
+  /** The last close of its month, which it adjusts; null or left out where the month is not closed. */
+  readonly closeNumber?: number | null;
 }
 
 /** The columns that a reader of a statement sees. */
@@ -46,7 +48,10 @@ export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string
     )
     SELECT untold.merchant_no AS "merchantNo", untold.currency, untold.day, first_one.supersedes AS "oldRevision",
       untold.last AS revision, coalesce(old.row_count, 0) AS "oldRows", last_one.row_count AS rows, last_one.reason,
-      last_one.run_id AS "runId", coalesce(${sql.join(SAME.map(sameColumn), sql` AND `)}, false) AS "readsTheSame"
+      last_one.run_id AS "runId", (
+        SELECT max(number) FROM month_close
+        WHERE merchant_no = untold.merchant_no AND month = date_trunc('month', untold.day)::date
+      ) AS "closeNumber", coalesce(${sql.join(SAME.map(sameColumn), sql` AND `)}, false) AS "readsTheSame"
     FROM untold
     JOIN statement AS first_one
       ON (first_one.merchant_no, first_one.currency, first_one.day, first_one.revision)

@@ -1,0 +1,115 @@
+/** Access with logins: who may come in, the routes to log in and out, and the check of every form. */
+import cookie from '@fastify/cookie';
+import formbody from '@fastify/formbody';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AccessSettings, SecretKey } from '../settings/settings.ts';
+import type { Access, Person } from './access.ts';
+import { cookieKeys } from './cookies.ts';
+import { createForms } from './forms.ts';
+import { createProxyPerson, credentialsIn } from './identify.ts';
+import { limitedCheck, type LimitedCheck } from './limits.ts';
+import { plainLoginPage } from './login-page.ts';
+import { addLoginRoutes, LOGIN_PATHS } from './login-routes.ts';
+import { createPasswordCheck } from './passwords.ts';
+import { AccessRefused } from './refused.ts';
+import { personWithRole } from './roles.ts';
+import { createSessions, type Identified, type SessionDeps } from './sessions.ts';
+
+/** What the page to log in shows. */
+export interface LoginContent {
+  /** Why the last try did not succeed; null before the first. */
+  readonly problem: 'refused' | 'tooMany' | 'provider' | null;
+  /** Fields of the form for name and password, which is posted to `/login`; null if nobody has a password. */
+  readonly password: { readonly formToken: string; readonly to: string } | null;
+  /** Where to log in at the provider; null if there is none. */
+  readonly oidcAddress: string | null;
+}
+
+/** A login that did not succeed. Nothing that somebody typed is in it. */
+export interface LoginRefusal {
+  readonly way: 'password' | 'oidc';
+  /** The error's name or code. */
+  readonly reason: string;
+}
+
+export interface AccessDeps extends SessionDeps {
+  /** Sign the cookies; without any, logins end with the process. */
+  readonly secretKeys: readonly SecretKey[];
+  /** The page to log in; without it a plain one. */
+  readonly loginPage?: (content: LoginContent, request: FastifyRequest) => string;
+  readonly onRefusal?: (refusal: LoginRefusal) => void;
+}
+
+/** Whether there is any way to log in. Pages that others can reach need one. */
+export const hasLogin = ({ users, proxy, oidc }: AccessSettings): boolean =>
+  users.size > 0 || proxy !== null || oidc !== null;
+
+/** Whether somebody has a session that `/logout` ends. */
+export const hasSessions = ({ users, oidc }: AccessSettings): boolean => users.size > 0 || oidc !== null;
+
+const KEY_BYTES = 32;
+const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
+
+export function createAccess(deps: AccessDeps): Access {
+  const { settings, random, isSecure, loginPage = plainLoginPage, onRefusal = () => undefined } = deps;
+  const keys = cookieKeys(deps.secretKeys, random);
+  const forms = createForms({ keys, random, isSecure });
+  const sessions = createSessions(deps);
+  const proxyPerson = createProxyPerson(settings);
+  const identified = new WeakMap<FastifyRequest, Identified>();
+
+  const identify = async (request: FastifyRequest, check: LimitedCheck): Promise<Identified | null> => {
+    const byProxy = proxyPerson(request);
+    if (byProxy === 'refused') throw new AccessRefused('the proxy names somebody without a role');
+    if (byProxy !== null) return { person: byProxy, session: null };
+    const bySession = await sessions.find(request);
+    if (bySession !== null) return bySession;
+    const credentials = settings.users.size === 0 ? null : credentialsIn(request);
+    if (credentials === null || (await check(request, credentials, { isEach: true })) !== 'right')
+      return null;
+    const person = personWithRole({ name: credentials.name, groups: [] }, settings.roles);
+    return person && { person, session: null };
+  };
+
+  const sessionOf = (request: FastifyRequest): string | null => identified.get(request)?.session ?? null;
+  const formToken = (request: FastifyRequest, reply: FastifyReply): string =>
+    forms.token(request, reply, sessionOf(request));
+
+  return {
+    register: async (server: FastifyInstance) => {
+      await server.register(cookie, { secret: keys.map((key) => key.toString('base64url')) });
+      if (!server.hasContentTypeParser('application/x-www-form-urlencoded')) await server.register(formbody);
+      const users = new Set(settings.users.keys());
+      const isRight = createPasswordCheck(settings.users);
+      const check = await limitedCheck(server, { users, isRight, key: random(KEY_BYTES) });
+      server.addHook('onRequest', async (request, reply) => {
+        if (LOGIN_PATHS.includes(request.routeOptions.url ?? '')) return undefined;
+        const found = await identify(request, check);
+        if (found !== null) {
+          identified.set(request, found);
+          return undefined;
+        }
+        if (!SAFE_METHODS.includes(request.method)) throw new AccessRefused('not logged in');
+        // The same for whatever path, so that nobody learns what there is.
+        return reply
+          .header('cache-control', 'no-store')
+          .redirect(`/login?to=${encodeURIComponent(request.url)}`, 303);
+      });
+      server.addHook('preHandler', (request, _reply, done) => {
+        try {
+          if (!SAFE_METHODS.includes(request.method)) forms.assertOwn(request, sessionOf(request));
+          done();
+        } catch (error) {
+          done(error as Error);
+        }
+      });
+      addLoginRoutes(server, { ...deps, sessions, check, formToken, loginPage, onRefusal });
+    },
+    personOf: (request): Person => {
+      const found = identified.get(request);
+      if (found === undefined) throw new AccessRefused('not logged in');
+      return found.person;
+    },
+    formToken,
+  };
+}

@@ -1,0 +1,51 @@
+/** The hidden field that tells our own forms from those of another site. */
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { cookieNames, cookieOptions, formTokenOf } from './cookies.ts';
+import { AccessRefused } from './refused.ts';
+
+const BROWSER_BYTES = 32;
+
+export interface FormsDeps {
+  /** The first makes the field's value, all are believed. */
+  readonly keys: readonly Buffer[];
+  readonly random: (bytes: number) => Buffer;
+  readonly isSecure: boolean;
+}
+
+export interface Forms {
+  /** The value for this session; for this browser where there is none, which gets a cookie for it. */
+  readonly token: (request: FastifyRequest, reply: FastifyReply, session: string | null) => string;
+  /** Throws `AccessRefused` unless the request has the value of its session or browser. */
+  readonly assertOwn: (request: FastifyRequest, session: string | null) => void;
+}
+
+export function createForms({ keys, random, isSecure }: FormsDeps): Forms {
+  const { browser: cookie } = cookieNames(isSecure);
+  const boundTo = (session: string | null, browser: string): string =>
+    session === null ? `of browser ${browser}` : `of session ${session}`;
+  return {
+    token: (request, reply, session) => {
+      if (session !== null) return formTokenOf(keys[0]!, boundTo(session, ''));
+      const known = request.cookies[cookie] ?? '';
+      const browser = known === '' ? random(BROWSER_BYTES).toString('base64url') : known;
+      if (known === '') void reply.setCookie(cookie, browser, cookieOptions(isSecure));
+      return formTokenOf(keys[0]!, boundTo(null, browser));
+    },
+    assertOwn: (request, session) => {
+      const browser = request.cookies[cookie] ?? '';
+      const site = request.headers['sec-fetch-site'];
+      const given = (request.body as { readonly form_token?: unknown } | undefined)?.form_token;
+      const isBound = session !== null || browser !== '';
+      const isOurs =
+        isBound && keys.some((key) => isSame(given, formTokenOf(key, boundTo(session, browser))));
+      if (!isOurs || (site !== undefined && site !== 'same-origin')) throw new AccessRefused('no form token');
+    },
+  };
+}
+
+function isSame(given: unknown, expected: string): boolean {
+  if (typeof given !== 'string') return false;
+  const [was, is] = [Buffer.from(given), Buffer.from(expected)];
+  return was.length === is.length && timingSafeEqual(was, is);
+}

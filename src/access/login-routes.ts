@@ -1,0 +1,149 @@
+/** The routes to log in and out: with name and password, or at the OpenID Connect provider. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AccessDeps, LoginContent } from './create.ts';
+import { cookieNames, cookieOptions } from './cookies.ts';
+import { OF_PROVIDER, type LimitedCheck } from './limits.ts';
+import { createOidcLogin, NotLoggedIn, OIDC_RETURN_PATH, type Flow, type OidcLogin } from './oidc.ts';
+import type { Sessions } from './sessions.ts';
+
+const LOGIN = '/login';
+const OIDC = '/login/oidc';
+const LOGOUT = '/logout';
+
+/** Paths that are open to who is not logged in. */
+export const LOGIN_PATHS: readonly string[] = [LOGIN, OIDC, OIDC_RETURN_PATH];
+
+/** A login at the provider has to come back within this time. */
+const FLOW_S = 600;
+const TO_CHARACTERS_MAX = 1_000;
+const NAME_CHARACTERS_MAX = 100;
+const PASSWORD_CHARACTERS_MAX = 1_000;
+
+export interface LoginRoutes extends Pick<AccessDeps, 'settings' | 'now' | 'isSecure'> {
+  readonly sessions: Sessions;
+  readonly check: LimitedCheck;
+  readonly formToken: (request: FastifyRequest, reply: FastifyReply) => string;
+  readonly loginPage: NonNullable<AccessDeps['loginPage']>;
+  readonly onRefusal: NonNullable<AccessDeps['onRefusal']>;
+}
+
+export function addLoginRoutes(server: FastifyInstance, routes: LoginRoutes): void {
+  const { sessions, settings } = routes;
+  server.get(LOGIN, (request, reply) =>
+    sendLogin(routes, request, reply, { problem: null, to: pathOf(request.query) }),
+  );
+  if (settings.users.size > 0) addPassword(server, routes);
+  if (settings.oidc !== null)
+    addOidc(server, routes, createOidcLogin(settings.oidc, settings.pagesUrl ?? ''));
+  server.post(LOGOUT, async (request, reply) => {
+    await sessions.end(request, reply);
+    return reply.redirect(LOGIN, 303);
+  });
+}
+
+function addPassword(server: FastifyInstance, routes: LoginRoutes): void {
+  const { sessions, check, onRefusal } = routes;
+  server.post(LOGIN, async (request, reply) => {
+    const fields = request.body as Readonly<Record<string, unknown>>;
+    const to = pathOf(fields);
+    const name = textOf(fields['name'], NAME_CHARACTERS_MAX);
+    const password = textOf(fields['password'], PASSWORD_CHARACTERS_MAX);
+    const tried = await check(request, { name, password });
+    if (tried === 'right') {
+      const person = await sessions.begin(reply, 'password', { name, groups: [] });
+      if (person !== null) return reply.redirect(to, 303);
+    }
+    onRefusal({ way: 'password', reason: tried === 'tooMany' ? 'too many tries' : 'wrong' });
+    const problem = tried === 'tooMany' ? 'tooMany' : 'refused';
+    return sendLogin(routes, request, reply.code(tried === 'tooMany' ? 429 : 401), { problem, to });
+  });
+}
+
+function addOidc(server: FastifyInstance, routes: LoginRoutes, login: OidcLogin): void {
+  const { sessions, isSecure, now, onRefusal } = routes;
+  const { flow: cookie } = cookieNames(isSecure);
+  const limited = { config: { rateLimit: OF_PROVIDER } };
+  const failed = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    onRefusal({ way: 'oidc', reason: reasonOf(error) });
+    const status = error instanceof NotLoggedIn ? 401 : 502;
+    return sendLogin(routes, request, reply.code(status), { problem: 'provider', to: '/' });
+  };
+  server.get(OIDC, limited, async (request, reply) => {
+    try {
+      const { address, flow } = await login.begin();
+      const endsAtMs = now().getTime() + FLOW_S * 1_000;
+      const kept = JSON.stringify({ ...flow, to: pathOf(request.query), endsAtMs });
+      void reply.setCookie(cookie, Buffer.from(kept).toString('base64url'), {
+        ...cookieOptions(isSecure, FLOW_S),
+        signed: true,
+      });
+      return await reply.header('cache-control', 'no-store').redirect(address, 303);
+    } catch (error) {
+      return failed(error, request, reply);
+    }
+  });
+  server.get(OIDC_RETURN_PATH, limited, async (request, reply) => {
+    const kept = keptIn(request, cookie);
+    void reply.clearCookie(cookie, cookieOptions(isSecure));
+    try {
+      if (kept === null || kept.endsAtMs <= now().getTime()) throw new NotLoggedIn('no login was begun here');
+      const query = request.url.slice(OIDC_RETURN_PATH.length);
+      const identity = await login.finish(query, kept);
+      const person = await sessions.begin(reply, 'oidc', identity);
+      if (person === null) throw new NotLoggedIn('no role');
+      return await reply.header('cache-control', 'no-store').redirect(kept.to, 303);
+    } catch (error) {
+      return failed(error, request, reply);
+    }
+  });
+}
+
+interface Kept extends Flow {
+  readonly to: string;
+  readonly endsAtMs: number;
+}
+
+/** What this browser's login began with; null if there is nothing with our signature. */
+function keptIn(request: FastifyRequest, cookie: string): Kept | null {
+  const { valid, value } = request.unsignCookie(request.cookies[cookie] ?? '');
+  if (!valid) return null;
+  try {
+    return JSON.parse(Buffer.from(value, 'base64url').toString('utf8')) as Kept;
+  } catch {
+    return null;
+  }
+}
+
+/** The kind of an error, which tells nothing of what somebody sent. */
+function reasonOf(error: unknown): string {
+  if (error instanceof NotLoggedIn) return error.message;
+  if (!(error instanceof Error)) return 'unknown';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+function sendLogin(
+  { settings, loginPage, formToken }: LoginRoutes,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { problem, to }: { readonly problem: LoginContent['problem']; readonly to: string },
+): FastifyReply {
+  const content: LoginContent = {
+    problem,
+    password: settings.users.size === 0 ? null : { formToken: formToken(request, reply), to },
+    oidcAddress: settings.oidc === null ? null : `${OIDC}?to=${encodeURIComponent(to)}`,
+  };
+  return reply
+    .header('cache-control', 'no-store')
+    .type('text/html; charset=utf-8')
+    .send(loginPage(content, request));
+}
+
+/** Where to go after the login: a path of this server, and nothing that a browser would take for another host. */
+function pathOf(values: unknown): string {
+  const to = textOf((values as { readonly to?: unknown } | null)?.to, TO_CHARACTERS_MAX);
+  const isPath = /^\/(?![/\\])[^\\\p{C}]*$/u.test(to) && !to.startsWith('/log');
+  return isPath ? to : '/';
+}
+
+const textOf = (value: unknown, charactersMax: number): string =>
+  typeof value === 'string' && value.length <= charactersMax ? value : '';

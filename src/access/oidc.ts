@@ -1,0 +1,102 @@
+/** Logging in at an OpenID Connect provider: the authorization code flow, with PKCE, state and nonce. */
+import * as client from 'openid-client';
+import type { AccessSettings } from '../settings/settings.ts';
+import { isPersonName } from '../settings/values/access.ts';
+import type { Identity } from './roles.ts';
+
+export const OIDC_RETURN_PATH = '/login/oidc/back';
+
+const CALL_TIMEOUT_S = 10;
+const SCOPE = 'openid email profile';
+const GROUPS_MAX = 200;
+
+/** What a login began with, kept by the browser until it comes back. */
+export interface Flow {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** The provider logged nobody in, or somebody without a name that counts. The message is for the log. */
+export class NotLoggedIn extends Error {
+  override readonly name = 'NotLoggedIn';
+}
+
+export interface OidcLogin {
+  /** Where the browser is sent, and what it has to bring back. */
+  readonly begin: () => Promise<{ readonly address: string; readonly flow: Flow }>;
+  /** Who came back. `query` is that of the address they were sent to. Throws `NotLoggedIn`, or why the provider failed. */
+  readonly finish: (query: string, flow: Flow) => Promise<Identity>;
+}
+
+/** The provider is asked for its addresses when the first person logs in, so that it need not be up before. */
+export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pagesUrl: string): OidcLogin {
+  const returnUrl = pagesUrl + OIDC_RETURN_PATH;
+  const issuer = new URL(oidc.issuer);
+  let found: Promise<client.Configuration> | null = null;
+  const provider = (): Promise<client.Configuration> => {
+    // The settings take plain http on loopback alone. It is marked as deprecated so that it stands out.
+    // eslint-disable-next-line @typescript-eslint/no-deprecated
+    const execute = issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [];
+    const options = { timeout: CALL_TIMEOUT_S, execute };
+    found ??= client
+      .discovery(issuer, oidc.clientId, oidc.clientSecret, undefined, options)
+      .catch((error: unknown) => {
+        found = null;
+        throw error;
+      });
+    return found;
+  };
+  return {
+    begin: async () => {
+      const flow = {
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        verifier: client.randomPKCECodeVerifier(),
+      };
+      const known = await provider();
+      const asksGroups = known.serverMetadata().scopes_supported?.includes(oidc.groupsClaim) === true;
+      const address = client.buildAuthorizationUrl(known, {
+        redirect_uri: returnUrl,
+        scope: asksGroups ? `${SCOPE} ${oidc.groupsClaim}` : SCOPE,
+        state: flow.state,
+        nonce: flow.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
+        code_challenge_method: 'S256',
+      });
+      return { address: address.href, flow };
+    },
+    finish: async (query, { state, nonce, verifier }) => {
+      const known = await provider();
+      const tokens = await client.authorizationCodeGrant(known, new URL(returnUrl + query), {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims()!;
+      // Some providers tell only `sub` in the token, and the rest when they are asked.
+      const isAll = claims[oidc.nameClaim] !== undefined && claims[oidc.groupsClaim] !== undefined;
+      if (isAll || known.serverMetadata().userinfo_endpoint === undefined) return identityOf(claims, oidc);
+      const more = await client.fetchUserInfo(known, tokens.access_token, claims.sub);
+      return identityOf({ ...more, ...claims }, oidc);
+    },
+  };
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Throws `NotLoggedIn` for a name that is missing, or not verified. */
+export function identityOf(
+  claims: Claims,
+  { nameClaim, groupsClaim }: Pick<NonNullable<AccessSettings['oidc']>, 'nameClaim' | 'groupsClaim'>,
+): Identity {
+  const name = claims[nameClaim];
+  if (typeof name !== 'string' || !isPersonName(name))
+    throw new NotLoggedIn(`the provider gives no ${nameClaim} that can be a name`);
+  // Anybody may claim an address that nobody looked at.
+  if (nameClaim === 'email' && claims['email_verified'] !== true)
+    throw new NotLoggedIn('the provider does not say that the email is verified');
+  const groups = [claims[groupsClaim] ?? []].flat().filter((one) => typeof one === 'string');
+  return { name, groups: groups.slice(0, GROUPS_MAX) };
+}

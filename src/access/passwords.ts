@@ -1,0 +1,55 @@
+/** Hashed passwords, by scrypt: making one for the settings, and checking what somebody typed. */
+import { scrypt, timingSafeEqual } from 'node:crypto';
+import pLimit from 'p-limit';
+import type { PasswordHash } from '../settings/settings.ts';
+
+const HASH_BYTES = 32;
+export const SALT_BYTES = 16;
+/** 32 MB and about a tenth of a second, what OWASP asks of scrypt. */
+const COST = { cost: 15, blockSize: 8, parallel: 3 } as const;
+/** Hashes made side by side: each takes memory, and strangers ask for them. */
+const AT_ONCE = 2;
+const WAITING_MAX = 40;
+
+type Parameters = Pick<PasswordHash, 'cost' | 'blockSize' | 'parallel' | 'salt'>;
+
+const hashOf = (password: string, { cost, blockSize, parallel, salt }: Parameters): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const [N, r, p] = [2 ** cost, blockSize, parallel];
+    const maxmem = 2 * 128 * N * r;
+    scrypt(password.normalize('NFKC'), salt, HASH_BYTES, { N, r, p, maxmem }, (error, hash) => {
+      if (error === null) resolve(hash);
+      else reject(error);
+    });
+  });
+
+/** The hash of a password for DAYBOOK_ACCESS_USERS: `scrypt:15:8:3:SALT:HASH`. `salt` is random. */
+export async function hashPassword(password: string, salt: Buffer): Promise<string> {
+  const hash = await hashOf(password, { ...COST, salt });
+  const { cost, blockSize, parallel } = COST;
+  return ['scrypt', cost, blockSize, parallel, salt.toString('base64url'), hash.toString('base64url')].join(
+    ':',
+  );
+}
+
+/** Too many passwords wait to be checked. */
+export class TooManyChecks extends Error {
+  override readonly name = 'TooManyChecks';
+}
+
+/** Whether a name has this password. Throws `TooManyChecks`. */
+export type PasswordCheck = (name: string, password: string) => Promise<boolean>;
+
+/** A name that nobody has takes as long as any other: its password is compared with a hash that nothing fits. */
+export function createPasswordCheck(users: ReadonlyMap<string, PasswordHash>): PasswordCheck {
+  const limit = pLimit(AT_ONCE);
+  const [first] = users.values();
+  const nobodys = { ...COST, ...first, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES) };
+  return async (name, password) => {
+    if (limit.pendingCount >= WAITING_MAX) throw new TooManyChecks();
+    const known = users.get(name);
+    const { hash, ...parameters } = known ?? nobodys;
+    const isSame = timingSafeEqual(await limit(() => hashOf(password, parameters)), hash);
+    return isSame && known !== undefined;
+  };
+}

@@ -1,0 +1,92 @@
+/** Logins that last: a random number in a signed cookie, and a row that says whose it is until it is deleted or over. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Kysely } from 'kysely';
+import type { AccessSettings } from '../settings/settings.ts';
+import { recordDeed } from '../store/audit.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { beginSession, endSession, findSession, type PageSession } from '../store/page-sessions.ts';
+import type { Person } from './access.ts';
+import { cookieNames, cookieOptions, sha256Of } from './cookies.ts';
+import { personWithRole, type Identity } from './roles.ts';
+
+const TOKEN_BYTES = 32;
+const HOUR_MS = 3_600_000;
+
+export interface SessionDeps {
+  readonly settings: AccessSettings;
+  readonly db: Kysely<DB>;
+  readonly now: () => Date;
+  readonly random: (bytes: number) => Buffer;
+  /** Cookies go over TLS alone. */
+  readonly isSecure: boolean;
+}
+
+/** Who a request is from. */
+export interface Identified {
+  readonly person: Person;
+  /** What names the session; null for who comes without one. */
+  readonly session: string | null;
+}
+
+export interface Sessions {
+  /** Null where there is no cookie, or one that counts for nothing: forged, over, logged out, or without a role by now. */
+  readonly find: (request: FastifyRequest) => Promise<Identified | null>;
+  /** Logs somebody in, and leaves a row in the audit. Null for who has no role. */
+  readonly begin: (
+    reply: FastifyReply,
+    way: PageSession['way'],
+    identity: Identity,
+  ) => Promise<Person | null>;
+  readonly end: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+}
+
+export function createSessions({ settings, db, now, random, isSecure }: SessionDeps): Sessions {
+  const { users, oidc, roles, sessionHours } = settings;
+  const { session: cookie } = cookieNames(isSecure);
+  const proofOf = (way: PageSession['way'], name: string): string | null => {
+    const known = way === 'password' ? users.get(name) : undefined;
+    return known === undefined ? null : sha256Of(known.hash.toString('hex'));
+  };
+  /** A password that was changed, or a way to log in that is gone, ends its sessions. */
+  const isStillGood = ({ way, name, proofSha256 }: PageSession): boolean =>
+    way === 'oidc' ? oidc !== null : proofSha256 !== null && proofSha256 === proofOf(way, name);
+  return {
+    find: async (request) => {
+      const tokenSha256 = tokenIn(request, cookie);
+      const session = tokenSha256 === null ? undefined : await findSession(db, tokenSha256, now());
+      if (session === undefined || !isStillGood(session)) return null;
+      const person = personWithRole(session, roles);
+      return person && { person, session: session.tokenSha256 };
+    },
+    begin: async (reply, way, identity) => {
+      const person = personWithRole(identity, roles);
+      if (person === null) return null;
+      const token = random(TOKEN_BYTES).toString('base64url');
+      const begunAt = now();
+      const lastsMs = sessionHours * HOUR_MS;
+      await db.transaction().execute(async (trx) => {
+        await beginSession(trx, {
+          tokenSha256: sha256Of(token),
+          ...{ way, name: identity.name, groups: identity.groups },
+          proofSha256: proofOf(way, identity.name),
+          begunAt,
+          endsAt: new Date(begunAt.getTime() + lastsMs),
+        });
+        await recordDeed(trx, { by: person.name, command: 'login', subject: way }, begunAt);
+      });
+      void reply.setCookie(cookie, token, { ...cookieOptions(isSecure, lastsMs / 1_000), signed: true });
+      return person;
+    },
+    end: async (request, reply) => {
+      const tokenSha256 = tokenIn(request, cookie);
+      if (tokenSha256 !== null) await endSession(db, tokenSha256);
+      void reply.clearCookie(cookie, cookieOptions(isSecure));
+    },
+  };
+}
+
+/** The hash of the number in the cookie; null if there is none with our signature. */
+function tokenIn(request: FastifyRequest, cookie: string): string | null {
+  const { valid, value } = request.unsignCookie(request.cookies[cookie] ?? '');
+  return valid && value !== '' ? sha256Of(value) : null;
+}

@@ -1,0 +1,37 @@
+/** `access hash`: makes of a password what DAYBOOK_ACCESS_USERS takes. */
+import { randomBytes } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import { hashPassword, SALT_BYTES } from '../access/passwords.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import { print } from './context.ts';
+import { hiddenLine } from './output/hidden-line.ts';
+
+const PASSWORD_CHARACTERS_MIN = 12;
+const PASSWORD_CHARACTERS_MAX = 1_000;
+
+const HELP = `
+Reads the password from stdin; on a terminal it asks, and shows nothing of what is typed.
+
+Example:
+  daybook access hash < password.txt
+  export DAYBOOK_ACCESS_USERS='{"ada":"scrypt:15:8:3:..."}' DAYBOOK_ACCESS_ROLES='{"ada":"operator"}'`;
+
+export function addAccessCommand(program: Command): void {
+  const access = program.command('access').description('who may log in at the pages of `serve`');
+  access
+    .command('hash')
+    .description('hash a password for DAYBOOK_ACCESS_USERS')
+    .addHelpText('after', HELP)
+    .action(async (_flags: object, self: Command) => {
+      const given = process.stdin.isTTY ? await hiddenLine('password: ') : await text(process.stdin);
+      const password = given.replace(/\r?\n$/, '');
+      if (password.length < PASSWORD_CHARACTERS_MIN || password.length > PASSWORD_CHARACTERS_MAX)
+        throw new UsageError(
+          `the password has to have ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters; this one has ${password.length}.`,
+        );
+      if (/\p{C}/u.test(password)) throw new UsageError('the password has to be one line of text.');
+      const hash = await hashPassword(password, randomBytes(SALT_BYTES));
+      print(self, { document: { hash }, text: hash });
+    });
+}

@@ -1,0 +1,123 @@
+/** `close`: freezes a month's statements; lists what is closed, and what changed since. */
+import type { Command } from 'commander';
+import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
+import { closeMonth, type CloseResult } from '../statements/close.ts';
+import { monthOf, type Month } from '../statements/month.ts';
+import { adjustmentsOf, listCloses, type CloseFilter } from '../store/month-close.ts';
+import { collect } from './collect.ts';
+import { offlineSettings, platformSettings, print, withApp } from './context.ts';
+import { deedOf, withBy } from './deeds.ts';
+import { adjustmentText, closesText, closeResultText } from './output/close-text.ts';
+import { merchantsOf } from './range-flags.ts';
+import { lines } from './output/text.ts';
+import { timesOf } from './output/times.ts';
+
+const REASON_CHARACTERS_MAX = 1_000;
+
+const HELP = `
+Closing freezes the list of the month's statements, each with revision and SHA-256: in the database, and as a file in the
+object store. A later revision shows as an adjustment of the month. Closing again changes nothing until then, and afterwards
+makes the next close, which names the one before.
+
+Ends with 3, and closes nothing of that merchant, while a day is open: not over, not proven, not published, or broken and
+not resolved. --despite-open-days closes it all the same; the reason is published with the close.
+
+Examples:
+  daybook close 2026-03 --merchant 10001 --by Ada
+  daybook close 2026-03 --merchant 10001 --despite-open-days "break 7 is at the platform, case 4711"
+  daybook close --list`;
+
+interface CloseFlags {
+  readonly merchant: readonly string[];
+  readonly list?: boolean;
+  readonly note?: string;
+  readonly despiteOpenDays?: string;
+}
+
+export function addCloseCommand(program: Command): void {
+  withBy(program.command('close'))
+    .argument('[month]', 'the month, YYYY-MM')
+    .description('close a month: freeze its statements, so that what changes later shows as an adjustment')
+    .option('--merchant <no>', 'of this merchant (may be repeated)', collect, [])
+    .option('--note <text>', 'kept with it')
+    .option('--despite-open-days <why>', 'close it though days are open; why, for the record')
+    .option('--list', 'show the closes and their adjustments; close nothing')
+    .addHelpText('after', HELP)
+    .action((month: string | undefined, flags: CloseFlags, self: Command) =>
+      flags.list === true ? list(month, flags, self) : close(month, flags, self),
+    );
+}
+
+async function close(given: string | undefined, flags: CloseFlags, self: Command): Promise<void> {
+  if (given === undefined) throw new UsageError('say which month: `daybook close YYYY-MM --merchant NO`.');
+  const month = monthFlag(given);
+  if (flags.merchant.length === 0) throw new UsageError('say whose month it is with --merchant NO.');
+  const note = textFlag('--note', flags.note);
+  const despite = textFlag('--despite-open-days', flags.despiteOpenDays) ?? null;
+  const settings = platformSettings(self);
+  const { timeZone: zone } = settings.platform;
+  await withApp(settings, async ({ database: { db }, objects, now }) => {
+    const results: { readonly merchantNo: string; readonly result: CloseResult }[] = [];
+    for (const merchantNo of new Set(flags.merchant)) {
+      const deed = deedOf(self, `${merchantNo} ${month.name}`, note);
+      const options = { db, objects, signingKey: settings.signingKey, zone, now };
+      results.push({
+        merchantNo,
+        result: await closeMonth({ merchantNo, month, despite, deed }, options),
+      });
+    }
+    const isDone = results.every(({ result: { kind } }) => kind === 'closed' || kind === 'already');
+    print(self, {
+      document: results.map(({ merchantNo, result }) => resultDocument(merchantNo, month, result)),
+      text: lines(...results.map(({ merchantNo, result }) => closeResultText(merchantNo, month, result))),
+      exitCode: isDone ? EXIT.done : EXIT.needsPerson,
+    });
+  });
+}
+
+function resultDocument(merchantNo: string, month: Month, result: CloseResult) {
+  const about = { merchantNo, month: month.name, result: result.kind };
+  if (result.kind === 'open') return { ...about, openDays: result.openDays };
+  if (result.kind === 'empty') return about;
+  const { signature } = result.close;
+  const close = { ...result.close, content: undefined, signature: undefined };
+  const adjustments = result.kind === 'closed' ? result.adjustments : [];
+  return { ...about, close: { ...close, signed: signature !== null }, adjustments };
+}
+
+async function list(given: string | undefined, flags: CloseFlags, self: Command): Promise<void> {
+  if (flags.note !== undefined || flags.despiteOpenDays !== undefined)
+    throw new UsageError('--list closes nothing: leave --note and --despite-open-days out.');
+  const filter: CloseFilter = {
+    merchants: merchantsOf(flags),
+    month: given === undefined ? undefined : monthFlag(given).name,
+  };
+  const settings = offlineSettings(self);
+  await withApp(settings, async ({ database: { db } }) => {
+    const closes = await listCloses(db, filter);
+    const adjustments = await adjustmentsOf(db, filter);
+    print(self, {
+      document: { closes, adjustments },
+      text: lines(
+        closesText(closes, timesOf(settings)),
+        ...adjustments.map((one) => `  ${adjustmentText(one)}`),
+      ),
+    });
+  });
+}
+
+function monthFlag(given: string): Month {
+  const month = monthOf(given);
+  if (month === null) throw new UsageError(`${given} is no month; write it as YYYY-MM.`);
+  return month;
+}
+
+function textFlag(flag: string, given: string | undefined): string | undefined {
+  const text = given?.trim();
+  if (text === '') throw new UsageError(`${flag} is empty; say why, or leave it out.`);
+  if (text !== undefined && text.length > REASON_CHARACTERS_MAX)
+    throw new UsageError(
+      `${flag} has over ${REASON_CHARACTERS_MAX} characters; it is published with the close.`,
+    );
+  return text;
+}

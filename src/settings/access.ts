@@ -1,0 +1,78 @@
+/** Puts the settings of access together, and says what does not go together. */
+import type { SettingsProblem } from './invalid.ts';
+import { SETTING_PLACES, type SettingsDocument } from './schema.ts';
+import type { AccessSettings } from './settings.ts';
+
+type Section = SettingsDocument['daybook'];
+
+const problem = (name: string, what: string): SettingsProblem => ({
+  key: name,
+  problem: what,
+  example: SETTING_PLACES.find(({ environmentName }) => environmentName === name)!.example,
+});
+
+const WAYS = 'DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER';
+
+/** Halves of a way to log in, roles without one, and people whom no role would let in. */
+export function accessProblems(section: Section): SettingsProblem[] {
+  const { accessUsers, accessRoles, accessProxyHeader, accessProxies } = section;
+  const problems = [...oidcProblems(section)];
+  const isWay = accessUsers.size > 0 || accessProxyHeader !== undefined || section.oidcIssuer !== undefined;
+  if (isWay && accessRoles.size === 0)
+    problems.push(
+      problem('DAYBOOK_ACCESS_ROLES', `is required where people log in by ${WAYS}: it says who may what`),
+    );
+  if (!isWay && accessRoles.size > 0)
+    problems.push(problem('DAYBOOK_ACCESS_ROLES', `names roles, and there is no way to log in: set ${WAYS}`));
+  const without = accessRoles.has('*')
+    ? []
+    : [...accessUsers.keys()].filter((name) => !accessRoles.has(name));
+  if (accessRoles.size > 0 && without.length > 0)
+    problems.push(
+      problem('DAYBOOK_ACCESS_ROLES', `has no role for ${without.join(', ')} of DAYBOOK_ACCESS_USERS`),
+    );
+  if (accessProxyHeader !== undefined && accessProxies.length === 0)
+    problems.push(
+      problem(
+        'DAYBOOK_ACCESS_PROXIES',
+        'is required where DAYBOOK_ACCESS_PROXY_HEADER is given: whose header is believed',
+      ),
+    );
+  if (accessProxyHeader === undefined && accessProxies.length > 0)
+    problems.push(
+      problem('DAYBOOK_ACCESS_PROXY_HEADER', 'is required where DAYBOOK_ACCESS_PROXIES is given'),
+    );
+  return problems;
+}
+
+function oidcProblems({ oidcIssuer, oidcClientId, oidcClientSecret, pagesUrl }: Section): SettingsProblem[] {
+  const parts = [
+    ['DAYBOOK_OIDC_ISSUER', oidcIssuer],
+    ['DAYBOOK_OIDC_CLIENT_ID', oidcClientId],
+    ['DAYBOOK_OIDC_CLIENT_SECRET', oidcClientSecret],
+    ['DAYBOOK_PAGES_URL', pagesUrl],
+  ] as const;
+  const given = parts.slice(0, 3).find(([, value]) => value !== undefined)?.[0];
+  if (given === undefined) return [];
+  return parts
+    .filter(([, value]) => value === undefined)
+    .map(([name]) => problem(name, `is required where ${given} is given`));
+}
+
+export function accessSettingsOf(section: Section): AccessSettings {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = section;
+  const { oidcNameClaim: nameClaim, oidcGroupsClaim: groupsClaim, pagesUrl = null } = section;
+  const isOidc =
+    issuer !== undefined && clientId !== undefined && clientSecret !== undefined && pagesUrl !== null;
+  return {
+    users: section.accessUsers,
+    roles: section.accessRoles,
+    proxy:
+      section.accessProxyHeader === undefined
+        ? null
+        : { header: section.accessProxyHeader, from: section.accessProxies },
+    oidc: isOidc ? { issuer, clientId, clientSecret, nameClaim, groupsClaim } : null,
+    pagesUrl,
+    sessionHours: section.accessHours,
+  };
+}

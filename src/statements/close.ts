@@ -1,0 +1,167 @@
+/** Closes a month: freezes the list of its statements as rows, and as a file in the object store that `verify` can check. */
+import type { Kysely, Transaction } from 'kysely';
+import { addAmounts } from '../ledger/money.ts';
+import { ObjectExists, readWhole, type ObjectStore } from '../objects/object-store.ts';
+import { signatureFile } from '../signing/signatures.ts';
+import type { SigningKey } from '../signing/keys.ts';
+import { recordDeed, type Deed } from '../store/audit.ts';
+import type { DB } from '../store/engine/schema.ts';
+import {
+  adjustmentsOf,
+  closesOfMonth,
+  storeClose,
+  type Adjustment,
+  type StoredClose,
+} from '../store/month-close.ts';
+import { accountMonths } from './account-months.ts';
+import { CLOSE_FORMAT, closeText, type ClosedAccount, type CloseFile } from './close-file.ts';
+import { sha256Of } from './digest.ts';
+import { StatementDamaged } from './fetch.ts';
+import { closeKey, fileOf, SIGNATURE_EXTENSION } from './keys.ts';
+import type { AccountMonth, Month } from './month.ts';
+import { openDaysOf, type Clock, type OpenDay } from './open-days.ts';
+import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
+import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
+
+export interface CloseOptions {
+  readonly db: Kysely<DB>;
+  readonly objects: ObjectStore;
+  readonly signingKey: SigningKey | null;
+  readonly zone: string;
+  readonly now: () => Date;
+}
+
+export interface CloseRequest {
+  readonly merchantNo: string;
+  readonly month: Month;
+  /** Why it is closed though days are open; null refuses then. */
+  readonly despite: string | null;
+  /** Who does it, for the record. */
+  readonly deed: Deed;
+}
+
+/** What came of closing a month. */
+export type CloseResult =
+  /** A new close. It names the one before, if there is one, and what changed since. */
+  | { readonly kind: 'closed'; readonly close: StoredClose; readonly adjustments: readonly Adjustment[] }
+  /** It was closed before, and no statement changed since. */
+  | { readonly kind: 'already'; readonly close: StoredClose }
+  /** Days are open, so it was not closed. */
+  | { readonly kind: 'open'; readonly openDays: readonly OpenDay[] }
+  /** Nothing was published of it, so there is nothing to freeze. */
+  | { readonly kind: 'empty' };
+
+/** Tries if another process closes the same month meanwhile. */
+const TRIES_MAX = 3;
+const UNIQUE_VIOLATION = '23505';
+const SERIALIZATION_FAILURE = '40001';
+
+/**
+ * Closes a merchant's month. Closing it again changes nothing while its statements are the frozen ones, but makes sure
+ * that the file is in the store. After a revision it makes the next close, which names the one before. Throws
+ * `StatementDamaged` if the store holds another file in its place, and what database and store throw.
+ */
+export async function closeMonth(request: CloseRequest, options: CloseOptions): Promise<CloseResult> {
+  const result = await frozen(request, options);
+  if (result.kind === 'closed' || result.kind === 'already') await writeFiles(options.objects, result.close);
+  return result;
+}
+
+async function frozen(request: CloseRequest, options: CloseOptions): Promise<CloseResult> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await options.db
+        .transaction()
+        .setIsolationLevel('repeatable read')
+        .execute((trx) => freeze(trx, request, options));
+    } catch (error) {
+      const { code } = error as { readonly code?: unknown };
+      const isOvertaken = code === UNIQUE_VIOLATION || code === SERIALIZATION_FAILURE;
+      if (!isOvertaken || tries === TRIES_MAX) throw error;
+    }
+  }
+}
+
+/** All that it reads is of one moment: a statement published later is an adjustment. */
+async function freeze(
+  trx: Transaction<DB>,
+  { merchantNo, month, despite, deed }: CloseRequest,
+  { zone, now, signingKey }: CloseOptions,
+): Promise<CloseResult> {
+  const clock: Clock = { zone, now: now() };
+  const before = (await closesOfMonth(trx, merchantNo, month.name)).at(-1);
+  const adjustments =
+    before === undefined ? [] : await adjustmentsOf(trx, { merchants: [merchantNo], month: month.name });
+  if (before !== undefined && adjustments.length === 0) return { kind: 'already', close: before };
+  const { accounts } = await accountMonths(trx, merchantNo, month, null);
+  const openDays = await openDaysOf(trx, merchantNo, month, accounts, clock);
+  if (accounts.every(({ statements }) => statements.length === 0)) return { kind: 'empty' };
+  if (openDays.length > 0 && despite === null) return { kind: 'open', openDays };
+  const number = (before?.number ?? 0) + 1;
+  const objectKey = closeKey(merchantNo, month.name, number);
+  const file: CloseFile = {
+    format: CLOSE_FORMAT,
+    ...{ merchantNo, month: month.name, number },
+    closedAt: clock.now.toISOString(),
+    ...{ by: deed.by, note: deed.note ?? null, despite: openDays.length === 0 ? null : despite },
+    previous: before === undefined ? null : { number: before.number, sha256: before.sha256 },
+    accounts: accounts.map(accountOf),
+    statements: accounts.flatMap(({ statements }) =>
+      statements.map(({ currency, day, revision, sha256, object_key }) => ({
+        ...{ currency, day, revision, file: fileOf(object_key), sha256 },
+      })),
+    ),
+    adjustments: adjustments.map(({ currency, day, frozenRevision, revision, reason }) => ({
+      ...{ currency, day, frozenRevision, revision, reason },
+    })),
+    openDays: openDays.map(({ currency, day, cause }) => ({ currency, day, cause })),
+  };
+  const content = closeText(file);
+  const comment = `${objectKey}, signed ${file.closedAt}`;
+  const close: StoredClose = {
+    ...{ merchantNo, month: month.name, number, closedAt: clock.now },
+    ...{ by: file.by, note: file.note, despite: file.despite, openDays: openDays.length },
+    ...{ statements: file.statements.length, objectKey, sha256: sha256Of(content), content },
+    signature: signingKey === null ? null : signatureFile(Buffer.from(content), comment, signingKey),
+  };
+  await storeClose(trx, { ...close, deedId: await recordDeed(trx, deed, clock.now) }, file.statements);
+  return { kind: 'closed', close, adjustments };
+}
+
+function accountOf({ currency, statements }: AccountMonth): ClosedAccount {
+  const sum = (amounts: readonly string[]): string => amounts.reduce(addAmounts, '0');
+  const count = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
+  return {
+    currency,
+    opening: statements[0]?.opening ?? null,
+    creditTotal: sum(statements.map((row) => row.credit_total)),
+    creditCount: count(statements.map((row) => row.credit_count)),
+    debitTotal: sum(statements.map((row) => row.debit_total)),
+    debitCount: count(statements.map((row) => row.debit_count)),
+    closing: statements.at(-1)?.closing ?? null,
+    days: statements.length,
+  };
+}
+
+/** Writes the file, and its signature before it, where they are not in the store yet. */
+async function writeFiles(
+  objects: ObjectStore,
+  { objectKey, content, signature }: StoredClose,
+): Promise<void> {
+  if (signature !== null)
+    await putOnce(objects, objectKey + SIGNATURE_EXTENSION, signature, SIGNATURE_CONTENT_TYPE);
+  await putOnce(objects, objectKey, content, MANIFEST_CONTENT_TYPE);
+}
+
+async function putOnce(objects: ObjectStore, key: string, text: string, contentType: string): Promise<void> {
+  if ((await readWhole(objects, key))?.toString('utf8') === text) return;
+  try {
+    await objects.put(key, Buffer.from(text), { ifAbsent: true, contentType });
+  } catch (error) {
+    if (!(error instanceof ObjectExists)) throw error;
+    throw new StatementDamaged(
+      `${objects.location}: ${key} is not what this database closed: it was altered, or another database wrote it. The ` +
+        'close is on record; move that file away, and close the month again to have it written.',
+    );
+  }
+}

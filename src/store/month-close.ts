@@ -1,0 +1,202 @@
+/** Keeps closed months with the statements that each close froze, and finds what was revised since. Rows are never changed. */
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { ofMerchants } from './account-filter.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
+
+/** A statement as a close names it. */
+export interface FrozenStatement {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly revision: number;
+  readonly sha256: string;
+}
+
+export interface MonthClose {
+  readonly merchantNo: string;
+  /** `2026-03`. */
+  readonly month: string;
+  /** From 1; the last one of a month counts. */
+  readonly number: number;
+  readonly closedAt: Date;
+  readonly by: string;
+  readonly note: string | null;
+  /** Why it was closed though days were open; null where none was. */
+  readonly despite: string | null;
+  /** How many days of its accounts were open. */
+  readonly openDays: number;
+  readonly statements: number;
+  readonly objectKey: string;
+  readonly sha256: string;
+}
+
+/** A close with the text of its file and of its signature. */
+export interface StoredClose extends MonthClose {
+  readonly content: string;
+  readonly signature: string | null;
+}
+
+/** A statement of a closed month that is not the one its last close froze. */
+export interface Adjustment {
+  readonly merchantNo: string;
+  readonly month: string;
+  /** The close that it adjusts. */
+  readonly number: number;
+  readonly currency: string;
+  readonly day: BusinessDay;
+  /** The frozen revision; null if the day had no statement then. */
+  readonly frozenRevision: number | null;
+  readonly revision: number;
+  readonly sha256: string;
+  readonly reason: string | null;
+  readonly publishedAt: Date;
+}
+
+/** Which closes are meant; left out or null: of all merchants, of all months. */
+export interface CloseFilter {
+  readonly merchants: readonly string[] | null;
+  /** `2026-03`. */
+  readonly month?: string | undefined;
+}
+
+/** First business day of a month, as the tables name it. */
+const firstDay = (month: string): BusinessDay => `${month}-01`;
+
+const ofMonth = (month: string | undefined): RawBuilder<boolean> =>
+  month === undefined ? sql`true` : sql`month = ${firstDay(month)}::date`;
+
+const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number,
+  deed.at AS "closedAt", deed.by_whom AS by, deed.note, closed.despite, closed.open_days AS "openDays",
+  (SELECT count(*)::int FROM month_close_statement AS frozen
+   WHERE (frozen.merchant_no, frozen.month, frozen.number) = (closed.merchant_no, closed.month, closed.number)
+  ) AS statements, closed.object_key AS "objectKey", closed.sha256`;
+
+const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_entry AS deed ON deed.id = closed.audit_entry_id`;
+
+/** Every close, by merchant, month and number. Uses the primary key where a merchant is named. */
+export async function listCloses(
+  db: Kysely<DB>,
+  { merchants, month }: CloseFilter,
+  limit: number | null = null,
+): Promise<MonthClose[]> {
+  const { rows } = await sql<MonthClose>`
+    SELECT ${CLOSE_COLUMNS} ${FROM_CLOSED}
+    WHERE ${ofMerchants(merchants, 'closed')} AND ${ofMonth(month)}
+    ORDER BY closed.merchant_no, closed.month, closed.number LIMIT ${limit}`.execute(db);
+  return rows;
+}
+
+/** The closes of one merchant's month, with the texts of their files, in order. */
+export async function closesOfMonth(
+  db: Kysely<DB>,
+  merchantNo: string,
+  month: string,
+): Promise<StoredClose[]> {
+  const { rows } = await sql<StoredClose>`
+    SELECT ${CLOSE_COLUMNS}, closed.content, closed.signature ${FROM_CLOSED}
+    WHERE closed.merchant_no = ${merchantNo} AND ${ofMonth(month)}
+    ORDER BY closed.number`.execute(db);
+  return rows;
+}
+
+/** What a new close has. The audit row says who made it. */
+export type CloseToStore = Pick<
+  StoredClose,
+  | 'merchantNo'
+  | 'month'
+  | 'number'
+  | 'despite'
+  | 'openDays'
+  | 'objectKey'
+  | 'sha256'
+  | 'content'
+  | 'signature'
+> & { readonly deedId: number };
+
+/** Throws a unique violation (23505) if somebody else stored a close of that number meanwhile. */
+export async function storeClose(
+  trx: Transaction<DB>,
+  close: CloseToStore,
+  statements: readonly FrozenStatement[],
+): Promise<void> {
+  const { merchantNo, month, number } = close;
+  await trx
+    .insertInto('month_close')
+    .values({
+      merchant_no: merchantNo,
+      month: firstDay(month),
+      number,
+      audit_entry_id: close.deedId,
+      despite: close.despite,
+      open_days: close.openDays,
+      object_key: close.objectKey,
+      sha256: close.sha256,
+      content: close.content,
+      signature: close.signature,
+    })
+    .execute();
+  await sql`
+    INSERT INTO month_close_statement (merchant_no, month, number, currency, day, revision, sha256)
+    SELECT ${merchantNo}, ${firstDay(month)}::date, ${number}, frozen.* FROM unnest(
+      ${arrayLiteral(statements.map(({ currency }) => currency))}::text[],
+      ${arrayLiteral(statements.map(({ day }) => day))}::date[],
+      ${arrayLiteral(statements.map(({ revision }) => revision))}::integer[],
+      ${arrayLiteral(statements.map(({ sha256 }) => sha256))}::text[]
+    ) AS frozen`.execute(trx);
+}
+
+const LAST_CLOSES = (filter: CloseFilter): RawBuilder<unknown> => sql`
+  SELECT DISTINCT ON (merchant_no, month) merchant_no, month, number, open_days FROM month_close
+  WHERE ${ofMerchants(filter.merchants)} AND ${ofMonth(filter.month)}
+  ORDER BY merchant_no, month, number DESC`;
+
+/** The days of `closed`, of the table `statement` under the alias `one`. */
+const IN_MONTH = sql`one.merchant_no = closed.merchant_no AND one.day >= closed.month
+  AND one.day < (closed.month + interval '1 month')::date`;
+
+const currentInMonth = (only: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  SELECT DISTINCT ON (currency, day) one.* FROM statement AS one WHERE ${IN_MONTH} AND ${only}
+  ORDER BY currency, day, revision DESC`;
+
+const adjustments = (
+  filter: CloseFilter,
+  current: RawBuilder<unknown>,
+): RawBuilder<Adjustment> => sql<Adjustment>`
+  WITH closed AS MATERIALIZED (${LAST_CLOSES(filter)})
+  SELECT closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number,
+    current.currency, current.day, frozen.revision AS "frozenRevision", current.revision, current.sha256, current.reason,
+    current.published_at AS "publishedAt"
+  FROM closed CROSS JOIN LATERAL (${current}) AS current
+  LEFT JOIN month_close_statement AS frozen
+    ON (frozen.merchant_no, frozen.month, frozen.number, frozen.currency, frozen.day)
+      = (closed.merchant_no, closed.month, closed.number, current.currency, current.day)
+  WHERE frozen.revision IS DISTINCT FROM current.revision
+  ORDER BY closed.merchant_no, closed.month, current.day, current.currency`;
+
+/**
+ * All adjustments of the last close of each month, by merchant, month, day and currency. Reads every statement of these
+ * months, so name a merchant, or a month.
+ */
+export async function adjustmentsOf(db: Kysely<DB>, filter: CloseFilter): Promise<Adjustment[]> {
+  const { rows } = await adjustments(filter, currentInMonth(sql`true`)).execute(db);
+  return rows;
+}
+
+/**
+ * The same for all closed months of these merchants, cheap whatever lies in them: it looks at revised statements, and at
+ * every statement only of months that were closed with days open. What it leaves out is an account that first appeared
+ * after a close; `adjustmentsOf` has it, and the run that published it tells of it.
+ */
+export async function adjustmentsOfEach(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, readonly Adjustment[]>> {
+  const revised = currentInMonth(sql`one.revision > 1`);
+  const first = sql`SELECT * FROM (${currentInMonth(sql`closed.open_days > 0`)}) AS whole WHERE whole.revision = 1`;
+  const { rows } = await adjustments(
+    { merchants },
+    sql`SELECT * FROM (${revised}) AS revised UNION ALL SELECT * FROM (${first}) AS first`,
+  ).execute(db);
+  return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+}

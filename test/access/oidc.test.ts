@@ -1,0 +1,209 @@
+/** Logging in at a real OpenID Connect provider: who it vouches for comes in, and nobody else, whatever is sent back. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider from 'oidc-provider';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { identityOf } from '../../src/access/oidc.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { freshDatabase } from '../support/database.ts';
+import { accessSettings, Browser, guarded, type Guarded } from './support.ts';
+
+const CLIENT = { id: 'daybook', secret: 'made-up-secret-of-the-client' };
+/** By the name that somebody types at the provider. */
+const ACCOUNTS: Readonly<Record<string, object>> = {
+  ada: { email: 'ada@company.example', email_verified: true, groups: ['finance'] },
+  vera: { email: 'vera@company.example', email_verified: true, groups: ['shops'] },
+  eve: { email: 'ada@company.example', email_verified: false, groups: ['finance'] },
+  otto: { email: 'otto@company.example', email_verified: true, groups: [] },
+};
+
+let database: Database;
+let listening: Server;
+let issuer: string;
+let pages: Guarded;
+/** The port the pages have had: the provider sends people back there. */
+let port: number;
+let now = Date.now();
+beforeAll(async () => {
+  database = await freshDatabase();
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  port = (probe.address() as AddressInfo).port;
+  probe.close();
+  listening = createServer().listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  issuer = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`;
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: CLIENT.id,
+        client_secret: CLIENT.secret,
+        redirect_uris: [`http://127.0.0.1:${port}/login/oidc/back`],
+      },
+    ],
+    scopes: ['openid', 'groups'],
+    claims: { email: ['email', 'email_verified'], groups: ['groups'], profile: ['name'] },
+    findAccount: (_context, accountId) => ({
+      accountId,
+      claims: () => ({ sub: accountId, ...ACCOUNTS[accountId] }),
+    }),
+    cookies: { keys: ['made up'] },
+  });
+  const answer = provider.callback();
+  listening.on('request', (request, response) => void answer(request, response));
+  pages = await guarded(database.db, settings(), { now: () => new Date(now) }, port);
+});
+afterAll(async () => {
+  await pages.close();
+  listening.closeAllConnections();
+  listening.close();
+  await database.close();
+});
+
+const settings = (change: Readonly<Record<string, unknown>> = {}) =>
+  accessSettings({
+    oidcIssuer: issuer,
+    oidcClientId: CLIENT.id,
+    oidcClientSecret: CLIENT.secret,
+    pagesUrl: `http://127.0.0.1:${port}`,
+    accessRoles: {
+      'ada@company.example': 'operator',
+      'group:shops': { role: 'viewer', merchants: ['M1'] },
+    },
+    ...change,
+  });
+/** Goes to the provider, logs in and agrees there, and returns the address that it sends the browser back to. */
+async function atProvider(address: string, login: string): Promise<string> {
+  const there = new Browser(issuer);
+  let response = await there.get(address);
+  for (let steps = 0; steps < 10; steps += 1) {
+    const next = response.headers.get('location');
+    if (next?.startsWith(pages.url) === true) return next;
+    if (next !== null) response = await there.get(next);
+    else {
+      const form = await response.text();
+      const action = /action="([^"]+)"/.exec(form)![1]!;
+      const prompt = /name="prompt" value="([^"]+)"/.exec(form)![1]!;
+      response = await there.post(action, { prompt, login, password: 'any' });
+    }
+  }
+  throw new Error('the provider sends nobody back');
+}
+const begun = async (browser: Browser, to = '/m/M1'): Promise<string> => {
+  const page = await (await browser.get(`/login?to=${encodeURIComponent(to)}`)).text();
+  const response = await browser.get(/href="([^"]+)"/.exec(page)![1]!);
+  expect(response.status).toBe(303);
+  return response.headers.get('location')!;
+};
+const expectNobody = async (browser: Browser): Promise<void> => {
+  expect(browser.cookies.has('daybook_session')).toBe(false);
+  expect((await browser.get('/')).status).toBe(303);
+};
+
+describe('a login at the provider', () => {
+  it('brings in who has a role, by name, to where they wanted to go', async () => {
+    const browser = new Browser(pages.url);
+    const response = await browser.get(await atProvider(await begun(browser, '/m/M7'), 'ada'));
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/m/M7']);
+    expect(await (await browser.get('/')).json()).toMatchObject({
+      name: 'ada@company.example',
+      role: 'operator',
+    });
+    expect((await browser.post('/resolve', { form_token: await browser.formToken() })).status).toBe(200);
+    expect(pages.deeds).toEqual(['ada@company.example']);
+  });
+
+  it('brings in who has a role by a group, with its merchants alone', async () => {
+    const browser = new Browser(pages.url);
+    await browser.get(await atProvider(await begun(browser), 'vera'));
+    expect((await browser.get('/m/M1')).status).toBe(200);
+    expect((await browser.get('/m/M2')).status).toBe(404);
+    expect((await browser.post('/resolve', { form_token: await browser.formToken() })).status).toBe(403);
+  });
+
+  it.each([
+    ['otto', 'no role'],
+    ['eve', 'the provider does not say that the email is verified'],
+  ])('keeps out %s: %s', async (login, reason) => {
+    const browser = new Browser(pages.url);
+    const response = await browser.get(await atProvider(await begun(browser), login));
+    expect(response.status).toBe(401);
+    expect(pages.refusals.at(-1)).toEqual({ way: 'oidc', reason });
+    await expectNobody(browser);
+  });
+});
+
+describe('what comes back from the provider', () => {
+  it('counts once: neither the address nor the cookie can be used again', async () => {
+    const browser = new Browser(pages.url);
+    const address = await begun(browser);
+    const flow = browser.cookies.get('daybook_flow')!;
+    const back = await atProvider(address, 'ada');
+    expect((await browser.get(back)).status).toBe(303);
+    const thief = new Browser(pages.url);
+    thief.cookies.set('daybook_flow', flow);
+    expect((await thief.get(back)).status).toBe(502);
+    await expectNobody(thief);
+  });
+
+  it('counts for the browser alone that began', async () => {
+    const back = await atProvider(await begun(new Browser(pages.url)), 'ada');
+    const [none, other] = [new Browser(pages.url), new Browser(pages.url)];
+    await begun(other);
+    expect((await none.get(back)).status).toBe(401);
+    expect((await other.get(back)).status).toBe(502);
+    await expectNobody(none);
+    await expectNobody(other);
+  });
+
+  it('counts for nothing with a changed state, without a code, or too late', async () => {
+    const browser = new Browser(pages.url);
+    const changed = new URL(await atProvider(await begun(browser), 'ada'));
+    changed.searchParams.set('state', 'other');
+    expect((await browser.get(changed.href)).status).toBe(502);
+    await begun(browser);
+    expect((await browser.get('/login/oidc/back?error=access_denied')).status).toBe(502);
+    const late = await atProvider(await begun(browser), 'ada');
+    now += 600_000;
+    expect((await browser.get(late)).status).toBe(401);
+    await expectNobody(browser);
+    const told = JSON.stringify(pages.refusals);
+    expect(told).not.toContain(changed.searchParams.get('code'));
+    expect(told).not.toContain(CLIENT.secret);
+  });
+
+  it('is refused with a forged cookie', async () => {
+    const browser = new Browser(pages.url);
+    const flow = { state: 's', nonce: 'n', verifier: 'v', to: '/', endsAtMs: now + 1_000 };
+    browser.cookies.set('daybook_flow', `${Buffer.from(JSON.stringify(flow)).toString('base64url')}.AAAA`);
+    expect((await browser.get('/login/oidc/back?code=c&state=s')).status).toBe(401);
+    await expectNobody(browser);
+  });
+});
+
+test('a provider that is away is told in plain words, and asked again by the next login', async () => {
+  const later = createServer();
+  later.listen(0, '127.0.0.1');
+  await once(later, 'listening');
+  const away = `http://127.0.0.1:${(later.address() as AddressInfo).port}`;
+  later.close();
+  const stranded = await guarded(database.db, settings({ oidcIssuer: away }));
+  const browser = new Browser(stranded.url);
+  for (let tries = 0; tries < 2; tries += 1) {
+    const response = await browser.get('/login/oidc');
+    expect(response.status).toBe(502);
+    expect(await response.text()).toContain('The login did not succeed');
+  }
+  await stranded.close();
+});
+
+test.each([
+  [{ email: 'a@b.example' }],
+  [{ email: 'a@b.example', email_verified: 'true' }],
+  [{ email: ['a@b.example'], email_verified: true }],
+  [{ email: 'a,b', email_verified: true }],
+  [{}],
+])('%j names nobody', (claims) => {
+  expect(() => identityOf(claims, { nameClaim: 'email', groupsClaim: 'groups' })).toThrow(/^the provider/);
+});

@@ -1,0 +1,77 @@
+/** A proxy's header names the person, if it comes from that proxy. */
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Database } from '../../src/store/engine/database.ts';
+import { freshDatabase } from '../support/database.ts';
+import { accessSettings, Browser, guarded, type Guarded } from './support.ts';
+
+let database: Database;
+const open: Guarded[] = [];
+beforeAll(async () => (database = await freshDatabase()));
+afterAll(() => database.close());
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+const behind = async (from: string, more: Readonly<Record<string, unknown>> = {}): Promise<Guarded> => {
+  const settings = accessSettings({
+    accessProxyHeader: 'X-Forwarded-User',
+    accessProxies: from,
+    accessRoles: { ada: 'operator', vera: { role: 'viewer', merchants: ['M1'] }, 'group:all': 'operator' },
+    ...more,
+  });
+  const server = await guarded(database.db, settings);
+  open.push(server);
+  return server;
+};
+const as = (name: string) => ({ 'x-forwarded-user': name });
+
+test('it is believed from the proxy alone', async () => {
+  const trusted = new Browser((await behind('127.0.0.1')).url);
+  expect(await (await trusted.get('/', as('ada'))).json()).toMatchObject({ name: 'ada', role: 'operator' });
+  expect((await trusted.get('/m/M2', as('vera'))).status).toBe(404);
+  const other = new Browser((await behind('10.0.0.7')).url);
+  const headers = { ...as('ada'), 'x-forwarded-for': '10.0.0.7', 'x-real-ip': '10.0.0.7' };
+  expect((await other.get('/', headers)).status).toBe(303);
+});
+
+test('without the header nobody comes in, and neither does who has no role', async () => {
+  const { url } = await behind('127.0.0.0/8');
+  expect((await new Browser(url).get('/')).status).toBe(303);
+  for (const name of ['mallory', 'group:all', 'ada,vera', ' ', '*'])
+    expect((await new Browser(url).get('/', as(name))).status, name).toBe(403);
+});
+
+test('a deed needs the form of this browser all the same', async () => {
+  const server = await behind('127.0.0.1');
+  const [browser, other] = [new Browser(server.url), new Browser(server.url)];
+  const tokenOf = async (one: Browser): Promise<string> =>
+    ((await (await one.get('/', as('ada'))).json()) as { formToken: string }).formToken;
+  const [own, theirs] = [await tokenOf(browser), await tokenOf(other)];
+  expect((await browser.post('/resolve', {}, as('ada'))).status).toBe(403);
+  expect((await browser.post('/resolve', { form_token: theirs }, as('ada'))).status).toBe(403);
+  expect((await new Browser(server.url).post('/resolve', { form_token: own }, as('ada'))).status).toBe(403);
+  expect((await browser.post('/resolve', { form_token: own }, as('ada'))).status).toBe(200);
+  expect(server.deeds).toEqual(['ada']);
+});
+
+test('settings say what is missing', () => {
+  const problems = (given: Readonly<Record<string, unknown>>): string => {
+    try {
+      accessSettings(given);
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const roles = { accessRoles: { '*': 'viewer' } };
+  expect(problems({ accessProxyHeader: 'X-User', ...roles })).toContain('DAYBOOK_ACCESS_PROXIES');
+  expect(problems({ accessProxyHeader: 'X-User', accessProxies: '10.0.0.7' })).toContain(
+    'it says who may what',
+  );
+  expect(problems({ accessProxies: '10.0.0.7' })).toContain('DAYBOOK_ACCESS_PROXY_HEADER');
+  expect(problems(roles)).toContain('there is no way to log in');
+  expect(problems({ oidcIssuer: 'https://login.example', ...roles })).toMatch(
+    /OIDC_CLIENT_ID.*OIDC_CLIENT_SECRET.*PAGES_URL/,
+  );
+  expect(problems({ accessProxyHeader: 'Cookie' })).toContain('must be a header of its own');
+});
