@@ -8,10 +8,33 @@ export interface Person {
   readonly merchants: readonly string[] | null;
 }
 
+/** What the page to log in shows. */
+export interface LoginContent {
+  /** Why the last try did not succeed; null before the first. */
+  readonly problem: 'refused' | 'tooMany' | 'provider' | null;
+  /** Fields of the form for name and password, which is posted to `/login`; null if nobody has a password. */
+  readonly password: { readonly formToken: string; readonly to: string } | null;
+  /** Where to log in at the provider; null if there is none. */
+  readonly oidcAddress: string | null;
+}
+
+/** A login that did not succeed. Nothing that somebody typed is in it. */
+export interface LoginRefusal {
+  readonly way: 'password' | 'oidc';
+  /** The error's name or code. */
+  readonly reason: string;
+}
+
+/** What access asks of the pages. */
+export interface LoginPages {
+  readonly loginPage: (content: LoginContent, request: FastifyRequest) => string;
+  readonly onRefusal: (refusal: LoginRefusal) => void;
+}
+
 /** What the pages ask of access. */
 export interface Access {
   /** Adds routes for login and logout, and refuses whoever is not logged in before any other route of this server. */
-  readonly register: (server: FastifyInstance) => Promise<void>;
+  readonly register: (server: FastifyInstance, pages: LoginPages) => Promise<void>;
   /** The person of a request that passed. */
   readonly personOf: (request: FastifyRequest) => Person;
   /** A hidden field's value for forms, bound to the session. Checked for every POST by `register`'s hook; the field is `form_token`. */

@@ -8,36 +8,15 @@ import { cookieKeys } from './cookies.ts';
 import { createForms } from './forms.ts';
 import { createProxyPerson, credentialsIn } from './identify.ts';
 import { limitedCheck, type LimitedCheck } from './limits.ts';
-import { plainLoginPage } from './login-page.ts';
 import { addLoginRoutes, LOGIN_PATHS } from './login-routes.ts';
 import { createPasswordCheck } from './passwords.ts';
 import { AccessRefused } from './refused.ts';
 import { personWithRole } from './roles.ts';
 import { createSessions, type Identified, type SessionDeps } from './sessions.ts';
 
-/** What the page to log in shows. */
-export interface LoginContent {
-  /** Why the last try did not succeed; null before the first. */
-  readonly problem: 'refused' | 'tooMany' | 'provider' | null;
-  /** Fields of the form for name and password, which is posted to `/login`; null if nobody has a password. */
-  readonly password: { readonly formToken: string; readonly to: string } | null;
-  /** Where to log in at the provider; null if there is none. */
-  readonly oidcAddress: string | null;
-}
-
-/** A login that did not succeed. Nothing that somebody typed is in it. */
-export interface LoginRefusal {
-  readonly way: 'password' | 'oidc';
-  /** The error's name or code. */
-  readonly reason: string;
-}
-
 export interface AccessDeps extends SessionDeps {
   /** Sign the cookies; without any, logins end with the process. */
   readonly secretKeys: readonly SecretKey[];
-  /** The page to log in; without it a plain one. */
-  readonly loginPage?: (content: LoginContent, request: FastifyRequest) => string;
-  readonly onRefusal?: (refusal: LoginRefusal) => void;
 }
 
 /** Whether there is any way to log in. Pages that others can reach need one. */
@@ -51,7 +30,7 @@ const KEY_BYTES = 32;
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 export function createAccess(deps: AccessDeps): Access {
-  const { settings, random, isSecure, loginPage = plainLoginPage, onRefusal = () => undefined } = deps;
+  const { settings, random, isSecure } = deps;
   const keys = cookieKeys(deps.secretKeys, random);
   const forms = createForms({ keys, random, isSecure });
   const sessions = createSessions(deps);
@@ -76,7 +55,7 @@ export function createAccess(deps: AccessDeps): Access {
     forms.token(request, reply, sessionOf(request));
 
   return {
-    register: async (server: FastifyInstance) => {
+    register: async (server: FastifyInstance, pages) => {
       await server.register(cookie, { secret: keys.map((key) => key.toString('base64url')) });
       if (!server.hasContentTypeParser('application/x-www-form-urlencoded')) await server.register(formbody);
       const users = new Set(settings.users.keys());
@@ -103,7 +82,7 @@ export function createAccess(deps: AccessDeps): Access {
           done(error as Error);
         }
       });
-      addLoginRoutes(server, { ...deps, sessions, check, formToken, loginPage, onRefusal });
+      addLoginRoutes(server, { ...deps, ...pages, sessions, check, formToken });
     },
     personOf: (request): Person => {
       const found = identified.get(request);

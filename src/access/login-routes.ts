@@ -1,6 +1,7 @@
 /** The routes to log in and out: with name and password, or at the OpenID Connect provider. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessDeps, LoginContent } from './create.ts';
+import type { LoginContent, LoginPages } from './access.ts';
+import type { AccessDeps } from './create.ts';
 import { cookieNames, cookieOptions } from './cookies.ts';
 import { OF_PROVIDER, type LimitedCheck } from './limits.ts';
 import { createOidcLogin, NotLoggedIn, OIDC_RETURN_PATH, type Flow, type OidcLogin } from './oidc.ts';
@@ -19,12 +20,10 @@ const TO_CHARACTERS_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 100;
 const PASSWORD_CHARACTERS_MAX = 1_000;
 
-export interface LoginRoutes extends Pick<AccessDeps, 'settings' | 'now' | 'isSecure'> {
+export interface LoginRoutes extends Pick<AccessDeps, 'settings' | 'now' | 'isSecure'>, LoginPages {
   readonly sessions: Sessions;
   readonly check: LimitedCheck;
   readonly formToken: (request: FastifyRequest, reply: FastifyReply) => string;
-  readonly loginPage: NonNullable<AccessDeps['loginPage']>;
-  readonly onRefusal: NonNullable<AccessDeps['onRefusal']>;
 }
 
 export function addLoginRoutes(server: FastifyInstance, routes: LoginRoutes): void {

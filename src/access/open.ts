@@ -52,10 +52,10 @@ export function openAccess({ settings, host, ...deps }: OpenAccessDeps): OpenedA
 /** A proxy on this machine would make everybody behind it the operator. */
 const withoutProxies =
   (register: Access['register']): Access['register'] =>
-  async (server) => {
+  async (server, pages) => {
     server.addHook('onRequest', (request, _reply, done) => {
       const isForwarded = FORWARDED.some((name) => request.headers[name] !== undefined);
       done(isForwarded ? new AccessRefused('behind a proxy, without a login') : undefined);
     });
-    await register(server);
+    await register(server, pages);
   };

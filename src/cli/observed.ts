@@ -83,7 +83,7 @@ export async function withHealthPort(
   const { listenForHealth } = await import('../web/listen-for-health.ts');
   const { createReadiness } = await import('../web/readiness.ts');
   const open = async () => {
-    const own = await ownConnection(app.settings, app.database);
+    const own = await ownConnection(app.settings, app.database, OWN_CONNECTIONS);
     const { db } = own;
     const { secretKeys } = app.settings;
     const listener = await listenForHealth(healthListen, {
@@ -119,17 +119,20 @@ export interface HealthPort {
   readonly signal: AbortSignal;
 }
 
+/** One for a scrape, and one for a health check meanwhile. */
+const OWN_CONNECTIONS = 2;
+
 type ConnectionSettings = Pick<Settings, 'databaseUrl' | 'dataDir' | 'allowInsecure'>;
 
 /**
- * Two more connections, which nothing else uses, so that a long scrape keeps no health check waiting. The embedded
+ * More connections, which nothing else uses, so that a long scrape keeps no health check waiting. The embedded
  * database has only the one.
  */
 export async function withOwnConnection(
   settings: ConnectionSettings,
   database: Database,
   work: (db: Database['db']) => Promise<void>,
-  connectionsMax = 2,
+  connectionsMax = OWN_CONNECTIONS,
 ): Promise<void> {
   const own = await ownConnection(settings, database, connectionsMax);
   try {

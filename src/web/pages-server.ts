@@ -2,8 +2,9 @@
 import formbody from '@fastify/formbody';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
+import { loginPage } from '../pages/login.ts';
 import { addAssets } from './pages/assets.ts';
-import { createPagesContext, type PagesDeps } from './pages/context.ts';
+import { createPagesContext, viewOf, type PagesDeps } from './pages/context.ts';
 import { addBreaks } from './pages/breaks.ts';
 import { addChanges } from './pages/changes.ts';
 import { addDay } from './pages/day.ts';
@@ -37,7 +38,11 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps): void {
     pages.setErrorHandler(answerError(context, deps.onRefusal));
     addAssets(pages, context.assets);
     await pages.register(async (inner) => {
-      await deps.access.register(inner);
+      await deps.access.register(inner, {
+        loginPage: (content, request) => loginPage(viewOf(context, request), content),
+        onRefusal: ({ way, reason }) =>
+          deps.onRefusal({ route: '/login', status: 401, reason: `${way}: ${reason}` }),
+      });
       for (const add of PAGES) add(inner, context);
       // Whoever may not come in is told so here as well, and not what there is.
       inner.get('/*', () => Promise.reject(new PageRefusal(404)));

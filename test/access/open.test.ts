@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AccessMissing, openAccess } from '../../src/access/open.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
-import { accessSettings, random, withPasswords } from './support.ts';
+import { accessSettings, loginPages, random, withPasswords } from './support.ts';
 
 let database: Database;
 beforeAll(async () => (database = await freshDatabase()));
@@ -29,7 +29,7 @@ test('on loopback without settings everybody is the operator, but nobody whom a 
   const { access, canLogOut } = opened(accessSettings({}), '127.0.0.1');
   expect(canLogOut).toBe(false);
   const server = fastify();
-  await access.register(server);
+  await access.register(server, loginPages());
   server.get('/', (request) => access.personOf(request));
   const ask = async (headers: Record<string, string>) =>
     (await server.inject({ url: '/', headers: { host: 'localhost:8082', ...headers } })).statusCode;

@@ -2,8 +2,12 @@
 import { createHash } from 'node:crypto';
 import fastify from 'fastify';
 import type { Kysely } from 'kysely';
-import { createAccess, type AccessDeps, type LoginRefusal } from '../../src/access/create.ts';
+import type { LoginPages, LoginRefusal } from '../../src/access/access.ts';
+import { createAccess, type AccessDeps } from '../../src/access/create.ts';
 import { hashPassword } from '../../src/access/passwords.ts';
+import { createFormats } from '../../src/pages/format.ts';
+import { loginPage } from '../../src/pages/login.ts';
+import { EN } from '../../src/pages/texts/en.ts';
 import { accessProblems, accessSettingsOf } from '../../src/settings/access.ts';
 import { settingsSchema } from '../../src/settings/schema.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -43,6 +47,20 @@ export const random = (bytes: number): Buffer =>
       .digest(),
   );
 
+/** The page to log in as people see it. */
+export const loginPages = (refusals: LoginRefusal[] = []): LoginPages => ({
+  loginPage: (content, { url }) =>
+    loginPage(
+      {
+        ...{ texts: EN, format: createFormats('Asia/Shanghai')('en', false), zone: 'Asia/Shanghai' },
+        ...{ person: null, address: url, isExact: false, stylesheet: '', icon: '' },
+        ...{ canLogOut: false, formToken: '' },
+      },
+      content,
+    ),
+  onRefusal: (refusal) => refusals.push(refusal),
+});
+
 export interface Guarded {
   readonly url: string;
   readonly deeds: readonly string[];
@@ -60,12 +78,11 @@ export async function guarded(
   const deeds: string[] = [];
   const access = createAccess({
     ...{ settings, db, random, secretKeys: SECRET_KEYS, isSecure: false, now: () => new Date() },
-    onRefusal: (refusal) => refusals.push(refusal),
     ...change,
   });
   const server = fastify();
   await server.register(async (inner) => {
-    await access.register(inner);
+    await access.register(inner, loginPages(refusals));
     inner.get('/', (request, reply) => {
       const { name, role } = access.personOf(request);
       return { name, role, formToken: access.formToken(request, reply) };

@@ -185,9 +185,9 @@ describe('the embedded database', () => {
       '0032_alerts',
       '0033_lateness',
       '0034_open_unreadable',
-        '0035_alerts_bounded',
-        '0037_month_close',
-        '0038_pages',
+      '0035_alerts_bounded',
+      '0037_month_close',
+      '0038_pages',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

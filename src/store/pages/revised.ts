@@ -5,7 +5,7 @@ import { ofMerchants } from '../account-filter.ts';
 import type { DB } from '../engine/schema.ts';
 import type { StatementRow } from '../statements/statements.ts';
 
-/** Newest first. Uses statement_revised. */
+/** Newest first. Uses statement_revised_at. */
 export const revisedSince = (
   db: Kysely<DB>,
   { since, merchants, limit }: { readonly since: Date; readonly merchants: Chosen; readonly limit: number },

@@ -1,7 +1,7 @@
 /** `/download/...`: the bytes of published files, each download on record with its person. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { fetchInFormat } from '../../statements/fetch.ts';
+import { inFormat } from '../../statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../../statements/formats/all.ts';
 import { CSV } from '../../statements/formats/csv.ts';
 import { fileOf, nameIn } from '../../statements/keys.ts';
@@ -9,7 +9,8 @@ import { merchantMonth } from '../../statements/month-files.ts';
 import { zippedMonth } from '../../statements/month-zip.ts';
 import { recordDeed } from '../../store/audit.ts';
 import { DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';
-import { statementOf } from '../../store/statements/statements.ts';
+import { statementOf, statementsOfDay } from '../../store/statements/statements.ts';
+import { manifestOfDay } from '../../store/statements/stored-files.ts';
 import { askedOf, merchantIn, type Asked, type PagesContext } from './context.ts';
 import { accountIn, dayIn } from './day.ts';
 import { monthIn } from './months.ts';
@@ -34,7 +35,10 @@ async function sendDay(context: PagesContext, asked: Asked, reply: FastifyReply)
   if (statement === undefined || format === undefined) throw new PageRefusal(404);
   await record(context, asked, statement.object_key);
   const name = nameIn(format, fileOf(statement.object_key));
-  return send(reply, fetchInFormat(objects, statement, format), { name, contentType: format.contentType });
+  const recorded = await manifestOfDay(db, account.merchantNo, day);
+  const ofDay = await statementsOfDay(db, account.merchantNo, day);
+  const { read } = inFormat(objects, statement, format, { recorded, ofDay });
+  return send(reply, read(), { name, contentType: format.contentType });
 }
 
 async function sendMonth(context: PagesContext, asked: Asked, reply: FastifyReply): Promise<FastifyReply> {
