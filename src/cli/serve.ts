@@ -18,19 +18,20 @@ import { pagesShown } from './pages-shown.ts';
 /** Pages ask several questions at a time, each a short one. */
 const PAGES_CONNECTIONS = 8;
 
+const HELP = `
+Listens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ends TLS.
+DAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own, with /metrics.
+DAYBOOK_PAGES_LISTEN is where people see months, days, breaks and status in a browser; off this machine they log in:
+DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER, each with DAYBOOK_ACCESS_ROLES.
+DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.`;
+
 export function addServeCommand(program: Command): void {
   program
     .command('serve')
     .description(
       'take in the results the platform pushes, show pages, and answer /healthz and /readyz; stop it with SIGTERM or Ctrl-C',
     )
-    .addHelpText(
-      'after',
-      '\nListens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ' +
-        'ends TLS.\nDAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own, with /metrics.\n' +
-        'DAYBOOK_PAGES_LISTEN is where people see months, days, breaks and status in a browser.\n' +
-        'DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.',
-    )
+    .addHelpText('after', HELP)
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       // Loading the server takes long, so no other command does that.
