@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { quickTests } from './test/support/quick-tests.ts';
 
 // Tests and the commands they start load the same code many hundred times; compiled once, that takes half the time.
@@ -16,6 +17,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // Many tests wait more than they work.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', 'json'],
     outputFile: { json: '.vitest-report.json' },
     projects: [

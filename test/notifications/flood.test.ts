@@ -19,8 +19,8 @@ import {
 } from './subjects.ts';
 import { KEYS, NOW, serveOver } from './support.ts';
 
-const POSTS_MAX = 10_000;
-/** The embedded database takes posts one after the other; a fifth of them shows as much. */
+const POSTS_MAX = Number(process.env['DAYBOOK_TEST_POSTS'] ?? 4_000);
+/** The embedded database takes posts one after the other; fewer of them show as much. */
 const POSTS_EMBEDDED = 2_000;
 const SENDERS = 16;
 
