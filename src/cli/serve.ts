@@ -13,7 +13,6 @@ import { alertingBeside, lookForTrouble, tellNotStarted } from './alerting.ts';
 import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { metricsOf, metricsPage, withOwnConnection } from './observed.ts';
 import { lines } from './output/text.ts';
-import { pagesShown } from './pages-shown.ts';
 
 /** Pages ask several questions at a time, each a short one. */
 const PAGES_CONNECTIONS = 8;
@@ -115,6 +114,7 @@ async function withPages(
   work: (pages: PagesDeps | null) => Promise<void>,
 ): Promise<void> {
   if (settings.pagesListen === null) return work(null);
+  const { pagesShown } = await import('./pages-shown.ts');
   await withOwnConnection(
     settings,
     app.database,

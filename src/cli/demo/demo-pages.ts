@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import type { PlatformApp } from '../../run/app.ts';
 import type { ListenAddress } from '../../settings/settings.ts';
-import { pagesShown } from '../pages-shown.ts';
 
 /** Where `npx daybook serve` with the demo's settings shows them, too. */
 export const DEMO_PAGES: ListenAddress = { host: '127.0.0.1', port: 8082 };
@@ -14,6 +13,7 @@ export async function showDemoPages(
   tell: (url: string) => Promise<void>,
 ): Promise<void> {
   // Loading the server takes long, and a script has no use for it.
+  const { pagesShown } = await import('../pages-shown.ts');
   const { createPagesServer } = await import('../../web/pages-server.ts');
   const { listenOn, ListenRefused } = await import('../../web/server.ts');
   const deps = {
