@@ -1,5 +1,5 @@
 -- What the pages that `serve` shows (DAYBOOK_PAGES_LISTEN) need beside daybook_inbox and daybook_read_only: to take, comment, resolve
--- and reopen a break. Its login has all three roles. Run after each migration, as their owner.
+-- and reopen a break, and to close a month. Its login has all three roles. Run after each migration, as their owner.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_pages') THEN CREATE ROLE daybook_pages NOLOGIN; END IF;
 END $$;
@@ -9,3 +9,5 @@ GRANT SELECT ON break_step, continuity_break, account_day TO daybook_pages;
 GRANT INSERT ON break_step TO daybook_pages;
 GRANT UPDATE (status, note, closed_at) ON continuity_break TO daybook_pages;
 GRANT UPDATE (publish_due) ON account_day TO daybook_pages;
+-- A close and the statements it froze are added and changed by nobody.
+GRANT SELECT, INSERT ON month_close, month_close_statement TO daybook_pages;

@@ -1,7 +1,7 @@
 /** `close`: freezes a month's statements; lists what is closed, and what changed since. */
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { closeMonth, type CloseResult } from '../statements/close.ts';
+import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../statements/close.ts';
 import { monthOf, type Month } from '../statements/month.ts';
 import { adjustmentsOf, listCloses, type CloseFilter } from '../store/month-close.ts';
 import { collect } from './collect.ts';
@@ -11,8 +11,6 @@ import { adjustmentText, closesText, closeResultText } from './output/close-text
 import { merchantsOf } from './range-flags.ts';
 import { lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';
-
-const REASON_CHARACTERS_MAX = 1_000;
 
 const HELP = `
 Closing freezes the list of the month's statements, each with revision and SHA-256: in the database, and as a file in the

@@ -6,7 +6,7 @@ import type { StepKind } from '../store/breaks/break-cases.ts';
 import { knownBreak } from '../store/breaks/breaks.ts';
 import { breakAddress, dayAddress, entryAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { page, type View } from './view.ts';
+import { page, saidPart, type Said, type View } from './view.ts';
 
 export interface CaseShown {
   readonly found: BreakCase;
@@ -14,7 +14,7 @@ export interface CaseShown {
   readonly steps: readonly BreakStep[];
   readonly message: string | null;
   /** What was just done or refused. */
-  readonly said: { readonly text: string; readonly isWrong: boolean } | null;
+  readonly said: Said | null;
   /** What was typed into the note that was refused. */
   readonly note: string;
 }
@@ -30,7 +30,7 @@ export function casePage(view: View, shown: CaseShown): string {
     title,
     section: 'breaks',
     content: html`<h1>${title} <span class="s ${state}">${texts.caseState[state]}</span></h1>
-      ${when(said !== null, () => html`<p class="said${said!.isWrong ? ' wrong' : null}" role="${said!.isWrong ? 'alert' : 'status'}">${said!.text}</p>`)}
+      ${saidPart(said)}
       <p>
         ${when(takenBy !== null, () => html`${texts.breaks.takenBy(takenBy!)} · `)}${row.merchant_no}
         ${row.currency},

@@ -1,15 +1,16 @@
 /** The page of an account's day: figures, balance, entries, breaks, revisions and certificates. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { explain } from '../ledger/chain/break-stories.ts';
-import type { DayState } from '../run/day-state.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
+import type { Adjustment } from '../store/month-close.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
 import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
 import { rowsSection, type RowsShown } from './day-rows.ts';
+import { adjustmentLink } from './close.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { stateMark } from './months.ts';
+import { stateMark, type DayMark } from './months.ts';
 import { revisionsSection, type ComparisonShown } from './revisions.ts';
 import { page, type View } from './view.ts';
 
@@ -18,8 +19,9 @@ export interface DayShown {
   readonly day: BusinessDay;
   readonly before: BusinessDay;
   readonly after: BusinessDay;
-  readonly state: DayState;
-  readonly isRevised: boolean;
+  readonly mark: DayMark;
+  /** The close of its month, and how the day differs from it; null where the month is not closed. */
+  readonly closed: { readonly number: number; readonly adjustment: Adjustment | null } | null;
   /** Null where no figures are known. */
   readonly figures: AccountDayRow | null;
   /** All revisions, the newest first. */
@@ -44,9 +46,10 @@ export function dayPage(view: View, shown: DayShown): string {
     section: 'months',
     content: html`<h1>${title}</h1>
       <p>
-        ${stateMark(view, shown.state, shown.isRevised)}
-        <span class="soft">${texts.stateMeaning[shown.state]}</span>
+        ${stateMark(view, shown.mark)}
+        <span class="soft">${texts.stateMeaning[shown.mark.state]}</span>
       </p>
+      ${when(shown.closed !== null, () => closedPart(view, shown.closed!))}
       <ul class="links paging">
         <li><a href="${dayAddress(account, shown.before)}">${texts.day.dayBefore}</a></li>
         <li><a href="${dayAddress(account, shown.after)}">${texts.day.dayAfter}</a></li>
@@ -70,6 +73,11 @@ export function dayPage(view: View, shown: DayShown): string {
       ${revisionsSection(view, account, revisions, shown.comparison)} ${certificatesSection(view, shown)}`,
   });
 }
+
+const closedPart = (view: View, { number, adjustment }: NonNullable<DayShown['closed']>): Html =>
+  adjustment === null
+    ? html`<p class="soft">${view.texts.close.ofDay(number)}</p>`
+    : html`<p class="said">${view.texts.close.dayAdjusts(number)} ${adjustmentLink(view, adjustment)}</p>`;
 
 type Figures = Pick<
   StatementRow,

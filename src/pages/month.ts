@@ -3,9 +3,10 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { monthFigures, stretches, type AccountMonth, type Month } from '../statements/month.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { addressWith, dayAddress, monthAddress, monthDownloadAddress } from './addresses.ts';
+import { closeSection, type CloseShown } from './close.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { stateMark, type DayMark } from './months.ts';
-import { page, type View } from './view.ts';
+import { closedMark, stateMark, type DayMark } from './months.ts';
+import { page, saidPart, type Said, type View } from './view.ts';
 
 export interface MonthShown {
   readonly merchantNo: string;
@@ -15,6 +16,9 @@ export interface MonthShown {
   readonly after: string;
   readonly today: BusinessDay;
   readonly accounts: readonly AccountMonth[];
+  readonly close: Omit<CloseShown, 'merchantNo' | 'month' | 'hasStatements'>;
+  /** What was just done or refused. */
+  readonly said: Said | null;
   /** The account whose days are shown, with its marks; null if there is none. */
   readonly chosen: { readonly account: AccountMonth; readonly days: readonly DayMark[] } | null;
 }
@@ -23,16 +27,20 @@ export function monthPage(view: View, shown: MonthShown): string {
   const { texts, format } = view;
   const { merchantNo, month, accounts, chosen } = shown;
   const title = texts.month.title(merchantNo, format.month(month.name));
+  const hasStatements = accounts.some(({ statements }) => statements.length > 0);
   return page(view, {
     title,
     section: 'months',
-    content: html`<h1>${title}</h1>
+    content: html`<h1>
+        ${title} ${when(shown.close.closes.length > 0, () => closedMark(view, shown.close))}
+      </h1>
+      ${saidPart(shown.said)}
       <ul class="links paging">
         <li><a href="${monthAddress(merchantNo, shown.before)}">${texts.months.earlier}</a></li>
         <li><a href="${monthAddress(merchantNo, shown.after)}">${texts.months.later}</a></li>
         <li><a href="/?month=${month.name}">${texts.months.title}</a></li>
         ${when(
-          accounts.some(({ statements }) => statements.length > 0),
+          hasStatements,
           () =>
             html`<li>
               <a href="${monthDownloadAddress(merchantNo, month.name)}">${texts.month.download}</a>
@@ -40,6 +48,7 @@ export function monthPage(view: View, shown: MonthShown): string {
         )}
       </ul>
       ${accounts.length === 0 ? html`<p>${texts.month.nothing}</p>` : accountsTable(view, shown)}
+      ${when(accounts.length > 0, () => closeSection(view, { ...shown.close, merchantNo, month: month.name, hasStatements }))}
       ${when(chosen !== null, () => daysTable(view, shown, chosen!))}`,
   });
 }
@@ -129,17 +138,18 @@ function daysTable(
 function dayRow(
   view: View,
   account: { readonly merchantNo: string; readonly currency: string },
-  { day, state, isRevised }: DayMark,
+  mark: DayMark,
   row: StatementRow | undefined,
 ): Html {
   const { format, texts } = view;
+  const { day, state } = mark;
   const amount = (exact: string | undefined): Part =>
     html`<td class="n">${exact === undefined ? null : format.amount(exact)}</td>`;
   return html`<tr>
     <th scope="row">
       <a href="${dayAddress(account, day)}"><time datetime="${day}">${format.day(day)}</time></a>
     </th>
-    <td class="t">${stateMark(view, state, isRevised)}</td>
+    <td class="t">${stateMark(view, mark)}</td>
     ${amount(row?.opening)}${amount(row?.credit_total)}${amount(row?.debit_total)}${amount(row?.closing)}
     <td class="n">${row === undefined ? null : format.count(row.credit_count + row.debit_count)}</td>
     <td>

@@ -3,6 +3,7 @@ import { addDays } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { DAY_STATES, type DayState } from '../run/day-state.ts';
 import type { Month } from '../statements/month.ts';
+import type { ClosedMonth } from '../store/month-close.ts';
 import { addressWith, dayAddress, monthAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { page, type View } from './view.ts';
@@ -13,13 +14,23 @@ export interface DayMark {
   readonly state: DayState;
   /** Revised since this person downloaded it. */
   readonly isRevised: boolean;
+  /** Not what the close of its month froze. */
+  readonly isAdjusted: boolean;
+}
+
+/** The days of an account. */
+export interface MarkedAccount {
+  readonly account: Account;
+  readonly days: readonly DayMark[];
+  /** Null where their month is not closed. */
+  readonly closed: ClosedMonth | null;
 }
 
 export interface MonthsShown {
   readonly month: Month;
   /** Part of the merchants' numbers that was asked for. */
   readonly contains: string;
-  readonly accounts: readonly { readonly account: Account; readonly days: readonly DayMark[] }[];
+  readonly accounts: readonly MarkedAccount[];
   readonly isFirst: boolean;
   /** The address of the next page; null on the last one. */
   readonly next: Account | null;
@@ -82,11 +93,11 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
       </thead>
       <tbody>
         ${accounts.map(
-          ({ account, days }) =>
+          ({ account, days, closed }) =>
             html`<tr>
               <th scope="row">
                 <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
-                ${account.currency}
+                ${account.currency} ${when(closed !== null, () => closedMark(view, closed!))}
               </th>
               ${days.map((mark) => cell(view, account, mark))}
             </tr> `,
@@ -95,25 +106,36 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
     </table>
   </div>`;
 
-const cell = (view: View, account: Account, { day, state, isRevised }: DayMark): Html =>
-  state === 'before' || (state === 'not-over' && !isRevised)
-    ? html`<td class="${state}">${SIGNS[state]}</td>`
-    : html`<td class="${state}${isRevised ? ' revised' : null}">
-        <a
-          class="${state}"
-          href="${dayAddress(account, day)}"
-          aria-label="${stateText(view, state, isRevised)}"
-          >${SIGNS[state]}</a
+/** Whether the month is closed, and whether that still holds. */
+export const closedMark = ({ texts }: View, { adjustments }: Pick<ClosedMonth, 'adjustments'>): Html =>
+  html`<span class="s closed"
+    >${adjustments.length === 0 ? texts.close.closed : texts.close.closedAdjusted}</span
+  >`;
+
+const cell = (view: View, account: Account, mark: DayMark): Html =>
+  mark.state === 'before' || (mark.state === 'not-over' && !mark.isRevised)
+    ? html`<td class="${mark.state}">${SIGNS[mark.state]}</td>`
+    : html`<td class="${mark.state}${mark.isRevised ? ' revised' : null}">
+        <a class="${mark.state}" href="${dayAddress(account, mark.day)}" aria-label="${stateText(view, mark)}"
+          >${SIGNS[mark.state]}${when(mark.isAdjusted, () => ADJUSTED)}</a
         >
       </td>`;
 
-const stateText = ({ texts }: View, state: DayState, isRevised: boolean): string =>
-  isRevised ? `${texts.state[state]}, ${texts.revised}` : texts.state[state];
+const ADJUSTED = html`<sup>Δ</sup>`;
+
+type Mark = Omit<DayMark, 'day'>;
+
+const stateText = ({ texts }: View, { state, isRevised, isAdjusted }: Mark): string =>
+  [
+    texts.state[state],
+    ...(isAdjusted ? [texts.close.adjustedDay] : []),
+    ...(isRevised ? [texts.revised] : []),
+  ].join(', ');
 
 /** A day's state as a mark with its word. */
-export const stateMark = (view: View, state: DayState, isRevised: boolean): Html =>
-  html`<span class="s ${state}${isRevised ? ' revised' : null}"
-    >${SIGNS[state]} ${stateText(view, state, isRevised)}</span
+export const stateMark = (view: View, mark: Mark): Html =>
+  html`<span class="s ${mark.state}${mark.isRevised ? ' revised' : null}"
+    >${SIGNS[mark.state]}${when(mark.isAdjusted, () => ADJUSTED)} ${stateText(view, mark)}</span
   >`;
 
 const paging = ({ texts, address }: View, { isFirst, next }: MonthsShown): Part =>
@@ -131,6 +153,7 @@ const paging = ({ texts, address }: View, { isFirst, next }: MonthsShown): Part 
 const legend = (view: View): Html =>
   html`<h2>${view.texts.months.legend}</h2>
     <ul class="legend">
-      ${DAY_STATES.filter((state) => state !== 'before').map((state) => html`<li>${stateMark(view, state, false)} ${view.texts.stateMeaning[state]}</li>`)}
+      ${DAY_STATES.filter((state) => state !== 'before').map((state) => html`<li>${stateMark(view, { state, isRevised: false, isAdjusted: false })} ${view.texts.stateMeaning[state]}</li>`)}
       <li><span class="s proven revised">${SIGNS.proven}</span> ${view.texts.revised}</li>
+      <li><span class="s proven">${SIGNS.proven}${ADJUSTED}</span> ${view.texts.close.adjustedDay}</li>
     </ul>`;

@@ -89,6 +89,21 @@ const foot = ({ texts, zone, address, isExact, person }: View): Part =>
       </footer>`,
   );
 
+/** What is told at the top of a page. */
+export interface Said {
+  readonly text: string;
+  readonly isWrong: boolean;
+}
+
+export const saidPart = (said: Said | null): Part =>
+  when(
+    said !== null,
+    () =>
+      html`<p class="said${said!.isWrong ? ' wrong' : null}" role="${said!.isWrong ? 'alert' : 'status'}">
+        ${said!.text}
+      </p>`,
+  );
+
 /** A page that says in plain words that something is not to be had. */
 export const messagePage = (view: View, title: string, text: string): string =>
   page(view, {

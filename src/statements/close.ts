@@ -23,6 +23,9 @@ import { openDaysOf, type Clock, type OpenDay } from './open-days.ts';
 import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
 import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
 
+/** Of a note, and of the reason despite open days: both are published with the close. */
+export const REASON_CHARACTERS_MAX = 1_000;
+
 export interface CloseOptions {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;

@@ -24,6 +24,12 @@ export interface OpenDay {
   readonly todo: string;
 }
 
+/** Open days as they are told to a person: those of one account and cause together, and each broken one by itself. */
+export const openGroups = (openDays: readonly OpenDay[]): (readonly OpenDay[])[] =>
+  [...Map.groupBy(openDays, ({ currency, cause }) => `${currency} ${cause}`).values()].flatMap((days) =>
+    days[0]!.cause === 'broken' ? days.map((one) => [one]) : [days],
+  );
+
 export interface Clock {
   /** IANA zone of the business days. */
   readonly zone: string;

@@ -164,15 +164,18 @@ const adjustments = (
   current: RawBuilder<unknown>,
 ): RawBuilder<Adjustment> => sql<Adjustment>`
   WITH closed AS MATERIALIZED (${LAST_CLOSES(filter)})
-  SELECT closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number,
-    current.currency, current.day, frozen.revision AS "frozenRevision", current.revision, current.sha256, current.reason,
-    current.published_at AS "publishedAt"
-  FROM closed CROSS JOIN LATERAL (${current}) AS current
-  LEFT JOIN month_close_statement AS frozen
+  SELECT closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number, adjusted.*
+  FROM closed CROSS JOIN LATERAL (${adjustedOf(current)}) AS adjusted
+  ORDER BY closed.merchant_no, closed.month, adjusted.day, adjusted.currency`;
+
+/** Those of the statements `current` that `closed` did not freeze. */
+const adjustedOf = (current: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  SELECT current.currency, current.day, frozen.revision AS "frozenRevision", current.revision, current.sha256,
+    current.reason, current.published_at AS "publishedAt"
+  FROM (${current}) AS current LEFT JOIN month_close_statement AS frozen
     ON (frozen.merchant_no, frozen.month, frozen.number, frozen.currency, frozen.day)
       = (closed.merchant_no, closed.month, closed.number, current.currency, current.day)
-  WHERE frozen.revision IS DISTINCT FROM current.revision
-  ORDER BY closed.merchant_no, closed.month, current.day, current.currency`;
+  WHERE frozen.revision IS DISTINCT FROM current.revision`;
 
 /**
  * All adjustments of the last close of each month, by merchant, month, day and currency. Reads every statement of these
@@ -183,8 +186,28 @@ export async function adjustmentsOf(db: Kysely<DB>, filter: CloseFilter): Promis
   return rows;
 }
 
+/** A closed month, with what adjusts its last close. */
+export interface ClosedMonth extends Pick<Adjustment, 'merchantNo' | 'month' | 'number'> {
+  /** By day and currency. */
+  readonly adjustments: readonly Adjustment[];
+}
+
+/** Those of the months that are closed, in one statement. Name a merchant and a month, as for `adjustmentsOf`. */
+export async function closedMonths(db: Kysely<DB>, filter: CloseFilter): Promise<ClosedMonth[]> {
+  const { rows } = await sql<Omit<Adjustment, 'day'> & { readonly day: BusinessDay | null }>`
+    WITH closed AS MATERIALIZED (${LAST_CLOSES(filter)})
+    SELECT closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number, adjusted.*
+    FROM closed LEFT JOIN LATERAL (${adjustedOf(currentInMonth(sql`true`))}) AS adjusted ON true
+    ORDER BY closed.merchant_no, closed.month, adjusted.day, adjusted.currency`.execute(db);
+  return [...Map.groupBy(rows, ({ merchantNo, month }) => `${month} ${merchantNo}`).values()].map((own) => {
+    const { merchantNo, month, number } = own[0]!;
+    const adjusted = own.filter((row): row is Adjustment => row.day !== null);
+    return { merchantNo, month, number, adjustments: adjusted };
+  });
+}
+
 /**
- * The same for all closed months of these merchants, cheap whatever lies in them: it looks at revised statements, and at
+ * The adjustments of all closed months of these merchants, cheap whatever lies in them: it looks at revised statements, and at
  * every statement only of months that were closed with days open. What it leaves out is an account that first appeared
  * after a close; `adjustmentsOf` has it, and the run that published it tells of it.
  */

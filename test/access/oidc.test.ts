@@ -92,7 +92,7 @@ async function atProvider(address: string, login: string): Promise<string> {
 }
 const begun = async (browser: Browser, to = '/m/M1'): Promise<string> => {
   const page = await (await browser.get(`/login?to=${encodeURIComponent(to)}`)).text();
-  const response = await browser.get(/href="([^"]+)"/.exec(page)![1]!);
+  const response = await browser.get(/href="(\/login\/oidc[^"]*)"/.exec(page)![1]!);
   expect(response.status).toBe(303);
   return response.headers.get('location')!;
 };

@@ -279,6 +279,13 @@ describe('pages', () => {
         303,
       );
     expect(await pages.html(`/download/${day.slice(3)}`)).toContain('batch_no');
+    const month = `/m/${MERCHANT.merchantNo}/2026-03`;
+    expect(await pages.html(`${month}?close=yes`)).toMatch(/<textarea\s+id="despite"/);
+    const closed = await pages.post(month, { form_token: FORM_TOKEN, despite: 'a test' });
+    expect([closed.status, await pages.html(`${month}?done=yes`)]).toEqual([
+      303,
+      expect.stringContaining('The month is closed: close 2 freezes'),
+    ]);
     await pages.close();
     await admin.deleteFrom('break_step').execute();
     await admin.deleteFrom('continuity_break').where('id', '=', id).execute();
@@ -286,6 +293,8 @@ describe('pages', () => {
       `UPDATE continuity_break SET missing_net = 0`,
       `UPDATE account_day SET closing = 0`,
       'DELETE FROM audit_entry',
+      'UPDATE month_close SET number = 3',
+      'DELETE FROM month_close_statement',
       'SELECT token_ciphertext FROM merchant',
       'SELECT * FROM notification',
     ])

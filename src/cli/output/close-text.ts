@@ -1,7 +1,7 @@
 /** Tells a person what came of closing a month, and which months are closed. */
 import type { CloseResult } from '../../statements/close.ts';
 import { stretches, type Month } from '../../statements/month.ts';
-import type { OpenDay } from '../../statements/open-days.ts';
+import { openGroups, type OpenDay } from '../../statements/open-days.ts';
 import type { Adjustment, MonthClose } from '../../store/month-close.ts';
 import { counted, lines, LIST_SHOWN_MAX, longTable } from './text.ts';
 import type { Times } from './times.ts';
@@ -18,10 +18,9 @@ export function closeResultText(merchantNo: string, { name }: Month, result: Clo
   const what = `${name} of ${merchantNo}`;
   if (result.kind === 'empty') return `${what} is not closed: nothing was published of it`;
   if (result.kind === 'open') {
-    const groups = Map.groupBy(result.openDays, ({ currency, cause }) => `${currency} ${cause}`);
     return lines(
       `${what} is not closed: ${counted(result.openDays.length, 'day')} of its accounts ${result.openDays.length === 1 ? 'is' : 'are'} open`,
-      ...[...groups.values()].flatMap(openText),
+      ...openGroups(result.openDays).map(openText),
       'close it once they are done, or say why not with `--despite-open-days WHY`',
     );
   }
@@ -37,12 +36,12 @@ export function closeResultText(merchantNo: string, { name }: Month, result: Clo
 }
 
 /** Days of one account that are open for the same cause. */
-function openText(days: readonly OpenDay[]): string[] {
-  const { currency, cause, why, todo } = days[0]!;
+function openText(days: readonly OpenDay[]): string {
+  const { currency, day, cause, why, todo } = days[0]!;
   const named = stretches(days.map(({ day }) => day)).join(' ');
-  if (cause === 'broken') return days.map((one) => `  ${currency} ${one.day}: ${one.why}: ${one.todo}`);
+  if (cause === 'broken') return `  ${currency} ${day}: ${why}: ${todo}`;
   const more = days.length === 1 ? '' : ', and so on';
-  return [`  ${currency} ${named}: ${CAUSES[cause]}: ${why}: ${todo}${more}`];
+  return `  ${currency} ${named}: ${CAUSES[cause]}: ${why}: ${todo}${more}`;
 }
 
 export const adjustmentText = ({

@@ -21,7 +21,10 @@ export interface PagesDeps {
   readonly canLogOut: boolean;
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
-  readonly settings: Pick<SettingsWithoutPlatform, 'platform' | 'schedule' | 'workers' | 'clockToleranceS'>;
+  readonly settings: Pick<
+    SettingsWithoutPlatform,
+    'platform' | 'schedule' | 'workers' | 'clockToleranceS' | 'signingKey'
+  >;
   /** The zone of business days. */
   readonly zone: string;
   readonly jobs: readonly KnownJob[];

@@ -37,9 +37,10 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
       certificatesOf(db, account.merchantNo, here.window, account.currency),
       breaksOfDay(db, here, day, BREAKS_MAX),
     ]);
-    const { state, isRevised } = marked[0]!.days[0]!;
+    const { days, closed } = marked[0]!;
+    const mark = days[0]!;
     const revisions = published.filter(({ currency }) => currency === account.currency).reverse();
-    if (figures === null && revisions.length === 0 && state === 'before') throw new PageRefusal(404);
+    if (figures === null && revisions.length === 0 && mark.state === 'before') throw new PageRefusal(404);
     const total = figures === null ? 0 : figures.credit_count + figures.debit_count;
     const [rows, balance, comparison] = await Promise.all([
       rowsOf(context, asked, here, { day, total, breaks }),
@@ -47,7 +48,12 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
       comparisonOf(context, asked, revisions),
     ]);
     return dayPage(asked.view, {
-      ...{ account, day, state, isRevised, figures, revisions, comparison, balance, rows, breaks },
+      ...{ account, day, mark, figures, revisions, comparison, balance, rows, breaks },
+      closed: closed && {
+        number: closed.number,
+        adjustment:
+          closed.adjustments.find((one) => one.day === day && one.currency === account.currency) ?? null,
+      },
       before: addDays(day, -1),
       after: addDays(day, 1),
       certificates: certificates.slice(0, CERTIFICATES_SHOWN_MAX),

@@ -1,25 +1,128 @@
-/** `/m/MERCHANT/YYYY-MM`: a merchant's month. */
-import type { FastifyInstance } from 'fastify';
+/** `/m/MERCHANT/YYYY-MM`: a merchant's month, and closing it. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { addDays } from '../../ledger/business-day.ts';
+import { ObjectStoreRefused, ObjectStoreUnreachable } from '../../objects/object-store.ts';
+import type { CloseForm } from '../../pages/close.ts';
 import { monthPage } from '../../pages/month.ts';
+import type { Said } from '../../pages/view.ts';
 import { accountMonths } from '../../statements/account-months.ts';
-import { addPage, merchantIn, type PagesContext } from './context.ts';
+import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../../statements/close.ts';
+import { StatementDamaged } from '../../statements/fetch.ts';
+import type { AccountMonth, Month } from '../../statements/month.ts';
+import { openDaysOf } from '../../statements/open-days.ts';
+import { listCloses, type MonthClose } from '../../store/month-close.ts';
+import {
+  addPage,
+  askedOf,
+  fieldOf,
+  merchantIn,
+  needOperator,
+  sendPage,
+  type Asked,
+  type PagesContext,
+} from './context.ts';
 import { markedDays, monthIn } from './months.ts';
 
+const PATH = '/m/:merchant/:month';
+
+/** What was typed into the form to close a month. */
+type Typed = Pick<CloseForm, 'note' | 'despite'>;
+const NOTHING_TYPED: Typed = { note: '', despite: '' };
+
 export function addMonth(server: FastifyInstance, context: PagesContext): void {
-  addPage(server, context, '/m/:merchant/:month', async (asked) => {
-    const merchantNo = merchantIn(asked);
-    const month = monthIn(asked.part('month'));
-    const { accounts } = await accountMonths(context.db, merchantNo, month, null);
-    const currency = asked.query('currency');
-    const account = accounts.find((one) => one.currency === currency) ?? accounts[0];
-    const marked = account && (await markedDays(context, asked, [account], month));
-    return monthPage(asked.view, {
-      ...{ merchantNo, month, accounts },
-      before: addDays(month.from, -1).slice(0, 7),
-      after: addDays(month.to, 1).slice(0, 7),
-      today: asked.today,
-      chosen: account === undefined ? null : { account, days: marked![0]!.days },
-    });
+  addPage(server, context, PATH, (asked) => {
+    const typed = asked.query('close') !== null && asked.person.role === 'operator' ? NOTHING_TYPED : null;
+    return showMonth(context, asked, { typed, said: null });
   });
+  server.post(PATH, async (request, reply) => {
+    const asked = askedOf(context, request, reply);
+    needOperator(asked);
+    const typed = {
+      note: fieldOf(request, 'note')?.trim() ?? '',
+      despite: fieldOf(request, 'despite')?.trim() ?? '',
+    };
+    const refused = await close(context, asked, typed);
+    if (refused === null) return reply.redirect(`${pathOf(request)}?done=yes`, 303);
+    const said = { text: refused, isWrong: true };
+    return sendPage(reply.code(409), await showMonth(context, asked, { typed, said }));
+  });
+}
+
+const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0]!;
+
+async function showMonth(
+  context: PagesContext,
+  asked: Asked,
+  { typed, said }: { readonly typed: Typed | null; readonly said: Said | null },
+): Promise<string> {
+  const { db } = context;
+  const merchantNo = merchantIn(asked);
+  const month = monthIn(asked.part('month'));
+  const [{ accounts }, closes] = await Promise.all([
+    accountMonths(db, merchantNo, month, null),
+    listCloses(db, { merchants: [merchantNo], month: month.name }),
+  ]);
+  const currency = asked.query('currency');
+  const account = accounts.find((one) => one.currency === currency) ?? accounts[0];
+  const marked = account && (await markedDays(context, asked, [account], month))[0]!;
+  return monthPage(asked.view, {
+    ...{ merchantNo, month, accounts },
+    before: addDays(month.from, -1).slice(0, 7),
+    after: addDays(month.to, 1).slice(0, 7),
+    today: asked.today,
+    chosen: account === undefined ? null : { account, days: marked!.days },
+    close: {
+      closes,
+      adjustments: marked?.closed?.adjustments ?? [],
+      form: typed && { ...typed, openDays: await openDays(context, merchantNo, month, accounts) },
+    },
+    said: said ?? doneSaid(asked, closes.at(-1)),
+  });
+}
+
+const openDays = (
+  { db, zone, now }: PagesContext,
+  merchantNo: string,
+  month: Month,
+  accounts: readonly AccountMonth[],
+) => openDaysOf(db, merchantNo, month, accounts, { zone, now: now() });
+
+/** After closing it: that it is done, if the last close is this person's. */
+function doneSaid({ query, person, view }: Asked, last: MonthClose | undefined): Said | null {
+  if (query('done') === null || last?.by !== person.name) return null;
+  return { text: view.texts.close.done(last.number, last.statements), isWrong: false };
+}
+
+/** Closes the month as `daybook close` does; returns what to say where it was not closed, or not wholly. */
+async function close(
+  { db, objects, settings, now }: PagesContext,
+  asked: Asked,
+  { note, despite }: Typed,
+): Promise<string | null> {
+  const texts = asked.view.texts.close;
+  const merchantNo = merchantIn(asked);
+  const month = monthIn(asked.part('month'));
+  if (settings.platform === null) return texts.noZone;
+  if (Math.max(note.length, despite.length) > REASON_CHARACTERS_MAX)
+    return texts.tooLong(REASON_CHARACTERS_MAX);
+  const deed = {
+    by: asked.person.name,
+    command: 'close',
+    subject: `${merchantNo} ${month.name}`,
+    note: note || undefined,
+  };
+  const { signingKey, platform } = settings;
+  const options = { db, objects, signingKey, zone: platform.timeZone, now };
+  let result: CloseResult;
+  try {
+    result = await closeMonth({ merchantNo, month, despite: despite || null, deed }, options);
+  } catch (error) {
+    // Its rows are stored before anything is asked of the object store.
+    if (error instanceof StatementDamaged) return error.message;
+    if (error instanceof ObjectStoreUnreachable || error instanceof ObjectStoreRefused)
+      return texts.unwritten;
+    throw error;
+  }
+  if (result.kind === 'open' || result.kind === 'empty') return texts[result.kind];
+  return result.kind === 'already' && result.close.by !== asked.person.name ? texts.already : null;
 }

@@ -2,9 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, daysFromTo } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
-import { monthsPage, type DayMark } from '../../pages/months.ts';
+import { monthsPage, type MarkedAccount } from '../../pages/months.ts';
 import { dayState } from '../../run/day-state.ts';
 import { monthOf, type Month } from '../../statements/month.ts';
+import { closedMonths } from '../../store/month-close.ts';
 import { accountsPage } from '../../store/pages/accounts-page.ts';
 import { dayFacts } from '../../store/pages/day-facts.ts';
 import { revisedSinceDownload } from '../../store/pages/downloaded.ts';
@@ -52,12 +53,7 @@ function accountIn(text: string | null): Account | null {
     : { merchantNo, currency };
 }
 
-export interface MarkedAccount {
-  readonly account: Account;
-  readonly days: readonly DayMark[];
-}
-
-/** Every day of the month of these accounts, with its state. */
+/** The days of these accounts, all of one month, each with its state. */
 export async function markedDays(
   { db, zone }: PagesContext,
   { person, today }: Asked,
@@ -65,10 +61,16 @@ export async function markedDays(
   { from, to }: Pick<Month, 'from' | 'to'>,
 ): Promise<MarkedAccount[]> {
   const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
-  const [facts, revised] = await Promise.all([
+  const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
+  const [facts, revised, closes] = await Promise.all([
     dayFacts(db, accounts, { from, to, window }),
     revisedSinceDownload(db, accounts, { from, to, by: person.name }),
+    merchants.length === 0 ? [] : closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }),
   ]);
+  const closed = new Map(closes.map((one) => [one.merchantNo, one]));
+  const adjusted = new Set(
+    closes.flatMap(({ adjustments }) => adjustments).map((one) => keyOf(one, one.day)),
+  );
   const isRevised = new Set(revised.map((one) => keyOf(one, one.day)));
   return facts.map((one) => ({
     account: one.account,
@@ -76,7 +78,9 @@ export async function markedDays(
       day,
       state: dayState(one, day, { zone, today }),
       isRevised: isRevised.has(keyOf(one.account, day)),
+      isAdjusted: adjusted.has(keyOf(one.account, day)),
     })),
+    closed: closed.get(one.account.merchantNo) ?? null,
   }));
 }
 
