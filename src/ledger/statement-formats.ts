@@ -8,7 +8,8 @@ export const ALWAYS_PUBLISHED = 'csv';
  * - `xlsx`: a workbook for spreadsheets
  * - `camt053`: ISO 20022 camt.053.001.08, for ERPs
  * - `mt940`: SWIFT MT940, for older ERPs
+ * - `pdf`: pages of A4, to read, sign and file
  */
-export const PUBLISHABLE_FORMATS = [ALWAYS_PUBLISHED, 'xlsx', 'camt053', 'mt940'] as const;
+export const PUBLISHABLE_FORMATS = [ALWAYS_PUBLISHED, 'xlsx', 'camt053', 'mt940', 'pdf'] as const;
 
 export type PublishableFormat = (typeof PUBLISHABLE_FORMATS)[number];

@@ -89,7 +89,7 @@ export const settingsSchema = z.strictObject({
     signingKey: signingKey().optional().meta(secret("the secret key of 'daybook statements keygen'")),
     statementFormats: someOf(PUBLISHABLE_FORMATS)
       .default([ALWAYS_PUBLISHED])
-      .meta(notes('csv,xlsx,camt053,mt940')),
+      .meta(notes('csv,xlsx,camt053,mt940,pdf')),
     currencies: currencyUnits().default({}).meta(notes('{"CNH":2}')),
     scheduleNightly: cronExpression().default('30 1 * * *').meta(notes('30 1 * * *')),
     scheduleResweep: cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),

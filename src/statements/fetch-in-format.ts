@@ -14,7 +14,7 @@ import {
   type StatementFormat,
 } from './formats/format.ts';
 import { dayPrefix, fileOf } from './keys.ts';
-import { otherFormatsIn, type OtherFormats } from './manifest.ts';
+import { otherFormatsIn, zoneIn, type OtherFormats } from './manifest.ts';
 import { rowsBetween } from './revision-diff.ts';
 import { earlierOf } from './summary.ts';
 
@@ -46,7 +46,8 @@ export function inFormat(
   const own = listed.get(fileOf(statement.object_key))?.find((one) => one.format === format.name);
   if (own === undefined) {
     const earlier = earlierOf(statement, ofDay);
-    return { isPublished: false, read: () => fetchInFormat(objects, statement, format, { earlier }) };
+    const zone = recorded === undefined ? null : zoneIn(recorded);
+    return { isPublished: false, read: () => fetchInFormat(objects, statement, format, { earlier, zone }) };
   }
   const { sha256 } = own;
   const key = dayPrefix(statement.merchant_no, statement.day) + own.file;
@@ -56,6 +57,8 @@ export function inFormat(
 export interface InFormatOptions {
   /** Earlier revisions of the account day, oldest first. */
   readonly earlier: readonly StatementRow[];
+  /** IANA zone of the day; null, or left out, where it is not known. */
+  readonly zone?: string | null;
   /** Says which columns are amounts; if left out, STATEMENT_COLUMNS. */
   readonly known?: readonly StatementColumn[] | undefined;
   /** If false, the file says that the revision before could not be read, whether or not it can. */
@@ -70,7 +73,7 @@ export async function* fetchInFormat(
   objects: ObjectStore,
   statement: StatementRow,
   format: StatementFormat,
-  { earlier, known = STATEMENT_COLUMNS, readsEarlier = true }: InFormatOptions,
+  { earlier, zone = null, known = STATEMENT_COLUMNS, readsEarlier = true }: InFormatOptions,
 ): AsyncGenerator<Uint8Array> {
   const published = fetchStatement(objects, statement);
   if (format.name === CSV.name) {
@@ -82,6 +85,7 @@ export async function* fetchInFormat(
     yield* format.write({
       account: { merchantNo: statement.merchant_no, currency: statement.currency },
       day: statement.day,
+      zone,
       published: revisionOf(statement),
       earlier: earlier.map(revisionOf),
       changes: () => changesOf(objects, earlier.at(-1), statement, readsEarlier),

@@ -155,6 +155,10 @@ export function otherFormatsIn({ content }: Pick<ManifestRow, 'content'>): Other
   return manifest === null ? new Map() : otherFormatsOf(manifest);
 }
 
+/** The zone of a recorded manifest's day; null if its text is no manifest. */
+export const zoneIn = ({ content }: Pick<ManifestRow, 'content'>): string | null =>
+  parseManifest(content)?.timeZone ?? null;
+
 /** Of current and superseded statements. */
 const otherFormatsOf = ({ statements }: Manifest): OtherFormats =>
   new Map(

@@ -70,7 +70,7 @@ export async function newRevision(
   options: PublishDayOptions,
 ): Promise<WrittenStatement | null> {
   if (content === null) return null;
-  const { now, objects, comesLate = () => false } = options;
+  const { now, objects, zone, comesLate = () => false } = options;
   const { columns = STATEMENT_COLUMNS, formats = [] } = options;
   const fence = leaseFence(options);
   options.signal.throwIfAborted();
@@ -108,7 +108,7 @@ export async function newRevision(
         : await reasonBetween(current, row, options);
   const isRevised = row.supersedes !== null || (comesLate(account, day) && entriesIn(figures) > 0);
   const statement = { ...row, reason };
-  const other = await putOtherFormats(statement, { objects, fence, formats, earlier, columns });
+  const other = await putOtherFormats(statement, { objects, fence, formats, earlier, zone, columns });
   return {
     ...{ row: statement, stored: storedRow(stored.key, stored), isRevised },
     ...{ otherFormats: other.written, leftOut: other.leftOut },

@@ -40,15 +40,16 @@ export async function putOtherFormats(
     readonly formats: readonly StatementFormat[];
     /** The revisions before it, oldest first. */
     readonly earlier: readonly StatementRow[];
+    readonly zone: string;
     readonly columns: readonly StatementColumn[];
   },
 ): Promise<{ readonly written: readonly WrittenFormat[]; readonly leftOut: readonly LeftOutFormat[] }> {
-  const { objects, fence, formats, earlier, columns } = options;
+  const { objects, fence, formats, earlier, zone, columns } = options;
   const written: WrittenFormat[] = [];
   const leftOut: LeftOutFormat[] = [];
   for (const format of formats) {
     const key = nameIn(format, statement.object_key);
-    const content = () => fetchInFormat(objects, statement, format, { earlier, known: columns });
+    const content = () => fetchInFormat(objects, statement, format, { earlier, zone, known: columns });
     const put = { fence, contentType: format.contentType };
     try {
       const stored = storedRow(key, await putReplacing(objects, key, content, put));

@@ -161,7 +161,7 @@ async function statementContent(row: StatementRow, options: RepairOptions): Prom
 /** Made from the CSV in the store, which was looked at before. */
 async function otherFormatContent(
   { row, earlier, format: name, sha256 }: Extract<PublishedFile, { kind: 'other-format' }>,
-  { objects, knownFormats = STATEMENT_FORMATS, columns }: RepairOptions,
+  { objects, zone, knownFormats = STATEMENT_FORMATS, columns }: RepairOptions,
 ): Promise<Made> {
   const format = knownFormats.find((one) => one.name === name);
   if (format === undefined) return `this daybook knows no format ${name}: ${RESTORE}`;
@@ -169,7 +169,7 @@ async function otherFormatContent(
     // When it was published, the revision before it may not have been there to be read.
     for (const readsEarlier of earlier.length === 0 ? [true] : [true, false]) {
       const content = (): AsyncIterable<Uint8Array> =>
-        fetchInFormat(objects, row, format, { earlier, known: columns, readsEarlier });
+        fetchInFormat(objects, row, format, { earlier, zone, known: columns, readsEarlier });
       const made = await digestOf(content());
       if (made.sha256 === sha256) return { content, contentType: format.contentType };
     }

@@ -24,6 +24,7 @@ const NOTHING: StatedFigures = {
 export interface DayChange {
   readonly currency?: string;
   readonly merchantNo?: string;
+  readonly zone?: string | null;
   readonly figures?: Partial<StatedFigures>;
   readonly published?: Partial<PublishedRevision>;
   readonly earlier?: readonly PublishedRevision[];
@@ -47,6 +48,7 @@ export const dayOf = (
 ): StatementDay => ({
   account: { merchantNo: change.merchantNo ?? 'M-1', currency: change.currency ?? 'USD' },
   day: '2026-03-31',
+  zone: change.zone === undefined ? 'Asia/Shanghai' : change.zone,
   published: revisionOf({ figures: { ...NOTHING, ...change.figures }, ...change.published }),
   earlier: change.earlier ?? [],
   changes: () => Promise.resolve(change.changes === undefined ? { rows: [], more: 0 } : change.changes),

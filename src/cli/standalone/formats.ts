@@ -16,6 +16,7 @@ const OTHERS: readonly ReadableFormat[] = [
   { name: 'xlsx', extension: 'xlsx', canBePublished: true },
   { name: 'camt053', extension: 'camt053.xml', canBePublished: true },
   { name: 'mt940', extension: 'mt940', canBePublished: true },
+  { name: 'pdf', extension: 'pdf', canBePublished: true },
 ];
 
 export const STATEMENT_FORMATS: readonly ReadableFormat[] = [CSV, ...OTHERS];

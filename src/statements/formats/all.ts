@@ -3,10 +3,11 @@ import { CAMT053 } from './camt053.ts';
 import { CSV } from './csv.ts';
 import type { StatementFormat } from './format.ts';
 import { MT940 } from './mt940/mt940.ts';
+import { PDF } from './pdf/pdf.ts';
 import { SPREADSHEET } from './spreadsheet.ts';
 import { XLSX } from './xlsx/xlsx.ts';
 
-export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, XLSX, CAMT053, MT940];
+export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, XLSX, CAMT053, MT940, PDF];
 
 /** The formats of these names that are published beside the CSV. */
 export const besideCsv = (names: readonly string[]): readonly StatementFormat[] =>

@@ -33,6 +33,8 @@ export interface Changes {
 export interface StatementDay {
   readonly account: Account;
   readonly day: BusinessDay;
+  /** IANA zone of the day and of `booked_at`, as the day's manifest names it; null where that is not known. */
+  readonly zone: string | null;
   /** The revision that the file is made of. */
   readonly published: PublishedRevision;
   /** The revisions before it, oldest first. */

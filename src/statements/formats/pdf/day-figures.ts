@@ -1,0 +1,104 @@
+/** The first page of a day's statement: whose it is, its figures, its verdict in words, and what proves it. */
+import { entriesIn } from '../../../ledger/chain/figures.ts';
+import type { StatedFigures } from '../../../ledger/entry.ts';
+import { counted } from '../../../ledger/text.ts';
+import type { PublishedRevision, StatementDay } from '../format.ts';
+import { grouped } from './drawable.ts';
+import { COLOR, LOOK, type Look } from './drawing.ts';
+import type { Column, Row } from './table.ts';
+import type { Sheet } from './sheet.ts';
+
+const GOOD: Look = { ...LOOK.text, font: 'bold', color: COLOR.good };
+const BAD: Look = { ...GOOD, color: COLOR.bad };
+
+/** A count as it is read: `1,234`. */
+export const countText = (count: number): string => grouped(String(count));
+
+/** An instant in UTC. */
+export const instantText = (at: Date): string => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+/** `Tuesday, 31 March 2026` */
+const longDay = (day: string): string =>
+  new Date(`${day}T00:00:00Z`).toLocaleDateString('en-GB', { dateStyle: 'full', timeZone: 'UTC' });
+
+export function aboutDay(sheet: Sheet, { account, day, zone, published, earlier }: StatementDay): void {
+  const { revision, publishedAt, reason } = published;
+  sheet.title('Account statement', `${longDay(day)} · ${account.currency}`);
+  sheet.facts([
+    ['Merchant', account.merchantNo],
+    ['Currency', account.currency],
+    ['Business day', zone === null ? day : `${day}, 00:00:00 to 23:59:59 of ${zone}`],
+    [
+      'Revision',
+      earlier.length === 0
+        ? String(revision)
+        : `${revision}, in place of revision ${earlier.at(-1)!.revision}`,
+    ],
+    ['Published', instantText(publishedAt)],
+    ...(reason === null ? [] : [['Reason', reason] as const]),
+  ]);
+}
+
+const FIGURE_COLUMNS = (currency: string): readonly Column[] => [
+  { head: '', width: 219.28 },
+  { head: 'Entries', width: 110, isAmount: true },
+  { head: `Amount in ${currency}`, width: 170, isAmount: true },
+];
+
+/** Opening, credits, debits and closing as a table; then what the chain of balances says of them. */
+export function figuresSection(sheet: Sheet, { account, published: { figures } }: StatementDay): void {
+  const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = figures;
+  const look: Look = { ...LOOK.text, size: 10 };
+  const row = (name: string, count: string, amount: string, own = look): Row => ({
+    cells: [name, count, grouped(amount)],
+    look: own,
+  });
+  sheet.heading('Figures');
+  sheet.table(FIGURE_COLUMNS(account.currency), [
+    row('Opening balance', '', opening),
+    row('Credits', countText(creditCount), creditTotal),
+    row('Debits', countText(debitCount), debitTotal),
+    row('Closing balance', '', closing, { ...look, font: 'bold' }),
+  ]);
+  sheet.heading('Verdict');
+  for (const [text, own] of verdictTexts(figures)) sheet.paragraph(text, own);
+}
+
+/** The verdict in words: one line that says which, and what else a reader has to know. */
+function verdictTexts(figures: StatedFigures): (readonly [text: string, look?: Look])[] {
+  const { verdict, breakCount, restarted } = figures;
+  const derived = restarted
+    ? [['The opening is derived from the first entry: it does not follow from the day before.'] as const]
+    : [];
+  const sum = 'Opening plus credits minus debits is the closing.';
+  if (verdict === 'broken')
+    return [
+      [`Broken: ${counted(breakCount, 'break')}, where a balance does not follow from the one before.`, BAD],
+      [
+        'Opening plus credits minus debits need not be the closing. What a person has explained since is in the ' +
+          'manifest of the day: this file stays as it was published.',
+      ],
+      ...derived,
+    ];
+  if (entriesIn(figures) === 0)
+    return [['Proven: nothing was booked, and the balance stayed.', GOOD], ...derived];
+  return [
+    verdict === 'reordered'
+      ? ['Proven: every balance follows from the one before, in another order than that of the times.', GOOD]
+      : ['Proven: every balance follows from the one before.', GOOD],
+    [sum],
+    ...derived,
+  ];
+}
+
+export function proofSection(sheet: Sheet, { file, sha256 }: PublishedRevision): void {
+  sheet.heading('Proof');
+  sheet.paragraph(
+    'This page shows the published CSV, which is the file that is proven. Anybody who has it can compute its SHA-256 and ' +
+      'compare.',
+  );
+  sheet.facts([
+    ['CSV', file, LOOK.mono],
+    ['SHA-256 of the CSV', sha256, LOOK.mono],
+  ]);
+}
