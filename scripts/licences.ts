@@ -37,8 +37,7 @@ export function licenceProblems(packages: Readonly<Record<string, LockedPackage>
     if (path === '' || locked.link === true) return [];
     const name = `${path.replace(/^.*node_modules\//, '')} ${locked.version ?? ''}`.trim();
     const license = locked.license ?? READ[name];
-    if (license === undefined)
-      return [`${name} states no licence: read its files, then list or replace it.`];
+    if (license === undefined) return [`${name} states no licence: read its files, then list or replace it.`];
     const allowed = locked.dev === true ? FOR_TOOLS : PERMISSIVE;
     // "A OR B" leaves a choice. "A AND B" means both apply.
     const choices = license.replace(/[()]/g, '').split(/\s+OR\s+/);
