@@ -145,9 +145,9 @@ function feet(pdf: Pdf, foot: string): void {
     const number = `Page ${page + 1} of ${count}`;
     rule(pdf, { x: MARGIN.side, y: y - 6, width: CONTENT_WIDTH });
     const x = PAGE.width - MARGIN.side - widthOf(pdf, number, LOOK.soft);
-    drawText(pdf, number, { x, y }, LOOK.soft);
     const lines = wrapped(pdf, foot, LOOK.soft, x - MARGIN.side - 12);
     for (const [nth, line] of lines.slice(0, 2).entries())
       drawText(pdf, line, { x: MARGIN.side, y: y + nth * lineHeight(LOOK.soft) }, LOOK.soft);
+    drawText(pdf, number, { x, y }, LOOK.soft);
   }
 }
