@@ -52,7 +52,6 @@ function closesTable(view: View, closes: readonly MonthClose[]): Html {
           <th scope="col">${close.at}</th>
           <th scope="col">${close.by}</th>
           <th scope="col" class="n">${close.statements}</th>
-          <th scope="col">${close.openDays}</th>
           <th scope="col">${close.note}</th>
           <th scope="col">${close.file}</th>
         </tr>
@@ -72,9 +71,8 @@ function closeRow({ texts, format }: View, one: MonthClose): Html {
     <td>${one.by}</td>
     <td class="n">${format.count(one.statements)}</td>
     <td class="w">
-      ${one.openDays === 0 ? texts.none : html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`}
+      ${when(one.note !== null, () => html`<q>${one.note}</q> `)}${when(one.openDays > 0, () => html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`)}
     </td>
-    <td>${one.note}</td>
     <td class="w">${fileOf(one.objectKey)}<br /><code title="SHA-256">${one.sha256}</code></td>
   </tr> `;
 }

@@ -1,5 +1,6 @@
 /** The page of an account's day: figures, balance, entries, breaks, revisions and certificates. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { ALWAYS_PUBLISHED, PUBLISHABLE_FORMATS } from '../ledger/statement-formats.ts';
 import { explain } from '../ledger/chain/break-stories.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
@@ -59,7 +60,7 @@ export function dayPage(view: View, shown: DayShown): string {
             >${texts.day.month}</a
           >
         </li>
-        ${when(current !== undefined, () => html`<li><a href="${dayDownloadAddress(account, day, current!.revision)}">${texts.day.download(current!.revision)}</a></li>`)}
+        ${when(current !== undefined, () => downloads(view, account, current!))}
       </ul>
       <h2 id="figures">${texts.day.figures}</h2>
       ${figuresTable(view, figures, current)} ${breaksSection(view, shown.breaks)}
@@ -73,6 +74,19 @@ export function dayPage(view: View, shown: DayShown): string {
       ${revisionsSection(view, account, revisions, shown.comparison)} ${certificatesSection(view, shown)}`,
   });
 }
+
+/** The statement as it was published, and in every other format. */
+const downloads = ({ texts }: View, account: Account, { day, revision }: StatementRow): Part => [
+  html`<li><a href="${dayDownloadAddress(account, day, revision)}">${texts.day.download(revision)}</a></li>`,
+  ...FORMATS_BESIDE.map(
+    (format) =>
+      html`<li>
+        <a href="${dayDownloadAddress(account, day, revision, format)}">${texts.day.downloadAs(format)}</a>
+      </li>`,
+  ),
+];
+
+const FORMATS_BESIDE = PUBLISHABLE_FORMATS.filter((name) => name !== ALWAYS_PUBLISHED);
 
 const closedPart = (view: View, { number, adjustment }: NonNullable<DayShown['closed']>): Html =>
   adjustment === null
