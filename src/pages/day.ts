@@ -5,7 +5,7 @@ import type { AccountDayRow } from '../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import type { Adjustment } from '../store/month-close.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
-import { addressWith, breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
+import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
 import { rowsSection, type RowsShown } from './day-rows.ts';
 import { adjustmentLink } from './close.ts';
@@ -81,12 +81,11 @@ const closedPart = (view: View, { number, adjustment }: NonNullable<DayShown['cl
 
 /** Links to the statement as CSV, and in each other format. */
 function downloads({ texts }: View, account: Account, day: BusinessDay, revision: number): Part {
-  const address = dayDownloadAddress(account, day, revision);
+  const address = (format?: string): string => dayDownloadAddress(account, day, revision, format);
   return [
-    html`<li><a href="${address}">${texts.day.download(revision)}</a></li>`,
+    html`<li><a href="${address()}">${texts.day.download(revision)}</a></li>`,
     ...Object.entries(texts.formats).map(
-      ([format, name]) =>
-        html`<li><a href="${addressWith(address, { format })}">${texts.day.downloadAs(name)}</a></li>`,
+      ([format, name]) => html`<li><a href="${address(format)}">${texts.day.downloadAs(name)}</a></li>`,
     ),
   ];
 }

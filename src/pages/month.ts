@@ -156,7 +156,7 @@ function dayRow(
     <th scope="row">
       <a href="${dayAddress(account, day)}"><time datetime="${day}">${format.day(day)}</time></a>
     </th>
-    <td class="t">${stateMark(view, mark)}</td>
+    <td>${stateMark(view, mark)}</td>
     ${amount(row?.opening)}${amount(row?.credit_total)}${amount(row?.debit_total)}${amount(row?.closing)}
     <td class="n">${row === undefined ? null : format.count(row.credit_count + row.debit_count)}</td>
     <td>
