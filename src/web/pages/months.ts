@@ -1,13 +1,12 @@
 /** `/`: the months. */
 import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, daysFromTo } from '../../ledger/business-day.ts';
-import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import type { Account } from '../../ledger/entry.ts';
 import { monthsPage, type DayMark } from '../../pages/months.ts';
 import { dayState } from '../../run/day-state.ts';
 import { monthOf, type Month } from '../../statements/month.ts';
 import { accountsPage } from '../../store/pages/accounts-page.ts';
 import { dayFacts } from '../../store/pages/day-facts.ts';
-import { revisedSinceDownload } from '../../store/pages/downloaded.ts';
 import { addPage, type Asked, type PagesContext } from './context.ts';
 import { PageRefusal } from './page-refusal.ts';
 
@@ -65,20 +64,13 @@ export async function markedDays(
   { from, to }: Pick<Month, 'from' | 'to'>,
 ): Promise<MarkedAccount[]> {
   const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
-  const [facts, revised] = await Promise.all([
-    dayFacts(db, accounts, { from, to, window }),
-    revisedSinceDownload(db, accounts, { from, to, by: person.name }),
-  ]);
-  const isRevised = new Set(revised.map((one) => keyOf(one, one.day)));
+  const facts = await dayFacts(db, accounts, { from, to, window, by: person.name });
   return facts.map((one) => ({
     account: one.account,
     days: daysFromTo(from, to).map((day) => ({
       day,
       state: dayState(one, day, { zone, today }),
-      isRevised: isRevised.has(keyOf(one.account, day)),
+      isRevised: one.revised.has(day),
     })),
   }));
 }
-
-const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
-  JSON.stringify([merchantNo, currency, day]);
