@@ -51,8 +51,8 @@ export async function dayFacts(
   const { rows } = await sql<FactRow>`
     WITH asked AS (
       SELECT *, ${window.beginMs}::bigint AS begin_ms, ${window.endMs}::bigint AS end_ms FROM unnest(
-        ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
-        ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
+        (SELECT ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[]),
+        (SELECT ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[])
       ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
     )
     SELECT 'day' AS kind, nth::int, d.day, d.verdict, d.credit_count + d.debit_count AS entries, d.revision,
