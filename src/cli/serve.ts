@@ -13,10 +13,7 @@ import { alertingBeside, lookForTrouble, tellNotStarted } from './alerting.ts';
 import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { metricsOf, metricsPage, withOwnConnection } from './observed.ts';
 import { lines } from './output/text.ts';
-import { pagesShown } from './pages-shown.ts';
-
-/** Pages ask several questions at a time, each a short one. */
-const PAGES_CONNECTIONS = 8;
+import { PAGES_CONNECTIONS, pagesShown } from './pages-shown.ts';
 
 export function addServeCommand(program: Command): void {
   program
