@@ -54,7 +54,7 @@ function accountsSection(sheet: Sheet, overview: MonthOverview): void {
       const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = monthFigures(account);
       const sum = (total: string, count: number) => [
         { text: grouped(total), look: LOOK.cell },
-        { text: counted(count, 'entry', 'entries'), look: LOOK.soft },
+        { text: `${countText(count)} ${count === 1 ? 'entry' : 'entries'}`, look: LOOK.soft },
       ];
       const days = [
         `${account.statements.length} published`,
@@ -198,9 +198,9 @@ const hash = (sha256: string): { readonly text: string; readonly look: Look } =>
 const DAY_COLUMNS: readonly Column[] = [
   { head: 'Day', width: 56 },
   { head: 'Revision', width: 44 },
+  { head: 'Verdict', width: 104.28 },
   { head: 'Entries', width: 52, isAmount: true },
-  ...['Credits', 'Debits', 'Closing'].map((head) => ({ head, width: 86, isAmount: true })),
-  { head: 'Verdict', width: 89.28 },
+  ...['Credits', 'Debits', 'Closing'].map((head) => ({ head, width: 81, isAmount: true })),
 ];
 
 function daysSection(sheet: Sheet, account: AccountMonth, explained: MonthOverview['explained']): void {
@@ -210,9 +210,9 @@ function daysSection(sheet: Sheet, account: AccountMonth, explained: MonthOvervi
     DAY_COLUMNS,
     account.statements.map((row): Row => ({
       cells: [
-        ...[row.day, String(row.revision), countText(entriesIn(figuresOf(row)))],
+        ...[row.day, String(row.revision), verdictText(row, explained.get(accountDayName(row)) ?? 0)],
+        countText(entriesIn(figuresOf(row))),
         ...[row.credit_total, row.debit_total, row.closing].map(grouped),
-        verdictText(row, explained.get(accountDayName(row)) ?? 0),
       ],
       after: hash(row.sha256),
     })),

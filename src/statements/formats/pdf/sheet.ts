@@ -84,6 +84,7 @@ export async function createSheet({ title, foot, at }: SheetAbout): Promise<Shee
     },
     facts: (facts) => {
       for (const [label, value, look = LOOK.text] of facts) fact(cursor, label, value, look);
+      cursor.y += 3;
     },
     table: (columns, rows) => {
       drawTable(cursor, columns, rows);
