@@ -89,15 +89,19 @@ export async function listCloses(
 }
 
 /** The closes of one merchant's month, with the texts of their files, in order. */
-export async function closesOfMonth(
+export const closesOfMonth = (db: Kysely<DB>, merchantNo: string, month: string): Promise<StoredClose[]> =>
+  closesOf(db, merchantNo, { from: month, to: month });
+
+/** The same of all its months from one to another. */
+export async function closesOf(
   db: Kysely<DB>,
   merchantNo: string,
-  month: string,
+  { from, to }: { readonly from: string; readonly to: string },
 ): Promise<StoredClose[]> {
   const { rows } = await sql<StoredClose>`
     SELECT ${CLOSE_COLUMNS}, closed.content, closed.signature ${FROM_CLOSED}
-    WHERE closed.merchant_no = ${merchantNo} AND ${ofMonth(month)}
-    ORDER BY closed.number`.execute(db);
+    WHERE closed.merchant_no = ${merchantNo} AND closed.month BETWEEN ${firstDay(from)}::date AND ${firstDay(to)}::date
+    ORDER BY closed.month, closed.number`.execute(db);
   return rows;
 }
 

@@ -118,6 +118,26 @@ describe('close', () => {
     expect(await readFile(path, 'utf8')).toBe(before);
   });
 
+  it('has its file and signature written again by publish --repair, where they are missing or altered', async () => {
+    const path = join(folder, `${KEY}.close1.json`);
+    const [text, signature] = [await readFile(path, 'utf8'), await readFile(`${path}.minisig`, 'utf8')];
+    await writeFile(path, text.replace('reviewed', 'looked at'));
+    await rm(`${path}.minisig`);
+    const ended = await daybook(['publish', '--repair', '--json'], env);
+    expect(ended.code).toBe(0);
+    expect((parsed(ended) as { notes: readonly string[] }).notes).toEqual([
+      expect.stringContaining(
+        `lie there again as published: ${KEY}.close1.json.minisig (missing), ${KEY}.close1.json (altered)`,
+      ),
+    ]);
+    expect([await readFile(path, 'utf8'), await readFile(`${path}.minisig`, 'utf8')]).toEqual([
+      text,
+      signature,
+    ]);
+    const again = parsed(await daybook(['publish', '--repair', '--json'], env));
+    expect((again as { notes: readonly string[] }).notes).toEqual([]);
+  });
+
   it('is checked by verify: its signature, its hashes, the file itself', async () => {
     const report = await verified();
     expect(report.problems).toEqual([]);
