@@ -19,6 +19,10 @@ export const breakAddress = (id: number): string => `/breaks/${id}`;
 export const monthDownloadAddress = (merchantNo: string, month: string): string =>
   path('download', merchantNo, `${month}.zip`);
 
+/** The month's overview, to read and sign. */
+export const monthPdfAddress = (merchantNo: string, month: string): string =>
+  path('download', merchantNo, `${month}.pdf`);
+
 export const dayDownloadAddress = (
   { merchantNo, currency }: Account,
   day: BusinessDay,

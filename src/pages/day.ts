@@ -5,7 +5,7 @@ import type { AccountDayRow } from '../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import type { Adjustment } from '../store/month-close.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
-import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
+import { addressWith, breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
 import { rowsSection, type RowsShown } from './day-rows.ts';
 import { adjustmentLink } from './close.ts';
@@ -59,7 +59,7 @@ export function dayPage(view: View, shown: DayShown): string {
             >${texts.day.month}</a
           >
         </li>
-        ${when(current !== undefined, () => html`<li><a href="${dayDownloadAddress(account, day, current!.revision)}">${texts.day.download(current!.revision)}</a></li>`)}
+        ${when(current !== undefined, () => downloads(view, account, day, current!.revision))}
       </ul>
       <h2 id="figures">${texts.day.figures}</h2>
       ${figuresTable(view, figures, current)} ${breaksSection(view, shown.breaks)}
@@ -78,6 +78,18 @@ const closedPart = (view: View, { number, adjustment }: NonNullable<DayShown['cl
   adjustment === null
     ? html`<p class="soft">${view.texts.close.ofDay(number)}</p>`
     : html`<p class="said">${view.texts.close.dayAdjusts(number)} ${adjustmentLink(view, adjustment)}</p>`;
+
+/** Links to the statement as CSV, and in each other format. */
+function downloads({ texts }: View, account: Account, day: BusinessDay, revision: number): Part {
+  const address = dayDownloadAddress(account, day, revision);
+  return [
+    html`<li><a href="${address}">${texts.day.download(revision)}</a></li>`,
+    ...Object.entries(texts.formats).map(
+      ([format, name]) =>
+        html`<li><a href="${addressWith(address, { format })}">${texts.day.downloadAs(name)}</a></li>`,
+    ),
+  ];
+}
 
 type Figures = Pick<
   StatementRow,
