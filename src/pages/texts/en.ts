@@ -41,9 +41,11 @@ export const EN = {
     reordered: 'reordered',
     broken: 'broken',
     explained: 'explained',
+    unreadable: 'not all readable',
     empty: 'empty',
     'not-over': 'not over',
     uncertified: 'uncertified',
+    'not-read': 'not read',
     before: 'no account yet',
   },
   stateMeaning: {
@@ -51,10 +53,18 @@ export const EN = {
     reordered: 'every balance follows in another order than that of the times',
     broken: 'a balance does not follow, and nobody has explained it',
     explained: 'a balance does not follow; a person has said why',
+    unreadable: 'the figures lack an entry that came, but could not be read',
     empty: 'read whole, and nothing was booked',
     'not-over': 'the day is not over',
     uncertified: 'not read whole yet, so nothing is proven',
+    'not-read': 'before the first day that was read; the account was in use already',
     before: 'before the account’s first entry',
+  },
+  note: {
+    unreadable: 'an entry could not be read',
+    derived: 'opens on its first entry, as the days before are not proven',
+    unpublished: 'not published yet',
+    due: 'changed since it was published',
   },
   revised: 'revised since you downloaded it',
   formats: {
@@ -82,6 +92,7 @@ export const EN = {
     title: (merchant: string, month: string) => `${merchant}, ${month}`,
     accounts: 'The month of each account',
     account: 'Account',
+    figuresOf: 'Figures of',
     opening: 'Opening',
     credits: 'Credits',
     debits: 'Debits',
@@ -246,6 +257,15 @@ export const EN = {
     total: 'Total',
     distinct: 'Distinct',
     quarantined: 'Quarantined',
+  },
+  unreadable: {
+    title: 'Unreadable entries',
+    meaning:
+      'These came with the day and could not be read, so the figures lack them. `daybook quarantine` shows what came and keeps ' +
+      'what was done about it.',
+    numberless: (id: number) => `without a number (quarantine ${id})`,
+    acknowledged: 'acknowledged',
+    more: (count: string) => `And ${count} more; \`daybook quarantine\` has all.`,
   },
   breaks: {
     title: 'Breaks',

@@ -79,7 +79,7 @@ async function sendMonthZip(
   const { db, objects, now } = context;
   const format = formatIn(asked);
   const { accounts, files } = await monthDownload(
-    { db, objects, format },
+    { db, objects, format, now },
     { merchantNo, month, currencies: null, now },
   );
   if (files.length === 0) throw new PageRefusal(404);

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, daysFromTo } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { monthsPage, type MarkedAccount } from '../../pages/months.ts';
-import { dayState } from '../../run/day-state.ts';
+import { dayNotes, dayState } from '../../run/day-state.ts';
 import { monthOf, type Month } from '../../statements/month.ts';
 import { closedMonths } from '../../store/month-close.ts';
 import { accountsPage } from '../../store/pages/accounts-page.ts';
@@ -71,9 +71,11 @@ export async function markedDays(
   );
   return facts.map((one) => ({
     account: one.account,
+    facts: one,
     days: daysFromTo(from, to).map((day) => ({
       day,
       state: dayState(one, day, { zone, today }),
+      notes: dayNotes(one, day, { zone, today }),
       isRevised: one.revised.has(day),
       isAdjusted: adjusted.has(keyOf(one.account, day)),
     })),
