@@ -1,5 +1,8 @@
 /** Tells which statements were revised since a person downloaded them. */
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import { arrayLiteral } from '../engine/array-literal.ts';
+import type { DB } from '../engine/schema.ts';
 
 /** The command under which downloads are kept in the audit, from a terminal or a page. */
 export const DOWNLOAD_COMMAND = 'statements get';
@@ -46,6 +49,24 @@ export const revisedSinceDownload = ({
     WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day = revised.day
   ) AS published
   WHERE published.downloaded < published.revision`;
+
+/** The days of these accounts that `revisedSinceDownload` finds, for each of them, in their order. */
+export async function revisedDays(
+  db: Kysely<DB>,
+  accounts: readonly Account[],
+  asked: { readonly from: BusinessDay; readonly to: BusinessDay; readonly by: string },
+): Promise<ReadonlySet<BusinessDay>[]> {
+  const { rows } = await sql<{ nth: number; day: BusinessDay }>`
+    WITH asked AS (
+      SELECT * FROM unnest(
+        ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
+        ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
+      ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
+    )
+    SELECT nth::int, day FROM (${revisedSinceDownload(asked)}) AS revised`.execute(db);
+  const byAccount = Map.groupBy(rows, ({ nth }) => nth);
+  return accounts.map((_, at) => new Set((byAccount.get(at + 1) ?? []).map(({ day }) => day)));
+}
 
 /** Of a row `named (subject)`: when the person downloaded it last, to its end. */
 const lastDownload = (by: string | null): RawBuilder<unknown> => sql`

@@ -21,6 +21,7 @@ import { addPage, merchantIn, type Asked, type PagesContext } from './context.ts
 import { allInOrder, rowsOf } from './day-rows.ts';
 import { markedDays } from './months.ts';
 import { PageRefusal } from './page-refusal.ts';
+import { YEARS } from './years.ts';
 
 /** Most points that the balance is drawn from; a day with fewer entries is drawn from all of them. */
 const POINTS_MAX = 288;
@@ -29,7 +30,6 @@ const BREAKS_MAX = 50;
 const UNREADABLE_MAX = 500;
 const CERTIFICATES_SHOWN_MAX = 20;
 const CURRENCY = /^[A-Za-z0-9]{1,16}$/;
-const YEARS = /^(?:19|20|21)\d\d-/;
 
 export function addDay(server: FastifyInstance, context: PagesContext): void {
   addPage(server, context, '/m/:merchant/:currency/:day', async (asked) => {
@@ -89,14 +89,14 @@ export function accountIn(asked: Asked): Account {
   return { merchantNo: merchantIn(asked), currency };
 }
 
-/** Reads a day. Throws `PageRefusal` for what is none. */
-export function dayIn(text: string): BusinessDay {
+/** Reads a day. Throws `PageRefusal` for what is none: 404 for one in the path, 400 for one that a form asks for. */
+export function dayIn(text: string, status: 400 | 404 = 404): BusinessDay {
   try {
     if (YEARS.test(text)) return parseDay(text);
   } catch {
     // Refused below, with its page.
   }
-  throw new PageRefusal(404);
+  throw new PageRefusal(status);
 }
 
 async function balanceOf(

@@ -10,6 +10,7 @@ import { accountsPage } from '../../store/pages/accounts-page.ts';
 import { dayFacts } from '../../store/pages/day-facts.ts';
 import { addPage, type Asked, type PagesContext } from './context.ts';
 import { PageRefusal } from './page-refusal.ts';
+import { YEARS } from './years.ts';
 
 /** Rows of the grid: with 31 marks each the page stays well below 100 kB. */
 const ACCOUNTS_A_PAGE = 20;
@@ -41,7 +42,7 @@ export function addMonths(server: FastifyInstance, context: PagesContext): void 
 /** Reads a month `YYYY-MM`. Throws `PageRefusal`. */
 export function monthIn(text: string): Month {
   const month = monthOf(text);
-  if (month === null) throw new PageRefusal(400);
+  if (month === null || !YEARS.test(text)) throw new PageRefusal(400);
   return month;
 }
 
