@@ -4,6 +4,7 @@ import { explain } from '../ledger/chain/break-stories.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import type { Adjustment } from '../store/month-close.ts';
+import type { UnreadableWithin } from '../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
 import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
@@ -12,12 +13,16 @@ import { adjustmentLink } from './close.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { stateMark, type DayMark } from './months.ts';
 import { revisionsSection, type ComparisonShown } from './revisions.ts';
+import { unreadableSection } from './unreadable.ts';
 import { page, type View } from './view.ts';
+
+const UNREADABLE_SHOWN_MAX = 20;
 
 export interface DayShown {
   readonly account: Account;
   readonly day: BusinessDay;
-  readonly before: BusinessDay;
+  /** Null where the days before were not read, or the account had not begun. */
+  readonly before: BusinessDay | null;
   readonly after: BusinessDay;
   readonly mark: DayMark;
   /** The close of its month, and how the day differs from it; null where the month is not closed. */
@@ -31,6 +36,7 @@ export interface DayShown {
   readonly balance: BalanceDrawn | null;
   readonly rows: RowsShown;
   readonly breaks: readonly BreakRow[];
+  readonly unreadable: readonly UnreadableWithin[];
   /** By time; of all, the first ones. */
   readonly certificates: readonly CertificateRow[];
   readonly certificatesInAll: number;
@@ -51,7 +57,7 @@ export function dayPage(view: View, shown: DayShown): string {
       </p>
       ${when(shown.closed !== null, () => closedPart(view, shown.closed!))}
       <ul class="links paging">
-        <li><a href="${dayAddress(account, shown.before)}">${texts.day.dayBefore}</a></li>
+        ${when(shown.before !== null, () => html`<li><a href="${dayAddress(account, shown.before!)}">${texts.day.dayBefore}</a></li>`)}
         <li><a href="${dayAddress(account, shown.after)}">${texts.day.dayAfter}</a></li>
         <li>
           <a
@@ -63,6 +69,7 @@ export function dayPage(view: View, shown: DayShown): string {
       </ul>
       <h2 id="figures">${texts.day.figures}</h2>
       ${figuresTable(view, figures, current)} ${breaksSection(view, shown.breaks)}
+      ${unreadableSection(view, shown.unreadable.slice(0, UNREADABLE_SHOWN_MAX), shown.unreadable.length)}
       ${when(
         balance !== null,
         () =>

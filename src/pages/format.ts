@@ -26,11 +26,17 @@ const TAGS_LOOKED_AT_MAX = 5;
 /** Dates and digits that anybody can read in a table, whatever the language. */
 const CALENDAR_AND_DIGITS = '-u-ca-gregory-nu-latn';
 
-/** The first language of an Accept-Language header that dates can be written in. */
+/** The language of an Accept-Language header that is wanted most, of those that dates can be written in. */
 export function localeOf(acceptLanguage: string | undefined): string {
-  const tags = (acceptLanguage ?? '').split(',', TAGS_LOOKED_AT_MAX);
-  for (const part of tags) {
-    const wanted = part.split(';')[0]!.trim();
+  const tags = (acceptLanguage ?? '')
+    .split(',', TAGS_LOOKED_AT_MAX)
+    .map((part) => ({
+      wanted: part.split(';')[0]!.trim(),
+      weight: Number(/;\s*q=([\d.]+)\s*$/.exec(part)?.[1] ?? 1),
+    }))
+    .filter(({ weight }) => weight > 0)
+    .sort((one, other) => other.weight - one.weight);
+  for (const { wanted } of tags) {
     if (!/^[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|\d{3}))?$/.test(wanted)) continue;
     const [known] = Intl.DateTimeFormat.supportedLocalesOf(wanted);
     if (known !== undefined) return known;

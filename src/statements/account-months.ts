@@ -35,10 +35,10 @@ export async function accountMonths(
       const statements = current.get(currency) ?? [];
       const published = new Set(statements.map(({ day }) => day));
       for (const { day } of due.get(currency) ?? []) published.delete(day);
-      const openDays = daysFromTo(first > month.from ? first : month.from, month.to).filter(
+      const unpublished = daysFromTo(first > month.from ? first : month.from, month.to).filter(
         (day) => !published.has(day),
       );
-      return { merchantNo, currency, statements, openDays };
+      return { merchantNo, currency, statements, unpublished };
     });
   return { accounts, byDay };
 }

@@ -79,11 +79,11 @@ async function overviewIn(
     ...{ merchantNo, month, zone, at, currencies, accounts, explained, closes },
     openDays:
       zone === null
-        ? accounts.flatMap(unpublished)
-        : await openDaysOf(trx, merchantNo, month, accounts, { zone, now: at }),
+        ? accounts.flatMap(unpublishedOf)
+        : await openDaysOf(trx, month, accounts, { zone, now: at }),
     adjustments: (await adjustmentsOf(trx, { merchants: [merchantNo], month: month.name })).filter(isAsked),
   };
 }
 
-const unpublished = ({ currency, openDays }: AccountMonth): MonthOverview['openDays'] =>
-  openDays.map((day) => ({ currency, day, why: 'it has no statement, or one that is out of date' }));
+const unpublishedOf = ({ currency, unpublished }: AccountMonth): MonthOverview['openDays'] =>
+  unpublished.map((day) => ({ currency, day, why: 'it has no statement, or one that is out of date' }));

@@ -18,6 +18,12 @@ export interface AccountMonth {
   readonly currency: string;
   readonly statements: readonly StatementRow[];
   /** Days of the month since the account's first one that have no statement, or one that is out of date; in order. */
+  readonly unpublished: readonly BusinessDay[];
+}
+
+/** An account's month as a download tells it. */
+export interface ToldMonth extends Omit<AccountMonth, 'unpublished'> {
+  /** Days that keep it from being closed, in order. */
   readonly openDays: readonly BusinessDay[];
   /** Number of the month's last close; left out where it is not closed. */
   readonly closed?: number;
@@ -54,7 +60,7 @@ const MONTH_COLUMNS = [
  * The month's summary as CSV, a line an account. Opening and closing are those of its first and last published day, so
  * that opening + credits - debits is the closing where no day is open or broken.
  */
-export const monthCsv = ({ name }: Month, accounts: readonly AccountMonth[]): string =>
+export const monthCsv = ({ name }: Month, accounts: readonly ToldMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
 
 /** An account's month in figures; opening and closing are null where nothing was published. */
@@ -85,7 +91,7 @@ export function monthFigures({ statements }: Pick<AccountMonth, 'statements'>): 
   };
 }
 
-function monthLine(name: string, account: AccountMonth): string[] {
+function monthLine(name: string, account: ToldMonth): string[] {
   const figures = monthFigures(account);
   return [
     account.merchantNo,

@@ -178,7 +178,7 @@ describe('close', () => {
     const { database, objects } = stage.app;
     const month = monthOf(MONTH)!;
     const { accounts, files } = await merchantMonth(
-      { db: database.db, objects, format: CSV },
+      { db: database.db, objects, format: CSV, now: stage.app.now },
       merchantNo,
       month,
       null,

@@ -196,7 +196,7 @@ describe('formats published beside the CSV', () => {
 
   test('lie in the ZIP of a month, as its manifests list them', async () => {
     const { db } = book.database;
-    const sources = { db, objects: store, format: STATEMENT_FORMATS[0]! };
+    const sources = { db, objects: store, format: STATEMENT_FORMATS[0]!, now: () => new Date() };
     const { files } = await merchantMonth(sources, MERCHANT, monthOf('2026-03')!, ['USD']);
     const found = files.find(({ key }) => key.endsWith(`${DAY}.r1.jsonl`))!;
     expect(await textOf(found.read())).toBe(await readFile(pathOf('jsonl'), 'utf8'));
@@ -230,7 +230,7 @@ describe('formats made for a download', () => {
   });
 
   test('a month of them is the statements alone', async () => {
-    const sources = { db: book.database.db, objects: store, format: SENTENCE };
+    const sources = { db: book.database.db, objects: store, format: SENTENCE, now: () => new Date() };
     const { files } = await merchantMonth(sources, MERCHANT, monthOf('2026-03')!, null);
     expect(files.map(({ key }) => join(folder, key))).toEqual([pathOf('txt'), pathOf('txt', { day: NEXT })]);
     expect(await textOf(files[0]!.read())).toBe(`USD ${DAY}: 2 rows to 124.50\n`);

@@ -64,8 +64,9 @@ describe('what they show', () => {
   test('a month in figures, with what is open', async () => {
     const text = await words('/m/SBX-M-1/2026-03');
     expect(text).toContain(
-      'KWD 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 2026-03-06 USD 0.00 37,554,408.63 109 ' +
-        '36,060,078.71 130 1,494,023.77 2026-03-06',
+      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not proven: 2026-03-06 ' +
+        'not over: 2026-03-07 – 2026-03-31 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
+        '1,494,023.77 broken: 2026-03-03 not proven: 2026-03-06 not over: 2026-03-07 – 2026-03-31',
     );
     expect(text).toContain(
       '4 Mar 2026 ✓ proven, revised since you downloaded it 12,821,670.880 12,959,900.610 11,732,314.720 ' +
@@ -143,7 +144,9 @@ describe('what they show', () => {
       '21.649.601,570',
     );
     expect(await pages.html(path)).toContain('href="/m/SBX-M-1/2026-03?digits=exact"');
-    expect(await words(`${path}?digits=exact`)).toContain('KWD 0.000 48866277.100 125');
+    expect(await words(`${path}?digits=exact`)).toContain(
+      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48866277.100 125',
+    );
   });
 });
 
@@ -282,7 +285,9 @@ describe('who may do what', () => {
         `/breaks/${id}?done=${step}`,
       ]);
       if (step === 'resolved')
-        expect(await pages.html('/?month=2026-03')).toMatch(/2026-03-03"\s+aria-label="explained"/);
+        expect(await pages.html('/?month=2026-03')).toMatch(
+          /2026-03-03"\s+aria-label="explained, changed since it was published"/,
+        );
     }
     expect((await deeds()).slice(before)).toEqual([
       { by_whom: 'local', command: 'breaks take', subject: String(id), note: null },

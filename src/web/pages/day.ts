@@ -1,28 +1,35 @@
 /** `/m/MERCHANT/CURRENCY/YYYY-MM-DD`: an account's day. */
 import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, parseDay } from '../../ledger/business-day.ts';
+import { quarantinedIn } from '../../ledger/chain/quarantined-entries.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import type { BalanceDrawn } from '../../pages/chart.ts';
+import { readQuarantined } from '../../platform/quarantined.ts';
 import { dayPage } from '../../pages/day.ts';
+import { WITHOUT_PAGE } from '../../pages/months.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
 import { listAccountDays } from '../../store/account-days.ts';
 import type { BreakRow } from '../../store/breaks/breaks.ts';
 import { balancePoints } from '../../store/pages/balance-points.ts';
 import { breaksOfDay } from '../../store/pages/breaks-of-day.ts';
+import type { AccountFacts } from '../../store/pages/day-facts.ts';
 import type { DayOfAccount } from '../../store/pages/day-rows.ts';
+import { unreadableWithin, type UnreadableWithin } from '../../store/quarantine.ts';
 import { firstCertificates, statementsOfDay } from '../../store/statements/statements.ts';
 import { comparisonOf } from './comparison.ts';
 import { addPage, merchantIn, type Asked, type PagesContext } from './context.ts';
 import { allInOrder, rowsOf } from './day-rows.ts';
 import { markedDays } from './months.ts';
 import { PageRefusal } from './page-refusal.ts';
+import { YEARS } from './years.ts';
 
 /** Most points that the balance is drawn from; a day with fewer entries is drawn from all of them. */
 const POINTS_MAX = 288;
 const BREAKS_MAX = 50;
+/** Of all accounts of the merchant; few of them are shown. */
+const UNREADABLE_MAX = 500;
 const CERTIFICATES_SHOWN_MAX = 20;
 const CURRENCY = /^[A-Za-z0-9]{1,16}$/;
-const YEARS = /^(?:19|20|21)\d\d-/;
 
 export function addDay(server: FastifyInstance, context: PagesContext): void {
   addPage(server, context, '/m/:merchant/:currency/:day', async (asked) => {
@@ -37,10 +44,11 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
       firstCertificates(db, account, here.window, CERTIFICATES_SHOWN_MAX),
       breaksOfDay(db, here, day, BREAKS_MAX),
     ]);
-    const { days, closed } = marked[0]!;
+    const { facts, days, closed } = marked[0]!;
     const mark = days[0]!;
     const revisions = published.filter(({ currency }) => currency === account.currency).reverse();
-    if (figures === null && revisions.length === 0 && mark.state === 'before') throw new PageRefusal(404);
+    if (figures === null && revisions.length === 0 && WITHOUT_PAGE.includes(mark.state))
+      throw new PageRefusal(404);
     const total = figures === null ? 0 : figures.credit_count + figures.debit_count;
     const [rows, balance, comparison] = await Promise.all([
       rowsOf(context, asked, here, { day, total, breaks }),
@@ -49,17 +57,30 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
     ]);
     return dayPage(asked.view, {
       ...{ account, day, mark, figures, revisions, comparison, balance, rows, breaks },
+      unreadable: await unreadableOf(context, here, facts),
       closed: closed && {
         number: closed.number,
         adjustment:
           closed.adjustments.find((one) => one.day === day && one.currency === account.currency) ?? null,
       },
-      before: addDays(day, -1),
+      before: facts.firstDay !== null && day <= facts.firstDay ? null : addDays(day, -1),
       after: addDays(day, 1),
       certificates: certified.certificates,
       certificatesInAll: certified.inAll,
     });
   });
+}
+
+/** Those that can be of this account and day; asked for only where there are some that nobody has acknowledged. */
+async function unreadableOf(
+  { db }: PagesContext,
+  { account, window }: DayOfAccount,
+  facts: AccountFacts,
+): Promise<UnreadableWithin[]> {
+  if (facts.unreadable.length === 0) return [];
+  const options = { read: readQuarantined, limit: UNREADABLE_MAX };
+  const all = await unreadableWithin(db, account.merchantNo, window, options);
+  return quarantinedIn({ currency: account.currency, span: window }, all);
 }
 
 export function accountIn(asked: Asked): Account {
@@ -68,14 +89,14 @@ export function accountIn(asked: Asked): Account {
   return { merchantNo: merchantIn(asked), currency };
 }
 
-/** Reads a day. Throws `PageRefusal` for what is none. */
-export function dayIn(text: string): BusinessDay {
+/** Reads a day. Throws `PageRefusal` for what is none: 404 for one in the path, 400 for one that a form asks for. */
+export function dayIn(text: string, status: 400 | 404 = 404): BusinessDay {
   try {
     if (YEARS.test(text)) return parseDay(text);
   } catch {
     // Refused below, with its page.
   }
-  throw new PageRefusal(404);
+  throw new PageRefusal(status);
 }
 
 async function balanceOf(

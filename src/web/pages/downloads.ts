@@ -14,7 +14,7 @@ import { monthOverview } from '../../statements/month-overview.ts';
 import { monthPdf } from '../../statements/month-pdf.ts';
 import { zippedMonth } from '../../statements/month-zip.ts';
 import { recordDeed } from '../../store/audit.ts';
-import { DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';
+import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';
 import { statementOf, statementsOfDay } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
 import { askedOf, merchantIn, type Asked, type PagesContext } from './context.ts';
@@ -26,10 +26,12 @@ import { PageRefusal } from './page-refusal.ts';
 const HELD_BYTES_MAX = 262_144;
 
 export function addDownloads(server: FastifyInstance, context: PagesContext): void {
-  server.get('/download/:merchant/:currency/:day', async (request, reply) =>
+  // Who asks for the head alone gets nothing that could be downloaded.
+  const options = { exposeHeadRoute: false };
+  server.get('/download/:merchant/:currency/:day', options, async (request, reply) =>
     sendDay(context, askedOf(context, request, reply), reply),
   );
-  server.get('/download/:merchant/:file', async (request, reply) =>
+  server.get('/download/:merchant/:file', options, async (request, reply) =>
     sendMonth(context, askedOf(context, request, reply), reply),
   );
 }
@@ -40,6 +42,7 @@ export function addDownloads(server: FastifyInstance, context: PagesContext): vo
  */
 async function sendDay(context: PagesContext, asked: Asked, reply: FastifyReply): Promise<FastifyReply> {
   const { db, objects } = context;
+  const recordAs = recorder(context, asked);
   const [account, day] = [accountIn(asked), dayIn(asked.part('day'))];
   const format = formatIn(asked);
   const revision = revisionIn(asked.query('revision'));
@@ -50,8 +53,10 @@ async function sendDay(context: PagesContext, asked: Asked, reply: FastifyReply)
   const ofDay = await statementsOfDay(db, account.merchantNo, day);
   const { read } = inFormat(objects, statement, format, { recorded, ofDay });
   const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
-  await record(context, asked, statement.object_key);
-  return send(reply, joined(bytes, rest), { name, contentType: format.contentType });
+  return send(reply, recordAs(statement.object_key, joined(bytes, rest)), {
+    name,
+    contentType: format.contentType,
+  });
 }
 
 /** A merchant's month: all of its files as a ZIP, or its overview as PDF. */
@@ -77,15 +82,16 @@ async function sendMonthZip(
   { merchantNo, month }: MerchantMonthAsked,
 ): Promise<FastifyReply> {
   const { db, objects, now } = context;
+  const recordAs = recorder(context, asked);
   const format = formatIn(asked);
   const { accounts, files } = await monthDownload(
-    { db, objects, format },
+    { db, objects, format, now },
     { merchantNo, month, currencies: null, now },
   );
   if (files.length === 0) throw new PageRefusal(404);
-  await record(context, asked, monthSubject(month.name, merchantNo));
   const inFormat = format.name === CSV.name ? '' : `-${format.name}`;
-  return send(reply, zippedMonth(month, accounts, files), {
+  const zip = zippedMonth(month, accounts, files);
+  return send(reply, recordAs(monthSubject(month.name, merchantNo), zip), {
     name: `statements-${month.name}-${merchantNo}${inFormat}.zip`,
     contentType: 'application/zip',
   });
@@ -98,12 +104,12 @@ async function sendMonthPdf(
   { merchantNo, month }: MerchantMonthAsked,
 ): Promise<FastifyReply> {
   const { db, now } = context;
+  const recordAs = recorder(context, asked);
   const overview = await monthOverview(db, { merchantNo, month, currencies: null, now });
   if (overview === null) throw new PageRefusal(404);
   const name = monthPdfName(month, merchantNo);
   // It is no statement, so it is kept under its own name: statements count as downloaded only where they were.
-  await record(context, asked, name);
-  return send(reply, monthPdf(overview), { name, contentType: PDF.contentType });
+  return send(reply, recordAs(name, monthPdf(overview)), { name, contentType: PDF.contentType });
 }
 
 /** Throws `PageRefusal` for one that nobody knows. */
@@ -113,8 +119,23 @@ function formatIn(asked: Asked): StatementFormat {
   return format;
 }
 
-const record = async ({ db, now }: PagesContext, { person }: Asked, subject: string): Promise<number> =>
-  recordDeed(db, { by: person.name, command: DOWNLOAD_COMMAND, subject }, now());
+/**
+ * Puts what is sent on record with the person, as of now, before the download ends. One that ends early, as the store holds
+ * other bytes or the person went away, is recorded as such: it did not bring them the file.
+ */
+function recorder({ db, now }: PagesContext, { person }: Asked) {
+  const at = now();
+  return async function* (subject: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let isWhole = false;
+    try {
+      yield* bytes;
+      isWhole = true;
+    } finally {
+      const note = isWhole ? undefined : CUT_DOWNLOAD;
+      await recordDeed(db, { by: person.name, command: DOWNLOAD_COMMAND, subject, note }, at);
+    }
+  };
+}
 
 /** Merchant numbers, currencies and days make the name, so it needs no quoting. */
 const send = (

@@ -3,13 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, daysFromTo } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { monthsPage, type MarkedAccount } from '../../pages/months.ts';
-import { dayState } from '../../run/day-state.ts';
+import { dayNotes, dayState } from '../../run/day-state.ts';
 import { monthOf, type Month } from '../../statements/month.ts';
 import { closedMonths } from '../../store/month-close.ts';
 import { accountsPage } from '../../store/pages/accounts-page.ts';
 import { dayFacts } from '../../store/pages/day-facts.ts';
 import { addPage, type Asked, type PagesContext } from './context.ts';
 import { PageRefusal } from './page-refusal.ts';
+import { YEARS } from './years.ts';
 
 /** Rows of the grid: with 31 marks each the page stays well below 100 kB. */
 const ACCOUNTS_A_PAGE = 20;
@@ -41,7 +42,7 @@ export function addMonths(server: FastifyInstance, context: PagesContext): void 
 /** Reads a month `YYYY-MM`. Throws `PageRefusal`. */
 export function monthIn(text: string): Month {
   const month = monthOf(text);
-  if (month === null) throw new PageRefusal(400);
+  if (month === null || !YEARS.test(text)) throw new PageRefusal(400);
   return month;
 }
 
@@ -71,9 +72,11 @@ export async function markedDays(
   );
   return facts.map((one) => ({
     account: one.account,
+    facts: one,
     days: daysFromTo(from, to).map((day) => ({
       day,
       state: dayState(one, day, { zone, today }),
+      notes: dayNotes(one, day, { zone, today }),
       isRevised: one.revised.has(day),
       isAdjusted: adjusted.has(keyOf(one.account, day)),
     })),
