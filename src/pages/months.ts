@@ -3,7 +3,7 @@ import { addDays } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { DAY_STATES, type DayState } from '../run/day-state.ts';
 import type { Month } from '../statements/month.ts';
-import { addressWith, dayAddress, monthAddress } from './addresses.ts';
+import { addressWith, dayAddresses, monthAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { page, type View } from './view.ts';
 
@@ -81,28 +81,29 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
         </tr>
       </thead>
       <tbody>
-        ${accounts.map(
-          ({ account, days }) =>
-            html`<tr>
-              <th scope="row">
-                <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
-                ${account.currency}
-              </th>
-              ${days.map((mark) => cell(view, account, mark))}
-            </tr> `,
-        )}
+        ${accounts.map(({ account, days }) => {
+          const addressOf = dayAddresses(account);
+          return html`<tr>
+            <th scope="row">
+              <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
+              ${account.currency}
+            </th>
+            ${days.map((mark) => cell(view, mark, addressOf))}
+          </tr> `;
+        })}
       </tbody>
     </table>
   </div>`;
 
-const cell = (view: View, account: Account, { day, state, isRevised }: DayMark): Html =>
+const cell = (
+  view: View,
+  { day, state, isRevised }: DayMark,
+  addressOf: (day: BusinessDay) => string,
+): Html =>
   state === 'before' || (state === 'not-over' && !isRevised)
     ? html`<td class="${state}">${SIGNS[state]}</td>`
     : html`<td class="${state}${isRevised ? ' revised' : null}">
-        <a
-          class="${state}"
-          href="${dayAddress(account, day)}"
-          aria-label="${stateText(view, state, isRevised)}"
+        <a class="${state}" href="${addressOf(day)}" aria-label="${stateText(view, state, isRevised)}"
           >${SIGNS[state]}</a
         >
       </td>`;

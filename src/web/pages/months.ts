@@ -65,9 +65,10 @@ export async function markedDays(
 ): Promise<MarkedAccount[]> {
   const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
   const facts = await dayFacts(db, accounts, { from, to, window, by: person.name });
+  const days = daysFromTo(from, to);
   return facts.map((one) => ({
     account: one.account,
-    days: daysFromTo(from, to).map((day) => ({
+    days: days.map((day) => ({
       day,
       state: dayState(one, day, { zone, today }),
       isRevised: one.revised.has(day),
