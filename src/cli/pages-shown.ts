@@ -7,8 +7,11 @@ import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { PagesDeps } from '../web/pages/context.ts';
 import { timesOf } from './output/times.ts';
 
-/** Pages ask several questions at a time, each a short one. */
-export const PAGES_CONNECTIONS = 8;
+/**
+ * Pages ask short questions. With twenty readers on two cores three were too few, and eight no faster than six (`npm run
+ * bench -- --only pages`).
+ */
+export const PAGES_CONNECTIONS = 6;
 
 /**
  * The pages, for `pagesListen`; null if that is not set. Throws `AccessMissing` where they could be reached from elsewhere

@@ -46,7 +46,7 @@ export function localeOf(acceptLanguage: string | undefined): string {
 
 interface Formatters {
   readonly day: (day: BusinessDay) => string;
-  readonly month: Intl.DateTimeFormat;
+  readonly month: (month: string) => string;
   readonly instant: Intl.DateTimeFormat;
   readonly count: Intl.NumberFormat;
   readonly rounded: Intl.NumberFormat;
@@ -56,7 +56,7 @@ interface Formatters {
 
 /** Anybody may ask for any language, also before they have logged in. So many are kept at a time. */
 const LOCALES_MAX = 30;
-/** Texts of days kept of a language: most pages show the same few months. */
+/** Texts of days and of months kept of a language: most pages show the same few. */
 const DAYS_MAX = 1_000;
 const DECIMALS_MAX = 100;
 
@@ -83,9 +83,10 @@ export function createFormats(zone: string): (locale: string, isExact: boolean) 
 function formattersOf(locale: string): Formatters {
   const tag = locale + CALENDAR_AND_DIGITS;
   const day = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeZone: 'UTC' });
+  const month = new Intl.DateTimeFormat(tag, { year: 'numeric', month: 'long', timeZone: 'UTC' });
   return {
     day: kept(DAYS_MAX, (text: BusinessDay) => day.format(new Date(`${text}T00:00:00Z`))),
-    month: new Intl.DateTimeFormat(tag, { year: 'numeric', month: 'long', timeZone: 'UTC' }),
+    month: kept(DAYS_MAX, (text: string) => month.format(new Date(`${text}-01T00:00:00Z`))),
     instant: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
     count: new Intl.NumberFormat(tag),
     rounded: new Intl.NumberFormat(tag, { maximumSignificantDigits: 6, notation: 'compact' }),
@@ -108,6 +109,6 @@ const formatOf = (
   count: (whole) => count.format(whole),
   rounded: (value) => rounded.format(value),
   day,
-  month: (text) => month.format(new Date(`${text}-01T00:00:00Z`)),
+  month,
   instant: (at) => instant.format(wallMs(at.getTime(), zone)),
 });
