@@ -12,8 +12,6 @@ export interface Format {
   /** An amount, every digit of it; as it is stored where exact digits are asked for. */
   readonly amount: (exact: string) => string;
   readonly count: (count: number) => string;
-  /** A number on an axis. It may be rounded, so no amount is shown with it. */
-  readonly rounded: (value: number) => string;
   readonly day: (day: BusinessDay) => string;
   /** A month `YYYY-MM`. */
   readonly month: (month: string) => string;
@@ -43,7 +41,6 @@ interface Formatters {
   readonly month: Intl.DateTimeFormat;
   readonly instant: Intl.DateTimeFormat;
   readonly count: Intl.NumberFormat;
-  readonly rounded: Intl.NumberFormat;
   readonly amounts: Map<number, Intl.NumberFormat>;
 }
 
@@ -62,13 +59,12 @@ const formattersOf = (tag: string): Formatters => ({
   month: new Intl.DateTimeFormat(tag, { year: 'numeric', month: 'long', timeZone: 'UTC' }),
   instant: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
   count: new Intl.NumberFormat(tag),
-  rounded: new Intl.NumberFormat(tag, { maximumSignificantDigits: 6, notation: 'compact' }),
   amounts: new Map(),
 });
 
 function formatOf(
   locale: string,
-  { day, month, instant, count, rounded, amounts }: Formatters,
+  { day, month, instant, count, amounts }: Formatters,
   { zone, isExact }: { readonly zone: string; readonly isExact: boolean },
 ): Format {
   const amount = (exact: string): string => {
@@ -88,7 +84,6 @@ function formatOf(
     locale,
     amount: isExact ? (exact) => exact : amount,
     count: (whole) => count.format(whole),
-    rounded: (value) => rounded.format(value),
     day: (text) => day.format(new Date(`${text}T00:00:00Z`)),
     month: (text) => month.format(new Date(`${text}-01T00:00:00Z`)),
     instant: (at) => instant.format(wallMs(at.getTime(), zone)),
