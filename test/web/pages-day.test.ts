@@ -140,7 +140,7 @@ test('of a day too large to be read whole, points are drawn that are true, and i
     WHERE currency = 'USD' AND day = ${day}`.execute(database());
   const html = await pages.html(`/m/SBX-M-1/USD/${day}?digits=exact`);
   expect(textOf(html)).toContain(
-    'Drawn from 250 of the day’s entries, one at the end of each stretch of time;',
+    'Drawn from 125 of the day’s entries, one at the end of each stretch of time;',
   );
   expect(tableOf(html).slice(0, 2)).toEqual(['00 3880.00', '01 6760.00']);
   expect(tableOf(html).at(-1)).toBe('20 61000.00');

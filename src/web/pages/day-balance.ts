@@ -17,8 +17,10 @@ const POINTS_MAX = 288;
 const POINTS_A_STRETCH = 3;
 /** A day with more entries is not read whole, as somebody waits for the page. */
 const READ_WHOLE_MAX = 5_000;
-/** Entries that tell which balance a stretch of a large day ends on: mostly those of some seconds. */
-const ENTRIES_A_STRETCH = 24;
+/** Of a large day the end of each of so many stretches is drawn. */
+const STRETCHES_OF_LARGE = 144;
+/** Entries that tell which balance such a stretch ends on: mostly those of some seconds. */
+const ENTRIES_A_STRETCH = 16;
 
 export interface DayToDraw {
   readonly day: BusinessDay;
@@ -91,7 +93,7 @@ async function endsOf(
   day: BusinessDay,
 ): Promise<Drawn> {
   const limit = ENTRIES_A_STRETCH;
-  const ends = await stretchEnds(db, here, day, { parts: POINTS_MAX, limit });
+  const ends = await stretchEnds(db, here, day, { parts: STRETCHES_OF_LARGE, limit });
   const points = ends.map((own) => {
     const chain = createChain({ clockToleranceS, start: null });
     const steps = [...chain.push(own.length < limit ? own : wholeSeconds(own)), ...chain.end()];

@@ -29,17 +29,19 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
     const { db, zone } = context;
     const here = { account, window: dayWindow(day, zone) };
     const one = { merchants: [account.merchantNo], currencies: [account.currency], fromDay: day, toDay: day };
-    const [marked, [figures = null], published, certificates, found] = await Promise.all([
+    const [marked, [figures = null], published, certificates, found, [changed]] = await Promise.all([
       markedDays(context, asked, [account], { from: day, to: day }),
       listAccountDays(db, one),
       statementsOfDay(db, account.merchantNo, day),
       certificatesOf(db, account.merchantNo, here.window, account.currency),
       breaksOfDay(db, here, day, BREAKS_MAX),
+      changedDays(db, { merchants: one.merchants, currencies: one.currencies }),
     ]);
     const { days, closed } = marked[0]!;
     const mark = days[0]!;
     const revisions = published.filter(({ currency }) => currency === account.currency).reverse();
-    const { isCurrent, total, isUnreconciled } = await standingOf(context, here, day, figures);
+    const isChanged = changed?.days.includes(day) === true;
+    const { isCurrent, total, isUnreconciled } = await standingOf(context, here, figures, isChanged);
     if (figures === null && revisions.length === 0 && total === 0 && mark.state === 'before')
       throw new PageRefusal(404);
     const [rows, balance, comparison] = await Promise.all([
@@ -90,13 +92,12 @@ interface Standing {
 async function standingOf(
   { db }: PagesContext,
   here: DayOfAccount,
-  day: BusinessDay,
   figures: AccountDayRow | null,
+  isChanged: boolean,
 ): Promise<Standing> {
   const { account, window } = here;
   const { merchantNo, currency } = account;
-  const [changed] = await changedDays(db, { merchants: [merchantNo], currencies: [currency] });
-  if (figures !== null && changed?.days.includes(day) !== true)
+  if (figures !== null && !isChanged)
     return { isCurrent: true, total: figures.credit_count + figures.debit_count, isUnreconciled: false };
   const total = await countEntries(db, here);
   const proven = await certifiedWindows(db, merchantNo, window, currency);
