@@ -7,6 +7,7 @@ import { wallTime } from '../ledger/wall-time.ts';
 import type { BalancePoint } from '../store/pages/balance-points.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import { breakAddress } from './addresses.ts';
+import { axisLabels } from './axis-labels.ts';
 import { html, when, type Html } from './html.ts';
 import type { View } from './view.ts';
 
@@ -17,9 +18,14 @@ export interface BalanceDrawn {
   readonly opening: string;
   /** In order of time. */
   readonly points: readonly BalancePoint[];
-  /** Whether the points are some of the entries only. */
-  readonly isPart: boolean;
+  /**
+   * Which entries the points are: all of them; of stretches of time the lowest, the highest and the last; or one at the
+   * end of each stretch, beyond which the balance may have gone.
+   */
+  readonly drawnFrom: 'all' | 'extremes' | 'ends';
+  /** By time; of all, the first ones. */
   readonly breaks: readonly BreakRow[];
+  readonly breaksInAll: number;
 }
 
 const WIDTH = 960;
@@ -36,16 +42,19 @@ export function chart(view: View, drawn: BalanceDrawn): Html {
   const balances = [drawn.opening, ...points.map(({ balance }) => balance)];
   const lowest = balances.reduce((a, b) => (compareAmounts(a, b) <= 0 ? a : b));
   const highest = balances.reduce((a, b) => (compareAmounts(a, b) >= 0 ? a : b));
+  const said = texts.day.chartText(
+    format.amount(lowest),
+    format.amount(highest),
+    texts.day.chartBreaks(drawn.breaksInAll, breaks.length),
+  );
   return html`<figure aria-labelledby="chart-title">
       <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="chart-title chart-text">
         <title id="chart-title">${texts.day.chartTitle(currency, format.day(day))}</title>
-        <desc id="chart-text">
-          ${texts.day.chartText(format.amount(lowest), format.amount(highest), breaks.length)}
-        </desc>
+        <desc id="chart-text">${said}</desc>
         ${drawing(view, drawn)}
       </svg>
       <figcaption class="soft">
-        ${texts.day.chartText(format.amount(lowest), format.amount(highest), breaks.length)}${when(drawn.isPart, () => html` ${texts.day.chartPart(points.length)}`)}
+        ${said}${when(drawn.drawnFrom !== 'all', () => html` ${texts.day.chartPart[drawn.drawnFrom as 'extremes' | 'ends'](format.count(points.length))}`)}
       </figcaption>
     </figure>
     ${balanceTable(view, drawn, window)}`;
@@ -82,7 +91,9 @@ function drawing(view: View, { window, opening, points, breaks }: BalanceDrawn):
     row,
     x: x(Math.min(Math.max(row.end_ms, window.beginMs), window.endMs)),
   }));
-  return html`${y.ticks(TICKS_UP).map((tick) => html`<line class="axis" x1="${EDGE.left}" x2="${WIDTH - EDGE.right}" y1="${at(y(tick))}" y2="${at(y(tick))}" /><text x="${EDGE.left - 8}" y="${at(y(tick) + 4)}" text-anchor="end">${format.rounded(tick)}</text>`)}
+  const ticks = y.ticks(TICKS_UP);
+  const labels = axisLabels(ticks, format.locale);
+  return html`${ticks.map((tick, nth) => html`<line class="axis" x1="${EDGE.left}" x2="${WIDTH - EDGE.right}" y1="${at(y(tick))}" y2="${at(y(tick))}" /><text x="${EDGE.left - 8}" y="${at(y(tick) + 4)}" text-anchor="end">${labels[nth]}</text>`)}
     ${hours(window).map((ms) => html`<text x="${at(x(ms))}" y="${HEIGHT - 8}" text-anchor="middle">${wallTime(ms, zone).slice(11)}</text>`)}
     <path class="area" d="${below}" /><path class="line" d="${stroke}" />
     ${shown.map(({ row, x: place }, nth) => html`<line class="mark${row.status === 'resolved' ? ' explained' : null}" x1="${at(place)}" x2="${at(place)}" y1="${EDGE.top - 8}" y2="${HEIGHT - EDGE.bottom}" />${when(nth < MARKS_NAMED_MAX, () => html`<text class="marked" x="${at(place)}" y="${EDGE.top - 12}" text-anchor="middle">${texts.day.chartBreak(row.id)}</text>`)}`)}`;

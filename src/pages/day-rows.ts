@@ -16,10 +16,12 @@ export type RowsPlace =
       readonly page: number;
       readonly pages: number;
     }
-  | { readonly kind: 'from'; readonly time: string };
+  | { readonly kind: 'from'; readonly time: string; readonly page: number; readonly hasMore: boolean };
 
 export interface RowsShown {
   readonly entries: readonly LedgerEntry[];
+  /** Whether they stand as in the statement. */
+  readonly isChained: boolean;
   readonly place: RowsPlace;
   readonly search: string;
   readonly sort: Sort;
@@ -37,9 +39,9 @@ export function rowsSection(view: View, account: Account, shown: RowsShown): Htm
     ${searchForm(view, shown)}
     ${
       entries.length === 0
-        ? html`<p>${texts.day.noRows}</p>`
+        ? html`<p>${shown.search === '' ? texts.day.noEntries : texts.day.noRows}</p>`
         : html`<p class="soft">
-              ${placeText(view, shown)}${when(shown.sort === 'time', () => html` ${texts.day.rowsOrder}`)}
+              ${placeText(view, shown)}${when(shown.sort === 'time', () => html` ${shown.isChained ? texts.day.rowsOrder : texts.day.rowsOrderTime}`)}
             </p>
             <div class="scroll" role="region" tabindex="0" aria-labelledby="rows">
               <table>
@@ -130,14 +132,15 @@ const breakRow = ({ texts }: View, row: BreakRow): Html =>
   </tr> `;
 
 function paging({ texts, address }: View, { place }: RowsShown): Part {
-  if (place.kind === 'from' || place.pages < 2) return null;
-  const { page, pages } = place;
+  const { page } = place;
+  const hasMore = place.kind === 'from' ? place.hasMore : page < place.pages;
+  if (page === 1 && !hasMore) return null;
   const to = (name: string, number: number): Part =>
     html`<li><a href="${addressWith(address, { page: number })}#rows">${name}</a></li>`;
   return html`<nav class="paging" aria-label="${texts.paging}">
     <ul class="links">
       ${when(page > 1, () => html`${to(texts.first, 1)}${to(texts.previous, page - 1)}`)}
-      ${when(page < pages, () => html`${to(texts.next, page + 1)}${to(texts.last, pages)}`)}
+      ${when(hasMore, () => to(texts.next, page + 1))}${when(hasMore && place.kind === 'page', () => to(texts.last, (place as { readonly pages: number }).pages))}
     </ul>
   </nav>`;
 }

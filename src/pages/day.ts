@@ -1,9 +1,12 @@
 /** The page of an account's day: figures, balance, entries, breaks, revisions and certificates. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { explain } from '../ledger/chain/break-stories.ts';
+import { sameStated } from '../ledger/chain/figures.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
-import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
+import { knownBreak } from '../store/breaks/breaks.ts';
+import { figuresOf } from '../store/figures.ts';
 import type { Adjustment } from '../store/month-close.ts';
+import type { BreaksFound } from '../store/pages/breaks-of-day.ts';
 import type { UnreadableWithin } from '../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
 import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
@@ -25,6 +28,8 @@ export interface DayShown {
   readonly before: BusinessDay | null;
   readonly after: BusinessDay;
   readonly mark: DayMark;
+  /** Whether it was read whole, and figures have not been made of that reading yet. */
+  readonly isUnreconciled: boolean;
   /** The close of its month, and how the day differs from it; null where the month is not closed. */
   readonly closed: { readonly number: number; readonly adjustment: Adjustment | null } | null;
   /** Null where no figures are known. */
@@ -35,7 +40,7 @@ export interface DayShown {
   /** Null where there is nothing to draw. */
   readonly balance: BalanceDrawn | null;
   readonly rows: RowsShown;
-  readonly breaks: readonly BreakRow[];
+  readonly found: BreaksFound;
   readonly unreadable: readonly UnreadableWithin[];
   /** By time; of all, the first ones. */
   readonly certificates: readonly CertificateRow[];
@@ -53,7 +58,9 @@ export function dayPage(view: View, shown: DayShown): string {
     content: html`<h1>${title}</h1>
       <p>
         ${stateMark(view, shown.mark)}
-        <span class="soft">${texts.stateMeaning[shown.mark.state]}</span>
+        <span class="soft"
+          >${shown.isUnreconciled ? texts.day.unreconciled : texts.stateMeaning[shown.mark.state]}</span
+        >
       </p>
       ${when(shown.closed !== null, () => closedPart(view, shown.closed!))}
       <ul class="links paging">
@@ -68,7 +75,7 @@ export function dayPage(view: View, shown: DayShown): string {
         ${when(current !== undefined, () => downloads(view, account, day, current!.revision))}
       </ul>
       <h2 id="figures">${texts.day.figures}</h2>
-      ${figuresTable(view, figures, current)} ${breaksSection(view, shown.breaks)}
+      ${figuresTable(view, figures, current)} ${breaksSection(view, shown.found)}
       ${unreadableSection(view, shown.unreadable.slice(0, UNREADABLE_SHOWN_MAX), shown.unreadable.length)}
       ${when(
         balance !== null,
@@ -141,17 +148,21 @@ function figuresTable(view: View, known: AccountDayRow | null, published: Statem
         </tbody>
       </table>
     </div>
-    ${when(known?.publish_due === true && published !== undefined, () => html`<p class="said">${texts.day.due}</p>`)}`;
+    ${when(known?.publish_due === true && published !== undefined, () => html`<p class="said">${isAlike(known!, published!) ? texts.day.dueUnseen : texts.day.due}</p>`)}`;
 }
+
+const isAlike = (known: AccountDayRow, published: StatementRow): boolean =>
+  sameStated(figuresOf(known), figuresOf(published));
 
 const verdictText = ({ texts }: View, verdict: string): string =>
   verdict === 'broken' || verdict === 'reordered' ? texts.state[verdict] : verdict;
 
-const breaksSection = (view: View, breaks: readonly BreakRow[]): Part =>
+const breaksSection = (view: View, { breaks, inAll }: BreaksFound): Part =>
   when(
     breaks.length > 0,
     () =>
       html`<h2>${view.texts.day.breaks}</h2>
+        ${when(inAll > breaks.length, () => html`<p class="soft">${view.texts.day.breaksMore(view.format.count(breaks.length), view.format.count(inAll))}</p>`)}
         <ul>
           ${breaks.map(
             (row) =>

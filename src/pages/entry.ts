@@ -6,6 +6,7 @@ import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { explain } from '../ledger/chain/break-stories.ts';
 import { addressWith, breakAddress, dayAddress, dayDownloadAddress, entryAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import type { Texts } from './texts/en.ts';
 import { page, type View } from './view.ts';
 
 export interface EntryAsked {
@@ -13,23 +14,58 @@ export interface EntryAsked {
   readonly number: string;
 }
 
-/** The form, with what was found if several merchants have the number, or none has. */
-export const findPage = (view: View, asked: EntryAsked, found: readonly EntryHistory[] | null): string =>
+/** What is stored under a number. */
+export interface NumberFound {
+  readonly entries: readonly EntryHistory[];
+  readonly unreadable: readonly QuarantineRow[];
+}
+
+/** The form, with what was found if several merchants have the number, or no entry has it. Null before it is asked. */
+export const findPage = (view: View, asked: EntryAsked, found: NumberFound | null): string =>
   page(view, {
     title: view.texts.entry.find,
     section: 'entry',
     content: html`<h1>${view.texts.entry.find}</h1>
-      ${form(view, asked)}
-      ${when(found !== null && found.length === 0, () => html`<p role="status">${view.texts.entry.unknown(asked.number)}</p>`)}
-      ${when(
-        found !== null && found.length > 0,
-        () =>
-          html`<p>${view.texts.entry.several}</p>
-            <ul>
-              ${found!.map(({ merchantNo }) => html`<li><a href="${entryAddress(merchantNo, asked.number)}">${asked.number}</a> ${view.texts.entry.of(merchantNo)}</li>`)}
-            </ul>`,
-      )}`,
+      ${form(view, asked)} ${when(found !== null, () => foundPart(view, asked.number, found!))}`,
   });
+
+const foundPart = (view: View, number: string, { entries, unreadable }: NumberFound): Html => {
+  const { entry } = view.texts;
+  const none = unreadable.length === 0 ? entry.unknown(number) : entry.onlyUnreadable(number);
+  return html`${
+    entries.length === 0
+      ? html`<p role="status">${none}</p>`
+      : html`<p>${entry.several}</p>
+          <ul>
+            ${entries.map(({ merchantNo }) => html`<li><a href="${entryAddress(merchantNo, number)}">${number}</a> ${entry.of(merchantNo)}</li>`)}
+          </ul>`
+  }
+  ${unreadablePart(view, unreadable)}`;
+};
+
+const unreadableEnd = (texts: Texts['entry'], { released_at, acknowledged_at }: QuarantineRow): string =>
+  released_at !== null
+    ? texts.unreadableReleased
+    : acknowledged_at !== null
+      ? texts.unreadableAcknowledged
+      : '';
+
+const unreadablePart = ({ texts, format }: View, unreadable: readonly QuarantineRow[]): Part =>
+  when(
+    unreadable.length > 0,
+    () =>
+      html`<h2>${texts.entry.unreadable}</h2>
+        <ul>
+          ${unreadable.map(
+            (row) =>
+              html`<li>
+                ${row.id}, ${texts.entry.of(row.merchant_no)}: ${row.reason}
+                (${texts.entry.unreadableSince(format.instant(row.first_seen_at))}${unreadableEnd(texts.entry, row)})
+              </li>`,
+          )}
+        </ul>
+        <p class="soft">${texts.entry.unreadableRead}</p>`,
+  );
 
 const form = ({ texts }: View, { merchant, number }: EntryAsked): Html =>
   html`<form class="line" method="get" action="/entry" role="search">
@@ -93,14 +129,7 @@ export function entryPage(view: View, shown: EntryShown): string {
               ${breaks.map((row) => html`<li><a href="${breakAddress(row.id)}">${texts.day.chartBreak(row.id)}</a> <span class="s ${row.status}">${texts.caseState[row.status as 'open' | 'resolved' | 'healed']}</span> ${explain(knownBreak(row))}</li>`)}
             </ul>`
       }
-      ${when(
-        shown.unreadable.length > 0,
-        () =>
-          html`<h2>${texts.entry.unreadable}</h2>
-            <ul>
-              ${shown.unreadable.map(({ id, reason }) => html`<li>${id}: ${reason}</li>`)}
-            </ul>`,
-      )}
+      ${unreadablePart(view, shown.unreadable)}
       <h2 id="places">${texts.entry.places}</h2>
       ${places === null ? html`<p><a href="${addressWith(view.address, { lines: 'yes' })}#places">${texts.entry.placesShow}</a></p>` : placesPart(view, history.merchantNo, places)}`,
   });

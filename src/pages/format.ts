@@ -12,8 +12,6 @@ export interface Format {
   /** An amount, every digit of it; as it is stored where exact digits are asked for. */
   readonly amount: (exact: string) => string;
   readonly count: (count: number) => string;
-  /** A number on an axis. It may be rounded, so no amount is shown with it. */
-  readonly rounded: (value: number) => string;
   readonly day: (day: BusinessDay) => string;
   /** A month `YYYY-MM`. */
   readonly month: (month: string) => string;
@@ -49,7 +47,6 @@ interface Formatters {
   readonly month: (month: string) => string;
   readonly instant: Intl.DateTimeFormat;
   readonly count: Intl.NumberFormat;
-  readonly rounded: Intl.NumberFormat;
   /** By the number of decimals. */
   readonly amounts: (decimals: number) => Intl.NumberFormat;
 }
@@ -89,7 +86,6 @@ function formattersOf(locale: string): Formatters {
     month: kept(DAYS_MAX, (text: string) => month.format(new Date(`${text}-01T00:00:00Z`))),
     instant: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
     count: new Intl.NumberFormat(tag),
-    rounded: new Intl.NumberFormat(tag, { maximumSignificantDigits: 6, notation: 'compact' }),
     amounts: kept(
       DECIMALS_MAX,
       (decimals: number) =>
@@ -100,14 +96,13 @@ function formattersOf(locale: string): Formatters {
 
 const formatOf = (
   locale: string,
-  { day, month, instant, count, rounded, amounts }: Formatters,
+  { day, month, instant, count, amounts }: Formatters,
   { zone, isExact }: { readonly zone: string; readonly isExact: boolean },
 ): Format => ({
   locale,
   // Given as text, no digit is lost.
   amount: isExact ? (exact) => exact : (exact) => amounts(decimalsOf(exact)).format(exact as `${number}`),
   count: (whole) => count.format(whole),
-  rounded: (value) => rounded.format(value),
   day,
   month,
   instant: (at) => instant.format(wallMs(at.getTime(), zone)),

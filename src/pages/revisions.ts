@@ -128,6 +128,7 @@ function rowsPart(
             <th scope="col">${texts.day.what}</th>
             <th scope="col">${texts.day.batchNo}</th>
             <th scope="col">${texts.day.time}</th>
+            <th scope="col">${texts.day.type}</th>
             <th scope="col" class="n">${texts.day.credit}</th>
             <th scope="col" class="n">${texts.day.debit}</th>
             <th scope="col" class="n">${texts.day.balance}</th>
@@ -158,6 +159,7 @@ function differingRow(view: View, account: Account, row: CausedRow): Html {
       <a href="${entryAddress(account.merchantNo, row.batchNo)}">${row.batchNo}</a>
     </th>
     <td class="t">${cell('booked_at', (text) => text.slice(11))}</td>
+    <td>${cell('transaction_type', (text) => text)}</td>
     <td class="n">${cell('credit', amount)}</td>
     <td class="n">${cell('debit', amount)}</td>
     <td class="n">${cell('balance', amount)}</td>

@@ -186,9 +186,15 @@ export const EN = {
     debitCount: 'Number of debits',
     verdict: 'Verdict',
     breaks: 'Breaks',
+    breaksMore: (shown: string, all: string) =>
+      `The first ${shown} of ${all}. Every break is among the entries too, and \`daybook breaks\` lists all that are open.`,
     noFigures: 'No figures are known of this day.',
     nothingPublished: 'No statement of this day was published.',
     due: 'The figures have changed since the statement was published; the next run publishes a revision.',
+    dueUnseen:
+      'Something of this day has changed since the statement was published, though its figures have not. The next run publishes ' +
+      'a revision if the entries differ; what was noted on a break it tells in the day’s manifest and summary.',
+    unreconciled: 'read whole, and its figures are not made of that reading yet, so nothing is proven',
     download: (revision: number) => `Download statement r${revision} (CSV)`,
     downloadAs: (format: string) => `as ${format}`,
     dayBefore: 'Day before',
@@ -196,11 +202,17 @@ export const EN = {
     month: 'The month',
     chart: 'Running balance',
     chartTitle: (currency: string, day: string) => `Running balance in ${currency} on ${day}`,
-    chartText: (lowest: string, highest: string, breaks: number) =>
-      `Between ${lowest} and ${highest}, with ${breaks} ${counted(breaks, 'break', 'breaks')} marked.`,
+    chartText: (lowest: string, highest: string, breaks: string) =>
+      `Between ${lowest} and ${highest}, with ${breaks} marked.`,
+    chartBreaks: (all: number, marked: number) =>
+      all > marked ? `the first ${marked} of ${all} breaks` : `${all} ${counted(all, 'break', 'breaks')}`,
     chartTable: 'The balance as a table',
-    chartPart: (points: number) =>
-      `Drawn from ${points} of the day’s entries: the last of each stretch of time.`,
+    chartPart: {
+      extremes: (points: string) =>
+        `Drawn from ${points} of the day’s entries: the lowest, the highest and the last balance of each stretch of time.`,
+      ends: (points: string) =>
+        `Drawn from ${points} of the day’s entries, one at the end of each stretch of time; between them the balance may have been lower or higher.`,
+    },
     chartBreak: (id: number) => `Break ${id}`,
     time: 'Time',
     balance: 'Balance',
@@ -221,9 +233,11 @@ export const EN = {
     tooMany: (most: string) =>
       `With more than ${most} entries a day is searched by whole number or time, and sorted by time.`,
     noRows: 'No entry of this day fits.',
+    noEntries: 'No entry of this day is stored.',
     rowsShown: (from: string, to: string, all: string) => `Entries ${from} to ${to} of ${all}`,
     rowsFrom: (time: string) => `Entries from ${time} on`,
     rowsOrder: 'In order of time; entries of one second in the order their balances allow.',
+    rowsOrderTime: 'In order of time; entries of one second in order of their numbers.',
     breakHere: (id: number, net: string) => `Break ${id}: ${net} between these two`,
     revisions: 'Revisions',
     revision: 'Revision',
@@ -360,6 +374,12 @@ export const EN = {
     unread: (count: string) => `${count} older revisions were not read.`,
     dayLink: 'Its day',
     unreadable: 'Unreadable entries of that number',
+    onlyUnreadable: (batchNo: string) =>
+      `The platform sent an entry ${batchNo} that could not be read. It is in quarantine; none of that number is stored as an entry.`,
+    unreadableSince: (at: string) => `first seen ${at}`,
+    unreadableReleased: '; the platform no longer sends it so',
+    unreadableAcknowledged: '; somebody has looked at it',
+    unreadableRead: '`daybook quarantine --all` shows each as it came.',
   },
   changes: {
     title: 'What changed',

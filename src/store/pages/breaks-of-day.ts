@@ -1,27 +1,51 @@
 /** Finds the breaks that lie in an account's day, or between it and the next. */
 import type { Kysely } from 'kysely';
-import type { BusinessDay } from '../../ledger/entry.ts';
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import type { BreakRow } from '../breaks/breaks.ts';
 import type { DB } from '../engine/schema.ts';
 import type { DayOfAccount } from './day-rows.ts';
 
-/** Those that have not healed, by time. Uses continuity_break_account: a break's day is that of the entry behind it. */
-export const breaksOfDay = (
+/** Breaks of a day that have not healed, by time: the first ones, and how many there are. */
+export interface BreaksFound {
+  readonly breaks: readonly BreakRow[];
+  readonly inAll: number;
+}
+
+/** Uses continuity_break_account: a break's day is that of the entry behind it. */
+export async function breaksOfDay(
   db: Kysely<DB>,
   { account, window }: DayOfAccount,
   day: BusinessDay,
   limit: number,
-): Promise<BreakRow[]> =>
-  db
-    .selectFrom('continuity_break')
-    .selectAll()
-    .where('merchant_no', '=', account.merchantNo)
-    .where('currency', '=', account.currency)
+): Promise<BreaksFound> {
+  const rows = await notHealed(db, account)
+    .select((eb) => eb.fn.countAll<number>().over().as('in_all'))
     .where('day', '>=', day)
-    .where('status', '<>', 'healed')
     .where('begin_ms', '<=', window.endMs)
     .where('end_ms', '>=', window.beginMs)
     .orderBy('begin_ms')
     .orderBy('id')
     .limit(limit)
     .execute();
+  return { breaks: rows, inAll: rows[0]?.in_all ?? 0 };
+}
+
+/** Those right before entries of the day with these numbers. Uses continuity_break_account. */
+export const breaksBefore = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+  batchNos: readonly string[],
+): Promise<BreakRow[]> =>
+  notHealed(db, account)
+    .where('day', '=', day)
+    .where('before_batch_no', 'in', [...batchNos])
+    .execute();
+
+const notHealed = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+  db
+    .selectFrom('continuity_break')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where('currency', '=', currency)
+    .where('status', '<>', 'healed');

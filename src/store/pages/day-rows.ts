@@ -21,41 +21,34 @@ const ofDay = ({ account, window }: DayOfAccount): RawBuilder<boolean> => sql`
 
 const COLUMNS = sql.join(ENTRY_COLUMNS.map((column) => sql.ref(`e.${column}`)));
 
+/** Where an entry stands in time. */
+export type EntryPlace = Pick<LedgerEntry, 'bookedMs' | 'batchNo'>;
+
 /**
- * Entries in order of time, `limit` of them after the first `offset`. `total` is how many the day has: the places are
- * counted from the nearer end, along ledger_entry_in_time alone.
+ * Places in order of time, `limit` of them after the first `offset`. `total` is how many the day has: they are counted
+ * from the nearer end, along ledger_entry_in_time alone.
  */
-export async function entriesAt(
+export async function placesAt(
   db: Kysely<DB>,
   day: DayOfAccount,
   { offset, limit, total }: { readonly offset: number; readonly limit: number; readonly total: number },
-): Promise<LedgerEntry[]> {
+): Promise<EntryPlace[]> {
   const left = Math.max(0, total - offset - limit);
   const isNearEnd = left < offset;
   const way = isNearEnd ? sql`DESC` : sql`ASC`;
   const skipped = isNearEnd ? left : offset;
   const taken = Math.min(limit, Math.max(0, total - offset));
-  const { rows } = await sql<EntryColumns>`
-    SELECT ${COLUMNS} FROM (
-      SELECT merchant_no, batch_no FROM ledger_entry WHERE ${ofDay(day)}
-      ORDER BY booked_ms ${way}, batch_no ${way} LIMIT ${taken} OFFSET ${skipped}
-    ) AS here JOIN ledger_entry e USING (merchant_no, batch_no)
-    ORDER BY e.booked_ms, e.batch_no`.execute(db);
-  return rows.map(entryOf);
+  const { rows } = await sql<EntryPlace>`
+    SELECT booked_ms AS "bookedMs", batch_no AS "batchNo" FROM ledger_entry WHERE ${ofDay(day)}
+    ORDER BY booked_ms ${way}, batch_no ${way} LIMIT ${taken} OFFSET ${skipped}`.execute(db);
+  return isNearEnd ? rows.reverse() : rows;
 }
 
-/** The first entries from an instant on, in order of time. */
-export async function entriesFrom(
-  db: Kysely<DB>,
-  { account, window }: DayOfAccount,
-  fromMs: number,
-  limit: number,
-): Promise<LedgerEntry[]> {
-  const { rows } = await sql<EntryColumns>`
-    SELECT ${COLUMNS} FROM ledger_entry e
-    WHERE ${ofDay({ account, window: { beginMs: fromMs, endMs: window.endMs } })}
-    ORDER BY booked_ms, batch_no LIMIT ${limit}`.execute(db);
-  return rows.map(entryOf);
+/** How many entries the day has now. It counts along ledger_entry_in_time, so it takes longer the more there are. */
+export async function countEntries(db: Kysely<DB>, day: DayOfAccount): Promise<number> {
+  const { rows } = await sql<{ readonly entries: number }>`
+    SELECT count(*) AS entries FROM ledger_entry WHERE ${ofDay(day)}`.execute(db);
+  return rows[0]!.entries;
 }
 
 /** The entry of that number, if it is of this day. */

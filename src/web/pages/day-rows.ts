@@ -1,22 +1,23 @@
 /** Chooses the entries of a day that a request asks for. */
 import type { Kysely } from 'kysely';
-import { instantsOf } from '../../ledger/business-day.ts';
-import { createChain } from '../../ledger/chain/chain.ts';
-import type { BusinessDay, LedgerEntry } from '../../ledger/entry.ts';
-import { plainDecimal } from '../../ledger/money.ts';
-import type { RowsShown } from '../../pages/day-rows.ts';
-import type { BreakRow } from '../../store/breaks/breaks.ts';
+import { instantsOf, splitAtTransitions } from '../../ledger/business-day.ts';
+import type { BusinessDay, Window } from '../../ledger/entry.ts';
+import { wallSecond } from '../../ledger/wall-time.ts';
+import { readAmount } from '../../pages/amount-reader.ts';
+import type { RowsPlace, RowsShown } from '../../pages/day-rows.ts';
+import { breaksBefore } from '../../store/pages/breaks-of-day.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import {
-  entriesAt,
-  entriesFrom,
   entriesSearched,
   entryNumbered,
+  placesAt,
   SORTS,
   type DayOfAccount,
+  type EntriesFound,
   type Sort,
 } from '../../store/pages/day-rows.ts';
 import type { Asked, PagesContext } from './context.ts';
+import { inStatementOrder, type InOrder } from './statement-order.ts';
 
 const ROWS_A_PAGE = 100;
 /** A day with more entries is not searched through, as somebody waits for the page. */
@@ -29,75 +30,108 @@ interface OfDay {
   readonly day: BusinessDay;
   /** How many entries the day has. */
   readonly total: number;
-  readonly breaks: readonly BreakRow[];
+  readonly hasBreaks: boolean;
 }
 
 export async function rowsOf(
   context: PagesContext,
-  { query }: Asked,
+  { query, view }: Asked,
   here: DayOfAccount,
-  { day, total, breaks }: OfDay,
+  { day, total, hasBreaks }: OfDay,
 ): Promise<RowsShown> {
+  const { db, zone } = context;
   const isLarge = total > SEARCHABLE_MAX;
   const search = (query('q') ?? '').trim().slice(0, SEARCH_CHARACTERS_MAX);
   const wanted = SORTS.find((sort) => sort === query('sort')) ?? 'time';
-  const sort: Sort = isLarge ? 'time' : wanted;
-  const shared = {
-    ...{ search, sort, isLarge },
+  const fromMs = timeIn(search, day, here.window, zone);
+  const sort: Sort = isLarge || fromMs !== null ? 'time' : wanted;
+  const page = pageIn(query('page'));
+  const found =
+    fromMs !== null
+      ? await rowsFrom(context, here, { fromMs, time: search, page })
+      : search === '' && sort === 'time'
+        ? await rowsAt(context, here, total, page)
+        : await rowsSearched(db, here, { search, sort, isLarge, page, amount: readAmount(search, view) });
+  const numbers = found.entries.map(({ batchNo }) => batchNo);
+  const breaks =
+    hasBreaks && sort === 'time' && numbers.length > 0
+      ? await breaksBefore(db, here.account, day, numbers)
+      : [];
+  return {
+    ...{ search, sort, isLarge, ...found },
     searchableMax: SEARCHABLE_MAX,
     breaks: new Map(breaks.map((row) => [row.before_batch_no, row])),
   };
-  const tolerance = context.settings.clockToleranceS;
-  const fromMs = timeIn(search, day, context.zone);
-  if (fromMs !== null) {
-    const entries = await entriesFrom(context.db, here, fromMs, ROWS_A_PAGE);
-    return {
-      ...shared,
-      sort: 'time',
-      entries: inChain(entries, tolerance),
-      place: { kind: 'from', time: search },
-    };
-  }
-  const page = pageIn(query('page'));
-  const found = await foundOf(context.db, here, { search, sort, isLarge, total, page });
-  const pages = Math.max(1, Math.ceil(found.total / ROWS_A_PAGE));
-  return {
-    ...shared,
-    entries: sort === 'time' ? inChain(found.entries, tolerance) : found.entries,
-    place: { kind: 'page', offset: (page - 1) * ROWS_A_PAGE, total: found.total, page, pages },
-  };
 }
 
-async function foundOf(
+type Found = InOrder & { readonly place: RowsPlace };
+
+const offsetOf = (page: number): number => (page - 1) * ROWS_A_PAGE;
+
+/** A page of a list, the last one where it ends before. */
+function placeOf(total: number, wanted: number): Extract<RowsPlace, { readonly kind: 'page' }> {
+  const pages = Math.max(1, Math.ceil(total / ROWS_A_PAGE));
+  const page = Math.min(wanted, pages);
+  return { kind: 'page', offset: offsetOf(page), total, page, pages };
+}
+
+async function rowsAt(
+  context: PagesContext,
+  here: DayOfAccount,
+  total: number,
+  page: number,
+): Promise<Found> {
+  const place = placeOf(total, page);
+  const at = { offset: place.offset, limit: ROWS_A_PAGE, total };
+  const places = await placesAt(context.db, here, at);
+  return { ...(await inStatementOrder(context, here, places)), place };
+}
+
+/** Entries from a time on. How many come after it is not counted, so there is no last page. */
+async function rowsFrom(
+  context: PagesContext,
+  here: DayOfAccount,
+  { fromMs, time, page }: { readonly fromMs: number; readonly time: string; readonly page: number },
+): Promise<Found> {
+  const rest = { ...here, window: { beginMs: fromMs, endMs: here.window.endMs } };
+  const offset = offsetOf(page);
+  const at = { offset, limit: ROWS_A_PAGE + 1, total: Number.MAX_SAFE_INTEGER };
+  const places = await placesAt(context.db, rest, at);
+  if (places.length === 0 && page > 1) return rowsFrom(context, here, { fromMs, time, page: 1 });
+  const ordered = await inStatementOrder(context, here, places.slice(0, ROWS_A_PAGE));
+  return { ...ordered, place: { kind: 'from', time, page, hasMore: places.length > ROWS_A_PAGE } };
+}
+
+interface SearchAsked extends Pick<RowsShown, 'search' | 'sort' | 'isLarge'> {
+  readonly page: number;
+  readonly amount: string | null;
+}
+
+async function rowsSearched(db: Kysely<DB>, here: DayOfAccount, asked: SearchAsked): Promise<Found> {
+  const { entries, total } = await entriesFound(db, here, asked);
+  if (entries.length === 0 && asked.page > 1) {
+    // Past the end nothing says how many there are.
+    const { total: inAll } = await entriesFound(db, here, { ...asked, page: 1 });
+    const last = placeOf(inAll, asked.page);
+    return rowsSearched(db, here, { ...asked, page: last.page });
+  }
+  return { entries, isChained: false, place: placeOf(total, asked.page) };
+}
+
+async function entriesFound(
   db: Kysely<DB>,
   here: DayOfAccount,
-  asked: Pick<RowsShown, 'search' | 'sort' | 'isLarge'> & { readonly total: number; readonly page: number },
-) {
-  const { search, sort, isLarge, total, page } = asked;
-  const [offset, limit] = [(page - 1) * ROWS_A_PAGE, ROWS_A_PAGE];
-  if (search !== '' && isLarge) {
-    const entry = await entryNumbered(db, here, search);
-    return { entries: entry === null ? [] : [entry], total: entry === null ? 0 : 1 };
-  }
-  if (search === '' && sort === 'time')
-    return { entries: await entriesAt(db, here, { offset, limit, total }), total };
-  return entriesSearched(db, here, { contains: search, amount: amountIn(search), sort, offset, limit });
-}
-
-/** All entries of a small day, in the order of the statement. */
-export async function allInOrder(
-  db: Kysely<DB>,
-  here: DayOfAccount,
-  limit: number,
-  clockToleranceS: number,
-): Promise<readonly LedgerEntry[]> {
-  return inChain(await entriesAt(db, here, { offset: 0, limit, total: limit }), clockToleranceS);
-}
-
-/** Entries of one second stand in the order of their balances, as in the statement. Where breaks lie is on record. */
-function inChain(entries: readonly LedgerEntry[], clockToleranceS: number): readonly LedgerEntry[] {
-  const chain = createChain<LedgerEntry>({ clockToleranceS, start: null });
-  return [...chain.push(entries), ...chain.end()].map(({ entry }) => entry);
+  { search, sort, isLarge, page, amount }: SearchAsked,
+): Promise<EntriesFound> {
+  if (!isLarge)
+    return entriesSearched(db, here, {
+      ...{ contains: search, amount, sort },
+      offset: offsetOf(page),
+      limit: ROWS_A_PAGE,
+    });
+  const entry = await entryNumbered(db, here, search);
+  const entries = entry === null || page > 1 ? [] : [entry];
+  return { entries, total: entries.length };
 }
 
 function pageIn(text: string | null): number {
@@ -105,17 +139,16 @@ function pageIn(text: string | null): number {
   return Math.min(page, PAGES_MAX);
 }
 
-/** The first instant at which the clock shows this time on the day; null if the text is no time. */
-function timeIn(text: string, day: BusinessDay, zone: string): number | null {
+/**
+ * The first instant at which the clock shows this time on the day, or where it skips the time, the instant after the
+ * skip; null if the text is no time.
+ */
+function timeIn(text: string, day: BusinessDay, window: Window, zone: string): number | null {
   const [, hour, minute, second = '00'] = TIME.exec(text) ?? [];
   if (hour === undefined) return null;
-  return instantsOf(`${day} ${hour.padStart(2, '0')}:${minute!}:${second}`, zone)[0] ?? null;
-}
-
-/** An amount as people write it, as a plain decimal; null if the text is none. */
-function amountIn(text: string): string | null {
-  const digits = text.replace(/[,\s']/g, '');
-  return /^-?\d{1,30}(?:\.\d{1,30})?$/.test(digits)
-    ? plainDecimal(digits.replace(/^(-?)0+(?=\d)/, '$1'))
-    : null;
+  const wanted = `${day} ${hour.padStart(2, '0')}:${minute!}:${second}`;
+  const [at] = instantsOf(wanted, zone);
+  if (at !== undefined) return at;
+  const parts = splitAtTransitions(window, zone);
+  return parts.find(({ beginMs }) => wallSecond(beginMs, zone) > wanted)?.beginMs ?? null;
 }

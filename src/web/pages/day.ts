@@ -3,28 +3,27 @@ import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, parseDay } from '../../ledger/business-day.ts';
 import { quarantinedIn } from '../../ledger/chain/quarantined-entries.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
-import type { BalanceDrawn } from '../../pages/chart.ts';
+import { covers } from '../../ledger/window.ts';
 import { readQuarantined } from '../../platform/quarantined.ts';
 import { dayPage } from '../../pages/day.ts';
 import { WITHOUT_PAGE } from '../../pages/months.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
 import { listAccountDays } from '../../store/account-days.ts';
-import type { BreakRow } from '../../store/breaks/breaks.ts';
-import { balancePoints } from '../../store/pages/balance-points.ts';
+import { certifiedWindows } from '../../store/certified-windows.ts';
+import { changedDays } from '../../store/changed-days.ts';
 import { breaksOfDay } from '../../store/pages/breaks-of-day.ts';
 import type { AccountFacts } from '../../store/pages/day-facts.ts';
-import type { DayOfAccount } from '../../store/pages/day-rows.ts';
+import { countEntries, type DayOfAccount } from '../../store/pages/day-rows.ts';
 import { unreadableWithin, type UnreadableWithin } from '../../store/quarantine.ts';
 import { firstCertificates, statementsOfDay } from '../../store/statements/statements.ts';
 import { comparisonOf } from './comparison.ts';
 import { addPage, merchantIn, type Asked, type PagesContext } from './context.ts';
-import { allInOrder, rowsOf } from './day-rows.ts';
+import { balanceOf } from './day-balance.ts';
+import { rowsOf } from './day-rows.ts';
 import { markedDays } from './months.ts';
 import { PageRefusal } from './page-refusal.ts';
 import { YEARS } from './years.ts';
 
-/** Most points that the balance is drawn from; a day with fewer entries is drawn from all of them. */
-const POINTS_MAX = 288;
 const BREAKS_MAX = 50;
 /** Of all accounts of the merchant; few of them are shown. */
 const UNREADABLE_MAX = 500;
@@ -37,26 +36,28 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
     const { db, zone } = context;
     const here = { account, window: dayWindow(day, zone) };
     const one = { merchants: [account.merchantNo], currencies: [account.currency], fromDay: day, toDay: day };
-    const [marked, [figures = null], published, certified, breaks] = await Promise.all([
+    const [marked, [figures = null], published, certified, found, [changed]] = await Promise.all([
       markedDays(context, asked, [account], { from: day, to: day }),
       listAccountDays(db, one),
       statementsOfDay(db, account.merchantNo, day),
       firstCertificates(db, account, here.window, CERTIFICATES_SHOWN_MAX),
       breaksOfDay(db, here, day, BREAKS_MAX),
+      changedDays(db, { merchants: one.merchants, currencies: one.currencies }),
     ]);
     const { facts, days, closed } = marked[0]!;
     const mark = days[0]!;
     const revisions = published.filter(({ currency }) => currency === account.currency).reverse();
-    if (figures === null && revisions.length === 0 && WITHOUT_PAGE.includes(mark.state))
+    const isChanged = changed?.days.includes(day) === true;
+    const { isCurrent, total, isUnreconciled } = await standingOf(context, here, figures, isChanged);
+    if (figures === null && revisions.length === 0 && total === 0 && WITHOUT_PAGE.includes(mark.state))
       throw new PageRefusal(404);
-    const total = figures === null ? 0 : figures.credit_count + figures.debit_count;
     const [rows, balance, comparison] = await Promise.all([
-      rowsOf(context, asked, here, { day, total, breaks }),
-      figures === null ? null : balanceOf(context, here, { day, figures, breaks, total }),
+      rowsOf(context, asked, here, { day, total, hasBreaks: found.inAll > 0 }),
+      figures === null ? null : balanceOf(context, here, { day, figures, isCurrent, found, total }),
       comparisonOf(context, asked, revisions),
     ]);
     return dayPage(asked.view, {
-      ...{ account, day, mark, figures, revisions, comparison, balance, rows, breaks },
+      ...{ account, day, mark, figures, revisions, comparison, balance, rows, found, isUnreconciled },
       unreadable: await unreadableOf(context, here, facts),
       closed: closed && {
         number: closed.number,
@@ -99,26 +100,26 @@ export function dayIn(text: string, status: 400 | 404 = 404): BusinessDay {
   throw new PageRefusal(status);
 }
 
-async function balanceOf(
-  { db, settings }: PagesContext,
+interface Standing {
+  /** Whether the figures are of the entries as they are now. */
+  readonly isCurrent: boolean;
+  /** How many entries the day has. */
+  readonly total: number;
+  readonly isUnreconciled: boolean;
+}
+
+/** Entries are counted only where no figures say how many there are: while a run is between reading and reconciling. */
+async function standingOf(
+  { db }: PagesContext,
   here: DayOfAccount,
-  {
-    day,
-    figures,
-    breaks,
-    total,
-  }: {
-    readonly day: BusinessDay;
-    readonly figures: AccountDayRow;
-    readonly breaks: readonly BreakRow[];
-    readonly total: number;
-  },
-): Promise<BalanceDrawn | null> {
-  if (total === 0) return null;
-  const isPart = total > POINTS_MAX;
-  const points = isPart
-    ? await balancePoints(db, here, POINTS_MAX)
-    : await allInOrder(db, here, POINTS_MAX, settings.clockToleranceS);
-  const { currency } = here.account;
-  return { currency, day, window: here.window, opening: figures.opening, points, isPart, breaks };
+  figures: AccountDayRow | null,
+  isChanged: boolean,
+): Promise<Standing> {
+  const { account, window } = here;
+  const { merchantNo, currency } = account;
+  if (figures !== null && !isChanged)
+    return { isCurrent: true, total: figures.credit_count + figures.debit_count, isUnreconciled: false };
+  const total = await countEntries(db, here);
+  const proven = await certifiedWindows(db, merchantNo, window, currency);
+  return { isCurrent: false, total, isUnreconciled: total > 0 && covers(proven, window) };
 }

@@ -16,10 +16,15 @@ export function addEntry(server: FastifyInstance, context: PagesContext): void {
     const given = { number, merchant };
     if (number === '') return findPage(view, given, null);
     const isKnown = merchant === '' || (MERCHANT_NO.test(merchant) && maySee(person, merchant));
-    if (!isKnown || number.length > NUMBER_CHARACTERS_MAX) return findPage(view, given, []);
-    const found = await findEntries(context.db, number, merchant === '' ? person.merchants : [merchant]);
-    const [only, ...others] = found;
-    if (only === undefined || others.length > 0) return findPage(view, given, found);
+    if (!isKnown || number.length > NUMBER_CHARACTERS_MAX)
+      return findPage(view, given, { entries: [], unreadable: [] });
+    const merchants = merchant === '' ? person.merchants : [merchant];
+    const entries = await findEntries(context.db, number, merchants);
+    const [only, ...others] = entries;
+    if (only === undefined || others.length > 0) {
+      const unreadable = await unreadableOfNumber(context.db, number, merchants);
+      return findPage(view, given, { entries, unreadable });
+    }
     return showEntry(context, asked, only.merchantNo, number);
   });
   addPage(server, context, '/entry/:merchant/:number', (asked) =>
@@ -34,12 +39,15 @@ async function showEntry(
   batchNo: string,
 ): Promise<string> {
   const [history] = await findEntries(db, batchNo, [merchantNo]);
-  if (history === undefined) throw new PageRefusal(404);
+  const unreadable = await unreadableOfNumber(db, batchNo, [merchantNo]);
+  if (history === undefined) {
+    if (unreadable.length === 0) throw new PageRefusal(404);
+    return findPage(view, { number: batchNo, merchant: merchantNo }, { entries: [], unreadable });
+  }
   const stood = history.contents.map(({ entry }) => entry);
   return entryPage(view, {
-    ...{ batchNo, history },
+    ...{ batchNo, history, unreadable },
     breaks: await breaksBeside(db, merchantNo, batchNo),
-    unreadable: await unreadableOfNumber(db, batchNo, [merchantNo]),
     places: query('lines') === null ? null : await placesOf({ db, objects }, merchantNo, stood),
   });
 }
