@@ -27,6 +27,8 @@ export const hasLogin = ({ users, proxy, oidc }: AccessSettings): boolean =>
 export const hasSessions = ({ users, oidc }: AccessSettings): boolean => users.size > 0 || oidc !== null;
 
 const KEY_BYTES = 32;
+/** What tells a program that it needs a name and password. */
+const CHALLENGE = 'Basic realm="daybook", charset="UTF-8"';
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 export function createAccess(deps: AccessDeps): Access {
@@ -39,15 +41,25 @@ export function createAccess(deps: AccessDeps): Access {
 
   const identify = async (request: FastifyRequest, check: LimitedCheck): Promise<Identified | null> => {
     const byProxy = proxyPerson(request);
-    if (byProxy === 'refused') throw new AccessRefused('the proxy names somebody without a role');
+    if (byProxy === 'refused') throw new AccessRefused('noRole');
     if (byProxy !== null) return { person: byProxy, session: null };
     const bySession = await sessions.find(request);
     if (bySession !== null) return bySession;
+    if (request.headers.authorization === undefined) return null;
+    const person = await programOf(request, check);
+    return { person, session: null };
+  };
+
+  /** Who a program is for. Throws `AccessRefused`: a program that was sent on would take the page to log in for its answer. */
+  const programOf = async (request: FastifyRequest, check: LimitedCheck): Promise<Person> => {
     const credentials = settings.users.size === 0 ? null : credentialsIn(request);
-    if (credentials === null || (await check(request, credentials, { isEach: true })) !== 'right')
-      return null;
-    const person = personWithRole({ name: credentials.name, groups: [] }, settings.roles);
-    return person && { person, session: null };
+    const tried = credentials === null ? 'wrong' : await check(request, credentials);
+    const person =
+      credentials === null || tried !== 'right'
+        ? null
+        : personWithRole({ name: credentials.name, groups: [] }, settings.roles);
+    if (person === null) throw new AccessRefused(tried === 'tooMany' ? 'tooMany' : 'credentials');
+    return person;
   };
 
   const sessionOf = (request: FastifyRequest): string | null => identified.get(request)?.session ?? null;
@@ -63,12 +75,16 @@ export function createAccess(deps: AccessDeps): Access {
       const check = await limitedCheck(server, { users, isRight, key: random(KEY_BYTES) });
       server.addHook('onRequest', async (request, reply) => {
         if (LOGIN_PATHS.includes(request.routeOptions.url ?? '')) return undefined;
-        const found = await identify(request, check);
+        const found = await identify(request, check).catch((error: unknown) => {
+          if (error instanceof AccessRefused && error.why === 'credentials')
+            void reply.header('www-authenticate', CHALLENGE);
+          throw error;
+        });
         if (found !== null) {
           identified.set(request, found);
           return undefined;
         }
-        if (!SAFE_METHODS.includes(request.method)) throw new AccessRefused('not logged in');
+        if (!SAFE_METHODS.includes(request.method)) throw new AccessRefused('notLoggedIn');
         // The same for whatever path, so that nobody learns what there is.
         return reply
           .header('cache-control', 'no-store')
@@ -86,7 +102,7 @@ export function createAccess(deps: AccessDeps): Access {
     },
     personOf: (request): Person => {
       const found = identified.get(request);
-      if (found === undefined) throw new AccessRefused('not logged in');
+      if (found === undefined) throw new AccessRefused('notLoggedIn');
       return found.person;
     },
     formToken,

@@ -39,7 +39,7 @@ export function createForms({ keys, random, isSecure }: FormsDeps): Forms {
       const isBound = session !== null || browser !== '';
       const isOurs =
         isBound && keys.some((key) => isSame(given, formTokenOf(key, boundTo(session, browser))));
-      if (!isOurs || (site !== undefined && site !== 'same-origin')) throw new AccessRefused('no form token');
+      if (!isOurs || (site !== undefined && site !== 'same-origin')) throw new AccessRefused('noToken');
     },
   };
 }

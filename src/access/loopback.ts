@@ -15,11 +15,11 @@ export function createLoopbackAccess(token: string): Access {
   return {
     register: (server) => {
       server.addHook('onRequest', (request, _reply, done) => {
-        done(isLocalName(request.headers.host) ? undefined : new AccessRefused('called by another name'));
+        done(isLocalName(request.headers.host) ? undefined : new AccessRefused('otherName'));
       });
       server.addHook('preHandler', (request, _reply, done) => {
         const isSafe = request.method === 'GET' || request.method === 'HEAD' || hasToken(request, token);
-        done(isSafe ? undefined : new AccessRefused('no form token'));
+        done(isSafe ? undefined : new AccessRefused('noToken'));
       });
       return Promise.resolve();
     },

@@ -2,11 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
+import { isSameAddress } from '../host/same-address.ts';
 import { createInbox } from '../notifications/inbox.ts';
 import { keepProcessing } from '../notifications/keep-processing.ts';
 import type { ProcessReport } from '../notifications/process.ts';
 import type { App } from '../run/app.ts';
-import type { ListenAddress, SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { freeSpace } from '../store/engine/free-space.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -97,7 +98,9 @@ export async function serve(
   });
   const health = healthListen === null ? null : createHealthServer({ readiness, metrics, onRefusal });
   const shown = pages && { ...pages, onRefusal, ...proxies };
-  const ownPages = shown && pagesListen && !isSame(pagesListen, listen) ? createPagesServer(shown) : null;
+  // Pages share the port of the notifications only where both are told the same one.
+  const ownPages =
+    shown && pagesListen && !isSameAddress(pagesListen, listen) ? createPagesServer(shown) : null;
   if (shown && pagesListen && ownPages === null) addPages(server, shown);
   const stop = async (): Promise<void> => {
     await Promise.all(
@@ -123,10 +126,6 @@ export async function serve(
     throw error;
   }
 }
-
-/** Pages share the port of the notifications only where both are told the same one. */
-const isSame = (one: ListenAddress, other: ListenAddress): boolean =>
-  one.port !== 0 && one.port === other.port && one.host === other.host;
 
 /** Once a server is closing, Node no longer disconnects slow clients. So this does it. */
 async function closeWithin(server: FastifyInstance, drainMs: number): Promise<void> {

@@ -115,7 +115,7 @@ describe('a login', () => {
     expect((await browser.login('ada', PASSWORDS.ada)).status).toBe(429);
     await expectNothing(await browser.get('/'));
     const basic = `Basic ${Buffer.from(`ada:${PASSWORDS.ada}`).toString('base64')}`;
-    await expectNothing(await browser.get('/', { authorization: basic }));
+    expect((await browser.get('/', { authorization: basic })).status).toBe(429);
   });
 
   it('needs the form of this browser', async () => {
@@ -262,8 +262,19 @@ describe('a program', () => {
   it('gets nothing with wrong ones, and does nothing without a form', async () => {
     const server = await shown();
     const browser = new Browser(server.url);
-    await expectNothing(await browser.get('/m/M1', as('vera', PASSWORDS.ada)));
-    await expectNothing(await browser.get('/m/M1', { authorization: 'Basic ???' }));
+    for (const headers of [
+      as('vera', PASSWORDS.ada),
+      { authorization: 'Basic ???' },
+      { authorization: 'Bearer x' },
+    ]) {
+      const response = await browser.get('/m/M1', headers);
+      // No redirect: a program that follows it would take the page to log in for what it asked for.
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+        401,
+        'Basic realm="daybook", charset="UTF-8"',
+      ]);
+      expect(await response.text()).not.toContain('M1');
+    }
     expect((await browser.post('/resolve', {}, as('ada', PASSWORDS.ada))).status).toBe(403);
     expect(server.deeds).toEqual([]);
   });
