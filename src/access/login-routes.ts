@@ -49,7 +49,7 @@ function addPassword(server: FastifyInstance, routes: LoginRoutes): void {
     const password = textOf(fields['password'], PASSWORD_CHARACTERS_MAX);
     const tried = await check(request, { name, password });
     if (tried === 'right') {
-      const person = await sessions.begin(reply, 'password', { name, groups: [] });
+      const person = await sessions.begin(request, reply, 'password', { name, groups: [] });
       if (person !== null) return reply.redirect(to, 303);
     }
     onRefusal({ way: 'password', reason: tried === 'tooMany' ? 'too many tries' : 'wrong' });
@@ -88,7 +88,7 @@ function addOidc(server: FastifyInstance, routes: LoginRoutes, login: OidcLogin)
       if (kept === null || kept.endsAtMs <= now().getTime()) throw new NotLoggedIn('no login was begun here');
       const query = request.url.slice(OIDC_RETURN_PATH.length);
       const identity = await login.finish(query, kept);
-      const person = await sessions.begin(reply, 'oidc', identity);
+      const person = await sessions.begin(request, reply, 'oidc', identity);
       if (person === null) throw new NotLoggedIn('no role');
       return await reply.header('cache-control', 'no-store').redirect(kept.to, 303);
     } catch (error) {

@@ -31,8 +31,12 @@ export interface Identified {
 export interface Sessions {
   /** Null where there is no cookie, or one that counts for nothing: forged, over, logged out, or without a role by now. */
   readonly find: (request: FastifyRequest) => Promise<Identified | null>;
-  /** Logs somebody in, and leaves a row in the audit. Null for who has no role. */
+  /**
+   * Logs somebody in, and leaves a row in the audit. The session that the browser had until then is over. Null for who has
+   * no role.
+   */
   readonly begin: (
+    request: FastifyRequest,
     reply: FastifyReply,
     way: PageSession['way'],
     identity: Identity,
@@ -44,12 +48,14 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
   const { users, oidc, roles, sessionHours } = settings;
   const { session: cookie } = cookieNames(isSecure);
   const proofOf = (way: PageSession['way'], name: string): string | null => {
-    const known = way === 'password' ? users.get(name) : undefined;
+    if (way === 'oidc')
+      return oidc && sha256Of(JSON.stringify([oidc.issuer, oidc.clientId, oidc.nameClaim, oidc.groupsClaim]));
+    const known = users.get(name);
     return known === undefined ? null : sha256Of(known.hash.toString('hex'));
   };
-  /** A password that was changed, or a way to log in that is gone, ends its sessions. */
+  /** A password that was changed, or a provider that is gone or another one, ends its sessions. */
   const isStillGood = ({ way, name, proofSha256 }: PageSession): boolean =>
-    way === 'oidc' ? oidc !== null : proofSha256 !== null && proofSha256 === proofOf(way, name);
+    proofSha256 !== null && proofSha256 === proofOf(way, name);
   return {
     find: async (request) => {
       const tokenSha256 = tokenIn(request, cookie);
@@ -58,13 +64,15 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
       const person = personWithRole(session, roles);
       return person && { person, session: session.tokenSha256 };
     },
-    begin: async (reply, way, identity) => {
+    begin: async (request, reply, way, identity) => {
       const person = personWithRole(identity, roles);
       if (person === null) return null;
+      const before = tokenIn(request, cookie);
       const token = random(TOKEN_BYTES).toString('base64url');
       const begunAt = now();
       const lastsMs = sessionHours * HOUR_MS;
       await db.transaction().execute(async (trx) => {
+        if (before !== null) await endSession(trx, before);
         await beginSession(trx, {
           tokenSha256: sha256Of(token),
           ...{ way, name: identity.name, groups: identity.groups },

@@ -8,7 +8,7 @@ export interface PageSession {
   readonly way: 'password' | 'oidc';
   readonly name: string;
   readonly groups: readonly string[];
-  /** Of the hashed password that was right; null for `oidc`. */
+  /** Of the hashed password that was right, or of what the settings say of the provider. Null in old rows. */
   readonly proofSha256: string | null;
   readonly begunAt: Date;
   readonly endsAt: Date;

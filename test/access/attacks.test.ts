@@ -168,6 +168,16 @@ describe('a cookie', () => {
     await expectNothing(await browser.get('/'));
   });
 
+  it('of a browser that logged in again opens nothing', async () => {
+    const server = await shown();
+    const browser = await loggedIn(server);
+    const first = browser.cookies.get(SESSION)!;
+    expect((await browser.login('vera', PASSWORDS.vera)).status).toBe(303);
+    expect((await browser.get('/')).status).toBe(200);
+    browser.cookies.set(SESSION, first);
+    await expectNothing(await browser.get('/'));
+  });
+
   it('that is over opens nothing', async () => {
     let now = Date.parse('2026-03-06T08:00:00Z');
     const server = await shown({ now: () => new Date(now) });

@@ -134,6 +134,27 @@ describe('a login at the provider', () => {
   });
 });
 
+test('a session ends with the provider, the client or the claims that it stands on', async () => {
+  const browser = new Browser(pages.url);
+  await browser.get(await atProvider(await begun(browser), 'ada'));
+  const statusUnder = async (change: Readonly<Record<string, unknown>>): Promise<number> => {
+    const other = await guarded(database.db, settings(change), { now: () => new Date(now) });
+    const later = new Browser(other.url);
+    later.cookies.set('daybook_session', browser.cookies.get('daybook_session')!);
+    const { status } = await later.get('/');
+    await other.close();
+    return status;
+  };
+  expect(await statusUnder({ oidcClientSecret: 'another-made-up-secret' })).toBe(200);
+  for (const change of [
+    { oidcIssuer: 'https://other.example' },
+    { oidcClientId: 'other' },
+    { oidcNameClaim: 'preferred_username' },
+    { oidcGroupsClaim: 'roles' },
+  ])
+    expect(await statusUnder(change), JSON.stringify(change)).toBe(303);
+});
+
 describe('what comes back from the provider', () => {
   it('counts once: neither the address nor the cookie can be used again', async () => {
     const browser = new Browser(pages.url);
