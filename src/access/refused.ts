@@ -7,7 +7,10 @@ const REFUSALS = {
   tooMany: { statusCode: 429, message: 'too many tries to log in' },
   behindProxy: { statusCode: 403, message: 'behind a proxy, without a login' },
   otherName: { statusCode: 403, message: 'called by another name' },
+  foreignName: { statusCode: 403, message: 'called by another name than that of DAYBOOK_PAGES_URL' },
+  otherSite: { statusCode: 403, message: 'embedded or fetched by another site' },
   noRole: { statusCode: 403, message: 'the proxy names somebody without a role' },
+  noCookie: { statusCode: 403, message: 'no cookie came back with a form' },
   noToken: { statusCode: 403, message: 'no form token' },
 } as const;
 

@@ -4,7 +4,13 @@ import type { Kysely } from 'kysely';
 import type { AccessSettings } from '../settings/settings.ts';
 import { recordDeed } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { beginSession, endSession, findSession, type PageSession } from '../store/page-sessions.ts';
+import {
+  beginSession,
+  deleteOverSessions,
+  endSession,
+  findSession,
+  type PageSession,
+} from '../store/page-sessions.ts';
 import type { Person } from './access.ts';
 import { cookieNames, cookieOptions, sha256Of } from './cookies.ts';
 import { personWithRole, type Identity } from './roles.ts';
@@ -41,6 +47,8 @@ export interface Sessions {
     way: PageSession['way'],
     identity: Identity,
   ) => Promise<Person | null>;
+  /** Deletes those that are over: names and groups are kept no longer than they are needed. */
+  readonly tidy: () => Promise<void>;
   readonly end: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 }
 
@@ -85,6 +93,7 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
       void reply.setCookie(cookie, token, { ...cookieOptions(isSecure, lastsMs / 1_000), signed: true });
       return person;
     },
+    tidy: () => deleteOverSessions(db, now()),
     end: async (request, reply) => {
       const tokenSha256 = tokenIn(request, cookie);
       if (tokenSha256 !== null) await endSession(db, tokenSha256);

@@ -51,6 +51,9 @@ test('on loopback without settings everybody is the operator, but nobody whom a 
   expect(await ask({ 'x-forwarded-for': '203.0.113.9' })).toBe(403);
   expect(await ask({ forwarded: 'for=203.0.113.9' })).toBe(403);
   expect(await ask({ host: 'rebound.example' })).toBe(403);
+  const image = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
+  expect(await ask({ 'sec-fetch-site': 'cross-site', ...image })).toBe(403);
+  expect(await ask({ 'sec-fetch-site': 'same-origin', ...image })).toBe(200);
   await server.close();
 });
 
