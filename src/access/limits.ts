@@ -15,7 +15,7 @@ const OF_NETWORK = { max: 40, timeWindow: 5 * 60_000, ipv6Subnet: NETWORK_BITS }
 /** For one name, from wherever. */
 const OF_NAME = { max: 20, timeWindow: 15 * 60_000 } as const;
 /** Beginnings of a login at the provider, and returns from there: those of a whole office come from one address. */
-export const OF_PROVIDER = { max: 30, timeWindow: 5 * 60_000 } as const;
+export const OF_PROVIDER = { max: 200, timeWindow: 5 * 60_000 } as const;
 
 /** `tooMany`: the password was not looked at. */
 export type Tried = 'right' | 'wrong' | 'tooMany';

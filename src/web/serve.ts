@@ -25,6 +25,8 @@ const LOOK_MS_MAX = 6_000;
 
 export interface ServeEvents {
   readonly onRefusal: (event: WebEvent) => void;
+  /** The same, of pages that have a port of their own. Default: nobody is told. */
+  readonly onPagesRefusal?: (event: WebEvent) => void;
   readonly onProcessed: (report: ProcessReport) => void;
   /** Called with all that is left, whenever that changes. */
   readonly onLeft?: (left: ProcessReport['left']) => void;
@@ -65,7 +67,7 @@ export async function serve(
   { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX, metrics, pages }: ServeApp,
   { secretKeys, listen, healthListen = null, pagesListen = null, trustedProxies }: ServeSettings,
   signal: AbortSignal,
-  { onRefusal, onProcessed, onLeft, onFault }: ServeEvents,
+  { onRefusal, onPagesRefusal = () => undefined, onProcessed, onLeft, onFault }: ServeEvents,
 ): Promise<Serving> {
   if (secretKeys.length === 0) {
     throw new UnknownSecretKey(
@@ -97,11 +99,13 @@ export async function serve(
     ...proxies,
   });
   const health = healthListen === null ? null : createHealthServer({ readiness, metrics, onRefusal });
-  const shown = pages && { ...pages, onRefusal, ...proxies };
+  const shown = pages && { ...pages, ...proxies };
   // Pages share the port of the notifications only where both are told the same one.
   const ownPages =
-    shown && pagesListen && !isSameAddress(pagesListen, listen) ? createPagesServer(shown) : null;
-  if (shown && pagesListen && ownPages === null) addPages(server, shown);
+    shown && pagesListen && !isSameAddress(pagesListen, listen)
+      ? createPagesServer({ ...shown, onRefusal: onPagesRefusal })
+      : null;
+  if (shown && pagesListen && ownPages === null) addPages(server, { ...shown, onRefusal });
   const stop = async (): Promise<void> => {
     await Promise.all(
       [server, ...(ownPages === null ? [] : [ownPages])].map((one) => closeWithin(one, drainMs)),

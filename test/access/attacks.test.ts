@@ -1,5 +1,5 @@
 /** Who has no right to something gets nothing: not by guessing, forging, replaying, waiting, or borrowing a browser. */
-import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import type { AccessDeps } from '../../src/access/create.ts';
 import { listDeeds } from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/engine/database.ts';
@@ -82,6 +82,9 @@ describe('a login', () => {
     '/\t/elsewhere.example',
     'javascript:alert(1)',
     '/logout',
+    '/m/\u0142',
+    '/m/\u00e9',
+    '/m/M1 x',
   ])('never leads to %s', async (to) => {
     const browser = new Browser((await shown()).url);
     expect((await browser.login('ada', PASSWORDS.ada, to)).headers.get('location')).toBe('/');
@@ -102,7 +105,7 @@ describe('a login', () => {
     expect(unknown[1]).toBe(known[1]);
     // A hash takes tens of milliseconds, everything else a few.
     expect(unknown[0]).toBeGreaterThan(known[0] / 3);
-    expect(server.refusals).toEqual([1, 2, 3].map(() => ({ way: 'password', reason: 'wrong' })));
+    expect(server.refusals).toEqual([1, 2, 3].map(() => ({ way: 'password', status: 401, reason: 'wrong' })));
   });
 
   it('is not tried more than ten times from one address, right password or not', async () => {
@@ -211,6 +214,27 @@ describe('a cookie', () => {
     later.cookies.set(SESSION, cookie);
     expect((await later.get('/')).status).toBe(200);
   });
+});
+
+test('sessions that are over are deleted though nobody logs in: at the start, and every hour', async () => {
+  let now = Date.parse('2026-04-06T08:00:00Z');
+  await database.db.deleteFrom('page_session').execute();
+  const server = await shown({ now: () => new Date(now), tidyEveryMs: 5 });
+  const names = async (): Promise<string[]> => {
+    const rows = await database.db.selectFrom('page_session').select('name').execute();
+    return rows.map(({ name }) => name);
+  };
+  await loggedIn(server, 'vera');
+  expect(await names()).toContain('vera');
+  now += 48 * 3_600_000;
+  await vi.waitFor(async () => expect(await names()).toEqual([]));
+  await server.close();
+  open.splice(open.indexOf(server), 1);
+  await loggedIn(await shown({ now: () => new Date(now) }), 'vera');
+  expect(await names()).toEqual(['vera']);
+  now += 48 * 3_600_000;
+  await shown({ now: () => new Date(now) });
+  expect(await names()).toEqual([]);
 });
 
 describe('a deed', () => {

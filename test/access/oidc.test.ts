@@ -129,7 +129,7 @@ describe('a login at the provider', () => {
     const browser = new Browser(pages.url);
     const response = await browser.get(await atProvider(await begun(browser), login));
     expect(response.status).toBe(401);
-    expect(pages.refusals.at(-1)).toEqual({ way: 'oidc', reason });
+    expect(pages.refusals.at(-1)).toEqual({ way: 'oidc', status: 401, reason });
     await expectNobody(browser);
   });
 });
