@@ -25,7 +25,7 @@ export function pagesShown(
   const { pagesListen } = settings;
   if (pagesListen === null) return null;
   return {
-    ...openAccess({ settings, host: pagesListen.host, db, now, random: randomBytes }),
+    ...openAccess({ settings, pagesListen, db, now, random: randomBytes }),
     ...{ db, objects, settings, now, jobs },
     zone: timesOf(settings).zone,
   };
