@@ -18,7 +18,8 @@ object store. A later revision shows as an adjustment of the month. Closing agai
 makes the next close, which names the one before.
 
 Ends with 3, and closes nothing of that merchant, while a day is open: not over, not proven, not published, or broken and
-not resolved. --despite-open-days closes it all the same; the reason is published with the close.
+not resolved. Days before an account's first entry count too, until a run has read them and proven them empty.
+--despite-open-days closes it all the same; the reason is published with the close.
 
 Examples:
   daybook close 2026-03 --merchant 10001 --by Ada

@@ -1,14 +1,14 @@
 /** Says which days keep a month from being closed, and why. */
 import type { Kysely } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
-import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
-import { subtractWindows } from '../ledger/window.ts';
 import { listBreaks } from '../store/breaks/breaks.ts';
 import { changedDays } from '../store/changed-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedWindowsOf } from '../store/windows.ts';
+import { isCertified, judgedDays } from './judged-days.ts';
 import type { AccountMonth, Month } from './month.ts';
 
 export type OpenCause = 'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken';
@@ -75,7 +75,7 @@ export async function openDaysOf(
       breaks: new Map([...own].map(([day, rows]) => [day, rows.map(({ id }) => id)])),
     };
     const first = [...statements.map(({ day }) => day), ...openDays].sort()[0] ?? from;
-    return daysFromTo(first, to).flatMap((day) => {
+    return judgedDays({ from, to }, first, known.proven, clock.zone).flatMap((day) => {
       const open = whyOpen(merchantNo, day, known, clock);
       return open === null ? [] : [{ currency, day, ...open }];
     });
@@ -95,7 +95,7 @@ function whyOpen(
     const why = `the day is not over before ${wallSecond(window.endMs + 1, zone)} (${zone})`;
     return { cause: 'not-over', why, todo: 'close the month once it is over' };
   }
-  if (subtractWindows([window], proven).length > 0) {
+  if (!isCertified(day, proven, zone)) {
     const why = 'not all of the day is under certificate';
     return { cause: 'uncertified', why, todo: `\`daybook run ${flags}\`` };
   }
