@@ -52,7 +52,6 @@ function closesTable(view: View, closes: readonly MonthClose[]): Html {
           <th scope="col">${close.at}</th>
           <th scope="col">${close.by}</th>
           <th scope="col" class="n">${close.statements}</th>
-          <th scope="col">${close.openDays}</th>
           <th scope="col">${close.note}</th>
           <th scope="col">${close.file}</th>
         </tr>
@@ -72,9 +71,8 @@ function closeRow({ texts, format }: View, one: MonthClose): Html {
     <td>${one.by}</td>
     <td class="n">${format.count(one.statements)}</td>
     <td class="w">
-      ${one.openDays === 0 ? texts.none : html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`}
+      ${when(one.note !== null, () => html`<q>${one.note}</q><br />`)}${when(one.openDays > 0, () => html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`)}
     </td>
-    <td>${one.note}</td>
     <td class="w">${fileOf(one.objectKey)}<br /><code title="SHA-256">${one.sha256}</code></td>
   </tr> `;
 }
@@ -186,7 +184,7 @@ function openRow({ texts }: View, merchantNo: string, group: readonly OpenDay[])
   const days = stretches(group.map((one) => one.day)).map((one) => one.replace('/', ' – '));
   return html`<tr>
     <td>${currency}</td>
-    <th scope="row">
+    <th scope="row" class="t">
       ${group.length === 1 ? html`<a href="${dayAddress({ merchantNo, currency }, day)}">${day}</a>` : days.join(', ')}
     </th>
     <td class="w"><strong>${texts.close.causes[cause]}</strong>: ${why}</td>

@@ -59,7 +59,7 @@ export function dayPage(view: View, shown: DayShown): string {
             >${texts.day.month}</a
           >
         </li>
-        ${when(current !== undefined, () => html`<li><a href="${dayDownloadAddress(account, day, current!.revision)}">${texts.day.download(current!.revision)}</a></li>`)}
+        ${when(current !== undefined, () => downloads(view, account, day, current!.revision))}
       </ul>
       <h2 id="figures">${texts.day.figures}</h2>
       ${figuresTable(view, figures, current)} ${breaksSection(view, shown.breaks)}
@@ -78,6 +78,17 @@ const closedPart = (view: View, { number, adjustment }: NonNullable<DayShown['cl
   adjustment === null
     ? html`<p class="soft">${view.texts.close.ofDay(number)}</p>`
     : html`<p class="said">${view.texts.close.dayAdjusts(number)} ${adjustmentLink(view, adjustment)}</p>`;
+
+/** Links to the statement as CSV, and in each other format. */
+function downloads({ texts }: View, account: Account, day: BusinessDay, revision: number): Part {
+  const address = (format?: string): string => dayDownloadAddress(account, day, revision, format);
+  return [
+    html`<li><a href="${address()}">${texts.day.download(revision)}</a></li>`,
+    ...Object.entries(texts.formats).map(
+      ([format, name]) => html`<li><a href="${address(format)}">${texts.day.downloadAs(name)}</a></li>`,
+    ),
+  ];
+}
 
 type Figures = Pick<
   StatementRow,

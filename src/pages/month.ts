@@ -2,7 +2,7 @@
 import type { BusinessDay } from '../ledger/entry.ts';
 import { monthFigures, stretches, type AccountMonth, type Month } from '../statements/month.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { addressWith, dayAddress, monthAddress, monthDownloadAddress } from './addresses.ts';
+import { addressWith, dayAddress, monthAddress, monthDownloadAddress, monthPdfAddress } from './addresses.ts';
 import { closeSection, type CloseShown } from './close.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { closedMark, stateMark, type DayMark } from './months.ts';
@@ -39,18 +39,25 @@ export function monthPage(view: View, shown: MonthShown): string {
         <li><a href="${monthAddress(merchantNo, shown.before)}">${texts.months.earlier}</a></li>
         <li><a href="${monthAddress(merchantNo, shown.after)}">${texts.months.later}</a></li>
         <li><a href="/?month=${month.name}">${texts.months.title}</a></li>
-        ${when(
-          hasStatements,
-          () =>
-            html`<li>
-              <a href="${monthDownloadAddress(merchantNo, month.name)}">${texts.month.download}</a>
-            </li>`,
-        )}
+        ${when(hasStatements, () => downloads(view, merchantNo, month.name))}
       </ul>
       ${accounts.length === 0 ? html`<p>${texts.month.nothing}</p>` : accountsTable(view, shown)}
       ${when(accounts.length > 0, () => closeSection(view, { ...shown.close, merchantNo, month: month.name, hasStatements }))}
       ${when(chosen !== null, () => daysTable(view, shown, chosen!))}`,
   });
+}
+
+/** Links to the month's overview, and to its statements in each format. */
+function downloads({ texts }: View, merchantNo: string, month: string): Part {
+  const address = monthDownloadAddress(merchantNo, month);
+  return [
+    html`<li><a href="${monthPdfAddress(merchantNo, month)}">${texts.month.overview}</a></li>`,
+    html`<li><a href="${address}">${texts.month.download}</a></li>`,
+    ...Object.entries(texts.formats).map(
+      ([format, name]) =>
+        html`<li><a href="${addressWith(address, { format })}">${texts.month.downloadAs(name)}</a></li>`,
+    ),
+  ];
 }
 
 const accountsTable = (view: View, { accounts, today }: MonthShown): Html => {
@@ -149,7 +156,7 @@ function dayRow(
     <th scope="row">
       <a href="${dayAddress(account, day)}"><time datetime="${day}">${format.day(day)}</time></a>
     </th>
-    <td class="t">${stateMark(view, mark)}</td>
+    <td>${stateMark(view, mark)}</td>
     ${amount(row?.opening)}${amount(row?.credit_total)}${amount(row?.debit_total)}${amount(row?.closing)}
     <td class="n">${row === undefined ? null : format.count(row.credit_count + row.debit_count)}</td>
     <td>

@@ -97,7 +97,8 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
             html`<tr>
               <th scope="row">
                 <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
-                ${account.currency} ${when(closed !== null, () => closedMark(view, closed!))}
+                ${account.currency}
+                ${when(closed !== null, () => html`<span class="s closed">${view.texts.close.closed}</span>`)}
               </th>
               ${days.map((mark) => cell(view, account, mark))}
             </tr> `,
@@ -121,7 +122,7 @@ const cell = (view: View, account: Account, mark: DayMark): Html =>
         >
       </td>`;
 
-const ADJUSTED = html`<sup>Δ</sup>`;
+const ADJUSTED = html`<sup>∆</sup>`;
 
 type Mark = Omit<DayMark, 'day'>;
 

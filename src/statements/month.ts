@@ -1,5 +1,5 @@
 /** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
-import { addDays, daysFromTo } from '../ledger/business-day.ts';
+import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { addAmounts } from '../ledger/money.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
@@ -29,8 +29,8 @@ export interface AccountMonth {
 export function monthOf(name: string): Month | null {
   if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(name)) return null;
   const from = `${name}-01`;
-  const days = daysFromTo(from, addDays(from, 31)).filter((day) => day.startsWith(name));
-  return { name, from, to: days.at(-1)! };
+  const next = `${addDays(from, 31).slice(0, 7)}-01`;
+  return { name, from, to: addDays(next, -1) };
 }
 
 const MONTH_COLUMNS = [

@@ -19,6 +19,7 @@ import { verifyPaths } from '../../src/statements/verify.ts';
 import { listStatements, statementOf, type StatementRow } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
+import { pagesOf, textOf as pdfText } from '../support/read-pdf.ts';
 import { MERCHANT, openBook, watched, ZONE, type Book } from './book.ts';
 import { JSON_LINES } from './json-lines.ts';
 
@@ -262,20 +263,23 @@ describe('the formats of daybook', () => {
     await amended();
     await book.published(store, { formats: chosen });
     expect((await manifestOf()).statements[0]).toMatchObject({
-      otherFormats: [{ format: 'xlsx' }, { format: 'camt053' }, { format: 'mt940' }],
-      superseded: [{ otherFormats: [{ format: 'xlsx' }, { format: 'camt053' }, { format: 'mt940' }] }],
+      otherFormats: chosen.map(({ name }) => ({ format: name })),
+      superseded: [{ otherFormats: chosen.map(({ name }) => ({ format: name })) }],
     });
     expect(await problemsIn()).toEqual([]);
     const paths = [...keysOf(1), ...keysOf(2)];
     const before = await Promise.all(paths.map((path) => readFile(path)));
     for (const path of paths) await rm(path);
-    expect((await repaired(STATEMENT_FORMATS)).repaired).toHaveLength(6);
+    expect((await repaired(STATEMENT_FORMATS)).repaired).toHaveLength(2 * chosen.length);
     expect(await Promise.all(paths.map((path) => readFile(path)))).toEqual(before);
-    const { sheets } = await readXlsx(before[3]!);
+    const { sheets } = await readXlsx(before[chosen.length]!);
     expect(sheets[2]!.rows.map(([what, batchNo, , , type]) => [what, batchNo, type]).slice(1)).toEqual([
       ['before', 'B0000', 'PAY'],
       ['after', 'B0000', 'FEE'],
     ]);
+    const page = pdfText(await pagesOf(before.at(-1)!));
+    expect(page).toMatch(/before \| \S+ \| B0000 \| PAY .*\nafter \| \S+ \| B0000 \| FEE /);
+    expect(page).toContain(`23:59:59 of ${ZONE}`);
   });
 
   test('are published where the revision before cannot be read, say so, and are made again as they were', async () => {

@@ -1,9 +1,13 @@
-/** Collects what the state of account days is judged by: figures, certificates, open breaks, changes. */
+/**
+ * Collects what the state of account days is judged by (figures, certificates, open breaks, changes), and which of them
+ * were revised since a person downloaded them.
+ */
 import { sql, type Kysely } from 'kysely';
 import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.ts';
 import { PROVEN_SPANS } from '../certified-windows.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
+import { revisedSinceDownload } from './downloaded.ts';
 
 /** The figures of a day, as far as its state needs them. */
 export interface DayFact {
@@ -20,6 +24,8 @@ export interface AccountFacts {
   readonly days: ReadonlyMap<BusinessDay, DayFact>;
   /** Days whose entries have changed since their figures were made. */
   readonly changed: ReadonlySet<BusinessDay>;
+  /** Days whose statement was revised since the person downloaded it. */
+  readonly revised: ReadonlySet<BusinessDay>;
   /** The spans of breaks that are open. */
   readonly openBreaks: readonly Window[];
   /** What is proven to be read whole, in order. */
@@ -31,20 +37,22 @@ export interface DaysAsked {
   readonly to: BusinessDay;
   /** The same in time. */
   readonly window: Window;
+  /** Whose downloads count. */
+  readonly by: string;
 }
 
 /** Facts of each account, in their order: one statement, every part of it along an index, however many are asked for. */
 export async function dayFacts(
   db: Kysely<DB>,
   accounts: readonly Account[],
-  { from, to, window }: DaysAsked,
+  { from, to, window, by }: DaysAsked,
 ): Promise<AccountFacts[]> {
   if (accounts.length === 0) return [];
   const { rows } = await sql<FactRow>`
     WITH asked AS (
       SELECT *, ${window.beginMs}::bigint AS begin_ms, ${window.endMs}::bigint AS end_ms FROM unnest(
-        ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
-        ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
+        (SELECT ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[]),
+        (SELECT ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[])
       ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
     )
     SELECT 'day' AS kind, nth::int, d.day, d.verdict, d.credit_count + d.debit_count AS entries, d.revision,
@@ -57,6 +65,9 @@ export async function dayFacts(
     UNION ALL
     SELECT 'changed', nth::int, d.day, NULL, NULL, NULL, NULL, NULL
     FROM asked JOIN changed_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
+    UNION ALL
+    SELECT 'revised', nth::int, day, NULL, NULL, NULL, NULL, NULL
+    FROM (${revisedSinceDownload({ from, to, by })}) AS revised
     UNION ALL
     SELECT 'break', nth::int, NULL, NULL, NULL, NULL, d.begin_ms, d.end_ms
     FROM asked JOIN continuity_break d ON ${OF_ASKED} AND d.status = 'open'
@@ -71,7 +82,7 @@ export async function dayFacts(
 const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
 
 interface FactRow {
-  readonly kind: 'day' | 'first' | 'changed' | 'break' | 'certified';
+  readonly kind: 'day' | 'first' | 'changed' | 'revised' | 'break' | 'certified';
   /** Which of the accounts, from 1. */
   readonly nth: number;
   /** Null for spans. */
@@ -87,6 +98,7 @@ interface FactRow {
 
 function factsOf(account: Account, rows: readonly FactRow[]): AccountFacts {
   const of = (kind: FactRow['kind']) => rows.filter((row) => row.kind === kind);
+  const days = (kind: FactRow['kind']) => new Set(of(kind).map(({ day }) => day!));
   const spans = (kind: FactRow['kind']): Window[] =>
     of(kind).map(({ beginMs, endMs }) => ({ beginMs: beginMs!, endMs: endMs! }));
   return {
@@ -98,7 +110,8 @@ function factsOf(account: Account, rows: readonly FactRow[]): AccountFacts {
         { verdict: verdict!, entries: entries!, revision },
       ]),
     ),
-    changed: new Set(of('changed').map(({ day }) => day!)),
+    changed: days('changed'),
+    revised: days('revised'),
     openBreaks: spans('break'),
     certified: spans('certified').sort((a, b) => a.beginMs - b.beginMs),
   };

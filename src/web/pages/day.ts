@@ -10,7 +10,7 @@ import type { BreakRow } from '../../store/breaks/breaks.ts';
 import { balancePoints } from '../../store/pages/balance-points.ts';
 import { breaksOfDay } from '../../store/pages/breaks-of-day.ts';
 import type { DayOfAccount } from '../../store/pages/day-rows.ts';
-import { certificatesOf, statementsOfDay } from '../../store/statements/statements.ts';
+import { firstCertificates, statementsOfDay } from '../../store/statements/statements.ts';
 import { comparisonOf } from './comparison.ts';
 import { addPage, merchantIn, type Asked, type PagesContext } from './context.ts';
 import { allInOrder, rowsOf } from './day-rows.ts';
@@ -30,11 +30,11 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
     const { db, zone } = context;
     const here = { account, window: dayWindow(day, zone) };
     const one = { merchants: [account.merchantNo], currencies: [account.currency], fromDay: day, toDay: day };
-    const [marked, [figures = null], published, certificates, breaks] = await Promise.all([
+    const [marked, [figures = null], published, certified, breaks] = await Promise.all([
       markedDays(context, asked, [account], { from: day, to: day }),
       listAccountDays(db, one),
       statementsOfDay(db, account.merchantNo, day),
-      certificatesOf(db, account.merchantNo, here.window, account.currency),
+      firstCertificates(db, account, here.window, CERTIFICATES_SHOWN_MAX),
       breaksOfDay(db, here, day, BREAKS_MAX),
     ]);
     const { days, closed } = marked[0]!;
@@ -56,8 +56,8 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
       },
       before: addDays(day, -1),
       after: addDays(day, 1),
-      certificates: certificates.slice(0, CERTIFICATES_SHOWN_MAX),
-      certificatesInAll: certificates.length,
+      certificates: certified.certificates,
+      certificatesInAll: certified.inAll,
     });
   });
 }

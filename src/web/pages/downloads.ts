@@ -1,11 +1,17 @@
 /** `/download/...`: the bytes of published files, each download on record with its person. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { firstBytes, joined } from '../../objects/first-bytes.ts';
 import { inFormat } from '../../statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../../statements/formats/all.ts';
 import { CSV } from '../../statements/formats/csv.ts';
+import type { StatementFormat } from '../../statements/formats/format.ts';
+import { PDF } from '../../statements/formats/pdf/pdf.ts';
 import { fileOf, nameIn } from '../../statements/keys.ts';
-import { merchantMonth } from '../../statements/month-files.ts';
+import type { Month } from '../../statements/month.ts';
+import { monthDownload, monthPdfName } from '../../statements/month-download.ts';
+import { monthOverview } from '../../statements/month-overview.ts';
+import { monthPdf } from '../../statements/month-pdf.ts';
 import { zippedMonth } from '../../statements/month-zip.ts';
 import { recordDeed } from '../../store/audit.ts';
 import { DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';
@@ -16,6 +22,9 @@ import { accountIn, dayIn } from './day.ts';
 import { monthIn } from './months.ts';
 import { PageRefusal } from './page-refusal.ts';
 
+/** What is made of a statement before anything of it is sent. */
+const HELD_BYTES_MAX = 262_144;
+
 export function addDownloads(server: FastifyInstance, context: PagesContext): void {
   server.get('/download/:merchant/:currency/:day', async (request, reply) =>
     sendDay(context, askedOf(context, request, reply), reply),
@@ -25,35 +34,83 @@ export function addDownloads(server: FastifyInstance, context: PagesContext): vo
   );
 }
 
-/** A statement, checked on its way: the connection is cut where the store holds other bytes than were published. */
+/**
+ * A statement, checked on its way. What goes wrong at its beginning is told on a page; later the connection is cut, where
+ * the store holds other bytes than were published, for example.
+ */
 async function sendDay(context: PagesContext, asked: Asked, reply: FastifyReply): Promise<FastifyReply> {
   const { db, objects } = context;
   const [account, day] = [accountIn(asked), dayIn(asked.part('day'))];
-  const format = STATEMENT_FORMATS.find(({ name }) => name === (asked.query('format') ?? CSV.name));
+  const format = formatIn(asked);
   const revision = revisionIn(asked.query('revision'));
   const statement = await statementOf(db, account, day, revision);
-  if (statement === undefined || format === undefined) throw new PageRefusal(404);
-  await record(context, asked, statement.object_key);
+  if (statement === undefined) throw new PageRefusal(404);
   const name = nameIn(format, fileOf(statement.object_key));
   const recorded = await manifestOfDay(db, account.merchantNo, day);
   const ofDay = await statementsOfDay(db, account.merchantNo, day);
   const { read } = inFormat(objects, statement, format, { recorded, ofDay });
-  return send(reply, read(), { name, contentType: format.contentType });
+  const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
+  await record(context, asked, statement.object_key);
+  return send(reply, joined(bytes, rest), { name, contentType: format.contentType });
 }
 
+/** A merchant's month: all of its files as a ZIP, or its overview as PDF. */
 async function sendMonth(context: PagesContext, asked: Asked, reply: FastifyReply): Promise<FastifyReply> {
-  const { db, objects } = context;
   const merchantNo = merchantIn(asked);
-  const [, name = ''] = /^(\d{4}-\d{2})\.zip$/.exec(asked.part('file')) ?? [];
+  const [, name = '', extension] = /^(\d{4}-\d{2})\.(zip|pdf)$/.exec(asked.part('file')) ?? [];
   if (name === '') throw new PageRefusal(404);
-  const month = monthIn(name);
-  const { accounts, files } = await merchantMonth({ db, objects, format: CSV }, merchantNo, month, null);
+  const month = { merchantNo, month: monthIn(name) };
+  return extension === 'pdf'
+    ? sendMonthPdf(context, asked, reply, month)
+    : sendMonthZip(context, asked, reply, month);
+}
+
+interface MerchantMonthAsked {
+  readonly merchantNo: string;
+  readonly month: Month;
+}
+
+async function sendMonthZip(
+  context: PagesContext,
+  asked: Asked,
+  reply: FastifyReply,
+  { merchantNo, month }: MerchantMonthAsked,
+): Promise<FastifyReply> {
+  const { db, objects, now } = context;
+  const format = formatIn(asked);
+  const { accounts, files } = await monthDownload(
+    { db, objects, format },
+    { merchantNo, month, currencies: null, now },
+  );
   if (files.length === 0) throw new PageRefusal(404);
   await record(context, asked, monthSubject(month.name, merchantNo));
+  const inFormat = format.name === CSV.name ? '' : `-${format.name}`;
   return send(reply, zippedMonth(month, accounts, files), {
-    name: `statements-${month.name}-${merchantNo}.zip`,
+    name: `statements-${month.name}-${merchantNo}${inFormat}.zip`,
     contentType: 'application/zip',
   });
+}
+
+async function sendMonthPdf(
+  context: PagesContext,
+  asked: Asked,
+  reply: FastifyReply,
+  { merchantNo, month }: MerchantMonthAsked,
+): Promise<FastifyReply> {
+  const { db, now } = context;
+  const overview = await monthOverview(db, { merchantNo, month, currencies: null, now });
+  if (overview === null) throw new PageRefusal(404);
+  const name = monthPdfName(month, merchantNo);
+  // It is no statement, so it is kept under its own name: statements count as downloaded only where they were.
+  await record(context, asked, name);
+  return send(reply, monthPdf(overview), { name, contentType: PDF.contentType });
+}
+
+/** Throws `PageRefusal` for one that nobody knows. */
+function formatIn(asked: Asked): StatementFormat {
+  const format = STATEMENT_FORMATS.find(({ name }) => name === (asked.query('format') ?? CSV.name));
+  if (format === undefined) throw new PageRefusal(404);
+  return format;
 }
 
 const record = async ({ db, now }: PagesContext, { person }: Asked, subject: string): Promise<number> =>
