@@ -144,10 +144,16 @@ const CLOSE: CloseFile = {
   accounts: [
     {
       ...{ currency: '', opening: null, creditTotal: '', creditCount: 0, debitTotal: '', debitCount: 0 },
-      ...{ closing: null, days: 0 },
+      ...{ closing: null, missingNet: null, days: 0, daysBroken: 0, breaks: 0, explained: 0 },
     },
   ],
-  statements: [{ currency: '', day: '', revision: 1, file: '', sha256: '' }],
+  statements: [
+    {
+      ...{ currency: '', day: '', revision: 1, file: '', sha256: '', opening: '' },
+      ...{ creditTotal: '', creditCount: 0, debitTotal: '', debitCount: 0, closing: '' },
+      ...{ verdict: 'broken', breaks: 1, explained: [7] },
+    },
+  ],
   adjustments: [{ currency: '', day: '', frozenRevision: null, revision: 2, reason: null }],
   openDays: [{ currency: '', day: '', cause: 'broken' }],
 };

@@ -18,7 +18,8 @@ object store. A later revision shows as an adjustment of the month. Closing agai
 makes the next close, which names the one before.
 
 Ends with 3, and closes nothing of that merchant, while a day is open: not over, not proven, not published, or broken and
-not resolved. --despite-open-days closes it all the same; the reason is published with the close.
+not resolved. Ends with 3, too, where a closed month has a day that opened since: a break that was reopened. Days before an account's first entry count too, until a run has read them and proven them empty.
+--despite-open-days closes it all the same; the reason is published with the close.
 
 Examples:
   daybook close 2026-03 --merchant 10001 --by Ada
@@ -64,14 +65,16 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
         result: await closeMonth({ merchantNo, month, despite, deed }, options),
       });
     }
-    const isDone = results.every(({ result: { kind } }) => kind === 'closed' || kind === 'already');
     print(self, {
       document: results.map(({ merchantNo, result }) => resultDocument(merchantNo, month, result)),
       text: lines(...results.map(({ merchantNo, result }) => closeResultText(merchantNo, month, result))),
-      exitCode: isDone ? EXIT.done : EXIT.needsPerson,
+      exitCode: results.every(({ result }) => isDone(result)) ? EXIT.done : EXIT.needsPerson,
     });
   });
 }
+
+const isDone = (result: CloseResult): boolean =>
+  result.kind === 'closed' || (result.kind === 'already' && result.openDays.length === 0);
 
 function resultDocument(merchantNo: string, month: Month, result: CloseResult) {
   const about = { merchantNo, month: month.name, result: result.kind };
@@ -79,8 +82,10 @@ function resultDocument(merchantNo: string, month: Month, result: CloseResult) {
   if (result.kind === 'empty') return about;
   const { signature } = result.close;
   const close = { ...result.close, content: undefined, signature: undefined };
-  const adjustments = result.kind === 'closed' ? result.adjustments : [];
-  return { ...about, close: { ...close, signed: signature !== null }, adjustments };
+  const document = { ...about, close: { ...close, signed: signature !== null } };
+  return result.kind === 'closed'
+    ? { ...document, adjustments: result.adjustments }
+    : { ...document, adjustments: [], openDays: result.openDays };
 }
 
 async function list(given: string | undefined, flags: CloseFlags, self: Command): Promise<void> {

@@ -30,7 +30,7 @@ export function addVerifyCommand(program: Command): void {
     )
     .option(
       '--whole',
-      'all manifests of the merchants are given: a problem for each that is not here, from the first on',
+      'all manifests and closes of the merchants are given: a problem for each that is not here, from the first on',
     )
     .addHelpText(
       'after',
@@ -95,12 +95,16 @@ function verifyText(report: VerifyReport, whole: boolean): string {
   );
 }
 
-/** A closed month, and what changed since: those days are as published, and not as closed. */
-const closeTexts = ({ path, month, number, statements, compared, adjusted }: VerifiedClose): string[] => [
-  `close ${number} of ${month}: ${compared} of ${counted(statements, 'statement')} compared`,
-  ...adjusted.map(({ currency, day, frozenRevision, revision }) => {
+/** A closed month, whether days were open, and what changed since: those days are as published, and not as closed. */
+const closeTexts = (close: VerifiedClose): string[] => [
+  `close ${close.number} of ${close.month}, ${close.merchantNo}: ` +
+    `${close.compared} of ${counted(close.statements, 'statement')} compared` +
+    (close.openDays === 0
+      ? ''
+      : `; it was closed despite ${counted(close.openDays, 'open day')}: ${close.despite ?? ''}`),
+  ...close.adjusted.map(({ currency, day, frozenRevision, revision }) => {
     const was = frozenRevision === null ? 'was not published' : `was revision ${frozenRevision}`;
-    return `  note: ${path}: ${currency} ${day} ${was} when the month was closed, and is revision ${revision} here`;
+    return `  note: ${close.path}: ${currency} ${day} ${was} when the month was closed, and is revision ${revision} here`;
   }),
 ];
 

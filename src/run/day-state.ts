@@ -40,8 +40,8 @@ export function dayState(facts: AccountFacts, day: BusinessDay, { zone, today }:
   const window = dayWindow(day, zone);
   const isWhole = covers(facts.certified, window);
   if (facts.firstDay === null || day < facts.firstDay) {
-    if (beganAtZero(facts)) return 'before';
-    return isWhole ? 'empty' : 'not-read';
+    if (!isWhole) return 'not-read';
+    return beganAtZero(facts) ? 'before' : 'empty';
   }
   const fact = facts.days.get(day);
   if (fact === undefined || !isWhole || facts.changed.has(day)) return 'uncertified';

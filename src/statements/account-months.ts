@@ -29,7 +29,7 @@ export async function accountMonths(
     ({ currency }) => currency,
   );
   const due = Map.groupBy(known.due, ({ currency }) => currency);
-  const accounts = [...known.firstDays]
+  const accounts = [...firstDays(known.firstDays, current)]
     .filter(([, first]) => first <= month.to)
     .map(([currency, first]): AccountMonth => {
       const statements = current.get(currency) ?? [];
@@ -41,4 +41,17 @@ export async function accountMonths(
       return { merchantNo, currency, statements, unpublished };
     });
   return { accounts, byDay };
+}
+
+/** Each account's first day, by currency: with figures, or with a statement: one that was adopted has no figures yet. */
+function firstDays(
+  withFigures: ReadonlyMap<string, BusinessDay>,
+  current: ReadonlyMap<string, readonly StatementRow[]>,
+): [currency: string, first: BusinessDay][] {
+  const first = new Map(withFigures);
+  for (const [currency, [statement]] of current) {
+    const known = first.get(currency);
+    if (known === undefined || statement!.day < known) first.set(currency, statement!.day);
+  }
+  return [...first].sort(([a], [b]) => (a < b ? -1 : 1));
 }

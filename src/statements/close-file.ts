@@ -1,11 +1,12 @@
 /** The file of a closed month: the frozen list of statements, who closed it, when and why. No package, as `verify.mjs` reads it. */
 import type { FrozenStatement, MonthClose } from '../store/month-close.ts';
+import type { ClosedAccount, ClosedFigures } from './closed-account.ts';
 import type { OpenDay } from './open-days.ts';
 
 export const CLOSE_FORMAT = 'daybook-close/1';
 
 /** A statement in the file of a close. */
-export interface ClosedStatement extends FrozenStatement {
+export interface ClosedStatement extends FrozenStatement, ClosedFigures {
   /** Name of the file, in the folder of its day. */
   readonly file: string;
 }
@@ -18,18 +19,6 @@ export interface ClosedAdjustment {
   readonly frozenRevision: number | null;
   readonly revision: number;
   readonly reason: string | null;
-}
-
-/** What an account's month adds up to; opening and closing are null where no day is published. */
-export interface ClosedAccount {
-  readonly currency: string;
-  readonly opening: string | null;
-  readonly creditTotal: string;
-  readonly creditCount: number;
-  readonly debitTotal: string;
-  readonly debitCount: number;
-  readonly closing: string | null;
-  readonly days: number;
 }
 
 export interface CloseFile extends Pick<
@@ -51,35 +40,78 @@ export interface CloseFile extends Pick<
 /** The text of the file. The order of its keys is the one in which a person reads it. */
 export const closeText = (close: CloseFile): string => `${JSON.stringify(close, null, 2)}\n`;
 
-/** What `verify` needs of such a file. */
-export type ReadClose = Pick<CloseFile, 'merchantNo' | 'month' | 'number' | 'previous' | 'statements'>;
+/** Whether a value has the shape of what it is looked for as. */
+type Looks = (value: unknown) => boolean;
 
 const SHA256 = /^[0-9a-f]{64}$/;
+const AMOUNT = /^-?\d+(\.\d+)?$/;
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const isPlace = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
-const isDigest = (value: unknown): value is string => typeof value === 'string' && SHA256.test(value);
+const isText: Looks = (value) => typeof value === 'string';
+const isCount: Looks = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isPlace: Looks = (value) => isCount(value) && value !== 0;
+const matches =
+  (pattern: RegExp): Looks =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value);
+const orNull =
+  (looks: Looks): Looks =>
+  (value) =>
+    value === null || looks(value);
+const listOf =
+  (looks: Looks): Looks =>
+  (value) =>
+    Array.isArray(value) && value.every(looks);
+const recordOf =
+  (fields: Readonly<Record<string, Looks>>): Looks =>
+  (value) =>
+    isRecord(value) && Object.entries(fields).every(([name, looks]) => looks(value[name]));
 
-const isStatement = (value: unknown): value is ClosedStatement =>
-  isRecord(value) &&
-  ['currency', 'day', 'file'].every((key) => typeof value[key] === 'string') &&
-  isPlace(value['revision']) &&
-  isDigest(value['sha256']);
+const [isDigest, isAmount, isDay] = [matches(SHA256), matches(AMOUNT), matches(DAY)];
+const COUNTS = { creditCount: isCount, debitCount: isCount, breaks: isCount };
+const SUMS = { creditTotal: isAmount, debitTotal: isAmount };
+
+const isCloseFile = recordOf({
+  format: (value) => value === CLOSE_FORMAT,
+  merchantNo: isText,
+  month: matches(/^\d{4}-(0[1-9]|1[0-2])$/),
+  number: isPlace,
+  closedAt: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
+  by: isText,
+  note: orNull(isText),
+  despite: orNull(isText),
+  previous: orNull(recordOf({ number: isPlace, sha256: isDigest })),
+  accounts: listOf(
+    recordOf({
+      ...{ currency: isText, ...SUMS, ...COUNTS, days: isCount, daysBroken: isCount, explained: isCount },
+      ...{ opening: orNull(isAmount), closing: orNull(isAmount), missingNet: orNull(isAmount) },
+    }),
+  ),
+  statements: listOf(
+    recordOf({
+      ...{ currency: isText, day: isDay, revision: isPlace, file: isText, sha256: isDigest },
+      ...{ opening: isAmount, ...SUMS, ...COUNTS, closing: isAmount, explained: listOf(isPlace) },
+      verdict: matches(/^(continuous|reordered|broken)$/),
+    }),
+  ),
+  adjustments: listOf(
+    recordOf({
+      ...{ currency: isText, day: isDay, frozenRevision: orNull(isPlace), revision: isPlace },
+      reason: orNull(isText),
+    }),
+  ),
+  openDays: listOf(recordOf({ currency: isText, day: isDay, cause: isText })),
+});
 
 /** Reads such a file; null if the text is none. */
-export function parseClose(text: string): ReadClose | null {
+export function parseClose(text: string): CloseFile | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return null;
   }
-  if (!isRecord(value) || value['format'] !== CLOSE_FORMAT) return null;
-  const { merchantNo, month, number, previous, statements } = value;
-  if (typeof merchantNo !== 'string' || typeof month !== 'string' || !isPlace(number)) return null;
-  if (!Array.isArray(statements) || !statements.every(isStatement)) return null;
-  if (previous === null) return { merchantNo, month, number, previous, statements };
-  if (!isRecord(previous) || !isPlace(previous['number']) || !isDigest(previous['sha256'])) return null;
-  const before = { number: previous['number'], sha256: previous['sha256'] };
-  return { merchantNo, month, number, previous: before, statements };
+  return isCloseFile(value) ? (value as CloseFile) : null;
 }

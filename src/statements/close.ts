@@ -1,11 +1,13 @@
 /** Closes a month: freezes the list of its statements as rows, and as a file in the object store that `verify` can check. */
 import type { Kysely, Transaction } from 'kysely';
-import { addAmounts } from '../ledger/money.ts';
+import { accountsOf } from '../ledger/account-filter.ts';
 import { ObjectExists, readWhole, type ObjectStore } from '../objects/object-store.ts';
 import { signatureFile } from '../signing/signatures.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import { recordDeed, type Deed } from '../store/audit.ts';
+import { listBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { figuresOf } from '../store/figures.ts';
 import {
   adjustmentsOf,
   closesOfMonth,
@@ -14,7 +16,8 @@ import {
   type StoredClose,
 } from '../store/month-close.ts';
 import { accountMonths } from './account-months.ts';
-import { CLOSE_FORMAT, closeText, type ClosedAccount, type CloseFile } from './close-file.ts';
+import { CLOSE_FORMAT, closeText, parseClose, type ClosedStatement, type CloseFile } from './close-file.ts';
+import { closedAccount } from './closed-account.ts';
 import { sha256Of } from './digest.ts';
 import { StatementDamaged } from './fetch.ts';
 import { closeKey, fileOf, SIGNATURE_EXTENSION } from './keys.ts';
@@ -47,8 +50,8 @@ export interface CloseRequest {
 export type CloseResult =
   /** A new close. It names the one before, if there is one, and what changed since. */
   | { readonly kind: 'closed'; readonly close: StoredClose; readonly adjustments: readonly Adjustment[] }
-  /** It was closed before, and no statement changed since. */
-  | { readonly kind: 'already'; readonly close: StoredClose }
+  /** It was closed before, and no statement changed since. `openDays` are those that the close does not name. */
+  | { readonly kind: 'already'; readonly close: StoredClose; readonly openDays: readonly OpenDay[] }
   /** Days are open, so it was not closed. */
   | { readonly kind: 'open'; readonly openDays: readonly OpenDay[] }
   /** Nothing was published of it, so there is nothing to freeze. */
@@ -95,25 +98,28 @@ async function freeze(
   const before = (await closesOfMonth(trx, merchantNo, month.name)).at(-1);
   const adjustments =
     before === undefined ? [] : await adjustmentsOf(trx, { merchants: [merchantNo], month: month.name });
-  if (before !== undefined && adjustments.length === 0) return { kind: 'already', close: before };
   const { accounts } = await accountMonths(trx, merchantNo, month, null);
   const openDays = await openDaysOf(trx, month, accounts, clock);
+  if (before !== undefined && adjustments.length === 0)
+    return { kind: 'already', close: before, openDays: openedSince(before, openDays) };
   if (accounts.every(({ statements }) => statements.length === 0)) return { kind: 'empty' };
   if (openDays.length > 0 && despite === null) return { kind: 'open', openDays };
   const number = (before?.number ?? 0) + 1;
   const objectKey = closeKey(merchantNo, month.name, number);
+  const frozen = await frozenStatements(trx, merchantNo, month, accounts);
   const file: CloseFile = {
     format: CLOSE_FORMAT,
     ...{ merchantNo, month: month.name, number },
     closedAt: clock.now.toISOString(),
     ...{ by: deed.by, note: deed.note ?? null, despite: openDays.length === 0 ? null : despite },
     previous: before === undefined ? null : { number: before.number, sha256: before.sha256 },
-    accounts: accounts.map(accountOf),
-    statements: accounts.flatMap(({ statements }) =>
-      statements.map(({ currency, day, revision, sha256, object_key }) => ({
-        ...{ currency, day, revision, file: fileOf(object_key), sha256 },
-      })),
+    accounts: accounts.map(({ currency }) =>
+      closedAccount(
+        currency,
+        frozen.filter((one) => one.currency === currency),
+      ),
     ),
+    statements: frozen,
     adjustments: adjustments.map(({ currency, day, frozenRevision, revision, reason }) => ({
       ...{ currency, day, frozenRevision, revision, reason },
     })),
@@ -131,19 +137,37 @@ async function freeze(
   return { kind: 'closed', close, adjustments };
 }
 
-function accountOf({ currency, statements }: AccountMonth): ClosedAccount {
-  const sum = (amounts: readonly string[]): string => amounts.reduce(addAmounts, '0');
-  const count = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
-  return {
-    currency,
-    opening: statements[0]?.opening ?? null,
-    creditTotal: sum(statements.map((row) => row.credit_total)),
-    creditCount: count(statements.map((row) => row.credit_count)),
-    debitTotal: sum(statements.map((row) => row.debit_total)),
-    debitCount: count(statements.map((row) => row.debit_count)),
-    closing: statements.at(-1)?.closing ?? null,
-    days: statements.length,
-  };
+/** Open days that the close does not name: a break that was reopened, for one. */
+function openedSince({ content }: StoredClose, openDays: readonly OpenDay[]): OpenDay[] {
+  const nameOf = ({ currency, day, cause }: CloseFile['openDays'][number]): string =>
+    `${currency} ${day} ${cause}`;
+  const named = new Set(parseClose(content)?.openDays.map(nameOf));
+  return openDays.filter((one) => !named.has(nameOf(one)));
+}
+
+/** The current statements as the close's file names them, by account and day. */
+async function frozenStatements(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  { from, to }: Month,
+  accounts: readonly AccountMonth[],
+): Promise<ClosedStatement[]> {
+  const breaks = await listBreaks(trx, { ...accountsOf(merchantNo), fromDay: from, toDay: to, all: true });
+  const explained = Map.groupBy(
+    breaks.filter(({ status }) => status === 'resolved'),
+    ({ currency, day }) => `${currency} ${day}`,
+  );
+  return accounts.flatMap(({ statements }) =>
+    statements.map((row) => {
+      const { currency, day, revision, sha256, object_key } = row;
+      const { breakCount, breaksAfter: _, restarted: __, ...figures } = figuresOf(row);
+      const ids = explained.get(`${currency} ${day}`)?.map(({ id }) => id) ?? [];
+      return {
+        ...{ currency, day, revision, file: fileOf(object_key), sha256, ...figures },
+        ...{ breaks: breakCount, explained: ids },
+      };
+    }),
+  );
 }
 
 /** Writes the file, and its signature before it, where they are not in the store yet. */

@@ -1,11 +1,12 @@
 /** Says which days keep a month from being closed, and why. */
 import type { Kysely } from 'kysely';
-import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import { covers } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { beganAtZero, dayFacts, type AccountFacts } from '../store/pages/day-facts.ts';
+import { dayFacts, type AccountFacts } from '../store/pages/day-facts.ts';
+import { judgedDays } from './judged-days.ts';
 import type { AccountMonth, Month } from './month.ts';
 
 export type OpenCause = 'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken';
@@ -48,15 +49,15 @@ export async function openDaysOf(
 
 /** The same from what is known of each of the accounts, in their order. Pure. */
 export const openDaysIn = (
-  { from, to }: Month,
+  month: Month,
   accounts: readonly AccountMonth[],
   facts: readonly AccountFacts[],
   clock: Clock,
 ): OpenDay[] =>
   accounts.flatMap((account, at) => {
     const known = facts[at]!;
-    const began = known.firstDay !== null && beganAtZero(known) ? known.firstDay : from;
-    return daysFromTo(began > from ? began : from, to).flatMap((day) => {
+    const days = judgedDays(month, known.firstDay ?? month.from, known.certified, clock.zone);
+    return days.flatMap((day) => {
       const open = whyOpen(account, day, known, clock);
       return open === null ? [] : [{ currency: account.currency, day, ...open }];
     });

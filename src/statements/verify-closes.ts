@@ -1,11 +1,12 @@
-/** Checks closed months against the manifests that are here: the frozen revisions, what came after them, and the close before. */
-import type { ReadClose } from './close-file.ts';
-import type { Manifest } from './manifest.ts';
+/** Checks closed months: each file in itself, and against the manifests that are here: the frozen revisions, what came after them, and the close before. */
+import type { CloseFile, ClosedStatement } from './close-file.ts';
+import { problemsInClose } from './close-problems.ts';
+import type { Manifest, ManifestStatement } from './manifest.ts';
 import type { Problem, ReadManifest } from './verify-days.ts';
 
 export interface ReadCloseFile {
   readonly path: string;
-  readonly close: ReadClose;
+  readonly close: CloseFile;
   /** Of its file. */
   readonly sha256: string;
 }
@@ -24,6 +25,9 @@ export interface VerifiedClose {
   readonly merchantNo: string;
   readonly month: string;
   readonly number: number;
+  /** Why it was closed though days were open, and how many were; null where none was. */
+  readonly despite: string | null;
+  readonly openDays: number;
   /** How many statements it froze, and of how many the day's manifest is here. */
   readonly statements: number;
   readonly compared: number;
@@ -31,31 +35,56 @@ export interface VerifiedClose {
   readonly adjusted: readonly AdjustedDay[];
 }
 
+/** With `whole`, every close before the last one of a month has to be here. */
 export function verifyCloses(
   closes: readonly ReadCloseFile[],
   manifests: readonly ReadManifest[],
+  whole = false,
 ): { readonly closes: readonly VerifiedClose[]; readonly problems: readonly Problem[] } {
-  const byDay = new Map(
-    manifests.map(({ manifest }) => [`${manifest.merchantNo} ${manifest.day}`, manifest] as const),
-  );
+  const byDay = newestByDay(manifests);
   const problems: Problem[] = [];
   const verified = closes.map((one) => {
     const { path, close } = one;
     const others = closes.filter(
       (other) => other.close.merchantNo === close.merchantNo && other.close.month === close.month,
     );
-    problems.push(...problemsWithBefore(one, others).map((problem) => ({ path, problem })));
     const isLast = others.every((other) => other.close.number <= close.number);
+    problems.push(
+      ...[
+        ...problemsInClose(path.replaceAll('\\', '/'), close),
+        ...problemsWithBefore(one, others),
+        ...(whole && isLast ? missingBefore(one, others) : []),
+      ].map((problem) => ({ path, problem })),
+    );
     const { compared, adjusted, wrong } = comparedDays(close, byDay);
     problems.push(...wrong.map((problem) => ({ path, problem })));
-    const { merchantNo, month, number, statements } = close;
+    const { merchantNo, month, number, despite, openDays, statements } = close;
     return {
-      ...{ path, merchantNo, month, number, statements: statements.length, compared },
+      ...{ path, merchantNo, month, number, despite, openDays: openDays.length },
+      ...{ statements: statements.length, compared },
       adjusted: isLast ? adjusted : [],
     };
   });
   return { closes: verified, problems };
 }
+
+/** Of each merchant's day the newest manifest that is here: an older one may lie beside it. */
+function newestByDay(manifests: readonly ReadManifest[]): ReadonlyMap<string, Manifest> {
+  const newest = new Map<string, Manifest>();
+  for (const { manifest } of manifests) {
+    const name = `${manifest.merchantNo} ${manifest.day}`;
+    if ((newest.get(name)?.revision ?? -1) < manifest.revision) newest.set(name, manifest);
+  }
+  return newest;
+}
+
+const missingBefore = ({ close }: ReadCloseFile, others: readonly ReadCloseFile[]): string[] =>
+  Array.from({ length: close.number - 1 }, (_, at) => at + 1)
+    .filter((number) => !others.some((other) => other.close.number === number))
+    .map(
+      (number) =>
+        `close ${number} of ${close.merchantNo}, ${close.month}, which comes before it, is not here`,
+    );
 
 /** The close before, if it is here, has to be the one that this close names. */
 function problemsWithBefore({ close, sha256 }: ReadCloseFile, others: readonly ReadCloseFile[]): string[] {
@@ -71,15 +100,28 @@ function problemsWithBefore({ close, sha256 }: ReadCloseFile, others: readonly R
   ];
 }
 
+const FIGURES = [
+  ...(['opening', 'creditTotal', 'creditCount', 'debitTotal', 'debitCount', 'closing'] as const),
+  ...(['verdict', 'breaks'] as const),
+];
+
+/** Figures that the close states otherwise than the manifest of the same revision. */
+const otherFigures = (frozen: ClosedStatement, current: ManifestStatement): string[] =>
+  FIGURES.filter((name) => frozen[name] !== current[name]).map(
+    (name) =>
+      `${frozen.currency} ${frozen.day}: the close says ${name} ${frozen[name]}, the manifest here ${current[name]}`,
+  );
+
 function comparedDays(
-  { merchantNo, month, statements }: ReadClose,
+  { merchantNo, month, statements }: CloseFile,
   byDay: ReadonlyMap<string, Manifest>,
 ): { readonly compared: number; readonly adjusted: AdjustedDay[]; readonly wrong: string[] } {
   const adjusted: AdjustedDay[] = [];
   const wrong: string[] = [];
   let compared = 0;
   const frozen = new Set(statements.map(({ currency, day }) => `${currency} ${day}`));
-  for (const { currency, day, revision, sha256 } of statements) {
+  for (const statement of statements) {
+    const { currency, day, revision, sha256 } = statement;
     const manifest = byDay.get(`${merchantNo} ${day}`);
     if (manifest === undefined) continue;
     compared += 1;
@@ -95,6 +137,7 @@ function comparedDays(
       wrong.push(
         `${currency} ${day}: the close froze revision ${revision} with SHA-256 ${sha256}, the manifest here says ${own.sha256}`,
       );
+    else if (own === current) wrong.push(...otherFigures(statement, current));
     else if (current.revision !== revision)
       adjusted.push({ currency, day, frozenRevision: revision, revision: current.revision });
   }

@@ -112,7 +112,7 @@ export async function verifyPaths(
       ...(await leftAlone(found)),
     );
   if (whole) problems.push(...chains.flatMap(({ outside }) => outside));
-  const { closes, problems: inCloses } = verifyCloses(closed, manifests);
+  const { closes, problems: inCloses } = verifyCloses(closed, manifests, whole);
   problems.push(...inCloses);
   if (manifests.length === 0 && closes.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });

@@ -3,6 +3,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { daysFromTo } from '../../src/ledger/business-day.ts';
 import { keyPairOf, readPublicKey } from '../../src/signing/keys.ts';
 import { closeMonth } from '../../src/statements/close.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
@@ -18,6 +19,7 @@ const { merchantNo } = MERCHANT;
 const PAIR = keyPairOf(Buffer.alloc(32, 3), Buffer.alloc(8, 3));
 const MONTH = '2026-02';
 const RANGE = { from: '2026-02-26', to: '2026-03-02' };
+const NEVER_READ = daysFromTo('2026-02-01', '2026-02-25');
 const KEY = `merchant=${merchantNo}/close=${MONTH}/${merchantNo}_${MONTH}`;
 
 let stage: Stage;
@@ -69,25 +71,35 @@ describe('close', () => {
     const [{ result, openDays }] = parsed(ended) as [Closed];
     expect(result).toBe('open');
     expect(openDays!.filter(({ cause }) => cause !== 'broken')).toEqual(
-      ['KWD', 'USD'].map((currency) => ({
-        currency,
-        day: '2026-02-28',
-        cause: 'uncertified',
-        why: 'not all of the day is under certificate',
-        todo: `\`daybook run --from 2026-02-28 --to 2026-02-28 --merchant ${merchantNo}\``,
-      })),
+      ['KWD', 'USD'].flatMap((currency) =>
+        [...NEVER_READ, '2026-02-28'].map((day) => ({
+          currency,
+          day,
+          cause: 'uncertified',
+          why: 'not all of the day is under certificate',
+          todo: `\`daybook run --from ${day} --to ${day} --merchant ${merchantNo}\``,
+        })),
+      ),
     );
     const told = await close();
-    expect(told.stdout).toContain('3 days of its accounts are open');
-    expect(told.stdout).toContain('KWD 2026-02-28: not proven');
+    expect(told.stdout).toContain('53 days of its accounts are open');
+    expect(told.stdout).toContain('KWD 2026-02-01/2026-02-25 2026-02-28: not proven');
     expect(parsed(await daybook(['close', '--list', '--json'], env))).toEqual({
       closes: [],
       adjustments: [],
     });
   });
 
-  it('refuses a day with an open break until a person resolved it', async () => {
+  it('refuses a month whose first days were never read, and takes them once they are proven empty', async () => {
     expect((await night()).code).toBe(3);
+    const [{ openDays }] = parsed(await close('--json')) as [Closed];
+    expect(openDays!.filter(({ cause }) => cause !== 'broken').map(({ day, cause }) => [day, cause])).toEqual(
+      [...NEVER_READ, ...NEVER_READ].map((day) => [day, 'uncertified']),
+    );
+    await daybook(['run', '--from', NEVER_READ[0]!, '--to', NEVER_READ.at(-1)!], env);
+  });
+
+  it('refuses a day with an open break until a person resolved it', async () => {
     const ended = await close('--json');
     expect(ended.code).toBe(3);
     const [{ openDays }] = parsed(ended) as [Closed];

@@ -24,7 +24,7 @@ const SECOND = statement('2026-03-31', {
 });
 
 const usd = (statements: readonly StatementRow[]): AccountMonth => ({
-  ...{ merchantNo: 'M-1', currency: 'USD', statements, openDays: [] },
+  ...{ merchantNo: 'M-1', currency: 'USD', statements, unpublished: [] },
 });
 
 const overviewOf = (change: Partial<MonthOverview> = {}): MonthOverview => ({

@@ -58,7 +58,7 @@ test('where nothing was published, nothing is offered, and nothing is frozen', a
 });
 
 test('open days are named with cause and what to do, and refuse unless somebody says why', async () => {
-  await night({ from: '2026-02-26', to: '2026-02-27' });
+  await night({ from: '2026-02-01', to: '2026-02-27' });
   expect(await words(FEBRUARY)).toContain('This month is not closed. Close this month');
   const form = await words(`${FEBRUARY}?close=yes`);
   expect(form).toContain('Close February 2026');

@@ -19,14 +19,20 @@ export function closeResultText(merchantNo: string, { name }: Month, result: Clo
   if (result.kind === 'empty') return `${what} is not closed: nothing was published of it`;
   if (result.kind === 'open') {
     return lines(
-      `${what} is not closed: ${counted(result.openDays.length, 'day')} of its accounts ${result.openDays.length === 1 ? 'is' : 'are'} open`,
+      `${what} is not closed: ${daysAreOpen(result.openDays)}`,
       ...openGroups(result.openDays).map(openText),
       'close it once they are done, or say why not with `--despite-open-days WHY`',
     );
   }
   const { number, statements, by, openDays, objectKey } = result.close;
-  if (result.kind === 'already')
-    return `${what} was closed before (close ${number}, by ${by}), and nothing changed since`;
+  if (result.kind === 'already') {
+    const closed = `${what} was closed before (close ${number}, by ${by}), and `;
+    if (result.openDays.length === 0) return `${closed}nothing changed since`;
+    return lines(
+      `${closed}no statement changed since, but ${daysAreOpen(result.openDays)}`,
+      ...openGroups(result.openDays).map(openText),
+    );
+  }
   return lines(
     `${what} is closed: close ${number} freezes ${counted(statements, 'statement')}` +
       (openDays === 0 ? '' : `, despite ${counted(openDays, 'open day')}`),
@@ -34,6 +40,9 @@ export function closeResultText(merchantNo: string, { name }: Month, result: Clo
     ...result.adjustments.map((one) => `  ${adjustmentText(one)}`),
   );
 }
+
+const daysAreOpen = ({ length }: readonly OpenDay[]): string =>
+  `${counted(length, 'day')} of its accounts ${length === 1 ? 'is' : 'are'} open`;
 
 /** Days of one account that are open for the same cause. */
 function openText(days: readonly OpenDay[]): string {

@@ -164,6 +164,7 @@ export const EN = {
     done: (number: number, statements: number) =>
       `The month is closed: close ${number} freezes ${statements} ${counted(statements, 'statement', 'statements')}.`,
     already: 'It was closed before, and nothing has changed since.',
+    opened: 'It was closed before, and no statement has changed since, but days are open now.',
     open: 'It was not closed: days are open. Say why, if it has to be closed all the same.',
     empty: 'It was not closed: nothing was published of it, so there is nothing to freeze.',
     unwritten:

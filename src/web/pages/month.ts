@@ -120,5 +120,6 @@ async function close(
     throw error;
   }
   if (result.kind === 'open' || result.kind === 'empty') return texts[result.kind];
+  if (result.kind === 'already' && result.openDays.length > 0) return texts.opened;
   return result.kind === 'already' && result.close.by !== asked.person.name ? texts.already : null;
 }
