@@ -40,8 +40,23 @@ export async function seedPages(db: Kysely<DB>, past: PagesPast): Promise<void> 
     SELECT merchant_no, 'USD', day, 1, ${SHA256}, 300, 1, 'merchant=' || merchant_no || '/date=' || day || '/x.r1.csv', 1000.00,
       12345.67, 1, 12345.67, 0, 1000.00, 'continuous', 0, at
     FROM ${days}`.execute(db);
+  await seedRevisions(db);
   await seedLargeDay(db, past);
   await sql`VACUUM (ANALYZE)`.execute(db);
+}
+
+/** One statement in 200 was revised, and somebody had downloaded every second of these. */
+async function seedRevisions(db: Kysely<DB>): Promise<void> {
+  await sql`
+    INSERT INTO statement (merchant_no, currency, day, revision, sha256, byte_count, row_count, object_key, opening,
+      credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, published_at, supersedes)
+    SELECT merchant_no, currency, day, 2, sha256, byte_count, row_count, replace(object_key, 'r1', 'r2'), opening,
+      credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, published_at + interval '2 days', 1
+    FROM statement WHERE hashtext(object_key) % 200 = 0`.execute(db);
+  await sql`
+    INSERT INTO audit_entry (at, by_whom, command, subject)
+    SELECT published_at + interval '1 day', 'local', 'statements get', object_key
+    FROM statement WHERE revision = 1 AND hashtext(object_key) % 400 = 0`.execute(db);
 }
 
 /** One day of `LARGE`: credits of 0.01, some twelve a second. */

@@ -175,3 +175,10 @@ export const startReceiver = (input: {
   readonly key: string;
   readonly processing: boolean;
 }): Promise<Listening> => startListening('./receiver.ts', input);
+
+/** Starts the pages, as `serve` shows them. `now` is their time. */
+export const startPages = (input: {
+  readonly databaseUrl: string;
+  readonly zone: string;
+  readonly now: string;
+}): Promise<Listening> => startListening('./pages-shown.ts', input);

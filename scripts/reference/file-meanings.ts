@@ -39,7 +39,8 @@ export const MONTH_MEANINGS: Meanings = {
   closing: 'closing of the last published day; empty where no day is',
   days_published: 'how many days have a statement',
   days_broken: 'how many of them are broken',
-  open_days: 'days without a statement, or with one that is out of date: `2026-03-05 2026-03-08/2026-03-31`',
+  open_days:
+    'days that keep the month from being closed (not over, not proven, not published as they now stand, broken): `2026-03-05 2026-03-08/2026-03-31`',
   closed: 'number of the month’s last close; empty where it is not closed',
   adjusted_days: 'days whose statement is not the one that this close froze',
 };

@@ -59,6 +59,41 @@ const MT940 = [
   ['`-`', 'the end of a message'],
 ];
 
+const PDF = [
+  [
+    'Merchant, business day',
+    'whose day it is, with the zone that `booked_at` is in; revision, when it was published, and why',
+  ],
+  ['Figures', 'opening, credits and debits with their counts, closing'],
+  ['Verdict', 'proven, proven in another order, or broken, in words; whether the opening was derived'],
+  ['Proof', 'name and SHA-256 of the CSV'],
+  ['Prepared by, approved by', 'lines for name, date and signature, on the page of the figures'],
+  ['Earlier revisions', 'the latest 20, each with reason, CSV and its SHA-256'],
+  ['What changed', 'the first 100 rows that `came`, `went`, or were one thing `before` and another `after`'],
+  [
+    'Entries',
+    'the first 1,000 in the order of the CSV, with a line wherever a balance does not follow; how many more the CSV has',
+  ],
+];
+
+const MONTH_PDF = [
+  [
+    'Accounts',
+    'opening, credits, debits and closing of the month; how many days are published, broken and open',
+  ],
+  ['Verdict', 'whether every day is published and proven, and by how much an account does not add up'],
+  [
+    'Close',
+    'number, when, by whom, note, why despite open days, file and its SHA-256; whether it was adjusted since',
+  ],
+  ['Prepared by, approved by', 'lines for name, date and signature'],
+  ['Days still open, adjustments', 'which and why'],
+  [
+    'Days of each account',
+    'revision, verdict, breaks that a person explained, figures, and the SHA-256 of the CSV',
+  ],
+];
+
 const LIMITS = [
   [code('csv'), 'every day', 'flat'],
   [
@@ -70,6 +105,11 @@ const LIMITS = [
   [
     code('mt940'),
     'amounts of up to 15 characters with their comma; 99,999 messages, which is some 400,000 entries with the longest texts and 1,500,000 with short ones; no balances after each entry',
+    'flat',
+  ],
+  [
+    code('pdf'),
+    'every day; the first 1,000 entries, 100 changed rows and 20 earlier revisions are listed, the rest is counted',
     'flat',
   ],
 ];
@@ -88,6 +128,14 @@ export const formatSections = (): string[] => [
   'Messages of up to 2,000 characters without headers (blocks 1 and 2), lines ending with CRLF, in the characters of SWIFT (set X). ' +
     'Other texts are spelled with them: `Größe` is `Grosse`, `支付` is `ZhiFu`, `_` is `-`; what is like nothing is a dot.',
   table(['field', 'what it holds'], MT940),
+  '### PDF (`pdf`)',
+  'Pages of A4 in English, to read, sign and file. Every digit of an amount is there, with commas between thousands. Instants are ' +
+    'in UTC. What the fonts of a page do not have is spelled out as JSON does: `支付` is `\\u652f\\u4ed8`, and so is a space ' +
+    'that would not be seen.',
+  table(['part', 'what it holds'], PDF),
+  'A month as PDF is `month-YYYY-MM-MERCHANT.pdf`: the first file of the month’s ZIP in this format, and a download of the pages. ' +
+    'It is made when it is asked for, of what is known then, and never published.',
+  table(['part', 'what it holds'], MONTH_PDF),
   '### What a format cannot hold',
   'All are written as a stream, a day of a million entries in as little memory as a small one. A download of a day that does ' +
     'not fit ends with exit code 2 and says why. A run publishes the day without the file, says so, and ends with 3.',

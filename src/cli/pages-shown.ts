@@ -7,6 +7,9 @@ import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { PagesDeps } from '../web/pages/context.ts';
 import { timesOf } from './output/times.ts';
 
+/** Pages ask several questions at a time, each a short one. */
+export const PAGES_CONNECTIONS = 8;
+
 /**
  * The pages, for `pagesListen`; null if that is not set. Throws `AccessMissing` where they could be reached from elsewhere
  * and nobody has to log in.

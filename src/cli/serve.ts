@@ -14,9 +14,6 @@ import { createLog, offlineSettings, stopSignal, print, withApp } from './contex
 import { metricsOf, metricsPage, withOwnConnection } from './observed.ts';
 import { lines } from './output/text.ts';
 
-/** Pages ask several questions at a time, each a short one. */
-const PAGES_CONNECTIONS = 8;
-
 const HELP = `
 Listens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ends TLS.
 DAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own, with /metrics.
@@ -114,7 +111,7 @@ async function withPages(
   work: (pages: PagesDeps | null) => Promise<void>,
 ): Promise<void> {
   if (settings.pagesListen === null) return work(null);
-  const { pagesShown } = await import('./pages-shown.ts');
+  const { PAGES_CONNECTIONS, pagesShown } = await import('./pages-shown.ts');
   await withOwnConnection(
     settings,
     app.database,

@@ -2,8 +2,8 @@
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { monthOf, type AccountMonth, type Month } from '../statements/month.ts';
-import { merchantMonth } from '../statements/month-files.ts';
+import { monthOf, type Month, type ToldMonth } from '../statements/month.ts';
+import { monthDownload } from '../statements/month-download.ts';
 import { zippedMonth } from '../statements/month-zip.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import { recordDeed } from '../store/audit.ts';
@@ -39,7 +39,7 @@ export async function getMonth(flags: MonthFlags, format: StatementFormat, self:
     const merchants = merchantsOf(flags) ?? (await publishedMerchants(db, month.from, month.to));
     const months = [];
     for (const merchantNo of merchants)
-      months.push(await merchantMonth({ db, objects, format }, merchantNo, month, currencies));
+      months.push(await monthDownload({ db, objects, format, now }, { merchantNo, month, currencies, now }));
     const accounts = months.flatMap((one) => one.accounts);
     const files = months.flatMap((one) => one.files);
     if (files.length === 0) {
@@ -77,7 +77,7 @@ export async function getMonth(flags: MonthFlags, format: StatementFormat, self:
   });
 }
 
-const accountDocument = ({ merchantNo, currency, statements, openDays }: AccountMonth) => ({
+const accountDocument = ({ merchantNo, currency, statements, openDays }: ToldMonth) => ({
   merchantNo,
   currency,
   days: statements.length,

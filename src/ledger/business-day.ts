@@ -19,7 +19,31 @@ export class InvalidDay extends ExpectedError {
   }
 }
 
-const dayText = (utcMs: number): BusinessDay => new Date(utcMs).toISOString().slice(0, 10);
+/** Days remembered of each zone: about eleven years. */
+const DAYS_MAX = 4_000;
+
+/** Remembers what `find` gives for each zone and key, as the same few days are asked for with every entry. */
+function remembered<Key, Value>(find: (zone: string, key: Key) => Value): (zone: string, key: Key) => Value {
+  const zones = new Map<string, Map<Key, Value>>();
+  return (zone, key) => {
+    let known = zones.get(zone);
+    if (known === undefined) zones.set(zone, (known = new Map<Key, Value>()));
+    let value = known.get(key);
+    if (value === undefined) {
+      value = find(zone, key);
+      if (known.size >= DAYS_MAX) known.clear();
+      known.set(key, value);
+    }
+    return value;
+  };
+}
+
+/** The text of a day, by its number since 1970 in UTC. */
+const textOf = remembered((_utc, utcDay: number): BusinessDay =>
+  new Date(utcDay * DAY_MS).toISOString().slice(0, 10),
+);
+
+const dayText = (utcMs: number): BusinessDay => textOf('UTC', Math.floor(utcMs / DAY_MS));
 
 /** Midnight of the day in UTC, whatever zone this machine is in. NaN where the calendar has no such day. */
 function utcMidnight(day: string): number {
@@ -54,25 +78,6 @@ export function isTimeZone(name: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Days remembered of each zone: about eleven years. */
-const DAYS_MAX = 4_000;
-
-/** Remembers what `find` gives for each zone and key, as the same few days are asked for with every entry. */
-function remembered<Key, Value>(find: (zone: string, key: Key) => Value): (zone: string, key: Key) => Value {
-  const zones = new Map<string, Map<Key, Value>>();
-  return (zone, key) => {
-    let known = zones.get(zone);
-    if (known === undefined) zones.set(zone, (known = new Map<Key, Value>()));
-    let value = known.get(key);
-    if (value === undefined) {
-      value = find(zone, key);
-      if (known.size >= DAYS_MAX) known.clear();
-      known.set(key, value);
-    }
-    return value;
-  };
 }
 
 const exactOffsetMs = (zone: string, ms: number): number =>

@@ -8,6 +8,7 @@ import {
   type PutObjectCommandInput,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
+import { firstBytes, joined } from './first-bytes.ts';
 import {
   compareStored,
   fenced,
@@ -112,26 +113,6 @@ async function send(
   }
   await sendParts(writing.bucket, key, params, joined(bytes, rest));
   return { etag: null };
-}
-
-/** The begin of a stream, and what follows it; null if nothing does. */
-async function firstBytes(
-  stream: AsyncIterable<Uint8Array>,
-  enough: number,
-): Promise<{ readonly bytes: Buffer; readonly rest: AsyncIterator<Uint8Array> | null }> {
-  const rest = stream[Symbol.asyncIterator]();
-  const chunks: Uint8Array[] = [];
-  for (let held = 0; held <= enough; held += chunks.at(-1)!.byteLength) {
-    const next = await rest.next();
-    if (next.done === true) return { bytes: Buffer.concat(chunks), rest: null };
-    chunks.push(next.value);
-  }
-  return { bytes: Buffer.concat(chunks), rest };
-}
-
-async function* joined(begin: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield begin;
-  yield* { [Symbol.asyncIterator]: () => rest };
 }
 
 async function sendWhole(

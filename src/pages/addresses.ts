@@ -1,4 +1,5 @@
 /** The addresses of the pages. Whatever a merchant, a currency or an entry is called, it stays one part of the path. */
+import { ALWAYS_PUBLISHED } from '../ledger/statement-formats.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 
 const path = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
@@ -19,11 +20,20 @@ export const breakAddress = (id: number): string => `/breaks/${id}`;
 export const monthDownloadAddress = (merchantNo: string, month: string): string =>
   path('download', merchantNo, `${month}.zip`);
 
+/** The month's overview, to read and sign. */
+export const monthPdfAddress = (merchantNo: string, month: string): string =>
+  path('download', merchantNo, `${month}.pdf`);
+
 export const dayDownloadAddress = (
   { merchantNo, currency }: Account,
   day: BusinessDay,
   revision: number,
-): string => `${path('download', merchantNo, currency, day)}?revision=${revision}`;
+  format: string = ALWAYS_PUBLISHED,
+): string =>
+  addressWith(path('download', merchantNo, currency, day), {
+    revision,
+    format: format === ALWAYS_PUBLISHED ? null : format,
+  });
 
 /** The same address with other values in its query; null takes one away. The order of the others stays. */
 export function addressWith(

@@ -40,7 +40,7 @@ export function casePage(view: View, shown: CaseShown): string {
       </p>
       <p>${explain(known)}</p>
       ${when(row.note !== null, () => html`<blockquote>${row.note}</blockquote>`)}
-      <table>
+      <table aria-label="${texts.case.balances}">
         <tbody>
           <tr>
             <th scope="row">${texts.case.expected(row.before_batch_no)}</th>

@@ -5,14 +5,22 @@ import { addressWith, dayAddress } from './addresses.ts';
 import { html, when, type Html } from './html.ts';
 import { page, type View } from './view.ts';
 
-export interface ChangesShown {
-  readonly since: BusinessDay;
-  readonly revised: readonly StatementRow[];
-  readonly hasMore: boolean;
+export interface RevisedShown {
+  readonly row: StatementRow;
+  /** This person downloaded an earlier revision of its day, and not the current one. */
+  readonly isRevised: boolean;
 }
 
-export function changesPage(view: View, { since, revised, hasMore }: ChangesShown): string {
-  const { texts } = view;
+export interface ChangesShown {
+  readonly since: BusinessDay;
+  readonly revised: readonly RevisedShown[];
+  readonly isFirst: boolean;
+  /** The place that the next page begins behind; null on the last one. */
+  readonly next: string | null;
+}
+
+export function changesPage(view: View, { since, revised, isFirst, next }: ChangesShown): string {
+  const { texts, address } = view;
   return page(view, {
     title: texts.changes.title,
     section: 'changes',
@@ -26,11 +34,20 @@ export function changesPage(view: View, { since, revised, hasMore }: ChangesShow
       </form>
       <h2 id="revised">${texts.changes.revised}</h2>
       ${revised.length === 0 ? html`<p>${texts.changes.nothing}</p>` : table(view, revised)}
-      ${when(hasMore, () => html`<p>${texts.changes.more}</p>`)}`,
+      ${when(
+        !isFirst || next !== null,
+        () =>
+          html`<nav class="paging" aria-label="${texts.paging}">
+            <ul class="links">
+              ${when(!isFirst, () => html`<li><a href="${addressWith(address, { after: null })}">${texts.first}</a></li>`)}
+              ${when(next !== null, () => html`<li><a href="${addressWith(address, { since, after: next })}">${texts.changes.older}</a></li>`)}
+            </ul>
+          </nav>`,
+      )}`,
   });
 }
 
-const table = (view: View, revised: readonly StatementRow[]): Html => {
+const table = (view: View, revised: readonly RevisedShown[]): Html => {
   const { changes, day } = view.texts;
   return html`<div class="scroll" role="region" tabindex="0" aria-labelledby="revised">
     <table>
@@ -44,13 +61,13 @@ const table = (view: View, revised: readonly StatementRow[]): Html => {
         </tr>
       </thead>
       <tbody>
-        ${revised.map((row) => revisedRow(view, row))}
+        ${revised.map((one) => revisedRow(view, one))}
       </tbody>
     </table>
   </div>`;
 };
 
-function revisedRow({ texts, format }: View, row: StatementRow): Html {
+function revisedRow({ texts, format }: View, { row, isRevised }: RevisedShown): Html {
   const { day, revision } = row;
   const before = row.supersedes ?? revision - 1;
   const address = dayAddress({ merchantNo: row.merchant_no, currency: row.currency }, day);
@@ -65,6 +82,8 @@ function revisedRow({ texts, format }: View, row: StatementRow): Html {
         >${texts.changes.compare(before, revision)}</a
       >
     </td>
-    <td class="w">${row.reason}</td>
+    <td class="w">
+      ${row.reason}${when(isRevised, () => html` <span class="s revised">${texts.revised}</span>`)}
+    </td>
   </tr> `;
 }

@@ -1,4 +1,5 @@
 /** The part of a month's page about closing it: who closed it and when, what changed since, and the form to close it. */
+import type { BusinessDay } from '../ledger/entry.ts';
 import { REASON_CHARACTERS_MAX } from '../statements/close.ts';
 import { fileOf } from '../statements/keys.ts';
 import { stretches } from '../statements/month.ts';
@@ -52,7 +53,6 @@ function closesTable(view: View, closes: readonly MonthClose[]): Html {
           <th scope="col">${close.at}</th>
           <th scope="col">${close.by}</th>
           <th scope="col" class="n">${close.statements}</th>
-          <th scope="col">${close.openDays}</th>
           <th scope="col">${close.note}</th>
           <th scope="col">${close.file}</th>
         </tr>
@@ -72,9 +72,8 @@ function closeRow({ texts, format }: View, one: MonthClose): Html {
     <td>${one.by}</td>
     <td class="n">${format.count(one.statements)}</td>
     <td class="w">
-      ${one.openDays === 0 ? texts.none : html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`}
+      ${when(one.note !== null, () => html`<q>${one.note}</q><br />`)}${when(one.openDays > 0, () => html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`)}
     </td>
-    <td>${one.note}</td>
     <td class="w">${fileOf(one.objectKey)}<br /><code title="SHA-256">${one.sha256}</code></td>
   </tr> `;
 }
@@ -183,16 +182,21 @@ function openTable(view: View, merchantNo: string, openDays: readonly OpenDay[])
 
 function openRow({ texts }: View, merchantNo: string, group: readonly OpenDay[]): Html {
   const { currency, day, cause, why, todo } = group[0]!;
-  const days = stretches(group.map((one) => one.day)).map((one) => one.replace('/', ' – '));
   return html`<tr>
     <td>${currency}</td>
-    <th scope="row">
-      ${group.length === 1 ? html`<a href="${dayAddress({ merchantNo, currency }, day)}">${day}</a>` : days.join(', ')}
+    <th scope="row" class="t">
+      ${group.length === 1 ? html`<a href="${dayAddress({ merchantNo, currency }, day)}">${day}</a>` : daysText(group.map((one) => one.day))}
     </th>
     <td class="w"><strong>${texts.close.causes[cause]}</strong>: ${why}</td>
     <td class="w">${withCommands(todo)}${when(group.length > 1, () => texts.close.andSoOn)}</td>
   </tr> `;
 }
+
+/** Days in a row as one: `2026-03-05, 2026-03-08 – 2026-03-31`. */
+export const daysText = (days: readonly BusinessDay[]): string =>
+  stretches(days)
+    .map((stretch) => stretch.replace('/', ' – '))
+    .join(', ');
 
 /** What stands between backticks is a command. */
 const withCommands = (text: string): Part =>

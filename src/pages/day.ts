@@ -7,6 +7,7 @@ import { knownBreak } from '../store/breaks/breaks.ts';
 import { figuresOf } from '../store/figures.ts';
 import type { Adjustment } from '../store/month-close.ts';
 import type { BreaksFound } from '../store/pages/breaks-of-day.ts';
+import type { UnreadableWithin } from '../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
 import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
@@ -15,12 +16,16 @@ import { adjustmentLink } from './close.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { stateMark, type DayMark } from './months.ts';
 import { revisionsSection, type ComparisonShown } from './revisions.ts';
+import { unreadableSection } from './unreadable.ts';
 import { page, type View } from './view.ts';
+
+const UNREADABLE_SHOWN_MAX = 20;
 
 export interface DayShown {
   readonly account: Account;
   readonly day: BusinessDay;
-  readonly before: BusinessDay;
+  /** Null where the days before were not read, or the account had not begun. */
+  readonly before: BusinessDay | null;
   readonly after: BusinessDay;
   readonly mark: DayMark;
   /** Whether it was read whole, and figures have not been made of that reading yet. */
@@ -36,6 +41,7 @@ export interface DayShown {
   readonly balance: BalanceDrawn | null;
   readonly rows: RowsShown;
   readonly found: BreaksFound;
+  readonly unreadable: readonly UnreadableWithin[];
   /** By time; of all, the first ones. */
   readonly certificates: readonly CertificateRow[];
   readonly certificatesInAll: number;
@@ -58,7 +64,7 @@ export function dayPage(view: View, shown: DayShown): string {
       </p>
       ${when(shown.closed !== null, () => closedPart(view, shown.closed!))}
       <ul class="links paging">
-        <li><a href="${dayAddress(account, shown.before)}">${texts.day.dayBefore}</a></li>
+        ${when(shown.before !== null, () => html`<li><a href="${dayAddress(account, shown.before!)}">${texts.day.dayBefore}</a></li>`)}
         <li><a href="${dayAddress(account, shown.after)}">${texts.day.dayAfter}</a></li>
         <li>
           <a
@@ -66,10 +72,11 @@ export function dayPage(view: View, shown: DayShown): string {
             >${texts.day.month}</a
           >
         </li>
-        ${when(current !== undefined, () => html`<li><a href="${dayDownloadAddress(account, day, current!.revision)}">${texts.day.download(current!.revision)}</a></li>`)}
+        ${when(current !== undefined, () => downloads(view, account, day, current!.revision))}
       </ul>
       <h2 id="figures">${texts.day.figures}</h2>
       ${figuresTable(view, figures, current)} ${breaksSection(view, shown.found)}
+      ${unreadableSection(view, shown.unreadable.slice(0, UNREADABLE_SHOWN_MAX), shown.unreadable.length)}
       ${when(
         balance !== null,
         () =>
@@ -85,6 +92,17 @@ const closedPart = (view: View, { number, adjustment }: NonNullable<DayShown['cl
   adjustment === null
     ? html`<p class="soft">${view.texts.close.ofDay(number)}</p>`
     : html`<p class="said">${view.texts.close.dayAdjusts(number)} ${adjustmentLink(view, adjustment)}</p>`;
+
+/** Links to the statement as CSV, and in each other format. */
+function downloads({ texts }: View, account: Account, day: BusinessDay, revision: number): Part {
+  const address = (format?: string): string => dayDownloadAddress(account, day, revision, format);
+  return [
+    html`<li><a href="${address()}">${texts.day.download(revision)}</a></li>`,
+    ...Object.entries(texts.formats).map(
+      ([format, name]) => html`<li><a href="${address(format)}">${texts.day.downloadAs(name)}</a></li>`,
+    ),
+  ];
+}
 
 type Figures = Pick<
   StatementRow,

@@ -24,11 +24,17 @@ const TAGS_LOOKED_AT_MAX = 5;
 /** Dates and digits that anybody can read in a table, whatever the language. */
 const CALENDAR_AND_DIGITS = '-u-ca-gregory-nu-latn';
 
-/** The first language of an Accept-Language header that dates can be written in. */
+/** The language of an Accept-Language header that is wanted most, of those that dates can be written in. */
 export function localeOf(acceptLanguage: string | undefined): string {
-  const tags = (acceptLanguage ?? '').split(',', TAGS_LOOKED_AT_MAX);
-  for (const part of tags) {
-    const wanted = part.split(';')[0]!.trim();
+  const tags = (acceptLanguage ?? '')
+    .split(',', TAGS_LOOKED_AT_MAX)
+    .map((part) => ({
+      wanted: part.split(';')[0]!.trim(),
+      weight: Number(/;\s*q=([\d.]+)\s*$/.exec(part)?.[1] ?? 1),
+    }))
+    .filter(({ weight }) => weight > 0)
+    .sort((one, other) => other.weight - one.weight);
+  for (const { wanted } of tags) {
     if (!/^[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|\d{3}))?$/.test(wanted)) continue;
     const [known] = Intl.DateTimeFormat.supportedLocalesOf(wanted);
     if (known !== undefined) return known;
@@ -37,55 +43,66 @@ export function localeOf(acceptLanguage: string | undefined): string {
 }
 
 interface Formatters {
-  readonly day: Intl.DateTimeFormat;
+  readonly day: (day: BusinessDay) => string;
   readonly month: Intl.DateTimeFormat;
   readonly instant: Intl.DateTimeFormat;
   readonly count: Intl.NumberFormat;
-  readonly amounts: Map<number, Intl.NumberFormat>;
+  /** By the number of decimals. */
+  readonly amounts: (decimals: number) => Intl.NumberFormat;
+}
+
+/** Anybody may ask for any language, also before they have logged in. So many are kept at a time. */
+const LOCALES_MAX = 30;
+/** Texts of days kept of a language: most pages show the same few months. */
+const DAYS_MAX = 1_000;
+const DECIMALS_MAX = 100;
+
+/** Remembers what `make` gives; at most `max` of it, then it begins anew. */
+function kept<Key, Value>(max: number, make: (key: Key) => Value): (key: Key) => Value {
+  const values = new Map<Key, Value>();
+  return (key) => {
+    let value = values.get(key);
+    if (value === undefined) {
+      value = make(key);
+      if (values.size >= max) values.clear();
+      values.set(key, value);
+    }
+    return value;
+  };
 }
 
 /** Formats of any number of readers; making one takes long, so those of each language are kept. */
 export function createFormats(zone: string): (locale: string, isExact: boolean) => Format {
-  const known = new Map<string, Formatters>();
-  return (locale, isExact) => {
-    const found = known.get(locale) ?? formattersOf(locale + CALENDAR_AND_DIGITS);
-    known.set(locale, found);
-    return formatOf(locale, found, { zone, isExact });
+  const formatters = kept(LOCALES_MAX, formattersOf);
+  return (locale, isExact) => formatOf(locale, formatters(locale), { zone, isExact });
+}
+
+function formattersOf(locale: string): Formatters {
+  const tag = locale + CALENDAR_AND_DIGITS;
+  const day = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeZone: 'UTC' });
+  return {
+    day: kept(DAYS_MAX, (text: BusinessDay) => day.format(new Date(`${text}T00:00:00Z`))),
+    month: new Intl.DateTimeFormat(tag, { year: 'numeric', month: 'long', timeZone: 'UTC' }),
+    instant: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
+    count: new Intl.NumberFormat(tag),
+    amounts: kept(
+      DECIMALS_MAX,
+      (decimals: number) =>
+        new Intl.NumberFormat(tag, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
+    ),
   };
 }
 
-const formattersOf = (tag: string): Formatters => ({
-  day: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeZone: 'UTC' }),
-  month: new Intl.DateTimeFormat(tag, { year: 'numeric', month: 'long', timeZone: 'UTC' }),
-  instant: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
-  count: new Intl.NumberFormat(tag),
-  amounts: new Map(),
-});
-
-function formatOf(
+const formatOf = (
   locale: string,
   { day, month, instant, count, amounts }: Formatters,
   { zone, isExact }: { readonly zone: string; readonly isExact: boolean },
-): Format {
-  const amount = (exact: string): string => {
-    const decimals = decimalsOf(exact);
-    const kept = amounts.get(decimals);
-    const own =
-      kept ??
-      new Intl.NumberFormat(locale + CALENDAR_AND_DIGITS, {
-        minimumFractionDigits: decimals,
-        maximumFractionDigits: decimals,
-      });
-    if (kept === undefined) amounts.set(decimals, own);
-    // Given as text, no digit is lost.
-    return own.format(exact as `${number}`);
-  };
-  return {
-    locale,
-    amount: isExact ? (exact) => exact : amount,
-    count: (whole) => count.format(whole),
-    day: (text) => day.format(new Date(`${text}T00:00:00Z`)),
-    month: (text) => month.format(new Date(`${text}-01T00:00:00Z`)),
-    instant: (at) => instant.format(wallMs(at.getTime(), zone)),
-  };
-}
+): Format => ({
+  locale,
+  // Given as text, no digit is lost.
+  amount: isExact ? (exact) => exact : (exact) => amounts(decimalsOf(exact)).format(exact as `${number}`),
+  count: (whole) => count.format(whole),
+  day,
+  month: (text) => month.format(new Date(`${text}-01T00:00:00Z`)),
+  instant: (at) => instant.format(wallMs(at.getTime(), zone)),
+});

@@ -1,11 +1,12 @@
 /** The page of a merchant's month: the figures of each account with what is open, and every day of one of them. */
 import type { BusinessDay } from '../ledger/entry.ts';
-import { monthFigures, stretches, type AccountMonth, type Month } from '../statements/month.ts';
+import { monthFigures, type AccountMonth, type Month } from '../statements/month.ts';
+import type { OpenDay } from '../statements/open-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { addressWith, dayAddress, monthAddress, monthDownloadAddress } from './addresses.ts';
-import { closeSection, type CloseShown } from './close.ts';
+import { addressWith, dayAddress, monthAddress, monthDownloadAddress, monthPdfAddress } from './addresses.ts';
+import { closeSection, daysText, type CloseShown } from './close.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { closedMark, stateMark, type DayMark } from './months.ts';
+import { closedMark, stateMark, WITHOUT_PAGE, type DayMark } from './months.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 
 export interface MonthShown {
@@ -14,8 +15,9 @@ export interface MonthShown {
   /** Names of the months beside it. */
   readonly before: string;
   readonly after: string;
-  readonly today: BusinessDay;
   readonly accounts: readonly AccountMonth[];
+  /** Of all accounts. */
+  readonly openDays: readonly OpenDay[];
   readonly close: Omit<CloseShown, 'merchantNo' | 'month' | 'hasStatements'>;
   /** What was just done or refused. */
   readonly said: Said | null;
@@ -39,13 +41,7 @@ export function monthPage(view: View, shown: MonthShown): string {
         <li><a href="${monthAddress(merchantNo, shown.before)}">${texts.months.earlier}</a></li>
         <li><a href="${monthAddress(merchantNo, shown.after)}">${texts.months.later}</a></li>
         <li><a href="/?month=${month.name}">${texts.months.title}</a></li>
-        ${when(
-          hasStatements,
-          () =>
-            html`<li>
-              <a href="${monthDownloadAddress(merchantNo, month.name)}">${texts.month.download}</a>
-            </li>`,
-        )}
+        ${when(hasStatements, () => downloads(view, merchantNo, month.name))}
       </ul>
       ${accounts.length === 0 ? html`<p>${texts.month.nothing}</p>` : accountsTable(view, shown)}
       ${when(accounts.length > 0, () => closeSection(view, { ...shown.close, merchantNo, month: month.name, hasStatements }))}
@@ -53,14 +49,29 @@ export function monthPage(view: View, shown: MonthShown): string {
   });
 }
 
-const accountsTable = (view: View, { accounts, today }: MonthShown): Html => {
+/** Links to the month's overview, and to its statements in each format. */
+function downloads({ texts }: View, merchantNo: string, month: string): Part {
+  const address = monthDownloadAddress(merchantNo, month);
+  return [
+    html`<li><a href="${monthPdfAddress(merchantNo, month)}">${texts.month.overview}</a></li>`,
+    html`<li><a href="${address}">${texts.month.download}</a></li>`,
+    ...Object.entries(texts.formats).map(
+      ([format, name]) =>
+        html`<li><a href="${addressWith(address, { format })}">${texts.month.downloadAs(name)}</a></li>`,
+    ),
+  ];
+}
+
+const accountsTable = (view: View, { accounts, openDays }: MonthShown): Html => {
   const { month } = view.texts;
+  const open = Map.groupBy(openDays, ({ currency }) => currency);
   return html`<h2 id="accounts">${month.accounts}</h2>
     <div class="scroll" role="region" tabindex="0" aria-labelledby="accounts">
       <table>
         <thead>
           <tr>
             <th scope="col">${month.account}</th>
+            <th scope="col">${month.figuresOf}</th>
             <th scope="col" class="n">${month.opening}</th>
             <th scope="col" class="n">${month.credits}</th>
             <th scope="col" class="n">${month.entries}</th>
@@ -71,40 +82,40 @@ const accountsTable = (view: View, { accounts, today }: MonthShown): Html => {
           </tr>
         </thead>
         <tbody>
-          ${accounts.map((account) => accountRow(view, account, today))}
+          ${accounts.map((account) => accountRow(view, account, open.get(account.currency) ?? []))}
         </tbody>
       </table>
     </div>
     ${when(
-      accounts.some((account) => account.openDays.length > 0 || monthFigures(account).daysBroken > 0),
+      openDays.length > 0 || accounts.some((account) => monthFigures(account).daysBroken > 0),
       () => html`<p class="soft">${month.brokenNote}</p>`,
     )}`;
 };
 
-function accountRow({ texts, format, address }: View, account: AccountMonth, today: BusinessDay): Html {
+function accountRow({ texts, format, address }: View, account: AccountMonth, open: readonly OpenDay[]): Html {
   const figures = monthFigures(account);
   const amount = (exact: string | null): Part => (exact === null ? null : format.amount(exact));
-  const open = account.openDays.filter((day) => day < today);
+  const days = account.statements.map(({ day }) => format.day(day));
   return html`<tr>
     <th scope="row">
       <a href="${addressWith(address, { currency: account.currency })}#days">${account.currency}</a>
     </th>
+    <td>${[...new Set([days[0], days.at(-1)])].join(' – ')}</td>
     <td class="n">${amount(figures.opening)}</td>
     <td class="n">${amount(figures.creditTotal)}</td>
     <td class="n">${format.count(figures.creditCount)}</td>
     <td class="n">${amount(figures.debitTotal)}</td>
     <td class="n">${format.count(figures.debitCount)}</td>
     <td class="n">${amount(figures.closing)}</td>
-    <td>${openText(open, texts.month.noneOpen)}</td>
+    <td>${open.length === 0 ? texts.month.noneOpen : openList(texts, open)}</td>
   </tr> `;
 }
 
-const openText = (days: readonly BusinessDay[], none: string): string =>
-  days.length === 0
-    ? none
-    : stretches(days)
-        .map((stretch) => stretch.replace('/', ' – '))
-        .join(', ');
+/** Open days by what they wait for. */
+const openList = ({ close }: View['texts'], open: readonly OpenDay[]): Html[] =>
+  [...Map.groupBy(open, ({ cause }) => cause)].map(
+    ([cause, days]) => html`<div>${close.causes[cause]}: ${daysText(days.map(({ day }) => day))}</div>`,
+  );
 
 function daysTable(
   view: View,
@@ -143,17 +154,18 @@ function dayRow(
 ): Html {
   const { format, texts } = view;
   const { day, state } = mark;
+  const name = html`<time datetime="${day}">${format.day(day)}</time>`;
   const amount = (exact: string | undefined): Part =>
     html`<td class="n">${exact === undefined ? null : format.amount(exact)}</td>`;
   return html`<tr>
     <th scope="row">
-      <a href="${dayAddress(account, day)}"><time datetime="${day}">${format.day(day)}</time></a>
+      ${WITHOUT_PAGE.includes(state) ? name : html`<a href="${dayAddress(account, day)}">${name}</a>`}
     </th>
     <td class="t">${stateMark(view, mark)}</td>
     ${amount(row?.opening)}${amount(row?.credit_total)}${amount(row?.debit_total)}${amount(row?.closing)}
     <td class="n">${row === undefined ? null : format.count(row.credit_count + row.debit_count)}</td>
     <td>
-      ${row === undefined ? when(state !== 'not-over', () => texts.month.notPublished) : texts.month.revision(row.revision)}
+      ${row === undefined ? when(![...WITHOUT_PAGE, 'not-over'].includes(state), () => texts.month.notPublished) : texts.month.revision(row.revision)}
     </td>
   </tr> `;
 }

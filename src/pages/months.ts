@@ -1,9 +1,10 @@
 /** The page of all months: each account's days of one month, a mark a day. */
 import { addDays } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { DAY_STATES, type DayState } from '../run/day-state.ts';
+import { DAY_NOTES, DAY_STATES, type DayNote, type DayState } from '../run/day-state.ts';
 import type { Month } from '../statements/month.ts';
 import type { ClosedMonth } from '../store/month-close.ts';
+import type { AccountFacts } from '../store/pages/day-facts.ts';
 import { addressWith, dayAddress, monthAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { page, type View } from './view.ts';
@@ -12,6 +13,7 @@ import { page, type View } from './view.ts';
 export interface DayMark {
   readonly day: BusinessDay;
   readonly state: DayState;
+  readonly notes: readonly DayNote[];
   /** Revised since this person downloaded it. */
   readonly isRevised: boolean;
   /** Not what the close of its month froze. */
@@ -21,6 +23,8 @@ export interface DayMark {
 /** The days of an account. */
 export interface MarkedAccount {
   readonly account: Account;
+  /** What they were judged by. */
+  readonly facts: AccountFacts;
   readonly days: readonly DayMark[];
   /** Null where their month is not closed. */
   readonly closed: ClosedMonth | null;
@@ -42,11 +46,24 @@ const SIGNS: Readonly<Record<DayState, string>> = {
   reordered: '↕',
   broken: '✗',
   explained: '¶',
+  unreadable: '!',
   empty: '–',
   'not-over': '…',
   uncertified: '?',
+  'not-read': '·',
   before: ' ',
 };
+
+/** They stand behind the sign of the state. */
+const NOTE_SIGNS: Readonly<Record<DayNote, string>> = {
+  unreadable: '!',
+  derived: '⊢',
+  unpublished: '↑',
+  due: '↻',
+};
+
+/** States of days that have no page. */
+export const WITHOUT_PAGE: readonly DayState[] = ['before', 'not-read'];
 
 export function monthsPage(view: View, shown: MonthsShown): string {
   const { texts, format } = view;
@@ -97,7 +114,8 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
             html`<tr>
               <th scope="row">
                 <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
-                ${account.currency} ${when(closed !== null, () => closedMark(view, closed!))}
+                ${account.currency}
+                ${when(closed !== null, () => html`<span class="s closed">${view.texts.close.closed}</span>`)}
               </th>
               ${days.map((mark) => cell(view, account, mark))}
             </tr> `,
@@ -113,21 +131,27 @@ export const closedMark = ({ texts }: View, { adjustments }: Pick<ClosedMonth, '
   >`;
 
 const cell = (view: View, account: Account, mark: DayMark): Html =>
-  mark.state === 'before' || (mark.state === 'not-over' && !mark.isRevised)
+  WITHOUT_PAGE.includes(mark.state) || (mark.state === 'not-over' && !mark.isRevised)
     ? html`<td class="${mark.state}">${SIGNS[mark.state]}</td>`
     : html`<td class="${mark.state}${mark.isRevised ? ' revised' : null}">
         <a class="${mark.state}" href="${dayAddress(account, mark.day)}" aria-label="${stateText(view, mark)}"
-          >${SIGNS[mark.state]}${when(mark.isAdjusted, () => ADJUSTED)}</a
+          >${SIGNS[mark.state]}${noteSigns(mark)}</a
         >
       </td>`;
 
-const ADJUSTED = html`<sup>Δ</sup>`;
+const ADJUSTED = html`<sup>∆</sup>`;
 
 type Mark = Omit<DayMark, 'day'>;
 
-const stateText = ({ texts }: View, { state, isRevised, isAdjusted }: Mark): string =>
+const noteSigns = ({ notes, isAdjusted }: Pick<Mark, 'notes' | 'isAdjusted'>): Part => {
+  const signs = [...notes.map((note) => NOTE_SIGNS[note]), ...(isAdjusted ? [ADJUSTED] : [])];
+  return when(signs.length > 0, () => html`<sup>${signs.join('')}</sup>`);
+};
+
+const stateText = ({ texts }: View, { state, notes, isRevised, isAdjusted }: Mark): string =>
   [
     texts.state[state],
+    ...notes.map((note) => texts.note[note]),
     ...(isAdjusted ? [texts.close.adjustedDay] : []),
     ...(isRevised ? [texts.revised] : []),
   ].join(', ');
@@ -135,7 +159,7 @@ const stateText = ({ texts }: View, { state, isRevised, isAdjusted }: Mark): str
 /** A day's state as a mark with its word. */
 export const stateMark = (view: View, mark: Mark): Html =>
   html`<span class="s ${mark.state}${mark.isRevised ? ' revised' : null}"
-    >${SIGNS[mark.state]}${when(mark.isAdjusted, () => ADJUSTED)} ${stateText(view, mark)}</span
+    >${SIGNS[mark.state]}${noteSigns(mark)} ${stateText(view, mark)}</span
   >`;
 
 const paging = ({ texts, address }: View, { isFirst, next }: MonthsShown): Part =>
@@ -150,10 +174,20 @@ const paging = ({ texts, address }: View, { isFirst, next }: MonthsShown): Part 
       </nav>`,
   );
 
-const legend = (view: View): Html =>
-  html`<h2>${view.texts.months.legend}</h2>
+const PLAIN: Mark = { state: 'proven', notes: [], isRevised: false, isAdjusted: false };
+
+const legend = (view: View): Html => {
+  const { texts } = view;
+  const beside = (mark: Mark, meaning: string): Html =>
+    html`<li>
+      <span class="s proven${mark.isRevised ? ' revised' : null}">${SIGNS.proven}${noteSigns(mark)}</span>
+      ${meaning}
+    </li> `;
+  return html`<h2>${texts.months.legend}</h2>
     <ul class="legend">
-      ${DAY_STATES.filter((state) => state !== 'before').map((state) => html`<li>${stateMark(view, { state, isRevised: false, isAdjusted: false })} ${view.texts.stateMeaning[state]}</li>`)}
-      <li><span class="s proven revised">${SIGNS.proven}</span> ${view.texts.revised}</li>
-      <li><span class="s proven">${SIGNS.proven}${ADJUSTED}</span> ${view.texts.close.adjustedDay}</li>
+      ${DAY_STATES.filter((state) => state !== 'before').map((state) => html`<li>${stateMark(view, { ...PLAIN, state })} ${texts.stateMeaning[state]}</li>`)}
+      ${DAY_NOTES.map((note) => beside({ ...PLAIN, notes: [note] }, texts.note[note]))}
+      ${beside({ ...PLAIN, isRevised: true }, texts.revised)}
+      ${beside({ ...PLAIN, isAdjusted: true }, texts.close.adjustedDay)}
     </ul>`;
+};

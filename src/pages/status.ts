@@ -38,8 +38,8 @@ function wholePart(view: View, health: Health): Html {
       <td>${value}</td>
     </tr> `;
   const others = runs.notMadeUpFor.filter(({ id }) => id !== runs.last?.id);
-  return html`<h2>${status.whole}</h2>
-    <table>
+  return html`<h2 id="whole">${status.whole}</h2>
+    <table aria-labelledby="whole">
       <tbody>
         ${row(status.lastRun, runs.last === null ? status.noRun : runPart(view, runs.last))}
         ${others.map((run) => row(status.notMadeUpFor, runPart(view, run)))}

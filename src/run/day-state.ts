@@ -1,8 +1,8 @@
-/** Judges the state of an account's day: what people see in one mark. Pure. */
+/** Judges the state of an account's day: what people see in one mark, and what they see beside it. Pure. */
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import { covers } from '../ledger/window.ts';
-import type { AccountFacts } from '../store/pages/day-facts.ts';
+import { beganAtZero, type AccountFacts } from '../store/pages/day-facts.ts';
 
 /** In the order in which they are explained to people. */
 export const DAY_STATES = [
@@ -10,34 +10,65 @@ export const DAY_STATES = [
   'reordered',
   'broken',
   'explained',
+  'unreadable',
   'empty',
   'uncertified',
   'not-over',
+  'not-read',
   'before',
 ] as const;
 
 export type DayState = (typeof DAY_STATES)[number];
 
+/** What may be said of a day whatever its state is, in the order in which it is said. */
+export const DAY_NOTES = ['unreadable', 'derived', 'unpublished', 'due'] as const;
+
+export type DayNote = (typeof DAY_NOTES)[number];
+
+export interface DayClock {
+  /** IANA zone of the business days. */
+  readonly zone: string;
+  readonly today: BusinessDay;
+}
+
 /**
  * The state of a day of those that the facts are about. What is not read whole, or has changed since its figures were
- * made, says nothing yet, whatever the figures say.
+ * made, says nothing yet, whatever the figures say; nor is proven what lacks an entry that could not be read.
  */
-export function dayState(
-  facts: AccountFacts,
-  day: BusinessDay,
-  clock: { readonly zone: string; readonly today: BusinessDay },
-): DayState {
-  if (day >= clock.today) return 'not-over';
-  if (facts.firstDay === null || day < facts.firstDay) return 'before';
-  const window = dayWindow(day, clock.zone);
-  const fact = facts.days.get(day);
+export function dayState(facts: AccountFacts, day: BusinessDay, { zone, today }: DayClock): DayState {
+  if (day >= today) return 'not-over';
+  const window = dayWindow(day, zone);
   const isWhole = covers(facts.certified, window);
+  if (facts.firstDay === null || day < facts.firstDay) {
+    if (beganAtZero(facts)) return 'before';
+    return isWhole ? 'empty' : 'not-read';
+  }
+  const fact = facts.days.get(day);
   if (fact === undefined || !isWhole || facts.changed.has(day)) return 'uncertified';
   if (fact.verdict === 'broken')
     return facts.openBreaks.some((span) => overlap(span, window)) ? 'broken' : 'explained';
+  if (isUnreadable(facts, window)) return 'unreadable';
   if (fact.verdict === 'reordered') return 'reordered';
   return fact.entries === 0 ? 'empty' : 'proven';
 }
+
+/** What is to be said beside the state of a day. */
+export function dayNotes(facts: AccountFacts, day: BusinessDay, clock: DayClock): DayNote[] {
+  const state = dayState(facts, day, clock);
+  const fact = facts.days.get(day);
+  if (fact === undefined || state === 'not-over') return [];
+  const isFirst = day === facts.firstDay && beganAtZero(facts);
+  const holds: Readonly<Record<DayNote, boolean>> = {
+    unreadable: state !== 'unreadable' && isUnreadable(facts, dayWindow(day, clock.zone)),
+    derived: fact.isRestarted && !isFirst,
+    unpublished: fact.revision === null && state !== 'uncertified',
+    due: fact.revision !== null && fact.isDue,
+  };
+  return DAY_NOTES.filter((note) => holds[note]);
+}
+
+const isUnreadable = ({ unreadable }: AccountFacts, window: Window): boolean =>
+  unreadable.some((span) => overlap(span, window));
 
 const overlap = (one: Window, other: Window): boolean =>
   one.beginMs <= other.endMs && one.endMs >= other.beginMs;

@@ -229,7 +229,7 @@ export function runFigures(report: RunReport): Record<string, unknown> {
     quarantinedOpen: standing.quarantined,
     notices: standing.notices.length,
     published: publish?.published.length ?? 0,
-    revised: standing.revised.length,
+    revised: standing.revised.filter(({ wasOpenAtClose }) => wasOpenAtClose !== true).length,
     withheld: publish?.withheld.length ?? 0,
     unlinked: publish?.unlinked.length ?? 0,
     repaired: publish?.repaired.length ?? 0,

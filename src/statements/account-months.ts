@@ -1,12 +1,11 @@
 /** Reads a merchant's month: the statements of each account, and its days without one that is up to date. */
 import type { Kysely } from 'kysely';
-import { accountsOf, type Chosen } from '../ledger/account-filter.ts';
+import type { Chosen } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { listAccountDays } from '../store/account-days.ts';
-import { firstDays } from '../store/account-ends.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { listStatements, type StatementRow } from '../store/statements/statements.ts';
+import { monthRows } from '../store/statements/month-rows.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import type { AccountMonth, Month } from './month.ts';
 import { currentOf } from './summary.ts';
 
@@ -16,30 +15,30 @@ export interface AccountMonths {
   readonly byDay: ReadonlyMap<BusinessDay, readonly StatementRow[]>;
 }
 
-/** Of the merchant's accounts in these currencies, as far as they have begun by the end of the month. */
+/** Of the merchant's accounts in these currencies, as far as they have begun by the end of the month. One statement. */
 export async function accountMonths(
   db: Kysely<DB>,
   merchantNo: string,
   month: Month,
   currencies: Chosen,
 ): Promise<AccountMonths> {
-  const filter = { ...accountsOf(merchantNo, currencies), fromDay: month.from, toDay: month.to };
-  const byDay = Map.groupBy(await listStatements(db, filter), ({ day }) => day);
-  const current = [...byDay.values()].flatMap((rows) => currentOf(rows));
-  const due = new Set(
-    (await listAccountDays(db, filter))
-      .filter((row) => row.publish_due || row.revision === null)
-      .map(({ currency, day }) => `${currency} ${day}`),
+  const known = await monthRows(db, { merchantNo, currencies }, month);
+  const byDay = Map.groupBy(known.statements, ({ day }) => day);
+  const current = Map.groupBy(
+    [...byDay.values()].flatMap((rows) => currentOf(rows)),
+    ({ currency }) => currency,
   );
-  const accounts = [...(await firstDays(db, merchantNo, currencies))]
+  const due = Map.groupBy(known.due, ({ currency }) => currency);
+  const accounts = [...known.firstDays]
     .filter(([, first]) => first <= month.to)
     .map(([currency, first]): AccountMonth => {
-      const statements = current.filter((row) => row.currency === currency);
+      const statements = current.get(currency) ?? [];
       const published = new Set(statements.map(({ day }) => day));
-      const openDays = daysFromTo(first > month.from ? first : month.from, month.to).filter(
-        (day) => !published.has(day) || due.has(`${currency} ${day}`),
+      for (const { day } of due.get(currency) ?? []) published.delete(day);
+      const unpublished = daysFromTo(first > month.from ? first : month.from, month.to).filter(
+        (day) => !published.has(day),
       );
-      return { merchantNo, currency, statements, openDays };
+      return { merchantNo, currency, statements, unpublished };
     });
   return { accounts, byDay };
 }

@@ -97,7 +97,7 @@ async function freeze(
     before === undefined ? [] : await adjustmentsOf(trx, { merchants: [merchantNo], month: month.name });
   if (before !== undefined && adjustments.length === 0) return { kind: 'already', close: before };
   const { accounts } = await accountMonths(trx, merchantNo, month, null);
-  const openDays = await openDaysOf(trx, merchantNo, month, accounts, clock);
+  const openDays = await openDaysOf(trx, month, accounts, clock);
   if (accounts.every(({ statements }) => statements.length === 0)) return { kind: 'empty' };
   if (openDays.length > 0 && despite === null) return { kind: 'open', openDays };
   const number = (before?.number ?? 0) + 1;

@@ -15,8 +15,9 @@ import { inFormat } from './fetch-in-format.ts';
 import { CSV } from './formats/csv.ts';
 import type { StatementFormat } from './formats/format.ts';
 import { dayPrefix, fileOf, manifestFileBeside, manifestKey, nameIn, SIGNATURE_EXTENSION } from './keys.ts';
-import { otherFormatsIn, type OtherFormats } from './manifest.ts';
-import type { AccountMonth, Month } from './month.ts';
+import { otherFormatsIn, zoneIn, type OtherFormats } from './manifest.ts';
+import type { AccountMonth, Month, ToldMonth } from './month.ts';
+import { openDaysOf } from './open-days.ts';
 import { isUnsigned, WITHDRAWN } from './sign-manifest.ts';
 import { currentOf } from './summary.ts';
 
@@ -29,7 +30,7 @@ export interface MonthFile {
 }
 
 export interface MerchantMonth {
-  readonly accounts: readonly AccountMonth[];
+  readonly accounts: readonly ToldMonth[];
   readonly files: readonly MonthFile[];
 }
 
@@ -38,6 +39,8 @@ export interface MonthSources {
   readonly objects: ObjectStore;
   /** CSV: everything as it lies in the store. Any other: the statements alone, made from their CSV if not published so. */
   readonly format: StatementFormat;
+  /** Days that are not over are open. */
+  readonly now: () => Date;
 }
 
 /** One merchant's month, of its accounts in these currencies. */
@@ -48,11 +51,13 @@ export async function merchantMonth(
   currencies: Chosen,
 ): Promise<MerchantMonth> {
   const { db, objects, format } = sources;
-  const { accounts, byDay } = await accountMonths(db, merchantNo, month, currencies);
+  const found = await accountMonths(db, merchantNo, month, currencies);
   const files: MonthFile[] = [];
-  for (const [day, rows] of byDay) {
+  let lastManifest: ManifestRow | undefined;
+  for (const [day, rows] of found.byDay) {
     const statements = currentOf(rows);
     const recorded = await manifestOfDay(db, merchantNo, day);
+    lastManifest = recorded ?? lastManifest;
     const sheets = statements.map((row): MonthFile => {
       const { read } = inFormat(objects, row, format, { recorded, ofDay: rows });
       return { key: nameIn(format, row.object_key), publishedAt: row.published_at, read };
@@ -60,6 +65,7 @@ export async function merchantMonth(
     const ofDay = { merchantNo, day, statements, recorded, sheets };
     files.push(...(format.name === CSV.name ? await dayFiles(sources, ofDay, currencies === null) : sheets));
   }
+  const accounts = await withOpenDays(sources, month, found.accounts, lastManifest);
   const closes = await closesOfMonth(db, merchantNo, month.name);
   if (format.name === CSV.name && currencies === null) files.push(...closes.flatMap(closeFiles));
   const last = closes.at(-1);
@@ -74,6 +80,24 @@ export async function merchantMonth(
     })),
     files,
   };
+}
+
+/** Where no manifest names the zone of the days, those without a current statement are all that is known to be open. */
+async function withOpenDays(
+  { db, now }: MonthSources,
+  month: Month,
+  accounts: readonly AccountMonth[],
+  manifest: ManifestRow | undefined,
+): Promise<ToldMonth[]> {
+  const zone = manifest === undefined ? null : zoneIn(manifest);
+  const open =
+    zone === null
+      ? null
+      : Map.groupBy(await openDaysOf(db, month, accounts, { zone, now: now() }), ({ currency }) => currency);
+  return accounts.map(({ unpublished, ...account }) => ({
+    ...account,
+    openDays: open === null ? unpublished : (open.get(account.currency) ?? []).map(({ day }) => day),
+  }));
 }
 
 /** The file of a close and its signature, as they were made. */

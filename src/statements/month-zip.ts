@@ -1,12 +1,12 @@
 /** Packs a month into one ZIP, and proves each file while it is packed. */
-import { monthCsv, type AccountMonth, type Month } from './month.ts';
+import { monthCsv, type Month, type ToldMonth } from './month.ts';
 import type { MonthFile } from './month-files.ts';
 import { zipped } from './zipped.ts';
 
 /** The ZIP as a stream. Each file is read when its turn comes. Fails with what reading a file throws. */
 export function zippedMonth(
   month: Month,
-  accounts: readonly AccountMonth[],
+  accounts: readonly ToldMonth[],
   files: readonly MonthFile[],
 ): AsyncGenerator<Uint8Array> {
   const last = new Date(Math.max(...files.map(({ publishedAt }) => publishedAt.getTime())));

@@ -1,5 +1,5 @@
 /** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
-import { addDays, daysFromTo } from '../ledger/business-day.ts';
+import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { addAmounts } from '../ledger/money.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
@@ -18,6 +18,12 @@ export interface AccountMonth {
   readonly currency: string;
   readonly statements: readonly StatementRow[];
   /** Days of the month since the account's first one that have no statement, or one that is out of date; in order. */
+  readonly unpublished: readonly BusinessDay[];
+}
+
+/** An account's month as a download tells it. */
+export interface ToldMonth extends Omit<AccountMonth, 'unpublished'> {
+  /** Days that keep it from being closed, in order. */
   readonly openDays: readonly BusinessDay[];
   /** Number of the month's last close; left out where it is not closed. */
   readonly closed?: number;
@@ -29,8 +35,8 @@ export interface AccountMonth {
 export function monthOf(name: string): Month | null {
   if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(name)) return null;
   const from = `${name}-01`;
-  const days = daysFromTo(from, addDays(from, 31)).filter((day) => day.startsWith(name));
-  return { name, from, to: days.at(-1)! };
+  const next = `${addDays(from, 31).slice(0, 7)}-01`;
+  return { name, from, to: addDays(next, -1) };
 }
 
 const MONTH_COLUMNS = [
@@ -54,7 +60,7 @@ const MONTH_COLUMNS = [
  * The month's summary as CSV, a line an account. Opening and closing are those of its first and last published day, so
  * that opening + credits - debits is the closing where no day is open or broken.
  */
-export const monthCsv = ({ name }: Month, accounts: readonly AccountMonth[]): string =>
+export const monthCsv = ({ name }: Month, accounts: readonly ToldMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
 
 /** An account's month in figures; opening and closing are null where nothing was published. */
@@ -85,7 +91,7 @@ export function monthFigures({ statements }: Pick<AccountMonth, 'statements'>): 
   };
 }
 
-function monthLine(name: string, account: AccountMonth): string[] {
+function monthLine(name: string, account: ToldMonth): string[] {
   const figures = monthFigures(account);
   return [
     account.merchantNo,

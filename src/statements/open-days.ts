@@ -1,14 +1,11 @@
 /** Says which days keep a month from being closed, and why. */
 import type { Kysely } from 'kysely';
-import { accountsOf } from '../ledger/account-filter.ts';
 import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay, Window } from '../ledger/entry.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
-import { subtractWindows } from '../ledger/window.ts';
-import { listBreaks } from '../store/breaks/breaks.ts';
-import { changedDays } from '../store/changed-days.ts';
+import { covers } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certifiedWindowsOf } from '../store/windows.ts';
+import { beganAtZero, dayFacts, type AccountFacts } from '../store/pages/day-facts.ts';
 import type { AccountMonth, Month } from './month.ts';
 
 export type OpenCause = 'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken';
@@ -36,57 +33,40 @@ export interface Clock {
   readonly now: Date;
 }
 
-/** What is known of one account, to judge its days by. */
-interface Known {
-  readonly proven: readonly Window[];
-  /** The first day whose entries changed since its figures were made. */
-  readonly changedFrom: BusinessDay | undefined;
-  readonly openDays: ReadonlySet<BusinessDay>;
-  /** Numbers of open breaks, by day. */
-  readonly breaks: ReadonlyMap<BusinessDay, readonly number[]>;
-}
-
-/** The open days of a merchant's month, by account and day. A few statements, however many days it has. */
+/** The open days of a merchant's month, by account and day. One statement, however many days and accounts it has. */
 export async function openDaysOf(
   db: Kysely<DB>,
-  merchantNo: string,
-  { from, to }: Month,
+  month: Month,
   accounts: readonly AccountMonth[],
   clock: Clock,
 ): Promise<OpenDay[]> {
-  const within = { beginMs: dayWindow(from, clock.zone).beginMs, endMs: dayWindow(to, clock.zone).endMs };
-  const proven = await certifiedWindowsOf(
-    db,
-    accounts.map(({ currency }) => ({ merchantNo, within, currency })),
-  );
-  const changed = new Map(
-    (await changedDays(db, accountsOf(merchantNo))).map(({ account, days }) => [account.currency, days[0]]),
-  );
-  const breaks = Map.groupBy(
-    await listBreaks(db, { ...accountsOf(merchantNo), fromDay: from, toDay: to }),
-    ({ currency }) => currency,
-  );
-  return accounts.flatMap(({ currency, statements, openDays }, at) => {
-    const own = Map.groupBy(breaks.get(currency) ?? [], ({ day }) => day);
-    const known: Known = {
-      proven: proven[at]!,
-      changedFrom: changed.get(currency),
-      openDays: new Set(openDays),
-      breaks: new Map([...own].map(([day, rows]) => [day, rows.map(({ id }) => id)])),
-    };
-    const first = [...statements.map(({ day }) => day), ...openDays].sort()[0] ?? from;
-    return daysFromTo(first, to).flatMap((day) => {
-      const open = whyOpen(merchantNo, day, known, clock);
-      return open === null ? [] : [{ currency, day, ...open }];
+  const { from, to } = month;
+  const window = { beginMs: dayWindow(from, clock.zone).beginMs, endMs: dayWindow(to, clock.zone).endMs };
+  const facts = await dayFacts(db, accounts, { from, to, window, by: null });
+  return openDaysIn(month, accounts, facts, clock);
+}
+
+/** The same from what is known of each of the accounts, in their order. Pure. */
+export const openDaysIn = (
+  { from, to }: Month,
+  accounts: readonly AccountMonth[],
+  facts: readonly AccountFacts[],
+  clock: Clock,
+): OpenDay[] =>
+  accounts.flatMap((account, at) => {
+    const known = facts[at]!;
+    const began = known.firstDay !== null && beganAtZero(known) ? known.firstDay : from;
+    return daysFromTo(began > from ? began : from, to).flatMap((day) => {
+      const open = whyOpen(account, day, known, clock);
+      return open === null ? [] : [{ currency: account.currency, day, ...open }];
     });
   });
-}
 
 /** Null for a day that is proven, published and without an open break. */
 function whyOpen(
-  merchantNo: string,
+  { merchantNo, unpublished }: AccountMonth,
   day: BusinessDay,
-  { proven, changedFrom, openDays, breaks }: Known,
+  { certified, changed, openBreaks }: AccountFacts,
   { zone, now }: Clock,
 ): Pick<OpenDay, 'cause' | 'why' | 'todo'> | null {
   const window = dayWindow(day, zone);
@@ -95,21 +75,23 @@ function whyOpen(
     const why = `the day is not over before ${wallSecond(window.endMs + 1, zone)} (${zone})`;
     return { cause: 'not-over', why, todo: 'close the month once it is over' };
   }
-  if (subtractWindows([window], proven).length > 0) {
+  if (!covers(certified, window)) {
     const why = 'not all of the day is under certificate';
     return { cause: 'uncertified', why, todo: `\`daybook run ${flags}\`` };
   }
+  const changedFrom = [...changed].sort()[0];
   if (changedFrom !== undefined && changedFrom <= day) {
     const why = `entries of ${changedFrom} changed since the figures were made`;
     return { cause: 'not-reconciled', why, todo: `\`daybook run ${flags}\`` };
   }
-  if (openDays.has(day)) {
+  if (unpublished.includes(day)) {
     const why = 'it has no statement, or one that is out of date';
     return { cause: 'not-published', why, todo: `\`daybook publish ${flags}\`` };
   }
-  const ids = breaks.get(day);
-  if (ids === undefined) return null;
-  const [why, id] = [`its balance chain is broken: ${ids.map((one) => `break ${one}`).join(', ')}`, ids[0]!];
+  const breaks = openBreaks.filter((one) => one.day === day).sort((a, b) => a.id - b.id);
+  if (breaks.length === 0) return null;
+  const why = `its balance chain is broken: ${breaks.map((one) => `break ${one.id}`).join(', ')}`;
+  const { id } = breaks[0]!;
   return {
     cause: 'broken',
     why,

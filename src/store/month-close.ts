@@ -2,6 +2,7 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
+import { figuredCurrencies } from './account-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
@@ -88,15 +89,19 @@ export async function listCloses(
 }
 
 /** The closes of one merchant's month, with the texts of their files, in order. */
-export async function closesOfMonth(
+export const closesOfMonth = (db: Kysely<DB>, merchantNo: string, month: string): Promise<StoredClose[]> =>
+  closesOf(db, merchantNo, { from: month, to: month });
+
+/** The same of all its months from one to another. */
+export async function closesOf(
   db: Kysely<DB>,
   merchantNo: string,
-  month: string,
+  { from, to }: { readonly from: string; readonly to: string },
 ): Promise<StoredClose[]> {
   const { rows } = await sql<StoredClose>`
     SELECT ${CLOSE_COLUMNS}, closed.content, closed.signature ${FROM_CLOSED}
-    WHERE closed.merchant_no = ${merchantNo} AND ${ofMonth(month)}
-    ORDER BY closed.number`.execute(db);
+    WHERE closed.merchant_no = ${merchantNo} AND closed.month BETWEEN ${firstDay(from)}::date AND ${firstDay(to)}::date
+    ORDER BY closed.month, closed.number`.execute(db);
   return rows;
 }
 
@@ -159,11 +164,32 @@ const currentInMonth = (only: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   SELECT DISTINCT ON (currency, day) one.* FROM statement AS one WHERE ${IN_MONTH} AND ${only}
   ORDER BY currency, day, revision DESC`;
 
+/** The accounts of the merchants of `closed`; made only where a query asks for it. */
+const ACCOUNTS = sql`known AS MATERIALIZED (
+  SELECT merchant_no, currency FROM (SELECT DISTINCT merchant_no FROM closed) AS one CROSS JOIN LATERAL (
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(sql`one.merchant_no`)})
+    SELECT currency FROM figured WHERE currency IS NOT NULL
+  ) AS own
+)`;
+
+/** First statements of accounts of which a close had nothing, as they were seen later. */
+const OF_NEW_ACCOUNTS = sql`
+  SELECT one.* FROM known JOIN statement AS one USING (merchant_no, currency)
+  WHERE known.merchant_no = closed.merchant_no AND closed.open_days = 0 AND ${IN_MONTH} AND one.revision = 1
+    AND NOT EXISTS (
+      SELECT FROM month_close_statement AS own
+      WHERE (own.merchant_no, own.month, own.number, own.currency)
+        = (closed.merchant_no, closed.month, closed.number, known.currency)
+    ) AND NOT EXISTS (
+      SELECT FROM statement AS next
+      WHERE (next.merchant_no, next.currency, next.day, next.revision) = (one.merchant_no, one.currency, one.day, 2)
+    )`;
+
 const adjustments = (
   filter: CloseFilter,
   current: RawBuilder<unknown>,
 ): RawBuilder<Adjustment> => sql<Adjustment>`
-  WITH closed AS MATERIALIZED (${LAST_CLOSES(filter)})
+  WITH closed AS MATERIALIZED (${LAST_CLOSES(filter)}), ${ACCOUNTS}
   SELECT closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number, adjusted.*
   FROM closed CROSS JOIN LATERAL (${adjustedOf(current)}) AS adjusted
   ORDER BY closed.merchant_no, closed.month, adjusted.day, adjusted.currency`;
@@ -208,8 +234,7 @@ export async function closedMonths(db: Kysely<DB>, filter: CloseFilter): Promise
 
 /**
  * The adjustments of all closed months of these merchants, cheap whatever lies in them: it looks at revised statements, and at
- * every statement only of months that were closed with days open. What it leaves out is an account that first appeared
- * after a close; `adjustmentsOf` has it, and the run that published it tells of it.
+ * every statement only of months that were closed with days open, and of accounts that a close had nothing of.
  */
 export async function adjustmentsOfEach(
   db: Kysely<DB>,
@@ -219,7 +244,8 @@ export async function adjustmentsOfEach(
   const first = sql`SELECT * FROM (${currentInMonth(sql`closed.open_days > 0`)}) AS whole WHERE whole.revision = 1`;
   const { rows } = await adjustments(
     { merchants },
-    sql`SELECT * FROM (${revised}) AS revised UNION ALL SELECT * FROM (${first}) AS first`,
+    sql`SELECT * FROM (${revised}) AS revised UNION ALL SELECT * FROM (${first}) AS first
+      UNION ALL ${OF_NEW_ACCOUNTS}`,
   ).execute(db);
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }

@@ -43,6 +43,10 @@ export async function watchedPage(
   return { page, complaints };
 }
 
+/** How wide the page is; wider than its window means that one has to scroll sideways. */
+export const widthOf = (page: Page): Promise<number> =>
+  page.evaluate<number>('document.documentElement.scrollWidth');
+
 /** What is hard or impossible for people with a handicap, each with the first places; nothing of it may be serious. */
 export async function seriousProblems(page: Page): Promise<string[]> {
   // Not as a script of the page's, which its headers forbid.

@@ -1,16 +1,31 @@
 /** The pages in a real browser, as people use them. */
-import { readFile } from 'node:fs/promises';
-import type { Browser } from 'playwright-core';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { readXlsx } from 'hucre/xlsx';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import { verifyPaths } from '../../src/statements/verify.ts';
 import { showPages, type ShownPages } from '../support/pages.ts';
 import { BROKEN_DAY, openPagesStage, REVISED_DAY } from '../support/pages-stage.ts';
 import type { Stage } from '../support/stage.ts';
-import { chromiumPath, openChromium, seriousProblems, watchedPage } from './chromium.ts';
+import { chromiumPath, openChromium, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
+const HEAD = STATEMENT_COLUMNS.map(({ name }) => name);
 const skipped = chromiumPath === null;
 const name = skipped
   ? 'pages in a browser (skipped: no Chromium; apt-get install chromium)'
   : 'pages in a browser';
+
+/** A cell of a workbook as the CSV has it. */
+function cellText(value: unknown): string {
+  if (value instanceof Date) return value.toISOString().slice(0, 19).replace('T', ' ');
+  return typeof value === 'number' ? value.toFixed(2) : String((value as string | null) ?? '');
+}
 
 describe.skipIf(skipped)(name, () => {
   let stage: Stage;
@@ -60,9 +75,7 @@ describe.skipIf(skipped)(name, () => {
     for (const path of paths) {
       await page.goto(path);
       expect(await seriousProblems(page), path).toEqual([]);
-      expect(await page.evaluate<number>('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(
-        options.viewport.width,
-      );
+      expect(await widthOf(page), path).toBeLessThanOrEqual(options.viewport.width);
     }
     expect(complaints).toEqual([]);
     await page.context().close();
@@ -110,18 +123,58 @@ describe.skipIf(skipped)(name, () => {
     await page.context().close();
   });
 
-  test('a download holds the bytes that were published', async () => {
-    const { page, complaints } = await watchedPage(browser, pages.url);
-    await page.goto(`/m/SBX-M-1/USD/${BROKEN_DAY}`);
+  /** Clicks a link, and reads the file that comes. */
+  async function fetched(page: Page, link: string): Promise<{ name: string; path: string; bytes: Buffer }> {
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download statement r1 (CSV)' }).click(),
+      page.getByRole('link', { name: link, exact: true }).click(),
     ]);
-    expect(download.suggestedFilename()).toBe(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv`);
-    const text = await readFile(await download.path(), 'utf8');
-    expect(text.split('\n').length).toBe(61);
+    const path = await download.path();
+    return { name: download.suggestedFilename(), path, bytes: await readFile(path) };
+  }
+
+  test('a day is downloaded as CSV and as XLSX, with the same cells as the page’s entries', async () => {
+    const { page, complaints } = await watchedPage(browser, pages.url);
+    await page.goto(`/m/SBX-M-1/USD/${BROKEN_DAY}?digits=exact`);
+    const csv = await fetched(page, 'Download statement r1 (CSV)');
+    expect(csv.name).toBe(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv`);
+    const [head, ...lines] = csv.bytes
+      .toString('utf8')
+      .trimEnd()
+      .split('\r\n')
+      .map((line) => line.split(','));
+    expect(head).toEqual(HEAD);
+    const shown = await page.locator('table:has(th:text("Batch no")) tbody tr:not(.break)').allInnerTexts();
+    expect(shown.map((row) => row.split('\t'))).toEqual(
+      lines.map(([batchNo, bookedAt, , type, credit, debit, balance]) => [
+        ...[batchNo, bookedAt!.slice(11), type, credit, debit, balance],
+      ]),
+    );
+    const xlsx = await fetched(page, 'as XLSX');
+    expect(xlsx.name).toBe(`SBX-M-1_USD_${BROKEN_DAY}.r1.xlsx`);
+    const { sheets } = await readXlsx(xlsx.bytes);
+    expect(sheets.map(({ name }) => name)).toEqual(['Summary', 'USD', 'Changes']);
+    expect(sheets[1]!.rows.map((row) => row.map(cellText))).toEqual([HEAD, ...lines]);
     // A link that becomes a file ends as a request without a page.
     expect(complaints.filter((one) => !one.includes('/download/'))).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a month is downloaded as a ZIP that holds each statement, and verify finds nothing wrong', async () => {
+    const { page } = await watchedPage(browser, pages.url);
+    await page.goto('/m/SBX-M-1/2026-03');
+    const zip = await fetched(page, 'Download the month (ZIP)');
+    expect(zip.name).toBe('statements-2026-03-SBX-M-1.zip');
+    const into = await mkdtemp(join(tmpdir(), 'daybook-zip-'));
+    await promisify(execFile)('python3', ['-m', 'zipfile', '-e', zip.path, into]);
+    const { problems, files } = await verifyPaths([join(into, 'merchant=SBX-M-1')], STATEMENT_FORMATS, []);
+    await rm(into, { recursive: true });
+    expect(problems).toEqual([]);
+    expect(
+      files
+        .filter(({ currency }) => currency !== null)
+        .map(({ day, currency, revision }) => `${day} ${currency!} r${revision}`),
+    ).toEqual([]);
     await page.context().close();
   });
 

@@ -8,7 +8,7 @@ import { closeMonth } from '../../src/statements/close.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import { monthCsv, monthOf } from '../../src/statements/month.ts';
 import { merchantMonth } from '../../src/statements/month-files.ts';
-import { listCloses } from '../../src/store/month-close.ts';
+import { adjustmentsOf, adjustmentsOfEach, listCloses } from '../../src/store/month-close.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
@@ -118,6 +118,26 @@ describe('close', () => {
     expect(await readFile(path, 'utf8')).toBe(before);
   });
 
+  it('has its file and signature written again by publish --repair, where they are missing or altered', async () => {
+    const path = join(folder, `${KEY}.close1.json`);
+    const [text, signature] = [await readFile(path, 'utf8'), await readFile(`${path}.minisig`, 'utf8')];
+    await writeFile(path, text.replace('reviewed', 'looked at'));
+    await rm(`${path}.minisig`);
+    const ended = await daybook(['publish', '--repair', '--json'], env);
+    expect(ended.code).toBe(0);
+    expect((parsed(ended) as { notes: readonly string[] }).notes).toEqual([
+      expect.stringContaining(
+        `lie there again as published: ${KEY}.close1.json.minisig (missing), ${KEY}.close1.json (altered)`,
+      ),
+    ]);
+    expect([await readFile(path, 'utf8'), await readFile(`${path}.minisig`, 'utf8')]).toEqual([
+      text,
+      signature,
+    ]);
+    const again = parsed(await daybook(['publish', '--repair', '--json'], env));
+    expect((again as { notes: readonly string[] }).notes).toEqual([]);
+  });
+
   it('is checked by verify: its signature, its hashes, the file itself', async () => {
     const report = await verified();
     expect(report.problems).toEqual([]);
@@ -158,7 +178,7 @@ describe('close', () => {
     const { database, objects } = stage.app;
     const month = monthOf(MONTH)!;
     const { accounts, files } = await merchantMonth(
-      { db: database.db, objects, format: CSV },
+      { db: database.db, objects, format: CSV, now: stage.app.now },
       merchantNo,
       month,
       null,
@@ -207,13 +227,56 @@ describe('close', () => {
     const now = '2026-03-04T01:30:00+08:00';
     stage.setNow(now);
     const later = { ...env, DAYBOOK_NOW: now };
-    await daybook(['run', '--from', '2026-03-03', '--to', '2026-03-03'], later);
+    const run = await daybook(['run', '--from', '2026-03-03', '--to', '2026-03-03', '--json'], later);
+    expect([run.code, (parsed(run) as { notes: readonly string[] }).notes]).toEqual([
+      0,
+      expect.arrayContaining([
+        `2 days that were open when their month was closed are published now and not in the close: ${merchantNo} 2026-03 (close 1)`,
+      ]),
+    ]);
     const [status] = parsed(await daybook(['status', '--json'], later)) as readonly {
       adjustments: object[];
     }[];
     expect(status!.adjustments).toMatchObject(
       ['KWD', 'USD'].map((currency) => ({ currency, day: '2026-03-03', frozenRevision: null, revision: 1 })),
     );
+  });
+
+  it('an account first seen after a close is an adjustment of it, in the list and in status', async () => {
+    const { db } = stage.app.database;
+    const of = { month: MONTH, merchants: [merchantNo] };
+    expect(await adjustmentsOf(db, of)).toEqual([]);
+    const first = await db
+      .selectFrom('statement')
+      .selectAll()
+      .where('currency', '=', 'USD')
+      .where('day', '=', '2026-02-26')
+      .where('revision', '=', 1)
+      .executeTakeFirstOrThrow();
+    const day = await db
+      .selectFrom('account_day')
+      .selectAll()
+      .where('currency', '=', 'USD')
+      .where('day', '=', '2026-02-26')
+      .executeTakeFirstOrThrow();
+    await db
+      .insertInto('statement')
+      .values({ ...first, currency: 'XTS', object_key: `${first.object_key}.XTS` })
+      .execute();
+    await db
+      .insertInto('account_day')
+      .values({ ...day, currency: 'XTS' })
+      .execute();
+    const seen = { currency: 'XTS', day: '2026-02-26', frozenRevision: null, revision: 1, number: 2 };
+    const listed = await adjustmentsOf(db, of);
+    expect(listed).toMatchObject([seen]);
+    const { [0]: told } = [...(await adjustmentsOfEach(db, [merchantNo])).values()];
+    expect(told!.filter(({ month }) => month === MONTH)).toEqual(listed);
+    expect((await daybook(['status'], env)).stdout).toContain(
+      `adjusts close 2 of ${MONTH}: ${merchantNo} XTS 2026-02-26 was not published, is revision 1`,
+    );
+    await db.deleteFrom('statement').where('currency', '=', 'XTS').execute();
+    await db.deleteFrom('account_day').where('currency', '=', 'XTS').execute();
   });
 
   it('of two at the same time, one makes the close and the other finds it', async () => {

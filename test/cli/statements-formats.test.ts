@@ -1,10 +1,14 @@
 /** A night that publishes a second format, and downloads in formats that were published and that were not. */
+import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { readXlsx } from 'hucre/xlsx';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { StatementRow } from '../../src/store/statements/statements.ts';
+import { pagesOf, textOf } from '../support/read-pdf.ts';
 import { FROM, MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
 
@@ -71,6 +75,33 @@ it('a month of a format has each day’s file, published or made', async () => {
   }
 });
 
+it('a month in PDF begins with its overview, which has the hash of each day', async () => {
+  const out = join(folder, 'month-in-pdf.zip');
+  const { code, stdout } = await get('pdf', '--month', FROM.slice(0, 7), '--out', out, '--json');
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ files: 2 })]);
+  const into = join(folder, 'month-in-pdf');
+  await promisify(execFile)('python3', ['-m', 'zipfile', '-e', out, into]);
+  const overview = `month-${FROM.slice(0, 7)}-${merchantNo}.pdf`;
+  expect((await readdir(into)).sort()).toEqual([
+    ...[`merchant=${merchantNo}`, overview, `month-${FROM.slice(0, 7)}.csv`],
+  ]);
+  const text = textOf(await pagesOf(await readFile(join(into, overview))));
+  const { stdout: listed } = await daybook(['statements', 'list', '--json'], env);
+  const usd = (JSON.parse(listed) as StatementRow[]).find(({ currency }) => currency === 'USD')!;
+  expect(text).toContain('Accounts | USD, as asked for; there may be others');
+  expect(text).toContain(`SHA-256 ${usd.sha256}`);
+  const day = await readFile(join(into, `merchant=${merchantNo}`, `date=${FROM}`, `${NAME}.pdf`));
+  const page = textOf(await pagesOf(day));
+  for (const [label, amount] of [
+    ['Opening balance', usd.opening],
+    [`Credits | ${usd.credit_count}`, usd.credit_total],
+    [`Debits | ${usd.debit_count}`, usd.debit_total],
+    ['Closing balance', usd.closing],
+  ])
+    expect(page.replaceAll(',', '')).toContain(`${label!} | ${amount!}`);
+  expect(page).toContain(`SHA-256 of the CSV | ${usd.sha256}`);
+});
+
 it('where the CSV is not the one published, nothing is made', async () => {
   const csv = join(published, `${NAME}.csv`);
   const text = await readFile(csv, 'utf8');
@@ -89,9 +120,9 @@ it('where the CSV is not the one published, nothing is made', async () => {
 
 it('a format that nobody knows is told', async () => {
   const run = ['run', '--from', FROM, '--to', FROM];
-  const { code, stderr } = await daybook(run, { ...env, DAYBOOK_STATEMENT_FORMATS: 'csv,pdf' });
+  const { code, stderr } = await daybook(run, { ...env, DAYBOOK_STATEMENT_FORMATS: 'csv,docx' });
   expect([code, stderr]).toEqual([
     2,
-    expect.stringContaining('DAYBOOK_STATEMENT_FORMATS must be a list of csv, xlsx, camt053, mt940'),
+    expect.stringContaining('DAYBOOK_STATEMENT_FORMATS must be a list of csv, xlsx, camt053, mt940, pdf'),
   ]);
 });

@@ -117,7 +117,7 @@ describe('statements get --month', () => {
     [['--merchant', merchantNo, '--currency', 'USD'], 'say which: --day YYYY-MM-DD, or a whole --month'],
     [['--day', FROM, '--currency', 'USD'], 'say which with --merchant NO'],
     [['--day', FROM, '--merchant', merchantNo], 'say which with --currency CCC'],
-    [['--day', FROM, '--format', 'pdf'], 'Allowed choices are csv, spreadsheet'],
+    [['--day', FROM, '--format', 'parquet'], 'Allowed choices are csv, spreadsheet'],
     [['--day', FROM, '--format', 'csv', '--for-spreadsheet'], 'cannot be used with option'],
   ])('%j is told', async (flags, said) => {
     const { code, stderr } = await get(...flags);

@@ -429,7 +429,7 @@ describe('settings that are refused', () => {
       `k1:${Buffer.from([...Array(32).keys()].reverse()).toString('base64')}`,
       'count up or down',
     ],
-    ['DAYBOOK_STATEMENT_FORMATS', 'csv,pdf', 'must be a list of csv, xlsx, camt053, mt940'],
+    ['DAYBOOK_STATEMENT_FORMATS', 'csv,docx', 'must be a list of csv, xlsx, camt053, mt940, pdf'],
     ['DAYBOOK_SIGNING_KEY', PAIR.publicKey, 'is a public key'],
     ['DAYBOOK_SIGNING_KEY', 'correct horse battery staple', 'is no secret key of minisign'],
     ['DAYBOOK_ALLOW_INSECURE', 'database,everything', 'a list of database, statements, certificates'],

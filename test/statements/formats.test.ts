@@ -19,6 +19,7 @@ import { verifyPaths } from '../../src/statements/verify.ts';
 import { listStatements, statementOf, type StatementRow } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
+import { pagesOf, textOf as pdfText } from '../support/read-pdf.ts';
 import { MERCHANT, openBook, watched, ZONE, type Book } from './book.ts';
 import { JSON_LINES } from './json-lines.ts';
 
@@ -195,7 +196,7 @@ describe('formats published beside the CSV', () => {
 
   test('lie in the ZIP of a month, as its manifests list them', async () => {
     const { db } = book.database;
-    const sources = { db, objects: store, format: STATEMENT_FORMATS[0]! };
+    const sources = { db, objects: store, format: STATEMENT_FORMATS[0]!, now: () => new Date() };
     const { files } = await merchantMonth(sources, MERCHANT, monthOf('2026-03')!, ['USD']);
     const found = files.find(({ key }) => key.endsWith(`${DAY}.r1.jsonl`))!;
     expect(await textOf(found.read())).toBe(await readFile(pathOf('jsonl'), 'utf8'));
@@ -229,7 +230,7 @@ describe('formats made for a download', () => {
   });
 
   test('a month of them is the statements alone', async () => {
-    const sources = { db: book.database.db, objects: store, format: SENTENCE };
+    const sources = { db: book.database.db, objects: store, format: SENTENCE, now: () => new Date() };
     const { files } = await merchantMonth(sources, MERCHANT, monthOf('2026-03')!, null);
     expect(files.map(({ key }) => join(folder, key))).toEqual([pathOf('txt'), pathOf('txt', { day: NEXT })]);
     expect(await textOf(files[0]!.read())).toBe(`USD ${DAY}: 2 rows to 124.50\n`);
@@ -262,20 +263,23 @@ describe('the formats of daybook', () => {
     await amended();
     await book.published(store, { formats: chosen });
     expect((await manifestOf()).statements[0]).toMatchObject({
-      otherFormats: [{ format: 'xlsx' }, { format: 'camt053' }, { format: 'mt940' }],
-      superseded: [{ otherFormats: [{ format: 'xlsx' }, { format: 'camt053' }, { format: 'mt940' }] }],
+      otherFormats: chosen.map(({ name }) => ({ format: name })),
+      superseded: [{ otherFormats: chosen.map(({ name }) => ({ format: name })) }],
     });
     expect(await problemsIn()).toEqual([]);
     const paths = [...keysOf(1), ...keysOf(2)];
     const before = await Promise.all(paths.map((path) => readFile(path)));
     for (const path of paths) await rm(path);
-    expect((await repaired(STATEMENT_FORMATS)).repaired).toHaveLength(6);
+    expect((await repaired(STATEMENT_FORMATS)).repaired).toHaveLength(2 * chosen.length);
     expect(await Promise.all(paths.map((path) => readFile(path)))).toEqual(before);
-    const { sheets } = await readXlsx(before[3]!);
+    const { sheets } = await readXlsx(before[chosen.length]!);
     expect(sheets[2]!.rows.map(([what, batchNo, , , type]) => [what, batchNo, type]).slice(1)).toEqual([
       ['before', 'B0000', 'PAY'],
       ['after', 'B0000', 'FEE'],
     ]);
+    const page = pdfText(await pagesOf(before.at(-1)!));
+    expect(page).toMatch(/before \| \S+ \| B0000 \| PAY .*\nafter \| \S+ \| B0000 \| FEE /);
+    expect(page).toContain(`23:59:59 of ${ZONE}`);
   });
 
   test('are published where the revision before cannot be read, say so, and are made again as they were', async () => {

@@ -2,7 +2,6 @@ import type { Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filter.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
-import { firstDays } from '../../src/store/account-ends.ts';
 import { changedDays, restartedDays } from '../../src/store/changed-days.ts';
 import { listAmendments, listVanished } from '../../src/store/amendments.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';
@@ -11,6 +10,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { firstDueBatch } from '../../src/store/statements/due-batch.ts';
 import { looseOpenings } from '../../src/store/statements/openings.ts';
+import { monthRows } from '../../src/store/statements/month-rows.ts';
 import { listStatements, revisionsOnDay } from '../../src/store/statements/statements.ts';
 import { dueAccountDays, statementsOfDueDays } from '../../src/store/statements/due-days.ts';
 import { freshDatabase, freshEmbedded } from '../support/database.ts';
@@ -110,10 +110,17 @@ describe.each([
     });
   });
 
-  it('first days of a merchant are those of the currencies asked for', async () => {
-    const { db, rowsSent } = counting(database.db);
-    expect(await firstDays(db, merchantOf(7), ['USD'])).toEqual(new Map([['USD', FIRST_DAY]]));
-    expect(rowsSent()).toBe(1);
+  it('a merchant’s month has the currencies asked for, in one statement', async () => {
+    const { db, rowsSent, statements } = counting(database.db);
+    const usd = { merchantNo: merchantOf(7), currencies: ['USD'] };
+    const found = await monthRows(db, usd, { from: FIRST_DAY, to: LAST_DAY });
+    expect(found.statements.map(nameOf)).toEqual(['M0007 USD', 'M0007 USD']);
+    expect(found.statements[0]).toEqual(
+      (await listStatements(database.db, { merchants: ['M0007'], currencies: ['USD'] }))[0],
+    );
+    expect(found.firstDays).toEqual(new Map([['USD', FIRST_DAY]]));
+    expect(found.due).toEqual([FIRST_DAY, LAST_DAY].map((day) => ({ currency: 'USD', day })));
+    expect([statements(), rowsSent()]).toEqual([1, 5]);
   });
 
   it('open breaks are counted by the server', async () => {

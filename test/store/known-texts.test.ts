@@ -47,6 +47,14 @@ describe('a statement is compiled to the same text and values as by Kysely itsel
     }
   });
 
+  test('also with literals, which are part of the text', () => {
+    const { asked, expectSame } = compilers();
+    const statement = (literal: unknown, value: string) => sql`SELECT ${sql.lit(literal)} WHERE x = ${value}`;
+    for (const value of ['a', 'b'])
+      for (const literal of ['one', '1', 1, '', true, null]) expectSame(statement(literal, value));
+    expect(asked()).toBe(6);
+  });
+
   test('also where parts are names, literals, lists or texts made on the spot', () => {
     const { expectSame } = compilers();
     const statement = (name: string, numbers: readonly number[]) =>

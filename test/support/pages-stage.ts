@@ -1,8 +1,23 @@
 /** A stage with something to see on each page: a break, a late entry with its revision, two merchants. */
+import { closeMonth } from '../../src/statements/close.ts';
+import { monthOf } from '../../src/statements/month.ts';
 import { MERCHANT, openStage, scenario, type Stage } from './stage.ts';
 
 export const BROKEN_DAY = '2026-03-03';
 export const REVISED_DAY = '2026-03-04';
+
+/** Closes March though it is not over: in the night after it, a day is revised and others come. */
+export async function closeMarch({ app }: Stage): Promise<void> {
+  const month = monthOf('2026-03')!;
+  const deed = {
+    ...{ by: 'ada', command: 'close', subject: `${MERCHANT.merchantNo} ${month.name}` },
+    note: 'for the half-year report',
+  };
+  const request = { merchantNo: MERCHANT.merchantNo, month, despite: 'the auditor asks for it', deed };
+  const { now, objects, settings, database } = app;
+  const zone = settings.platform.timeZone;
+  await closeMonth(request, { db: database.db, objects, now, zone, signingKey: null });
+}
 
 /** Four days; the second of USD is broken, the third of KWD was revised the night after. */
 export async function openPagesStage(

@@ -26,13 +26,14 @@ export async function showPages(
   { app }: Stage,
   {
     access = createLoopbackAccess(FORM_TOKEN),
+    canLogOut = false,
     port = 0,
-  }: { readonly access?: Access; readonly port?: number } = {},
+  }: { readonly access?: Access; readonly canLogOut?: boolean; readonly port?: number } = {},
 ): Promise<ShownPages> {
   const events: WebEvent[] = [];
   const server = createPagesServer({
     access,
-    canLogOut: false,
+    canLogOut,
     db: app.database.db,
     objects: app.objects,
     settings: app.settings,

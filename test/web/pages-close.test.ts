@@ -102,7 +102,7 @@ test('closing it freezes the list under the person’s name, signed, and the pag
   );
   expect(told).toMatch(
     new RegExp(
-      `1 3 Mar 2026, 01:30:00 local 6 none reviewed ${merchantNo}_2026-02.close1.json [0-9a-f]{64} ` +
+      `1 3 Mar 2026, 01:30:00 local 6 reviewed ${merchantNo}_2026-02.close1.json [0-9a-f]{64} ` +
         'Adjustments since Nothing has changed since. Days of KWD',
     ),
   );
@@ -129,14 +129,14 @@ test('a later revision shows as an adjustment: on the month, the grid and the da
   const month = await words(`${FEBRUARY}?currency=USD`);
   expect(month).toContain(`${merchantNo}, February 2026 closed, adjusted since`);
   expect(month).toMatch(/28 Feb 2026 USD r1 → r2 3 Mar 2026, 01:30:00 1 entry amended/);
-  expect(month).toMatch(/28 Feb 2026 ✓ Δ proven, adjusts the closed month/);
+  expect(month).toMatch(/28 Feb 2026 ✓ ∆ proven, adjusts the closed month/);
   expect(month).toContain('Make the next close');
   expect(await words(`/m/${merchantNo}/USD/2026-02-28`)).toContain(
     'This day adjusts close 1 of its month: r1 → r2',
   );
   expect(await words(`/m/${merchantNo}/KWD/2026-02-28`)).toContain('Its month is closed (close 1).');
   expect(await pages.html('/?month=2026-02')).toMatch(
-    /USD\/2026-02-28"\s+aria-label="proven, adjusts the closed month"\s*>✓<sup>Δ<\/sup>/,
+    /USD\/2026-02-28"\s+aria-label="proven, adjusts the closed month"\s*>✓<sup>∆<\/sup>/,
   );
   expect(textOf(await viewing.html(FEBRUARY))).toContain('Only an operator can close a month.');
 });
@@ -158,7 +158,7 @@ test('a month that is not over is closed only where somebody says why', async ()
     /KWD 2026-03-03 – 2026-03-31 not over : the day is not over before 2026-03-04 00:00:00/,
   );
   expect((await close(MARCH, { despite: 'the company is sold' })).status).toBe(303);
-  expect(await words(MARCH)).toContain('58 days were open: the company is sold');
+  expect(await words(MARCH)).toContain('Despite 58 open days: the company is sold');
 });
 
 test('where the store holds another file in its place, that is told', async () => {

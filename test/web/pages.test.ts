@@ -1,6 +1,8 @@
 /** The pages over a real server and database: what they show, whom they refuse, and what they leave in the audit. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Access, Person } from '../../src/access/access.ts';
+import { statementOf } from '../../src/store/statements/statements.ts';
+import { pagesOf, textOf as pdfText } from '../support/read-pdf.ts';
 import { FORM_TOKEN, showPages, textOf, type ShownPages } from '../support/pages.ts';
 import { BROKEN_DAY, openPagesStage, REVISED_DAY } from '../support/pages-stage.ts';
 import { MERCHANT, objectsOf, type Stage } from '../support/stage.ts';
@@ -62,8 +64,9 @@ describe('what they show', () => {
   test('a month in figures, with what is open', async () => {
     const text = await words('/m/SBX-M-1/2026-03');
     expect(text).toContain(
-      'KWD 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 2026-03-06 USD 0.00 37,554,408.63 109 ' +
-        '36,060,078.71 130 1,494,023.77 2026-03-06',
+      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not proven: 2026-03-06 ' +
+        'not over: 2026-03-07 – 2026-03-31 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
+        '1,494,023.77 broken: 2026-03-03 not proven: 2026-03-06 not over: 2026-03-07 – 2026-03-31',
     );
     expect(text).toContain(
       '4 Mar 2026 ✓ proven, revised since you downloaded it 12,821,670.880 12,959,900.610 11,732,314.720 ' +
@@ -141,7 +144,9 @@ describe('what they show', () => {
       '21.649.601,570',
     );
     expect(await pages.html(path)).toContain('href="/m/SBX-M-1/2026-03?digits=exact"');
-    expect(await words(`${path}?digits=exact`)).toContain('KWD 0.000 48866277.100 125');
+    expect(await words(`${path}?digits=exact`)).toContain(
+      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48866277.100 125',
+    );
   });
 });
 
@@ -163,6 +168,74 @@ describe('downloads', () => {
     expect(await pages.html('/?month=2026-03')).not.toMatch(/aria-label="[^"]*revised/);
   });
 
+  test('come in every format that a day or a month links to, and are on record', async () => {
+    const linked = async (path: string) =>
+      [...(await pages.html(path)).matchAll(/href="(\/download\/[^"]*)"/g)].map(([, link]) =>
+        link!.replaceAll('&amp;', '&'),
+      );
+    const links = new Set([
+      ...(await linked(`/m/SBX-M-1/USD/${BROKEN_DAY}`)),
+      ...(await linked('/m/SBX-M-1/2026-03')),
+    ]);
+    const before = (await deeds()).length;
+    const names = [];
+    for (const link of links) {
+      const response = await pages.get(link);
+      expect((await response.arrayBuffer()).byteLength, link).toBeGreaterThan(1_000);
+      names.push(/filename="(.*)"/.exec(response.headers.get('content-disposition')!)![1]);
+    }
+    const name = `SBX-M-1_USD_${BROKEN_DAY}.r1`;
+    expect(names).toEqual([
+      ...['csv', 'spreadsheet.csv', 'xlsx', 'camt053.xml', 'mt940', 'pdf'].map((one) => `${name}.${one}`),
+      ...['month-2026-03-SBX-M-1.pdf', 'statements-2026-03-SBX-M-1.zip'],
+      ...['spreadsheet', 'xlsx', 'camt053', 'mt940', 'pdf'].map(
+        (format) => `statements-2026-03-SBX-M-1-${format}.zip`,
+      ),
+    ]);
+    const added = (await deeds()).slice(before);
+    expect(added.map(({ subject }) => subject)).toEqual([
+      ...names.slice(0, 6).map(() => `merchant=SBX-M-1/date=${BROKEN_DAY}/${name}.csv`),
+      'month-2026-03-SBX-M-1.pdf',
+      ...names.slice(7).map(() => '2026-03 SBX-M-1'),
+    ]);
+  });
+
+  test('a month as PDF has the figures of its page, what is open and why, and each hash', async () => {
+    const response = await pages.get('/download/SBX-M-1/2026-03.pdf');
+    expect(response.headers.get('content-type')).toBe('application/pdf');
+    const text = pdfText(await pagesOf(new Uint8Array(await response.arrayBuffer())));
+    expect(text).toContain('USD | 0.00 | 37,554,408.63 | 36,060,078.71 | 1,494,023.77 | 4 published');
+    expect(text).toContain(
+      'USD: opening plus credits minus debits is not the closing; the closing is -306.15 off.',
+    );
+    expect(text).toMatch(/USD \| 2026-03-03 \| its balance chain is broken: break \d+/);
+    expect(text).toContain(
+      'USD | 2026-03-31 | the day is not over before 2026-04-01 00:00:00 (Asia/Shanghai)',
+    );
+    const { sha256 } = (await statementOf(
+      database(),
+      { merchantNo: 'SBX-M-1', currency: 'KWD' },
+      REVISED_DAY,
+    ))!;
+    expect(text).toContain(`SHA-256 ${sha256}`);
+  });
+
+  test('what a format cannot hold is said in plain words, and no download is on record', async () => {
+    const before = await deeds();
+    const db = database();
+    const ofDay = () =>
+      db.updateTable('statement').where('currency', '=', 'USD').where('day', '=', BROKEN_DAY);
+    const { opening } = (await statementOf(db, { merchantNo: 'SBX-M-1', currency: 'USD' }, BROKEN_DAY))!;
+    await ofDay().set({ opening: '12345678901234567.89' }).execute();
+    const refused = await pages.get(`/download/SBX-M-1/USD/${BROKEN_DAY}?format=camt053`);
+    await ofDay().set({ opening }).execute();
+    expect([refused.status, textOf(await refused.text())]).toEqual([
+      422,
+      expect.stringContaining('the amount 12345678901234567.89 has more than 18 digits'),
+    ]);
+    expect(await deeds()).toEqual(before);
+  });
+
   test.each([
     `/download/SBX-M-1/USD/${BROKEN_DAY}?revision=9`,
     `/download/SBX-M-1/USD/${BROKEN_DAY}?revision=../1`,
@@ -170,6 +243,8 @@ describe('downloads', () => {
     '/download/SBX-M-1/..%2F..%2Fetc%2Fpasswd',
     '/download/..%2F..%2Fsecret/2026-03.zip',
     '/download/SBX-M-1/2026-04.zip',
+    '/download/SBX-M-1/2026-04.pdf',
+    '/download/SBX-M-1/2026-03.zip?format=nix',
     '/assets/..%2F..%2Fpackage.json',
   ])('nothing is at %s', async (path) => {
     expect((await pages.get(path)).status).toBe(404);
@@ -210,7 +285,9 @@ describe('who may do what', () => {
         `/breaks/${id}?done=${step}`,
       ]);
       if (step === 'resolved')
-        expect(await pages.html('/?month=2026-03')).toMatch(/2026-03-03"\s+aria-label="explained"/);
+        expect(await pages.html('/?month=2026-03')).toMatch(
+          /2026-03-03"\s+aria-label="explained, changed since it was published"/,
+        );
     }
     expect((await deeds()).slice(before)).toEqual([
       { by_whom: 'local', command: 'breaks take', subject: String(id), note: null },
@@ -246,6 +323,7 @@ describe('who may do what', () => {
       `/breaks/${id}`,
       `/download/SBX-M-1/USD/${BROKEN_DAY}`,
       '/download/SBX-M-1/2026-03.zip',
+      '/download/SBX-M-1/2026-03.pdf',
     ];
     for (const path of paths) expect((await own.get(path)).status, path).toBe(404);
     expect((await own.post(`/breaks/${id}`, { step: 'taken' })).status).toBe(404);

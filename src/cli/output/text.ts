@@ -23,8 +23,11 @@ const NO_LINES = Object.fromEntries(
 
 type Row = readonly (string | number | null)[];
 
-/** The width of the terminal; without one, a table may be as wide as it needs. */
-export const terminalWidth = (): number => (process.stdout.isTTY ? process.stdout.columns : Infinity);
+/** The width of the terminal; without one, or where it says none, a table may be as wide as it needs. */
+export const terminalWidth = ({ isTTY, columns }: Terminal = process.stdout): number =>
+  isTTY && columns > 0 ? columns : Infinity;
+
+type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>;
 
 /** A column of sentences reads well at this width. Columns that may be left out go before it gets narrower. */
 const SENTENCE_WIDTH_GOOD = 30;

@@ -23,8 +23,11 @@ export interface Quarantined extends QuarantinedReading {
 
 type Broken = Pick<ContinuityBreak, 'missingNet' | 'span'> & { readonly currency: string };
 
-/** The entries that can lie in the break's account and span. */
-export const quarantinedIn = <Entry extends Quarantined>(found: Broken, all: readonly Entry[]): Entry[] =>
+/** The entries that can lie in the account and span, of a break for example. */
+export const quarantinedIn = <Entry extends Quarantined>(
+  found: Omit<Broken, 'missingNet'>,
+  all: readonly Entry[],
+): Entry[] =>
   all.filter(
     ({ currency, spans }) =>
       (currency === null || currency === found.currency) &&

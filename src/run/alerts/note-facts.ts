@@ -25,7 +25,9 @@ export async function noteForAlerts(
     const merchants = outcomes.map(({ merchantNo }) => merchantNo);
     await noteBreaks(trx, merchants, found);
   }
-  const revised = own.flatMap((standing) => standing.revised).filter(({ readsTheSame }) => !readsTheSame);
+  const revised = own
+    .flatMap((standing) => standing.revised)
+    .filter(({ readsTheSame, wasOpenAtClose }) => !readsTheSame && wasOpenAtClose !== true);
   await noteRevised(trx, revised, found);
   const refused = outcomes.flatMap((outcome) => tokenProblem(outcome) ?? []);
   await noteTokens(trx, refused, found);

@@ -4,6 +4,7 @@ import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
 import { NOTHING_REPAIRED, repairFiles } from '../../statements/repair-files.ts';
+import { repairCloses } from '../../statements/repair-closes.ts';
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/write-manifest.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
@@ -43,15 +44,15 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     request.repairs === true
       ? ((await publishedSpan(deps.db, merchantNo, request.range)) ?? days)
       : daysToCompare(days, report);
+  const span = { fromDay: compared.from, toDay: compared.to };
   const repair = await repairFiles({
-    ...options,
-    fromDay: compared.from,
-    toDay: compared.to,
+    ...{ ...options, ...span },
     readsAll: request.repairs ?? false,
     ahead: work.publishedAhead,
     onFile: (soFar) => (outcome.publish = { ...report, ...soFar, foreign }),
   });
-  outcome.publish = { ...report, ...repair, foreign };
+  const closes = request.repairs === true ? await repairCloses({ ...options, ...span }) : [];
+  outcome.publish = { ...report, ...repair, repaired: [...repair.repaired, ...closes], foreign };
 }
 
 const NOTHING_PUBLISHED: PublishOutcome = {

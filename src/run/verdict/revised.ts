@@ -14,9 +14,9 @@ const NAMED_MAX = 10;
  * was killed, a later one.
  */
 export function reasonsOfRevised(revised: readonly RevisedDay[], runId: number): Reason[] {
-  const isOther = ({ readsTheSame }: RevisedDay): boolean => !readsTheSame;
-  const others = revised.filter(isOther);
-  const same = revised.filter((one) => !isOther(one));
+  const proven = revised.filter((one) => !isExpected(one));
+  const others = proven.filter(({ readsTheSame }) => !readsTheSame);
+  const same = proven.filter(({ readsTheSame }) => readsTheSame);
   return [
     ...reasonOf(others, runId, {
       exitCode: EXIT.needsPerson,
@@ -28,12 +28,30 @@ export function reasonsOfRevised(revised: readonly RevisedDay[], runId: number):
       how: 'revised with the same entries and figures',
       todo: null,
     }),
-    ...reasonsOfClosed(revised),
+    ...reasonsOfClosed(
+      proven,
+      EXIT.needsPerson,
+      (days) => `${days} of these ${days === 1 ? 'adjusts a closed month' : 'adjust closed months'}`,
+    ),
+    ...reasonsOfClosed(
+      revised.filter(isExpected),
+      EXIT.done,
+      (days) =>
+        `${days === 1 ? '1 day that was open when its month was closed is' : `${days} days that were open when their month was closed are`} ` +
+        'published now and not in the close',
+    ),
   ];
 }
 
+/** First published after its month was closed although the day was open: nothing that was proven has changed. */
+const isExpected = ({ wasOpenAtClose = false }: RevisedDay): boolean => wasOpenAtClose;
+
 /** Closed months that were adjusted, each once. Told even if a reader sees no difference: its list of hashes changed. */
-function reasonsOfClosed(revised: readonly RevisedDay[]): Reason[] {
+function reasonsOfClosed(
+  revised: readonly RevisedDay[],
+  exitCode: Reason['exitCode'],
+  textOf: (days: number) => string,
+): Reason[] {
   const closed = revised.filter(({ closeNumber = null }) => closeNumber !== null);
   const months = new Map(
     closed.map(({ merchantNo, day, closeNumber }) => {
@@ -47,11 +65,8 @@ function reasonsOfClosed(revised: readonly RevisedDay[]): Reason[] {
   const more = months.size > NAMED_MAX ? `; and ${months.size - NAMED_MAX} more` : '';
   return [
     {
-      exitCode: closed.every(({ readsTheSame }) => readsTheSame) ? EXIT.done : EXIT.needsPerson,
-      what:
-        `${closed.length} of these ${closed.length === 1 ? 'adjusts a closed month' : 'adjust closed months'}: ` +
-        named.join('; ') +
-        more,
+      exitCode: closed.every(({ readsTheSame }) => readsTheSame) ? EXIT.done : exitCode,
+      what: `${textOf(closed.length)}: ${named.join('; ')}${more}`,
       todo: `\`daybook close --list\` shows what changed; \`daybook close ${first.month} --merchant ${first.merchantNo}\` makes the next close`,
     },
   ];
@@ -80,8 +95,11 @@ function nameOf({
   oldRows,
   rows,
   reason,
+  closeNumber = null,
 }: RevisedDay): string {
   const name = `${merchantNo} ${currency} ${day}`;
+  if (oldRevision === null && closeNumber !== null)
+    return `${name} to r${revision} with ${rows} entries, as its closed month did not have it`;
   if (oldRevision === null) {
     return `${name} to r${revision}, as its total was 0 when the day was read before and is ${rows} now`;
   }

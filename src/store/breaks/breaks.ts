@@ -1,6 +1,6 @@
 /** Stores and lists the breaks of the balance chain. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
-import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
+import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { KnownBreak } from '../../ledger/chain/break-stories.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../../ledger/entry.ts';
 import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
@@ -48,6 +48,19 @@ export function listBreaks(
   if (filter.limit !== undefined) query = query.limit(filter.limit);
   if (filter.offset !== undefined) query = query.offset(filter.offset);
   return query.execute();
+}
+
+/** How many of them there are in all. */
+export async function countBreaks(
+  db: Kysely<DB>,
+  filter: AccountFilter & { readonly all?: boolean },
+): Promise<number> {
+  let query = db
+    .selectFrom('continuity_break')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where(ofAccounts(filter));
+  if (filter.all !== true) query = query.where('status', '=', 'open');
+  return (await query.executeTakeFirstOrThrow()).count;
 }
 
 /** Most rows of one INSERT: a statement can have 65,535 parameters. */

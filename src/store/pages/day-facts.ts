@@ -1,15 +1,31 @@
-/** Collects what the state of account days is judged by: figures, certificates, open breaks, changes. */
+/**
+ * Collects what the state of account days is judged by (figures, certificates, open breaks, changes), and which of them
+ * were revised since a person downloaded them.
+ */
 import { sql, type Kysely } from 'kysely';
 import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.ts';
+import { compareAmounts } from '../../ledger/money.ts';
 import { PROVEN_SPANS } from '../certified-windows.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
+import { revisedSinceDownload } from './downloaded.ts';
 
 /** The figures of a day, as far as its state needs them. */
 export interface DayFact {
   readonly verdict: Verdict;
   readonly entries: number;
+  /** Null where it was never published. */
   readonly revision: number | null;
+  /** What is known now waits to be published. */
+  readonly isDue: boolean;
+  /** Its opening was taken from its own first entry, as the day before was not known. */
+  readonly isRestarted: boolean;
+}
+
+/** An open break, under the day of the entry behind it. */
+export interface OpenBreak extends Window {
+  readonly id: number;
+  readonly day: BusinessDay;
 }
 
 /** What is known of an account's days in a range. */
@@ -17,52 +33,79 @@ export interface AccountFacts {
   readonly account: Account;
   /** Null if it has no figures. */
   readonly firstDay: BusinessDay | null;
+  /** What that day opened on. */
+  readonly firstOpening: string | null;
   readonly days: ReadonlyMap<BusinessDay, DayFact>;
-  /** Days whose entries have changed since their figures were made. */
+  /** Days whose entries have changed since their figures were made, and the first such day before the range. */
   readonly changed: ReadonlySet<BusinessDay>;
-  /** The spans of breaks that are open. */
-  readonly openBreaks: readonly Window[];
+  /** Days whose statement was revised since the person downloaded it. */
+  readonly revised: ReadonlySet<BusinessDay>;
+  readonly openBreaks: readonly OpenBreak[];
+  /** Where entries can lie that could not be read and that nobody has acknowledged. */
+  readonly unreadable: readonly Window[];
   /** What is proven to be read whole, in order. */
   readonly certified: readonly Window[];
 }
+
+/**
+ * Whether nothing came before the first day that is known, as far as its opening tells. Where it opened on an amount, the
+ * days before it were not read, or not all of them.
+ */
+export const beganAtZero = ({ firstOpening }: Pick<AccountFacts, 'firstOpening'>): boolean =>
+  firstOpening === null || compareAmounts(firstOpening, '0') === 0;
 
 export interface DaysAsked {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   /** The same in time. */
   readonly window: Window;
+  /** Whose downloads count; null: nobody's. */
+  readonly by: string | null;
 }
 
 /** Facts of each account, in their order: one statement, every part of it along an index, however many are asked for. */
 export async function dayFacts(
   db: Kysely<DB>,
   accounts: readonly Account[],
-  { from, to, window }: DaysAsked,
+  { from, to, window, by }: DaysAsked,
 ): Promise<AccountFacts[]> {
   if (accounts.length === 0) return [];
   const { rows } = await sql<FactRow>`
     WITH asked AS (
       SELECT *, ${window.beginMs}::bigint AS begin_ms, ${window.endMs}::bigint AS end_ms FROM unnest(
-        ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
-        ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
+        (SELECT ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[]),
+        (SELECT ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[])
       ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
     )
     SELECT 'day' AS kind, nth::int, d.day, d.verdict, d.credit_count + d.debit_count AS entries, d.revision,
+      d.publish_due AS "isDue", d.restarted AS "isRestarted", NULL::numeric AS opening, NULL::bigint AS id,
       NULL::bigint AS "beginMs", NULL::bigint AS "endMs"
     FROM asked JOIN account_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
     UNION ALL
-    SELECT 'first', nth::int, first.day, NULL, NULL, NULL, NULL, NULL FROM asked CROSS JOIN LATERAL (
-      SELECT d.day FROM account_day d WHERE ${OF_ASKED} ORDER BY d.day LIMIT 1
+    SELECT 'first', nth::int, first.day, NULL, NULL, NULL, NULL, NULL, first.opening, NULL, NULL, NULL
+    FROM asked CROSS JOIN LATERAL (
+      SELECT d.day, d.opening FROM account_day d WHERE ${OF_ASKED} ORDER BY d.day LIMIT 1
     ) AS first
     UNION ALL
-    SELECT 'changed', nth::int, d.day, NULL, NULL, NULL, NULL, NULL
+    SELECT 'changed', nth::int, d.day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM asked JOIN changed_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
     UNION ALL
-    SELECT 'break', nth::int, NULL, NULL, NULL, NULL, d.begin_ms, d.end_ms
+    SELECT 'changed', nth::int, earlier.day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM asked CROSS JOIN LATERAL (
+      SELECT d.day FROM changed_day d WHERE ${OF_ASKED} AND d.day < ${from} ORDER BY d.day LIMIT 1
+    ) AS earlier
+    UNION ALL
+    SELECT 'revised', nth::int, day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM (${revisedSinceDownload({ from, to, by })}) AS revised
+    UNION ALL
+    SELECT 'break', nth::int, d.day, NULL, NULL, NULL, NULL, NULL, NULL, d.id, d.begin_ms, d.end_ms
     FROM asked JOIN continuity_break d ON ${OF_ASKED} AND d.status = 'open'
       AND d.begin_ms <= asked.end_ms AND d.end_ms >= asked.begin_ms
     UNION ALL
-    SELECT 'certified', nth::int, NULL, NULL, NULL, NULL, lower(proven), upper(proven) - 1
+    SELECT 'unreadable', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(part), upper(part) - 1
+    FROM asked CROSS JOIN LATERAL (${UNREADABLE_SPANS}) AS lying CROSS JOIN LATERAL unnest(lying.spans) AS part
+    UNION ALL
+    SELECT 'certified', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(proven), upper(proven) - 1
     FROM asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven`.execute(db);
   const byAccount = Map.groupBy(rows, ({ nth }) => nth);
   return accounts.map((account, at) => factsOf(account, byAccount.get(at + 1) ?? []));
@@ -70,8 +113,15 @@ export async function dayFacts(
 
 const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
 
+/** Those of the account's currency, and those whose currency cannot be told. Uses quarantined_entry_open. */
+const UNREADABLE_SPANS = sql`
+  SELECT range_agg(part) AS spans FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
+  WHERE q.merchant_no = asked.merchant_no AND q.released_at IS NULL AND q.acknowledged_at IS NULL
+    AND q.begin_ms <= asked.end_ms AND q.end_ms >= asked.begin_ms
+    AND coalesce(substring(q.raw FROM '"currency"\\s*:\\s*"([A-Z]{3})"'), asked.currency) = asked.currency`;
+
 interface FactRow {
-  readonly kind: 'day' | 'first' | 'changed' | 'break' | 'certified';
+  readonly kind: 'day' | 'first' | 'changed' | 'revised' | 'break' | 'unreadable' | 'certified';
   /** Which of the accounts, from 1. */
   readonly nth: number;
   /** Null for spans. */
@@ -80,6 +130,12 @@ interface FactRow {
   readonly verdict: Verdict | null;
   readonly entries: number | null;
   readonly revision: number | null;
+  readonly isDue: boolean | null;
+  readonly isRestarted: boolean | null;
+  /** Of kind `first` alone. */
+  readonly opening: string | null;
+  /** Of kind `break` alone. */
+  readonly id: number | null;
   /** Of spans alone. */
   readonly beginMs: number | null;
   readonly endMs: number | null;
@@ -87,19 +143,29 @@ interface FactRow {
 
 function factsOf(account: Account, rows: readonly FactRow[]): AccountFacts {
   const of = (kind: FactRow['kind']) => rows.filter((row) => row.kind === kind);
+  const days = (kind: FactRow['kind']) => new Set(of(kind).map(({ day }) => day!));
   const spans = (kind: FactRow['kind']): Window[] =>
     of(kind).map(({ beginMs, endMs }) => ({ beginMs: beginMs!, endMs: endMs! }));
+  const [first] = of('first');
   return {
     account,
-    firstDay: of('first')[0]?.day ?? null,
+    firstDay: first?.day ?? null,
+    firstOpening: first?.opening ?? null,
     days: new Map(
-      of('day').map(({ day, verdict, entries, revision }) => [
+      of('day').map(({ day, verdict, entries, revision, isDue, isRestarted }) => [
         day!,
-        { verdict: verdict!, entries: entries!, revision },
+        {
+          ...{ verdict: verdict!, entries: entries!, revision },
+          ...{ isDue: isDue!, isRestarted: isRestarted! },
+        },
       ]),
     ),
-    changed: new Set(of('changed').map(({ day }) => day!)),
-    openBreaks: spans('break'),
+    changed: days('changed'),
+    revised: days('revised'),
+    openBreaks: of('break').map(({ id, day, beginMs, endMs }) => ({
+      ...{ id: id!, day: day!, beginMs: beginMs!, endMs: endMs! },
+    })),
+    unreadable: spans('unreadable'),
     certified: spans('certified').sort((a, b) => a.beginMs - b.beginMs),
   };
 }

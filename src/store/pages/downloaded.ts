@@ -1,5 +1,5 @@
 /** Tells which statements were revised since a person downloaded them. */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
@@ -10,42 +10,68 @@ export const DOWNLOAD_COMMAND = 'statements get';
 /** A month's download as the audit names it. */
 export const monthSubject = (month: string, merchantNo: string): string => `${month} ${merchantNo}`;
 
-export interface RevisedDay extends Account {
-  readonly day: BusinessDay;
-}
+/** The note of a download that ended before its last byte. */
+export const CUT_DOWNLOAD = 'cut off';
 
 /**
- * The accounts' days from `from` to `to` whose current revision was published after the person downloaded an earlier
- * one, alone or with its month. Uses the key of `statement`, and audit_entry_subject.
+ * For each row `asked (merchant_no, currency, nth)`: `nth`, and each day from `from` to `to` of which the person downloaded a
+ * revision, and no newer one since: by itself, or with the month as it was then. What was never revised costs entries of
+ * the key of `statement` alone; the downloads are found by audit_entry_download.
  */
-export async function revisedSinceDownload(
+export const revisedSinceDownload = ({
+  from,
+  to,
+  by,
+}: {
+  readonly from: string;
+  readonly to: string;
+  /** Null: nobody. */
+  readonly by: string | null;
+}): RawBuilder<unknown> => sql`
+  SELECT asked.nth, revised.day
+  FROM asked CROSS JOIN LATERAL (
+    SELECT DISTINCT s.day FROM statement s
+    WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day BETWEEN ${from} AND ${to}
+      AND s.revision > 1
+  ) AS revised
+  CROSS JOIN LATERAL (SELECT to_char(revised.day, 'YYYY-MM') AS name) AS month
+  CROSS JOIN LATERAL (
+    SELECT max(own.at) AS at FROM unnest(ARRAY[
+      month.name, month.name || ' ' || asked.merchant_no, month.name || ' ' || asked.currency,
+      month.name || ' ' || asked.merchant_no || ' ' || asked.currency
+    ]) AS named (subject) CROSS JOIN LATERAL (${lastDownload(by)}) AS own
+  ) AS whole
+  CROSS JOIN LATERAL (
+    SELECT max(s.revision) AS revision,
+      max(s.revision) FILTER (WHERE s.published_at <= whole.at OR own.at IS NOT NULL) AS downloaded
+    FROM statement s CROSS JOIN LATERAL (SELECT s.object_key AS subject) AS named
+    LEFT JOIN LATERAL (${lastDownload(by)}) AS own ON true
+    WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day = revised.day
+  ) AS published
+  WHERE published.downloaded < published.revision`;
+
+/** The days of these accounts that `revisedSinceDownload` finds, for each of them, in their order. */
+export async function revisedDays(
   db: Kysely<DB>,
   accounts: readonly Account[],
-  { from, to, by }: { readonly from: BusinessDay; readonly to: BusinessDay; readonly by: string },
-): Promise<RevisedDay[]> {
-  if (accounts.length === 0) return [];
-  const { rows } = await sql<RevisedDay>`
-    SELECT asked.merchant_no AS "merchantNo", asked.currency, revised.day
-    FROM unnest(
-      ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
-      ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
-    ) AS asked (merchant_no, currency)
-    CROSS JOIN LATERAL (
-      SELECT s.day, max(s.published_at) AS published_at, array_agg(s.object_key) AS keys FROM statement s
-      WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day BETWEEN ${from} AND ${to}
-      GROUP BY s.day HAVING max(s.revision) > 1
-    ) AS revised
-    CROSS JOIN LATERAL (SELECT to_char(revised.day, 'YYYY-MM') AS name) AS month
-    CROSS JOIN LATERAL (
-      SELECT max(own.at) AS at FROM unnest(revised.keys || ARRAY[
-        month.name, month.name || ' ' || asked.merchant_no, month.name || ' ' || asked.currency,
-        month.name || ' ' || asked.merchant_no || ' ' || asked.currency
-      ]) AS named (subject) CROSS JOIN LATERAL (
-        SELECT e.at FROM audit_entry e
-        WHERE e.subject = named.subject AND e.by_whom = ${by} AND e.command = ${DOWNLOAD_COMMAND}
-        ORDER BY e.at DESC LIMIT 1
-      ) AS own
-    ) AS last
-    WHERE last.at < revised.published_at`.execute(db);
-  return rows;
+  asked: { readonly from: BusinessDay; readonly to: BusinessDay; readonly by: string },
+): Promise<ReadonlySet<BusinessDay>[]> {
+  const { rows } = await sql<{ nth: number; day: BusinessDay }>`
+    WITH asked AS (
+      SELECT * FROM unnest(
+        ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
+        ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
+      ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
+    )
+    SELECT nth::int, day FROM (${revisedSinceDownload(asked)}) AS revised`.execute(db);
+  const byAccount = Map.groupBy(rows, ({ nth }) => nth);
+  return accounts.map((_, at) => new Set((byAccount.get(at + 1) ?? []).map(({ day }) => day)));
 }
+
+/** Of a row `named (subject)`: when the person downloaded it last, to its end. */
+const lastDownload = (by: string | null): RawBuilder<unknown> => sql`
+  SELECT e.at FROM audit_entry e
+  WHERE e.command = 'statements get' AND e.subject = named.subject AND e.by_whom = ${by}
+    AND left(e.subject, 200) COLLATE "C" = left(named.subject, 200)
+    AND left(e.by_whom, 200) COLLATE "C" = left(${by}, 200) AND e.note IS DISTINCT FROM ${CUT_DOWNLOAD}
+  ORDER BY e.at DESC LIMIT 1`;

@@ -1,16 +1,32 @@
 /** Lists the statements that were revised since an instant. */
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Chosen } from '../../ledger/account-filter.ts';
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
 import type { DB } from '../engine/schema.ts';
 import type { StatementRow } from '../statements/statements.ts';
 
+/** The place of a revision in the list. */
+export interface RevisedAt extends Account {
+  readonly publishedAt: Date;
+  readonly day: BusinessDay;
+  readonly revision: number;
+}
+
+export interface RevisedAsked {
+  readonly since: Date;
+  readonly merchants: Chosen;
+  /** Only those behind this one; null from the newest on. */
+  readonly after: RevisedAt | null;
+  readonly limit: number;
+}
+
 /** Newest first. Uses statement_revised_at. */
-export const revisedSince = (
+export function revisedSince(
   db: Kysely<DB>,
-  { since, merchants, limit }: { readonly since: Date; readonly merchants: Chosen; readonly limit: number },
-): Promise<StatementRow[]> =>
-  db
+  { since, merchants, after, limit }: RevisedAsked,
+): Promise<StatementRow[]> {
+  let query = db
     .selectFrom('statement')
     .selectAll()
     .where('revision', '>', 1)
@@ -20,5 +36,11 @@ export const revisedSince = (
     .orderBy('merchant_no')
     .orderBy('currency')
     .orderBy('day')
-    .limit(limit)
-    .execute();
+    .orderBy('revision')
+    .limit(limit);
+  if (after !== null)
+    query = query.where('published_at', '<=', after.publishedAt).where(sql<boolean>`(
+      published_at < ${after.publishedAt} OR (merchant_no, currency, day, revision)
+        > (${after.merchantNo}, ${after.currency}, ${after.day}::date, ${after.revision}::integer))`);
+  return query.execute();
+}

@@ -13,7 +13,7 @@ import type { ManifestRow, StoredRow } from './stored-files.ts';
 export interface NewRows {
   readonly statements?: readonly StatementRow[];
   readonly summaries?: readonly SummaryRow[];
-  /** Those of the statements that no run has reported yet and that one should. */
+  /** Those of the statements that no run has reported yet and that one should, beside first ones of closed months. */
   readonly untold?: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[];
   /** What was read back of their files. */
   readonly stored?: readonly StoredRow[];
@@ -89,6 +89,10 @@ const kept = (
     ),
     kept_untold AS (
       INSERT INTO untold_revision SELECT new.* FROM held, ${rowsOf('untold_revision', untold)} AS new
+      UNION SELECT merchant_no, currency, day, revision FROM new_statement WHERE revision = 1 AND EXISTS (
+        SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
+          AND closed.month = date_trunc('month', new_statement.day)::date
+      )
       ON CONFLICT DO NOTHING
     ),
     kept_stored AS (${storedKept(stored, sql`held`)}),

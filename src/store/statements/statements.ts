@@ -183,7 +183,34 @@ export async function certificatesOf(
   window: Window,
   currency: string | null = null,
 ): Promise<CertificateRow[]> {
-  const rows = await db
+  const rows = await certificates(db, merchantNo, window, currency).execute();
+  return rows.map(certificateOf);
+}
+
+/** The first of them, and how many there are: a day of very many entries is read in hundreds of parts. */
+export async function firstCertificates(
+  db: Kysely<DB>,
+  { merchantNo, currency }: Account,
+  window: Window,
+  limit: number,
+): Promise<{ readonly certificates: readonly CertificateRow[]; readonly inAll: number }> {
+  const rows = await certificates(db, merchantNo, window, currency)
+    .select(sql<number>`count(*) OVER ()`.as('in_all'))
+    .limit(limit)
+    .execute();
+  return { certificates: rows.map(certificateOf), inAll: rows[0]?.in_all ?? 0 };
+}
+
+const certificateOf = ({
+  certified_at,
+  ...row
+}: Omit<CertificateRow, 'certified_at'> & { readonly certified_at: Date | null }): CertificateRow => ({
+  ...row,
+  certified_at: certified_at!,
+});
+
+const certificates = (db: Kysely<DB>, merchantNo: string, window: Window, currency: string | null) =>
+  db
     .selectFrom('sync_window')
     .select([
       'begin_ms',
@@ -201,7 +228,4 @@ export async function certificatesOf(
     .where(sayingOf(currency))
     .orderBy('begin_ms')
     .orderBy('end_ms')
-    .orderBy('currency')
-    .execute();
-  return rows.map((row) => ({ ...row, certified_at: row.certified_at! }));
-}
+    .orderBy('currency');

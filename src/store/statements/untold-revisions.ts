@@ -28,6 +28,8 @@ export interface RevisedDay {
   readonly runId: number | null;
   /** The last close of its month, which it adjusts; null or left out where the month is not closed. */
   readonly closeNumber?: number | null;
+  /** It was open when its month was closed, and had no statement then; so it was to be expected. */
+  readonly wasOpenAtClose?: boolean;
 }
 
 /** The columns that a reader of a statement sees. */
@@ -48,10 +50,10 @@ export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string
     )
     SELECT untold.merchant_no AS "merchantNo", untold.currency, untold.day, first_one.supersedes AS "oldRevision",
       untold.last AS revision, coalesce(old.row_count, 0) AS "oldRows", last_one.row_count AS rows, last_one.reason,
-      last_one.run_id AS "runId", (
-        SELECT max(number) FROM month_close
-        WHERE merchant_no = untold.merchant_no AND month = date_trunc('month', untold.day)::date
-      ) AS "closeNumber", coalesce(${sql.join(SAME.map(sameColumn), sql` AND `)}, false) AS "readsTheSame"
+      last_one.run_id AS "runId", closed.number AS "closeNumber",
+      first_one.supersedes IS NULL AND coalesce(closed.content::jsonb -> 'openDays' @> jsonb_build_array(
+        jsonb_build_object('currency', untold.currency, 'day', untold.day::text)
+      ), false) AS "wasOpenAtClose", coalesce(${sql.join(SAME.map(sameColumn), sql` AND `)}, false) AS "readsTheSame"
     FROM untold
     JOIN statement AS first_one
       ON (first_one.merchant_no, first_one.currency, first_one.day, first_one.revision)
@@ -62,6 +64,11 @@ export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string
     LEFT JOIN statement AS old
       ON (old.merchant_no, old.currency, old.day, old.revision)
         = (untold.merchant_no, untold.currency, untold.day, first_one.supersedes)
+    LEFT JOIN LATERAL (
+      SELECT number, content FROM month_close
+      WHERE merchant_no = untold.merchant_no AND month = date_trunc('month', untold.day)::date
+      ORDER BY number DESC LIMIT 1
+    ) AS closed ON true
     ORDER BY 1, 3, 2`.execute(db);
   return rows;
 }

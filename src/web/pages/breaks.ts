@@ -14,7 +14,7 @@ import {
   type CaseState,
   type StepKind,
 } from '../../store/breaks/break-cases.ts';
-import { listBreaks } from '../../store/breaks/breaks.ts';
+import { countBreaks, listBreaks, type BreakRow } from '../../store/breaks/breaks.ts';
 import {
   addPage,
   askedOf,
@@ -52,15 +52,17 @@ export function addBreaks(server: FastifyInstance, context: PagesContext): void 
 }
 
 async function list({ db }: PagesContext, { view, person, query }: Asked): Promise<string> {
-  const page = /^[1-9]\d{0,5}$/.test(query('page') ?? '') ? Number(query('page')) : 1;
+  const asked = /^[1-9]\d{0,5}$/.test(query('page') ?? '') ? Number(query('page')) : 1;
   const all = query('all') !== null;
-  const found = await listBreaks(db, {
-    merchants: person.merchants,
-    currencies: null,
-    all,
-    limit: BREAKS_A_PAGE + 1,
-    offset: (page - 1) * BREAKS_A_PAGE,
-  });
+  const filter = { merchants: person.merchants, currencies: null, all };
+  const pageOf = (page: number): Promise<BreakRow[]> =>
+    listBreaks(db, { ...filter, limit: BREAKS_A_PAGE + 1, offset: (page - 1) * BREAKS_A_PAGE });
+  let [page, found] = [asked, await pageOf(asked)];
+  if (found.length === 0 && page > 1) {
+    // Breaks have healed or were resolved meanwhile: what is left ends on an earlier page.
+    page = Math.max(1, Math.ceil((await countBreaks(db, filter)) / BREAKS_A_PAGE));
+    found = await pageOf(page);
+  }
   const rows = found.slice(0, BREAKS_A_PAGE);
   const steps = await lastSteps(
     db,

@@ -1,14 +1,20 @@
 /** `/download/...`: the bytes of published files, each download on record with its person. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { firstBytes, joined } from '../../objects/first-bytes.ts';
 import { inFormat } from '../../statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../../statements/formats/all.ts';
 import { CSV } from '../../statements/formats/csv.ts';
+import type { StatementFormat } from '../../statements/formats/format.ts';
+import { PDF } from '../../statements/formats/pdf/pdf.ts';
 import { fileOf, nameIn } from '../../statements/keys.ts';
-import { merchantMonth } from '../../statements/month-files.ts';
+import type { Month } from '../../statements/month.ts';
+import { monthDownload, monthPdfName } from '../../statements/month-download.ts';
+import { monthOverview } from '../../statements/month-overview.ts';
+import { monthPdf } from '../../statements/month-pdf.ts';
 import { zippedMonth } from '../../statements/month-zip.ts';
 import { recordDeed } from '../../store/audit.ts';
-import { DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';
+import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';
 import { statementOf, statementsOfDay } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
 import { askedOf, merchantIn, type Asked, type PagesContext } from './context.ts';
@@ -16,48 +22,120 @@ import { accountIn, dayIn } from './day.ts';
 import { monthIn } from './months.ts';
 import { PageRefusal } from './page-refusal.ts';
 
+/** What is made of a statement before anything of it is sent. */
+const HELD_BYTES_MAX = 262_144;
+
 export function addDownloads(server: FastifyInstance, context: PagesContext): void {
-  server.get('/download/:merchant/:currency/:day', async (request, reply) =>
+  // Who asks for the head alone gets nothing that could be downloaded.
+  const options = { exposeHeadRoute: false };
+  server.get('/download/:merchant/:currency/:day', options, async (request, reply) =>
     sendDay(context, askedOf(context, request, reply), reply),
   );
-  server.get('/download/:merchant/:file', async (request, reply) =>
+  server.get('/download/:merchant/:file', options, async (request, reply) =>
     sendMonth(context, askedOf(context, request, reply), reply),
   );
 }
 
-/** A statement, checked on its way: the connection is cut where the store holds other bytes than were published. */
+/**
+ * A statement, checked on its way. What goes wrong at its beginning is told on a page; later the connection is cut, where
+ * the store holds other bytes than were published, for example.
+ */
 async function sendDay(context: PagesContext, asked: Asked, reply: FastifyReply): Promise<FastifyReply> {
   const { db, objects } = context;
+  const recordAs = recorder(context, asked);
   const [account, day] = [accountIn(asked), dayIn(asked.part('day'))];
-  const format = STATEMENT_FORMATS.find(({ name }) => name === (asked.query('format') ?? CSV.name));
+  const format = formatIn(asked);
   const revision = revisionIn(asked.query('revision'));
   const statement = await statementOf(db, account, day, revision);
-  if (statement === undefined || format === undefined) throw new PageRefusal(404);
-  await record(context, asked, statement.object_key);
+  if (statement === undefined) throw new PageRefusal(404);
   const name = nameIn(format, fileOf(statement.object_key));
   const recorded = await manifestOfDay(db, account.merchantNo, day);
   const ofDay = await statementsOfDay(db, account.merchantNo, day);
   const { read } = inFormat(objects, statement, format, { recorded, ofDay });
-  return send(reply, read(), { name, contentType: format.contentType });
+  const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
+  return send(reply, recordAs(statement.object_key, joined(bytes, rest)), {
+    name,
+    contentType: format.contentType,
+  });
 }
 
+/** A merchant's month: all of its files as a ZIP, or its overview as PDF. */
 async function sendMonth(context: PagesContext, asked: Asked, reply: FastifyReply): Promise<FastifyReply> {
-  const { db, objects } = context;
   const merchantNo = merchantIn(asked);
-  const [, name = ''] = /^(\d{4}-\d{2})\.zip$/.exec(asked.part('file')) ?? [];
+  const [, name = '', extension] = /^(\d{4}-\d{2})\.(zip|pdf)$/.exec(asked.part('file')) ?? [];
   if (name === '') throw new PageRefusal(404);
-  const month = monthIn(name);
-  const { accounts, files } = await merchantMonth({ db, objects, format: CSV }, merchantNo, month, null);
+  const month = { merchantNo, month: monthIn(name) };
+  return extension === 'pdf'
+    ? sendMonthPdf(context, asked, reply, month)
+    : sendMonthZip(context, asked, reply, month);
+}
+
+interface MerchantMonthAsked {
+  readonly merchantNo: string;
+  readonly month: Month;
+}
+
+async function sendMonthZip(
+  context: PagesContext,
+  asked: Asked,
+  reply: FastifyReply,
+  { merchantNo, month }: MerchantMonthAsked,
+): Promise<FastifyReply> {
+  const { db, objects, now } = context;
+  const recordAs = recorder(context, asked);
+  const format = formatIn(asked);
+  const { accounts, files } = await monthDownload(
+    { db, objects, format, now },
+    { merchantNo, month, currencies: null, now },
+  );
   if (files.length === 0) throw new PageRefusal(404);
-  await record(context, asked, monthSubject(month.name, merchantNo));
-  return send(reply, zippedMonth(month, accounts, files), {
-    name: `statements-${month.name}-${merchantNo}.zip`,
+  const inFormat = format.name === CSV.name ? '' : `-${format.name}`;
+  const zip = zippedMonth(month, accounts, files);
+  return send(reply, recordAs(monthSubject(month.name, merchantNo), zip), {
+    name: `statements-${month.name}-${merchantNo}${inFormat}.zip`,
     contentType: 'application/zip',
   });
 }
 
-const record = async ({ db, now }: PagesContext, { person }: Asked, subject: string): Promise<number> =>
-  recordDeed(db, { by: person.name, command: DOWNLOAD_COMMAND, subject }, now());
+async function sendMonthPdf(
+  context: PagesContext,
+  asked: Asked,
+  reply: FastifyReply,
+  { merchantNo, month }: MerchantMonthAsked,
+): Promise<FastifyReply> {
+  const { db, now } = context;
+  const recordAs = recorder(context, asked);
+  const overview = await monthOverview(db, { merchantNo, month, currencies: null, now });
+  if (overview === null) throw new PageRefusal(404);
+  const name = monthPdfName(month, merchantNo);
+  // It is no statement, so it is kept under its own name: statements count as downloaded only where they were.
+  return send(reply, recordAs(name, monthPdf(overview)), { name, contentType: PDF.contentType });
+}
+
+/** Throws `PageRefusal` for one that nobody knows. */
+function formatIn(asked: Asked): StatementFormat {
+  const format = STATEMENT_FORMATS.find(({ name }) => name === (asked.query('format') ?? CSV.name));
+  if (format === undefined) throw new PageRefusal(404);
+  return format;
+}
+
+/**
+ * Puts what is sent on record with the person, as of now, before the download ends. One that ends early, as the store holds
+ * other bytes or the person went away, is recorded as such: it did not bring them the file.
+ */
+function recorder({ db, now }: PagesContext, { person }: Asked) {
+  const at = now();
+  return async function* (subject: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let isWhole = false;
+    try {
+      yield* bytes;
+      isWhole = true;
+    } finally {
+      const note = isWhole ? undefined : CUT_DOWNLOAD;
+      await recordDeed(db, { by: person.name, command: DOWNLOAD_COMMAND, subject, note }, at);
+    }
+  };
+}
 
 /** Merchant numbers, currencies and days make the name, so it needs no quoting. */
 const send = (

@@ -8,8 +8,7 @@ import type { Said } from '../../pages/view.ts';
 import { accountMonths } from '../../statements/account-months.ts';
 import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../../statements/close.ts';
 import { StatementDamaged } from '../../statements/fetch.ts';
-import type { AccountMonth, Month } from '../../statements/month.ts';
-import { openDaysOf } from '../../statements/open-days.ts';
+import { openDaysIn } from '../../statements/open-days.ts';
 import { listCloses, type MonthClose } from '../../store/month-close.ts';
 import {
   addPage,
@@ -55,7 +54,7 @@ async function showMonth(
   asked: Asked,
   { typed, said }: { readonly typed: Typed | null; readonly said: Said | null },
 ): Promise<string> {
-  const { db } = context;
+  const { db, zone, now } = context;
   const merchantNo = merchantIn(asked);
   const month = monthIn(asked.part('month'));
   const [{ accounts }, closes] = await Promise.all([
@@ -63,29 +62,26 @@ async function showMonth(
     listCloses(db, { merchants: [merchantNo], month: month.name }),
   ]);
   const currency = asked.query('currency');
-  const account = accounts.find((one) => one.currency === currency) ?? accounts[0];
-  const marked = account && (await markedDays(context, asked, [account], month))[0]!;
+  const chosen = Math.max(
+    accounts.findIndex((one) => one.currency === currency),
+    0,
+  );
+  const marked = await markedDays(context, asked, accounts, month);
+  const facts = marked.map((one) => one.facts);
+  const openDays = openDaysIn(month, accounts, facts, { zone, now: now() });
   return monthPage(asked.view, {
-    ...{ merchantNo, month, accounts },
+    ...{ merchantNo, month, accounts, openDays },
     before: addDays(month.from, -1).slice(0, 7),
     after: addDays(month.to, 1).slice(0, 7),
-    today: asked.today,
-    chosen: account === undefined ? null : { account, days: marked!.days },
+    chosen: accounts.length === 0 ? null : { account: accounts[chosen]!, days: marked[chosen]!.days },
     close: {
       closes,
-      adjustments: marked?.closed?.adjustments ?? [],
-      form: typed && { ...typed, openDays: await openDays(context, merchantNo, month, accounts) },
+      adjustments: marked[0]?.closed?.adjustments ?? [],
+      form: typed && { ...typed, openDays },
     },
     said: said ?? doneSaid(asked, closes.at(-1)),
   });
 }
-
-const openDays = (
-  { db, zone, now }: PagesContext,
-  merchantNo: string,
-  month: Month,
-  accounts: readonly AccountMonth[],
-) => openDaysOf(db, merchantNo, month, accounts, { zone, now: now() });
 
 /** After closing it: that it is done, if the last close is this person's. */
 function doneSaid({ query, person, view }: Asked, last: MonthClose | undefined): Said | null {

@@ -3,14 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, daysFromTo } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { monthsPage, type MarkedAccount } from '../../pages/months.ts';
-import { dayState } from '../../run/day-state.ts';
+import { dayNotes, dayState } from '../../run/day-state.ts';
 import { monthOf, type Month } from '../../statements/month.ts';
 import { closedMonths } from '../../store/month-close.ts';
 import { accountsPage } from '../../store/pages/accounts-page.ts';
 import { dayFacts } from '../../store/pages/day-facts.ts';
-import { revisedSinceDownload } from '../../store/pages/downloaded.ts';
 import { addPage, type Asked, type PagesContext } from './context.ts';
 import { PageRefusal } from './page-refusal.ts';
+import { YEARS } from './years.ts';
 
 /** Rows of the grid: with 31 marks each the page stays well below 100 kB. */
 const ACCOUNTS_A_PAGE = 20;
@@ -42,7 +42,7 @@ export function addMonths(server: FastifyInstance, context: PagesContext): void 
 /** Reads a month `YYYY-MM`. Throws `PageRefusal`. */
 export function monthIn(text: string): Month {
   const month = monthOf(text);
-  if (month === null) throw new PageRefusal(400);
+  if (month === null || !YEARS.test(text)) throw new PageRefusal(400);
   return month;
 }
 
@@ -62,22 +62,22 @@ export async function markedDays(
 ): Promise<MarkedAccount[]> {
   const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
   const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
-  const [facts, revised, closes] = await Promise.all([
-    dayFacts(db, accounts, { from, to, window }),
-    revisedSinceDownload(db, accounts, { from, to, by: person.name }),
+  const [facts, closes] = await Promise.all([
+    dayFacts(db, accounts, { from, to, window, by: person.name }),
     merchants.length === 0 ? [] : closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }),
   ]);
   const closed = new Map(closes.map((one) => [one.merchantNo, one]));
   const adjusted = new Set(
     closes.flatMap(({ adjustments }) => adjustments).map((one) => keyOf(one, one.day)),
   );
-  const isRevised = new Set(revised.map((one) => keyOf(one, one.day)));
   return facts.map((one) => ({
     account: one.account,
+    facts: one,
     days: daysFromTo(from, to).map((day) => ({
       day,
       state: dayState(one, day, { zone, today }),
-      isRevised: isRevised.has(keyOf(one.account, day)),
+      notes: dayNotes(one, day, { zone, today }),
+      isRevised: one.revised.has(day),
       isAdjusted: adjusted.has(keyOf(one.account, day)),
     })),
     closed: closed.get(one.account.merchantNo) ?? null,

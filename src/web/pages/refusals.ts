@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { messagePage } from '../../pages/view.ts';
 import type { Texts } from '../../pages/texts/en.ts';
+import { FormatTooSmall } from '../../statements/formats/too-small.ts';
 import type { WebEvent } from '../server.ts';
 import { PageRefusal } from './page-refusal.ts';
 import { sendPage, viewOf, type PagesContext } from './context.ts';
@@ -14,7 +15,7 @@ export const answerError =
     request: FastifyRequest,
     reply: FastifyReply,
   ): FastifyReply => {
-    const status = error.statusCode ?? 503;
+    const status = error instanceof FormatTooSmall ? 422 : (error.statusCode ?? 503);
     onRefusal({ route: request.routeOptions.url ?? '-', status, reason: error.code ?? error.name });
     const [title, text] = wordsOf(status, error, viewOf(context, request).texts);
     const view = { ...viewOf(context, request), person: personIn(context, request) };
@@ -32,6 +33,7 @@ function personIn({ access }: PagesContext, request: FastifyRequest) {
 
 function wordsOf(status: number, error: unknown, { error: texts }: Texts): readonly [string, string] {
   if (error instanceof PageRefusal && error.why === 'viewer') return [texts.refused, texts.viewerText];
+  if (error instanceof FormatTooSmall) return [texts.tooSmall, error.message];
   if (status === 404) return [texts.notFound, texts.notFoundText];
   if (status === 401 || status === 403) return [texts.refused, texts.refusedText];
   return status < 500 ? [texts.wrong, texts.wrongText] : [texts.later, texts.laterText];

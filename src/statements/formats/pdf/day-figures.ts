@@ -8,8 +8,8 @@ import { COLOR, LOOK, type Look } from './drawing.ts';
 import type { Column, Row } from './table.ts';
 import type { Sheet } from './sheet.ts';
 
-const GOOD: Look = { ...LOOK.text, font: 'bold', color: COLOR.good };
-const BAD: Look = { ...GOOD, color: COLOR.bad };
+export const GOOD: Look = { ...LOOK.text, font: 'bold', color: COLOR.good };
+export const BAD: Look = { ...GOOD, color: COLOR.bad };
 
 /** A count as it is read: `1,234`. */
 export const countText = (count: number): string => grouped(String(count));
@@ -20,6 +20,12 @@ export const instantText = (at: Date): string => `${at.toISOString().slice(0, 19
 /** `Tuesday, 31 March 2026` */
 const longDay = (day: string): string =>
   new Date(`${day}T00:00:00Z`).toLocaleDateString('en-GB', { dateStyle: 'full', timeZone: 'UTC' });
+
+/** `March 2026` */
+export const longMonth = (month: string): string =>
+  new Date(`${month}-01T00:00:00Z`).toLocaleDateString('en-GB', {
+    ...{ month: 'long', year: 'numeric', timeZone: 'UTC' },
+  });
 
 export function aboutDay(sheet: Sheet, { account, day, zone, published, earlier }: StatementDay): void {
   const { revision, publishedAt, reason } = published;

@@ -76,12 +76,14 @@ function longestFit(pdf: Pdf, text: string, look: Look, width: number): number {
   return fits;
 }
 
-const SIZE_MIN = 5.5;
+/** No amount of a real ledger gets near: it has some 60 digits. */
+const SIZE_MIN = 3;
 
 /** The look, smaller where the text would be too wide for its place. */
 export function shrunk(pdf: Pdf, text: string, look: Look, width: number): Look {
   const actual = widthOf(pdf, text, look);
-  return actual <= width ? look : { ...look, size: Math.max(SIZE_MIN, (look.size * width) / actual) };
+  if (actual <= width) return look;
+  return { ...look, size: Math.max(SIZE_MIN, Math.floor((look.size * width * 100) / actual) / 100) };
 }
 
 /** A thin line from left to right. */

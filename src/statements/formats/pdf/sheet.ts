@@ -84,6 +84,7 @@ export async function createSheet({ title, foot, at }: SheetAbout): Promise<Shee
     },
     facts: (facts) => {
       for (const [label, value, look = LOOK.text] of facts) fact(cursor, label, value, look);
+      cursor.y += 3;
     },
     table: (columns, rows) => {
       drawTable(cursor, columns, rows);
@@ -145,9 +146,9 @@ function feet(pdf: Pdf, foot: string): void {
     const number = `Page ${page + 1} of ${count}`;
     rule(pdf, { x: MARGIN.side, y: y - 6, width: CONTENT_WIDTH });
     const x = PAGE.width - MARGIN.side - widthOf(pdf, number, LOOK.soft);
-    drawText(pdf, number, { x, y }, LOOK.soft);
     const lines = wrapped(pdf, foot, LOOK.soft, x - MARGIN.side - 12);
     for (const [nth, line] of lines.slice(0, 2).entries())
       drawText(pdf, line, { x: MARGIN.side, y: y + nth * lineHeight(LOOK.soft) }, LOOK.soft);
+    drawText(pdf, number, { x, y }, LOOK.soft);
   }
 }

@@ -1,0 +1,89 @@
+/** Reads what the overview of a merchant's month tells, all of one moment. */
+import type { Kysely, Transaction } from 'kysely';
+import type { Chosen } from '../ledger/account-filter.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { adjustmentsOf, closesOfMonth, type Adjustment, type MonthClose } from '../store/month-close.ts';
+import { manifestOfDay } from '../store/statements/stored-files.ts';
+import { accountMonths } from './account-months.ts';
+import { explainedOf } from './explained.ts';
+import { zoneIn } from './manifest.ts';
+import type { AccountMonth, Month } from './month.ts';
+import { openDaysOf, type OpenDay } from './open-days.ts';
+
+export interface MonthOverview {
+  readonly merchantNo: string;
+  readonly month: Month;
+  /** IANA zone of the business days; null where no manifest names it. */
+  readonly zone: string | null;
+  /** When it was read. */
+  readonly at: Date;
+  /** Null: all accounts. */
+  readonly currencies: Chosen;
+  readonly accounts: readonly AccountMonth[];
+  /** How many breaks of a day a person has resolved, by `accountDayName`; left out where none is. */
+  readonly explained: ReadonlyMap<string, number>;
+  readonly openDays: readonly Pick<OpenDay, 'currency' | 'day' | 'why'>[];
+  /** In order; the last one counts. */
+  readonly closes: readonly MonthClose[];
+  /** What changed since the last close. */
+  readonly adjustments: readonly Adjustment[];
+}
+
+export const accountDayName = ({
+  currency,
+  day,
+}: {
+  readonly currency: string;
+  readonly day: BusinessDay;
+}): string => `${currency} ${day}`;
+
+export interface OverviewAsked {
+  readonly merchantNo: string;
+  readonly month: Month;
+  readonly currencies: Chosen;
+  readonly now: () => Date;
+}
+
+/** Null where nothing was published. */
+export const monthOverview = (db: Kysely<DB>, asked: OverviewAsked): Promise<MonthOverview | null> =>
+  db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute((trx) => overviewIn(trx, asked));
+
+async function overviewIn(
+  trx: Transaction<DB>,
+  { merchantNo, month, currencies, now }: OverviewAsked,
+): Promise<MonthOverview | null> {
+  const at = now();
+  const { accounts } = await accountMonths(trx, merchantNo, month, currencies);
+  const statements = accounts.flatMap((account) => account.statements);
+  const last = statements.at(-1);
+  if (last === undefined) return null;
+  const recorded = await manifestOfDay(trx, merchantNo, last.day);
+  const zone = recorded === undefined ? null : zoneIn(recorded);
+  const closes = await closesOfMonth(trx, merchantNo, month.name);
+  const isAsked = ({ currency }: Adjustment): boolean => accounts.some((one) => one.currency === currency);
+  const explained = new Map<string, number>();
+  const ofBroken = Map.groupBy(
+    statements.filter((row) => row.break_count > 0),
+    ({ day }) => day,
+  );
+  if (zone !== null)
+    for (const [day, current] of ofBroken)
+      for (const [currency, breaks] of await explainedOf(trx, merchantNo, day, zone, current))
+        explained.set(accountDayName({ currency, day }), breaks.length);
+  return {
+    ...{ merchantNo, month, zone, at, currencies, accounts, explained, closes },
+    openDays:
+      zone === null
+        ? accounts.flatMap(unpublishedOf)
+        : await openDaysOf(trx, month, accounts, { zone, now: at }),
+    adjustments: (await adjustmentsOf(trx, { merchants: [merchantNo], month: month.name })).filter(isAsked),
+  };
+}
+
+const unpublishedOf = ({ currency, unpublished }: AccountMonth): MonthOverview['openDays'] =>
+  unpublished.map((day) => ({ currency, day, why: 'it has no statement, or one that is out of date' }));

@@ -1,0 +1,227 @@
+/** A merchant's month as PDF: what each account adds up to, what is open, the close with what it froze, and every day's hash. */
+import { entriesIn } from '../ledger/chain/figures.ts';
+import { addAmounts, subtractAmounts } from '../ledger/money.ts';
+import { counted } from '../ledger/text.ts';
+import { figuresOf } from '../store/figures.ts';
+import type { MonthClose } from '../store/month-close.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
+import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf/day-figures.ts';
+import { grouped } from './formats/pdf/drawable.ts';
+import { LOOK, type Look } from './formats/pdf/drawing.ts';
+import { createSheet, type Sheet } from './formats/pdf/sheet.ts';
+import type { Column, Row } from './formats/pdf/table.ts';
+import { fileOf } from './keys.ts';
+import { monthFigures, type AccountMonth } from './month.ts';
+import { accountDayName, type MonthOverview } from './month-overview.ts';
+
+/** The same overview gives the same bytes. */
+export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Array> {
+  const { merchantNo, month, at, accounts } = overview;
+  const title = `Month statement ${merchantNo} · ${month.name}`;
+  const sheet = await createSheet({ title, foot: `${title} · as of ${instantText(at)}`, at });
+  sheet.title('Month statement', longMonth(month.name));
+  sheet.facts([
+    ['Merchant', merchantNo],
+    ['Business days', `${month.from} to ${month.to}${overview.zone === null ? '' : ` of ${overview.zone}`}`],
+    [
+      'Accounts',
+      accounts.map(({ currency }) => currency).join(', ') +
+        (overview.currencies === null ? '' : ', as asked for; there may be others'),
+    ],
+    ['As of', instantText(at)],
+  ]);
+  accountsSection(sheet, overview);
+  verdictSection(sheet, overview);
+  closeSection(sheet, overview);
+  sheet.signOff();
+  openSection(sheet, overview);
+  adjustmentsSection(sheet, overview);
+  for (const account of accounts) daysSection(sheet, account, overview.explained);
+  yield* sheet.end();
+}
+
+const ACCOUNT_COLUMNS: readonly Column[] = [
+  { head: 'Account', width: 44 },
+  ...['Opening', 'Credits', 'Debits', 'Closing'].map((head) => ({ head, width: 92, isAmount: true })),
+  { head: 'Days', width: 87.28, isAmount: true },
+];
+
+function accountsSection(sheet: Sheet, overview: MonthOverview): void {
+  sheet.heading('Accounts');
+  sheet.table(
+    ACCOUNT_COLUMNS,
+    overview.accounts.map((account): Row => {
+      const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = monthFigures(account);
+      const sum = (total: string, count: number) => [
+        { text: grouped(total), look: LOOK.cell },
+        { text: `${countText(count)} ${count === 1 ? 'entry' : 'entries'}`, look: LOOK.soft },
+      ];
+      const days = [
+        `${account.statements.length} published`,
+        ...some(account.statements.filter(({ verdict }) => verdict === 'broken').length, 'broken'),
+        ...some(overview.openDays.filter(({ currency }) => currency === account.currency).length, 'open'),
+      ];
+      return {
+        cells: [
+          account.currency,
+          grouped(opening ?? ''),
+          sum(creditTotal, creditCount),
+          sum(debitTotal, debitCount),
+          [{ text: grouped(closing ?? ''), look: LOOK.strong }],
+          days.map((text) => ({ text, look: LOOK.cell })),
+        ],
+      };
+    }),
+  );
+}
+
+const some = (count: number, what: string): string[] => (count === 0 ? [] : [`${count} ${what}`]);
+
+/** What the whole month is worth, in words. */
+function verdictSection(sheet: Sheet, { accounts, openDays }: MonthOverview): void {
+  const broken = accounts.reduce((sum, account) => sum + monthFigures(account).daysBroken, 0);
+  sheet.heading('Verdict');
+  if (openDays.length > 0)
+    sheet.paragraph(`Not complete: ${counted(openDays.length, 'day')} still open, listed below.`, BAD);
+  else if (broken > 0)
+    sheet.paragraph(
+      `Complete, with ${counted(broken, 'broken day')}: a person has explained each of their breaks.`,
+      BAD,
+    );
+  else
+    sheet.paragraph('Proven: every day is published, and every balance follows from the one before.', GOOD);
+  const derived = accounts.flatMap(({ statements }) => statements.filter((row) => figuresOf(row).restarted));
+  if (derived.length > 0)
+    sheet.paragraph(
+      `Of ${counted(derived.length, 'statement')} the opening is derived from the first entry: it does not follow from the day before.`,
+    );
+  for (const account of accounts) {
+    const off = offBy(account);
+    if (off !== null)
+      sheet.paragraph(
+        `${account.currency}: opening plus credits minus debits is not the closing; the closing is ${grouped(off)} off.`,
+      );
+  }
+}
+
+/** How far the closing is from what the month adds up to; null where it is not, or nothing was published. */
+function offBy(account: AccountMonth): string | null {
+  const { opening, creditTotal, debitTotal, closing } = monthFigures(account);
+  if (opening === null || closing === null) return null;
+  const off = subtractAmounts(closing, subtractAmounts(addAmounts(opening, creditTotal), debitTotal));
+  return /[1-9]/.test(off) ? off : null;
+}
+
+const CLOSES_COLUMNS: readonly Column[] = [
+  { head: 'Close', width: 36 },
+  { head: 'Closed', width: 104 },
+  { head: 'By', width: 48 },
+  { head: 'SHA-256 of its file', width: 311.28 },
+];
+
+function closeSection(sheet: Sheet, { closes, adjustments }: MonthOverview): void {
+  sheet.heading('Close');
+  const last = closes.at(-1);
+  if (last === undefined) {
+    sheet.paragraph('This month is not closed: its statements can still change without an adjustment.');
+    return;
+  }
+  const said = (label: string, text: string | null): (readonly [string, string])[] =>
+    text === null ? [] : [[label, text]];
+  sheet.facts([
+    ['Close', `number ${last.number}, which froze ${counted(last.statements, 'statement')}`],
+    ['Closed', `${instantText(last.closedAt)} by ${last.by}`],
+    ...said('Note', last.note),
+    ...(last.despite === null
+      ? []
+      : said('Despite open days', `${counted(last.openDays, 'day')} then open: ${last.despite}`)),
+    ['Adjustments since', adjustments.length === 0 ? 'none' : `${adjustments.length}, listed below`],
+    ['File of the close', fileOf(last.objectKey), LOOK.mono],
+    ['Its SHA-256', last.sha256, LOOK.mono],
+  ]);
+  if (closes.length === 1) return;
+  sheet.paragraph('Closes before it:', LOOK.soft);
+  sheet.table(CLOSES_COLUMNS, closes.slice(0, -1).map(closeRow));
+}
+
+const closeRow = ({ number, closedAt, by, sha256 }: MonthClose): Row => ({
+  cells: [String(number), instantText(closedAt), by, [{ text: sha256, look: LOOK.mono }]],
+});
+
+const OPEN_COLUMNS: readonly Column[] = [
+  { head: 'Account', width: 44 },
+  { head: 'Day', width: 60 },
+  { head: 'Why it is open', width: 395.28 },
+];
+
+function openSection(sheet: Sheet, { openDays }: MonthOverview): void {
+  if (openDays.length === 0) return;
+  sheet.heading('Days still open');
+  sheet.table(
+    OPEN_COLUMNS,
+    openDays.map(({ currency, day, why }) => ({ cells: [currency, day, why] })),
+  );
+}
+
+const ADJUSTMENT_COLUMNS: readonly Column[] = [
+  { head: 'Account', width: 44 },
+  { head: 'Day', width: 60 },
+  { head: 'Revisions', width: 76 },
+  { head: 'Published', width: 104 },
+  { head: 'Why', width: 215.28 },
+];
+
+function adjustmentsSection(sheet: Sheet, { closes, adjustments }: MonthOverview): void {
+  if (adjustments.length === 0) return;
+  sheet.heading(`Adjustments since close ${closes.at(-1)!.number}`);
+  sheet.table(
+    ADJUSTMENT_COLUMNS,
+    adjustments.map(({ currency, day, frozenRevision, revision, publishedAt, reason, sha256 }): Row => ({
+      cells: [
+        ...[
+          currency,
+          day,
+          frozenRevision === null ? `none, now ${revision}` : `${frozenRevision}, now ${revision}`,
+        ],
+        ...[instantText(publishedAt), reason ?? 'the first one'],
+      ],
+      after: hash(sha256),
+    })),
+  );
+}
+
+const hash = (sha256: string): { readonly text: string; readonly look: Look } => ({
+  text: `SHA-256 ${sha256}`,
+  look: LOOK.mono,
+});
+
+const DAY_COLUMNS: readonly Column[] = [
+  { head: 'Day', width: 56 },
+  { head: 'Revision', width: 44 },
+  { head: 'Verdict', width: 104.28 },
+  { head: 'Entries', width: 52, isAmount: true },
+  ...['Credits', 'Debits', 'Closing'].map((head) => ({ head, width: 81, isAmount: true })),
+];
+
+function daysSection(sheet: Sheet, account: AccountMonth, explained: MonthOverview['explained']): void {
+  if (account.statements.length === 0) return;
+  sheet.heading(`Days of ${account.currency}`);
+  sheet.table(
+    DAY_COLUMNS,
+    account.statements.map((row): Row => ({
+      cells: [
+        ...[row.day, String(row.revision), verdictText(row, explained.get(accountDayName(row)) ?? 0)],
+        countText(entriesIn(figuresOf(row))),
+        ...[row.credit_total, row.debit_total, row.closing].map(grouped),
+      ],
+      after: hash(row.sha256),
+    })),
+  );
+}
+
+function verdictText(row: StatementRow, explained: number): string {
+  const { verdict, breakCount, restarted } = figuresOf(row);
+  const derived = restarted ? ', opening derived' : '';
+  if (verdict !== 'broken') return `${verdict === 'continuous' ? 'proven' : verdict}${derived}`;
+  return `broken: ${counted(breakCount, 'break')}${explained === 0 ? '' : `, ${explained} explained`}${derived}`;
+}

@@ -1,0 +1,262 @@
+/** PDF, read back by another library than the one that wrote it: its pages, its texts, and where they stand. */
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
+import { drawable, grouped } from '../../../src/statements/formats/pdf/drawable.ts';
+import { ENTRIES_SHOWN_MAX, PDF } from '../../../src/statements/formats/pdf/pdf.ts';
+import { STATEMENT_COLUMNS } from '../../../src/statements/formats/columns.ts';
+import { linesOf, pagesOf, textOf } from '../../support/read-pdf.ts';
+import { bytesOf, dayOf, revisionOf, statementDay } from '../days.ts';
+import { hostileDay } from './hostile-rows.ts';
+
+const ROW: RowCells = ['B1', '2026-03-31 09:00:00', 'USD', 'PAY', '1234567.50', '', '-0.50'];
+const FIGURES = {
+  ...{ opening: '-1234568.00', creditTotal: '1234567.50', creditCount: 1, closing: '-0.50' },
+};
+const NAMES = STATEMENT_COLUMNS.map(({ name }) => name);
+const read = async (day: StatementDay) => pagesOf(await bytesOf(PDF.write(day)));
+
+test('a day is figures, verdict, proof and lines to sign on one page of A4, with its entries', async () => {
+  const pages = await read(statementDay([ROW], { figures: FIGURES }));
+  expect(pages.map(({ width, height }) => [width, height])).toEqual([[595.28, 841.89]]);
+  expect(linesOf(pages[0]!)).toEqual([
+    'Account statement',
+    'Tuesday, 31 March 2026 · USD',
+    'Merchant | M-1',
+    'Currency | USD',
+    'Business day | 2026-03-31, 00:00:00 to 23:59:59 of Asia/Shanghai',
+    'Revision | 1',
+    'Published | 2026-04-01 02:00:00 UTC',
+    'Figures',
+    'Entries | Amount in USD',
+    'Opening balance | -1,234,568.00',
+    'Credits | 1 | 1,234,567.50',
+    'Debits | 0 | 0.00',
+    'Closing balance | -0.50',
+    'Verdict',
+    'Proven: every balance follows from the one before.',
+    'Opening plus credits minus debits is the closing.',
+    'Proof',
+    'This page shows the published CSV, which is the file that is proven. Anybody who has it can compute its SHA-256 and',
+    'compare.',
+    'CSV | M-1_USD_2026-03-31.r1.csv',
+    `SHA-256 of the CSV | ${'ab'.repeat(32)}`,
+    ...['Prepared by', 'Name', 'Date', 'Signature', 'Approved by', 'Name', 'Date', 'Signature'],
+    'Entries',
+    'In the order of their balances. Times are of Asia/Shanghai.',
+    'Time | Batch number | Type | Credit | Debit | Balance',
+    '09:00:00 | B1 | PAY | 1,234,567.50 | -0.50',
+    'Account statement M-1 · USD · 2026-03-31 · revision 1 | Page 1 of 1',
+  ]);
+});
+
+test('amounts end at the same edge', async () => {
+  const rows = ['1.00', '111111.11', '-99999999.99'].map((balance) => [...ROW.slice(0, 6), balance]);
+  const [page] = await read(statementDay(rows, { figures: { creditCount: 3 } }));
+  const edges = page!.items
+    .filter(({ text }) => ['1.00', '111,111.11', '-99,999,999.99'].includes(text))
+    .map(({ x, width }) => Math.round((x + width) * 10));
+  expect(edges).toHaveLength(3);
+  expect(new Set(edges).size).toBe(1);
+});
+
+test('a later revision says what it took the place of, and what changed', async () => {
+  const cells = Object.fromEntries(NAMES.map((name, at) => [name, ROW[at]!]));
+  const rows = [
+    {
+      batchNo: 'B1',
+      before: cells,
+      after: { ...cells, transaction_type: 'FEE' },
+      changed: ['transaction_type'],
+    },
+    { batchNo: 'B8', before: { ...cells, batch_no: 'B8' }, after: null, changed: [] },
+    { batchNo: 'B9', before: null, after: { ...cells, batch_no: 'B9' }, changed: [] },
+  ];
+  const second = {
+    figures: FIGURES,
+    published: { revision: 2, reason: '1 late entry (B9)' },
+    earlier: [revisionOf({ sha256: 'cd'.repeat(32) })],
+  };
+  const text = async (changes: { rows: typeof rows; more: number } | null) =>
+    textOf(await read(statementDay([ROW], { ...second, changes })));
+  const told = await text({ rows, more: 7 });
+  for (const line of [
+    'Revision | 2, in place of revision 1',
+    'Reason | 1 late entry (B9)',
+    `1 | 2026-04-01 02:00:00 UTC | the first one\nM-1_USD_2026-03-31.r1.csv\n${'cd'.repeat(32)}`,
+    'before | 09:00:00 | B1 | PAY | 1,234,567.50 | -0.50',
+    'after | 09:00:00 | B1 | FEE | 1,234,567.50 | -0.50',
+    'went | 09:00:00 | B8 | PAY',
+    'came | 09:00:00 | B9 | PAY',
+    'And 7 more; `daybook statements diff` shows them all.',
+  ])
+    expect(told).toContain(line);
+  expect(await text({ rows: [], more: 0 })).toContain('No entry changed');
+  expect(await text(null)).toContain('The file of that revision could not be read');
+  const many = Array.from({ length: 150 }, () => rows[2]!);
+  expect(await text({ rows: many, more: 0 })).toContain('And 50 more;');
+});
+
+test('of many revisions the latest are told, and how many more there are', async () => {
+  const earlier = Array.from({ length: 25 }, (_, at) => revisionOf({ revision: at + 1 }));
+  const text = textOf(await read(statementDay([ROW], { published: { revision: 26 }, earlier })));
+  expect(text).toContain('M-1_USD_2026-03-31.r25.csv');
+  expect(text).not.toContain('M-1_USD_2026-03-31.r5.csv');
+  expect(text).toContain('And 5 before these; the manifest of the day has all.');
+});
+
+describe('the verdict in words', () => {
+  const verdictOf = async (change: Parameters<typeof statementDay>[1]) =>
+    textOf(await read(statementDay([ROW], change))).split(/Verdict\n|\nProof/)[1];
+
+  test('a broken day says how often, and marks where', async () => {
+    const figures = { ...FIGURES, verdict: 'broken', breakCount: 1 } as const;
+    expect(await verdictOf({ figures })).toMatch(
+      /^Broken: 1 break, where a balance does not follow from the one before\.\nOpening plus credits minus debits need not/,
+    );
+    const off = [ROW, ['B2', '2026-03-31 10:00:00', 'USD', 'PAY', '', '1.00', '-7.00']];
+    const text = textOf(await read(statementDay(off, { figures: { ...figures, debitCount: 1 } })));
+    expect(text).toContain(
+      'Break: the balance below does not follow from the one above; it is -5.50 off.\n10:00:00 | B2',
+    );
+    expect(text.match(/Break: the balance/g)).toHaveLength(1);
+  });
+
+  test('a reordered one, one whose opening is derived, and one without entries', async () => {
+    expect(await verdictOf({ figures: { ...FIGURES, verdict: 'reordered' } })).toContain('in another order');
+    expect(await verdictOf({ figures: { ...FIGURES, restarted: true } })).toContain(
+      'derived from the first entry',
+    );
+    expect(await verdictOf({ zone: null })).toBe('Proven: nothing was booked, and the balance stayed.');
+  });
+});
+
+test('what the fonts do not have is spelled out, and different texts stay different', () => {
+  expect(drawable('Größe € “a”—b…')).toBe('Größe € “a”—b…');
+  expect(drawable('支付')).toBe('\\u652f\\u4ed8');
+  expect(drawable('\\u652f')).toBe('\\u005cu652f');
+  expect(drawable(' a  b ')).toBe('\\u0020a \\u0020b\\u0020');
+  const undone = (text: string): string =>
+    text.replace(/\\u([0-9a-f]{4})/g, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^(\\|u00|5c| |a){0,9}$/)),
+      (text) => {
+        expect(undone(drawable(text))).toBe(text);
+      },
+    ),
+  );
+});
+
+test('every cell of any day is read back, whole and in order, and the figures are the day’s', async () => {
+  await fc.assert(
+    fc.asyncProperty(hostileDay({ digits: 30 }), async ({ currency, rows, figures }) => {
+      const pages = await read(statementDay(rows, { currency, figures }));
+      const drawn = pages.map(({ items }) => items.map(({ text }) => text).join('')).join('');
+      // Cells are cut into lines that stand between those of other cells, so each column is read on its own.
+      const columns = columnsIn(pages);
+      const shown = (at: number) => withoutSpaces(rows.map((cells) => drawable(cells[at]!)).join(''));
+      expect(columns.batchNo).toBe(shown(0));
+      expect(columns.type).toBe(shown(3));
+      expect(columns.amounts).toBe(
+        rows
+          .map((cells) =>
+            cells
+              .slice(4)
+              .filter((cell) => cell !== '')
+              .map(grouped)
+              .join(''),
+          )
+          .join(''),
+      );
+      const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = figures;
+      expect(drawn).toContain(
+        `Opening balance${grouped(opening)}Credits${creditCount}${grouped(creditTotal)}Debits${debitCount}` +
+          `${grouped(debitTotal)}Closing balance${grouped(closing)}Verdict`,
+      );
+    }),
+    { numRuns: 30 },
+  );
+});
+
+/** The reader drops the space at which a line was cut. Spaces that matter are spelled out. */
+const withoutSpaces = (text: string): string => text.replaceAll(' ', '');
+
+/** The texts of the entries' columns, one cell after the other. */
+function columnsIn(pages: Awaited<ReturnType<typeof read>>) {
+  let [isEntries, batchNo, type, amounts] = [false, '', '', ''];
+  for (const { items } of pages)
+    for (const { text, x, y } of items) {
+      if (text === 'Batch number') isEntries = true;
+      const isHead =
+        ['Time', 'Batch number', 'Type', 'Credit', 'Debit', 'Balance'].includes(text) && isBold(x, y, items);
+      if (!isEntries || isHead || y < 60) continue;
+      if (x > 300) amounts += text;
+      else if (x > 215) type += text;
+      else if (x > 90) batchNo += text;
+    }
+  return { batchNo: withoutSpaces(batchNo), type: withoutSpaces(type), amounts };
+}
+
+/** A header's cells stand beside all the others. */
+const isBold = (x: number, y: number, items: readonly { text: string; y: number }[]): boolean =>
+  items.filter((one) => one.y === y && ['Batch number', 'Balance'].includes(one.text)).length === 2;
+
+test('a page says where the other entries are, and a long table has its header on each page', async () => {
+  const count = ENTRIES_SHOWN_MAX + 234;
+  const rows = Array.from({ length: count }, (_, at) => [`B${at}`, ...ROW.slice(1)]);
+  const pages = await read(statementDay(rows, { figures: { creditCount: count } }));
+  const text = textOf(pages);
+  expect(text).toContain(
+    'The first 1,000 of 1,234. The other 234 are in the CSV, M-1_USD_2026-03-31.r1.csv.',
+  );
+  expect(text).toContain(`B${ENTRIES_SHOWN_MAX - 1} `);
+  expect(text).not.toContain(`B${ENTRIES_SHOWN_MAX} `);
+  expect(text.match(/^Time \| Batch number/gm)).toHaveLength(pages.length);
+  expect(linesOf(pages.at(-1)!).at(-1)).toContain(`Page ${pages.length} of ${pages.length}`);
+});
+
+test('a million entries make a file that is no larger than a thousand do', async () => {
+  const batch = Array.from({ length: 10_000 }, (_, at) => [`B${at}`, ...ROW.slice(1)]);
+  const day = dayOf(
+    STATEMENT_COLUMNS,
+    Array.from({ length: 100 }, () => batch),
+    {
+      figures: { creditCount: 1_000_000 },
+    },
+  );
+  const small = await bytesOf(
+    PDF.write(statementDay(batch.slice(0, 1_000), { figures: { creditCount: 1_000 } })),
+  );
+  const large = await bytesOf(PDF.write(day));
+  expect(large.length).toBeLessThan(small.length * 1.1);
+});
+
+test('the same day gives the same bytes, in every time zone of the machine and at any time', () => {
+  const script = `
+    import { PDF } from '${new URL('../../../src/statements/formats/pdf/pdf.ts', import.meta.url).href}';
+    import { bytesOf, statementDay } from '${new URL('../days.ts', import.meta.url).href}';
+    import { sha256Of } from '${new URL('../../../src/statements/digest.ts', import.meta.url).href}';
+    console.log(sha256Of(await bytesOf(PDF.write(statementDay([${JSON.stringify(ROW)}])))));`;
+  const digestIn = (zone: string) =>
+    execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      env: { ...process.env, TZ: zone, LANG: 'de_DE', NODE_OPTIONS: '--disable-warning=ExperimentalWarning' },
+      encoding: 'utf8',
+    });
+  const digests = ['UTC', 'Asia/Shanghai', 'America/New_York'].map(digestIn);
+  expect(new Set(digests).size).toBe(1);
+  expect(digests[0]).toMatch(/^[0-9a-f]{64}\n$/);
+});
+
+test('what reading the rows throws comes through, also after the last entry that is shown', async () => {
+  const batch = Array.from({ length: ENTRIES_SHOWN_MAX }, () => ROW);
+  const failing: StatementDay = {
+    ...statementDay([]),
+    rows: (async function* () {
+      yield await Promise.resolve(batch);
+      throw new Error('the rows are not those published');
+    })(),
+  };
+  await expect(bytesOf(PDF.write(failing))).rejects.toThrow('the rows are not those published');
+});

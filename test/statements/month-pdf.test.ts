@@ -1,0 +1,155 @@
+/** The overview of a month as PDF, read back: figures, verdict, what is open, the close and each day's hash. */
+import { describe, expect, test } from 'vitest';
+import { monthOf, type AccountMonth } from '../../src/statements/month.ts';
+import type { MonthOverview } from '../../src/statements/month-overview.ts';
+import { monthPdf } from '../../src/statements/month-pdf.ts';
+import type { MonthClose } from '../../src/store/month-close.ts';
+import type { StatementRow } from '../../src/store/statements/statements.ts';
+import { pagesOf, textOf } from '../support/read-pdf.ts';
+import { bytesOf } from './days.ts';
+
+const SHA = 'ab'.repeat(32);
+
+const statement = (day: string, change: Partial<StatementRow> = {}): StatementRow => ({
+  ...{ merchant_no: 'M-1', currency: 'USD', day, revision: 1, sha256: SHA, columns: null, supersedes: null },
+  ...{ byte_count: 1, row_count: 3, run_id: 1, published_at: new Date('2026-04-01T02:00:00Z'), reason: null },
+  ...{ object_key: `merchant=M-1/date=${day}/M-1_USD_${day}.r1.csv`, opening: '0.00', closing: '1000.00' },
+  ...{ credit_total: '1500.50', credit_count: 2, debit_total: '500.50', debit_count: 1 },
+  ...{ verdict: 'continuous', break_count: 0, breaks_after: 0, restarted: false },
+  ...change,
+});
+
+const SECOND = statement('2026-03-31', {
+  ...{ opening: '1000.00', closing: '2000.00', revision: 2, sha256: 'cd'.repeat(32) },
+});
+
+const usd = (statements: readonly StatementRow[]): AccountMonth => ({
+  ...{ merchantNo: 'M-1', currency: 'USD', statements, openDays: [] },
+});
+
+const overviewOf = (change: Partial<MonthOverview> = {}): MonthOverview => ({
+  ...{ merchantNo: 'M-1', month: monthOf('2026-03')!, zone: 'Asia/Shanghai', currencies: null },
+  at: new Date('2026-04-02T08:00:00Z'),
+  accounts: [usd([statement('2026-03-30'), SECOND])],
+  ...{ explained: new Map(), openDays: [], closes: [], adjustments: [] },
+  ...change,
+});
+
+const CLOSE: MonthClose = {
+  ...{
+    merchantNo: 'M-1',
+    month: '2026-03',
+    number: 1,
+    closedAt: new Date('2026-04-02T07:00:00Z'),
+    by: 'Ada',
+  },
+  ...{ note: 'as agreed', despite: null, openDays: 0, statements: 2 },
+  ...{ objectKey: 'merchant=M-1/close=2026-03/M-1_2026-03.close1.json', sha256: 'ef'.repeat(32) },
+};
+
+const read = async (change?: Partial<MonthOverview>): Promise<string> =>
+  textOf(await pagesOf(await bytesOf(monthPdf(overviewOf(change)))));
+
+test('a month is what each account adds up to, the verdict, lines to sign, and every day with its hash', async () => {
+  expect((await read()).split('\n')).toEqual([
+    'Month statement',
+    'March 2026',
+    'Merchant | M-1',
+    'Business days | 2026-03-01 to 2026-03-31 of Asia/Shanghai',
+    'Accounts | USD',
+    'As of | 2026-04-02 08:00:00 UTC',
+    'Accounts',
+    'Account | Opening | Credits | Debits | Closing | Days',
+    'USD | 0.00 | 3,001.00 | 1,001.00 | 2,000.00 | 2 published',
+    '4 entries | 2 entries',
+    'Verdict',
+    'Proven: every day is published, and every balance follows from the one before.',
+    'Close',
+    'This month is not closed: its statements can still change without an adjustment.',
+    ...['Prepared by', 'Name', 'Date', 'Signature', 'Approved by', 'Name', 'Date', 'Signature'],
+    'Days of USD',
+    'Day | Revision | Verdict | Entries | Credits | Debits | Closing',
+    '2026-03-30 | 1 | proven | 3 | 1,500.50 | 500.50 | 1,000.00',
+    `SHA-256 ${SHA}`,
+    '2026-03-31 | 2 | proven | 3 | 1,500.50 | 500.50 | 2,000.00',
+    `SHA-256 ${'cd'.repeat(32)}`,
+    'Month statement M-1 · 2026-03 · as of 2026-04-02 08:00:00 UTC | Page 1 of 1',
+  ]);
+});
+
+describe('what is not as it should be is said', () => {
+  const broken = statement('2026-03-31', {
+    ...{ opening: '1000.00', closing: '2306.15', verdict: 'broken', break_count: 2 },
+  });
+  const accounts = [usd([statement('2026-03-30'), broken])];
+
+  test('days that are open, and why', async () => {
+    const text = await read({
+      accounts,
+      openDays: [{ currency: 'USD', day: '2026-03-31', why: 'its balance chain is broken: break 7' }],
+    });
+    expect(text).toContain('2 published\n4 entries | 2 entries | 1 broken\n1 open');
+    expect(text).toContain('Not complete: 1 day still open, listed below.');
+    expect(text).toContain(
+      'USD: opening plus credits minus debits is not the closing; the closing is 306.15 off.',
+    );
+    expect(text).toContain('USD | 2026-03-31 | its balance chain is broken: break 7');
+    expect(text).toContain('broken: 2 breaks | 3 | 1,500.50 | 500.50 | 2,306.15');
+  });
+
+  test('broken days that a person has explained, and openings that are derived', async () => {
+    const explained = new Map([['USD 2026-03-31', 2]]);
+    const text = await read({ accounts, explained });
+    expect(text).toContain('Complete, with 1 broken day: a person has explained each of their breaks.');
+    expect(text.replaceAll('\n', ' ')).toMatch(/broken: 2 breaks, 2 .*explained SHA-256/);
+    const derived = await read({ accounts: [usd([statement('2026-03-30', { restarted: true })])] });
+    expect(derived.replaceAll('\n', ' ')).toContain(
+      'Of 1 statement the opening is derived from the first entry',
+    );
+  });
+
+  test('accounts that were not asked for', async () => {
+    expect(await read({ currencies: ['USD'] })).toContain(
+      'Accounts | USD, as asked for; there may be others',
+    );
+  });
+});
+
+test('a closed month names its close, and what was adjusted since', async () => {
+  const text = await read({
+    closes: [CLOSE, { ...CLOSE, number: 2, despite: 'case 4711', openDays: 3, sha256: '01'.repeat(32) }],
+    adjustments: [
+      {
+        ...{
+          merchantNo: 'M-1',
+          month: '2026-03',
+          number: 2,
+          currency: 'USD',
+          day: '2026-03-31',
+          frozenRevision: 1,
+        },
+        ...{ revision: 2, sha256: SECOND.sha256, reason: '1 late entry (B9)' },
+        publishedAt: new Date('2026-04-02T07:30:00Z'),
+      },
+    ],
+  });
+  for (const line of [
+    'Close | number 2, which froze 2 statements',
+    'Closed | 2026-04-02 07:00:00 UTC by Ada',
+    'Note | as agreed',
+    'Despite open days | 3 days then open: case 4711',
+    'Adjustments since | 1, listed below',
+    'File of the close | M-1_2026-03.close1.json',
+    `Its SHA-256 | ${'01'.repeat(32)}`,
+    `1 | 2026-04-02 07:00:00 UTC | Ada | ${'ef'.repeat(32)}`,
+    'Adjustments since close 2',
+    `USD | 2026-03-31 | 1, now 2 | 2026-04-02 07:30:00 UTC | 1 late entry (B9)\nSHA-256 ${SECOND.sha256}`,
+  ])
+    expect(text).toContain(line);
+  expect(text).not.toContain('not closed');
+});
+
+test('the same overview gives the same bytes', async () => {
+  const [once, again] = [await bytesOf(monthPdf(overviewOf())), await bytesOf(monthPdf(overviewOf()))];
+  expect(once.equals(again)).toBe(true);
+});
