@@ -29,17 +29,19 @@ export async function seedPages(db: Kysely<DB>, past: PagesPast): Promise<void> 
     INSERT INTO certified_span (merchant_no, currency, spans)
     SELECT merchant_no, '', int8multirange(int8range(${window.beginMs}::bigint, ${window.endMs}::bigint, '[]'))
     FROM (${names}) AS own`.execute(db);
-  await sql`
+  // Each on a connection of its own.
+  const accountDays = sql`
     INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
       closing, verdict, revision, publish_due)
     SELECT merchant_no, 'USD', day, 1000.00, 12345.67, 1, 12345.67, 0, 1000.00, 'continuous', 1, false
-    FROM ${days}`.execute(db);
-  await sql`
+    FROM ${days}`;
+  const statements = sql`
     INSERT INTO statement (merchant_no, currency, day, revision, sha256, byte_count, row_count, object_key, opening,
       credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, published_at)
     SELECT merchant_no, 'USD', day, 1, ${SHA256}, 300, 1, 'merchant=' || merchant_no || '/date=' || day || '/x.r1.csv', 1000.00,
       12345.67, 1, 12345.67, 0, 1000.00, 'continuous', 0, at
-    FROM ${days}`.execute(db);
+    FROM ${days}`;
+  await Promise.all([accountDays.execute(db), statements.execute(db)]);
   await seedRevisions(db);
   await seedLargeDay(db, past);
   await sql`VACUUM (ANALYZE)`.execute(db);

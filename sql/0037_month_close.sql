@@ -67,6 +67,6 @@ COMMENT ON COLUMN page_session.token_sha256 IS 'SHA-256 of the random number in 
 COMMENT ON COLUMN page_session.way IS 'password: by a password of the settings; oidc: by the OpenID Connect provider.';
 COMMENT ON COLUMN page_session.name IS 'Name of the person, as the way of login gave it.';
 COMMENT ON COLUMN page_session.groups IS 'Groups of the person, as the provider gave them. Which role they have is looked up at each request.';
-COMMENT ON COLUMN page_session.proof_sha256 IS 'SHA-256 of the hashed password that was right: another password ends the session. Null for oidc.';
+COMMENT ON COLUMN page_session.proof_sha256 IS 'SHA-256 of the hashed password that was right, or of the provider in the settings: another one ends the session.';
 COMMENT ON COLUMN page_session.begun_at IS 'When the person logged in.';
 COMMENT ON COLUMN page_session.ends_at IS 'From then on the session counts for nothing.';

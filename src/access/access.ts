@@ -21,6 +21,8 @@ export interface LoginContent {
 /** A login that did not succeed. Nothing that somebody typed is in it. */
 export interface LoginRefusal {
   readonly way: 'password' | 'oidc';
+  /** Of the answer. */
+  readonly status: 401 | 429 | 502;
   /** The error's name or code. */
   readonly reason: string;
 }

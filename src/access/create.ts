@@ -6,17 +6,20 @@ import type { AccessSettings, SecretKey } from '../settings/settings.ts';
 import type { Access, Person } from './access.ts';
 import { cookieKeys } from './cookies.ts';
 import { createForms } from './forms.ts';
-import { createProxyPerson, credentialsIn } from './identify.ts';
+import { createProxyPerson } from './identify.ts';
 import { limitedCheck, type LimitedCheck } from './limits.ts';
 import { addLoginRoutes, LOGIN_PATHS } from './login-routes.ts';
+import { isEmbedded, isForeignName } from './own-requests.ts';
 import { createPasswordCheck } from './passwords.ts';
+import { programPerson } from './programs.ts';
 import { AccessRefused } from './refused.ts';
-import { personWithRole } from './roles.ts';
-import { createSessions, type Identified, type SessionDeps } from './sessions.ts';
+import { createSessions, type Identified, type SessionDeps, type Sessions } from './sessions.ts';
 
 export interface AccessDeps extends SessionDeps {
   /** Sign the cookies; without any, logins end with the process. */
   readonly secretKeys: readonly SecretKey[];
+  /** How often sessions that are over are deleted, beside the start. Default: an hour. */
+  readonly tidyEveryMs?: number;
 }
 
 /** Whether there is any way to log in. Pages that others can reach need one. */
@@ -27,6 +30,7 @@ export const hasLogin = ({ users, proxy, oidc }: AccessSettings): boolean =>
 export const hasSessions = ({ users, oidc }: AccessSettings): boolean => users.size > 0 || oidc !== null;
 
 const KEY_BYTES = 32;
+const HOUR_MS = 3_600_000;
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 export function createAccess(deps: AccessDeps): Access {
@@ -37,17 +41,18 @@ export function createAccess(deps: AccessDeps): Access {
   const proxyPerson = createProxyPerson(settings);
   const identified = new WeakMap<FastifyRequest, Identified>();
 
-  const identify = async (request: FastifyRequest, check: LimitedCheck): Promise<Identified | null> => {
+  const identify = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    check: LimitedCheck,
+  ): Promise<Identified | null> => {
     const byProxy = proxyPerson(request);
-    if (byProxy === 'refused') throw new AccessRefused('the proxy names somebody without a role');
+    if (byProxy === 'refused') throw new AccessRefused('noRole');
     if (byProxy !== null) return { person: byProxy, session: null };
     const bySession = await sessions.find(request);
     if (bySession !== null) return bySession;
-    const credentials = settings.users.size === 0 ? null : credentialsIn(request);
-    if (credentials === null || (await check(request, credentials, { isEach: true })) !== 'right')
-      return null;
-    const person = personWithRole({ name: credentials.name, groups: [] }, settings.roles);
-    return person && { person, session: null };
+    if (request.headers.authorization === undefined) return null;
+    return { person: await programPerson(request, reply, { settings, check }), session: null };
   };
 
   const sessionOf = (request: FastifyRequest): string | null => identified.get(request)?.session ?? null;
@@ -62,13 +67,16 @@ export function createAccess(deps: AccessDeps): Access {
       const isRight = createPasswordCheck(settings.users);
       const check = await limitedCheck(server, { users, isRight, key: random(KEY_BYTES) });
       server.addHook('onRequest', async (request, reply) => {
+        if (settings.pagesUrl !== null && isForeignName(request, settings.pagesUrl))
+          throw new AccessRefused('foreignName');
+        if (isEmbedded(request)) throw new AccessRefused('otherSite');
         if (LOGIN_PATHS.includes(request.routeOptions.url ?? '')) return undefined;
-        const found = await identify(request, check);
+        const found = await identify(request, reply, check);
         if (found !== null) {
           identified.set(request, found);
           return undefined;
         }
-        if (!SAFE_METHODS.includes(request.method)) throw new AccessRefused('not logged in');
+        if (!SAFE_METHODS.includes(request.method)) throw new AccessRefused('notLoggedIn');
         // The same for whatever path, so that nobody learns what there is.
         return reply
           .header('cache-control', 'no-store')
@@ -82,13 +90,22 @@ export function createAccess(deps: AccessDeps): Access {
           done(error as Error);
         }
       });
+      tidyBeside(server, sessions, deps.tidyEveryMs ?? HOUR_MS);
       addLoginRoutes(server, { ...deps, ...pages, sessions, check, formToken });
     },
     personOf: (request): Person => {
       const found = identified.get(request);
-      if (found === undefined) throw new AccessRefused('not logged in');
+      if (found === undefined) throw new AccessRefused('notLoggedIn');
       return found.person;
     },
     formToken,
   };
+}
+
+/** While the database is away nothing is deleted; the next time it is. */
+function tidyBeside(server: FastifyInstance, { tidy }: Sessions, everyMs: number): void {
+  const tried = (): Promise<void> => tidy().catch(() => undefined);
+  const timer = setInterval(() => void tried(), everyMs).unref();
+  server.addHook('onReady', tried);
+  server.addHook('onClose', () => clearInterval(timer));
 }

@@ -36,10 +36,10 @@ export function createForms({ keys, random, isSecure }: FormsDeps): Forms {
       const browser = request.cookies[cookie] ?? '';
       const site = request.headers['sec-fetch-site'];
       const given = (request.body as { readonly form_token?: unknown } | undefined)?.form_token;
-      const isBound = session !== null || browser !== '';
-      const isOurs =
-        isBound && keys.some((key) => isSame(given, formTokenOf(key, boundTo(session, browser))));
-      if (!isOurs || (site !== undefined && site !== 'same-origin')) throw new AccessRefused('no form token');
+      if (site !== undefined && site !== 'same-origin') throw new AccessRefused('otherSite');
+      if (session === null && browser === '') throw new AccessRefused('noCookie');
+      const isOurs = keys.some((key) => isSame(given, formTokenOf(key, boundTo(session, browser))));
+      if (!isOurs) throw new AccessRefused('noToken');
     },
   };
 }

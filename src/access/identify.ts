@@ -1,4 +1,5 @@
 /** People who come without a session: by a trusted proxy's header, or with name and password in each request. */
+import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
 import { withinOneOf } from '../host/networks.ts';
 import type { AccessSettings } from '../settings/settings.ts';
@@ -14,12 +15,19 @@ export function createProxyPerson({ proxy, roles }: AccessSettings): ProxyPerson
   if (proxy === null) return () => null;
   const isTrusted = withinOneOf(proxy.from);
   return ({ headers, raw }) => {
-    const given = headers[proxy.header];
+    const given = decoded(headers[proxy.header]);
     const address = (raw.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
     if (given === undefined || !isTrusted(address)) return null;
     if (typeof given !== 'string' || !isPersonName(given)) return 'refused';
     return personWithRole({ name: given, groups: [] }, roles) ?? 'refused';
   };
+}
+
+/** Node takes a header's bytes for Latin-1; proxies send names in UTF-8. */
+function decoded(header: string | string[] | undefined): string | string[] | undefined {
+  if (typeof header !== 'string') return header;
+  const bytes = Buffer.from(header, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 export interface Credentials {

@@ -1,73 +1,96 @@
-/** How often somebody may try to log in. Strict, as a person logs in once a day. */
+/** How often somebody may send a wrong name or password. Strict, as a person logs in once a day. */
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import rateLimit from '@fastify/rate-limit';
+import rateLimit, { normalizeIP } from '@fastify/rate-limit';
+import { createCheckQueue, TooManyChecks } from './check-queue.ts';
 import type { Credentials } from './identify.ts';
-import { TooManyChecks, type PasswordCheck } from './passwords.ts';
+import type { PasswordCheck } from './passwords.ts';
 
 /** From one address; of IPv6 from one /64. */
 const OF_ADDRESS = { max: 10, timeWindow: 5 * 60_000 } as const;
+/** What one customer of a provider may have of IPv6. */
+const NETWORK_BITS = 48;
+/** From one network of IPv6. */
+const OF_NETWORK = { max: 40, timeWindow: 5 * 60_000, ipv6Subnet: NETWORK_BITS } as const;
 /** For one name, from wherever. */
 const OF_NAME = { max: 20, timeWindow: 15 * 60_000 } as const;
-/** Beginnings of a login at the provider, and returns from there. */
-export const OF_PROVIDER = { max: 30, timeWindow: 5 * 60_000 } as const;
+/** Beginnings of a login at the provider, and returns from there: those of a whole office come from one address. */
+export const OF_PROVIDER = { max: 200, timeWindow: 5 * 60_000 } as const;
 
 /** `tooMany`: the password was not looked at. */
 export type Tried = 'right' | 'wrong' | 'tooMany';
 
-export type LimitedCheck = (
-  request: FastifyRequest,
-  credentials: Credentials,
-  options?: { readonly isEach?: boolean },
-) => Promise<Tried>;
+export type LimitedCheck = (request: FastifyRequest, credentials: Credentials) => Promise<Tried>;
 
 export interface LimitedCheckDeps {
   /** Names that have a password. */
   readonly users: ReadonlySet<string>;
   readonly isRight: PasswordCheck;
-  /** Random, for this process alone: pairs that were right are remembered under it. */
+  /** Random, for this process alone: names are counted, and pairs that were right are remembered under it. */
   readonly key: Buffer;
 }
 
 /**
- * Counts each try of a form. Programs send name and password with every request (`isEach`): a pair that was right before
- * counts no more, as long as nobody tries too often. Only names that somebody has are counted, so that strangers cannot
- * fill the memory with others.
+ * Wrong tries count, right ones do not: a whole office may log in from one address. A pair that was right is not checked
+ * again, which is for programs that send it with every request, and one check serves requests side by side. Names are
+ * counted alike whether somebody has them or not, but apart, so that strangers cannot push known names out of the memory.
  */
 export async function limitedCheck(
   server: FastifyInstance,
   { users, isRight, key }: LimitedCheckDeps,
 ): Promise<LimitedCheck> {
   await server.register(rateLimit, { global: false });
+  const secret = (text: string): string => createHmac('sha256', key).update(text).digest('base64');
   const names = new WeakMap<FastifyRequest, string>();
-  const nameOf = (request: FastifyRequest): string => names.get(request) ?? '';
-  const limits = [
-    server.createRateLimit(OF_ADDRESS),
-    server.createRateLimit({ ...OF_NAME, keyGenerator: nameOf }),
+  const ofName = { ...OF_NAME, keyGenerator: (request: FastifyRequest) => secret(names.get(request)!) };
+  const ofPlaces = [server.createRateLimit(OF_ADDRESS), server.createRateLimit(OF_NETWORK)];
+  const [ofKnown, ofUnknown] = [server.createRateLimit(ofName), server.createRateLimit(ofName)];
+  const limitsOf = (request: FastifyRequest) => [
+    ...ofPlaces,
+    users.has(names.get(request)!) ? ofKnown : ofUnknown,
   ];
-  const isExceeded = async (request: FastifyRequest, isTry: boolean): Promise<boolean> => {
-    for (const limit of users.has(nameOf(request)) ? limits : limits.slice(0, 1)) {
-      const counted = await limit(request, { increment: isTry });
-      // A look tells how many tries there were, a try counts itself.
-      if (!counted.isAllowed && (counted.isExceeded || (!isTry && counted.remaining === 0))) return true;
+  const isExceeded = async (request: FastifyRequest): Promise<boolean> => {
+    for (const limit of limitsOf(request)) {
+      const counted = await limit(request, { increment: false });
+      if (!counted.isAllowed && counted.remaining === 0) return true;
     }
     return false;
   };
+  const inTurn = createCheckQueue();
   const proven = new Map<string, string>();
-  return async (request, { name, password }, { isEach = false } = {}) => {
-    names.set(request, name);
-    const pair = createHmac('sha256', key)
-      .update(JSON.stringify([name, password]))
-      .digest('base64');
-    if (isEach && !(await isExceeded(request, false)) && proven.get(name) === pair) return 'right';
-    if (await isExceeded(request, true)) return 'tooMany';
-    try {
-      if (!(await isRight(name, password))) return 'wrong';
+  const running = new Map<string, Promise<Tried>>();
+
+  const checked = async (
+    request: FastifyRequest,
+    { name, password }: Credentials,
+    pair: string,
+  ): Promise<Tried> => {
+    // Others were found wrong while this one waited.
+    if (await isExceeded(request)) return 'tooMany';
+    if (await isRight(name, password)) {
       proven.set(name, pair);
       return 'right';
-    } catch (error) {
-      if (error instanceof TooManyChecks) return 'tooMany';
-      throw error;
     }
+    for (const limit of limitsOf(request)) await limit(request);
+    return 'wrong';
+  };
+
+  return async (request, credentials) => {
+    const { name, password } = credentials;
+    names.set(request, name);
+    const pair = secret(JSON.stringify([name, password]));
+    if (await isExceeded(request)) return 'tooMany';
+    if (proven.get(name) === pair) return 'right';
+    const check = `${request.ip} ${pair}`;
+    const begun =
+      running.get(check) ??
+      inTurn(normalizeIP(request.ip, NETWORK_BITS), () => checked(request, credentials, pair))
+        .catch((error: unknown): Tried => {
+          if (error instanceof TooManyChecks) return 'tooMany';
+          throw error;
+        })
+        .finally(() => running.delete(check));
+    running.set(check, begun);
+    return begun;
   };
 }

@@ -49,12 +49,14 @@ function addPassword(server: FastifyInstance, routes: LoginRoutes): void {
     const password = textOf(fields['password'], PASSWORD_CHARACTERS_MAX);
     const tried = await check(request, { name, password });
     if (tried === 'right') {
-      const person = await sessions.begin(reply, 'password', { name, groups: [] });
+      const person = await sessions.begin(request, reply, 'password', { name, groups: [] });
       if (person !== null) return reply.redirect(to, 303);
     }
-    onRefusal({ way: 'password', reason: tried === 'tooMany' ? 'too many tries' : 'wrong' });
-    const problem = tried === 'tooMany' ? 'tooMany' : 'refused';
-    return sendLogin(routes, request, reply.code(tried === 'tooMany' ? 429 : 401), { problem, to });
+    const isTooMany = tried === 'tooMany';
+    const status = isTooMany ? 429 : 401;
+    onRefusal({ way: 'password', status, reason: isTooMany ? 'too many tries' : 'wrong' });
+    const problem = isTooMany ? 'tooMany' : 'refused';
+    return sendLogin(routes, request, reply.code(status), { problem, to });
   });
 }
 
@@ -63,8 +65,8 @@ function addOidc(server: FastifyInstance, routes: LoginRoutes, login: OidcLogin)
   const { flow: cookie } = cookieNames(isSecure);
   const limited = { config: { rateLimit: OF_PROVIDER } };
   const failed = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    onRefusal({ way: 'oidc', reason: reasonOf(error) });
     const status = error instanceof NotLoggedIn ? 401 : 502;
+    onRefusal({ way: 'oidc', status, reason: reasonOf(error) });
     return sendLogin(routes, request, reply.code(status), { problem: 'provider', to: '/' });
   };
   server.get(OIDC, limited, async (request, reply) => {
@@ -88,7 +90,7 @@ function addOidc(server: FastifyInstance, routes: LoginRoutes, login: OidcLogin)
       if (kept === null || kept.endsAtMs <= now().getTime()) throw new NotLoggedIn('no login was begun here');
       const query = request.url.slice(OIDC_RETURN_PATH.length);
       const identity = await login.finish(query, kept);
-      const person = await sessions.begin(reply, 'oidc', identity);
+      const person = await sessions.begin(request, reply, 'oidc', identity);
       if (person === null) throw new NotLoggedIn('no role');
       return await reply.header('cache-control', 'no-store').redirect(kept.to, 303);
     } catch (error) {
@@ -117,7 +119,9 @@ function keptIn(request: FastifyRequest, cookie: string): Kept | null {
 function reasonOf(error: unknown): string {
   if (error instanceof NotLoggedIn) return error.message;
   if (!(error instanceof Error)) return 'unknown';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  // Where the provider cannot be reached, the network's code is below.
+  const codes = [error, error.cause].map((one) => (one as { readonly code?: unknown } | undefined)?.code);
+  return codes.filter((code) => typeof code === 'string').join(' ') || error.name;
 }
 
 function sendLogin(
@@ -137,10 +141,13 @@ function sendLogin(
     .send(loginPage(content, request));
 }
 
-/** Where to go after the login: a path of this server, and nothing that a browser would take for another host. */
+/**
+ * Where to go after the login: a path of this server in the characters that a header may have, and nothing that a browser
+ * would take for another host.
+ */
 function pathOf(values: unknown): string {
   const to = textOf((values as { readonly to?: unknown } | null)?.to, TO_CHARACTERS_MAX);
-  const isPath = /^\/(?![/\\])[^\\\p{C}]*$/u.test(to) && !to.startsWith('/log');
+  const isPath = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(to) && !to.startsWith('/log');
   return isPath ? to : '/';
 }
 

@@ -6,6 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { isLoopback } from '../host/loopback.ts';
 import type { Access, Person } from './access.ts';
+import { isEmbedded } from './own-requests.ts';
 import { AccessRefused } from './refused.ts';
 
 const LOCAL: Person = { name: 'local', role: 'operator', merchants: null };
@@ -15,11 +16,12 @@ export function createLoopbackAccess(token: string): Access {
   return {
     register: (server) => {
       server.addHook('onRequest', (request, _reply, done) => {
-        done(isLocalName(request.headers.host) ? undefined : new AccessRefused('called by another name'));
+        if (!isLocalName(request.headers.host)) done(new AccessRefused('otherName'));
+        else done(isEmbedded(request) ? new AccessRefused('otherSite') : undefined);
       });
       server.addHook('preHandler', (request, _reply, done) => {
         const isSafe = request.method === 'GET' || request.method === 'HEAD' || hasToken(request, token);
-        done(isSafe ? undefined : new AccessRefused('no form token'));
+        done(isSafe ? undefined : new AccessRefused('noToken'));
       });
       return Promise.resolve();
     },

@@ -1,7 +1,8 @@
 /** Access as the settings ask for it: with logins, or on this machine alone without any. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { isLoopback } from '../host/loopback.ts';
-import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import { isSameAddress } from '../host/same-address.ts';
+import type { ListenAddress, SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { Access } from './access.ts';
 import { createAccess, hasLogin, hasSessions, type AccessDeps } from './create.ts';
 import { createLoopbackAccess } from './loopback.ts';
@@ -18,9 +19,8 @@ export class AccessMissing extends ExpectedError {
 }
 
 export interface OpenAccessDeps extends Omit<AccessDeps, 'settings' | 'isSecure' | 'secretKeys'> {
-  readonly settings: Pick<SettingsWithoutPlatform, 'access' | 'secretKeys'>;
-  /** Where the pages listen. */
-  readonly host: string;
+  readonly settings: Pick<SettingsWithoutPlatform, 'access' | 'secretKeys' | 'listen'>;
+  readonly pagesListen: ListenAddress;
 }
 
 export interface OpenedAccess {
@@ -29,24 +29,44 @@ export interface OpenedAccess {
   readonly canLogOut: boolean;
 }
 
+const SET_ONE =
+  'and there is no way to log in: set DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER, each with ' +
+  'DAYBOOK_ACCESS_ROLES';
+
 /** Throws `AccessMissing` for pages that others can reach while there is no way to log in. */
-export function openAccess({ settings, host, ...deps }: OpenAccessDeps): OpenedAccess {
+export function openAccess({ settings, pagesListen, ...deps }: OpenAccessDeps): OpenedAccess {
   const { access, secretKeys } = settings;
   if (hasLogin(access)) {
-    const isSecure = !isLoopback(host) || access.pagesUrl?.startsWith('https:') === true;
+    const isSecure = !isLoopback(pagesListen.host) || access.pagesUrl?.startsWith('https:') === true;
     return {
       access: createAccess({ ...deps, settings: access, secretKeys, isSecure }),
       canLogOut: hasSessions(access),
     };
   }
-  if (!isLoopback(host))
-    throw new AccessMissing(
-      `DAYBOOK_PAGES_LISTEN is ${host}, which others can reach, and there is no way to log in: set DAYBOOK_ACCESS_USERS, ` +
-        'DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER, each with DAYBOOK_ACCESS_ROLES; or listen on this machine ' +
-        'alone, like 127.0.0.1:8082.',
-    );
+  assertNobodyElseComes(settings, pagesListen);
   const own = createLoopbackAccess(deps.random(TOKEN_BYTES).toString('base64url'));
   return { access: { ...own, register: withoutProxies(own.register) }, canLogOut: false };
+}
+
+/** Whoever reaches pages without a login is the operator of this machine. */
+function assertNobodyElseComes(
+  { access: { pagesUrl }, listen }: OpenAccessDeps['settings'],
+  pagesListen: ListenAddress,
+): void {
+  if (!isLoopback(pagesListen.host))
+    throw new AccessMissing(
+      `DAYBOOK_PAGES_LISTEN is ${pagesListen.host}, which others can reach, ${SET_ONE}; or listen on this machine alone, ` +
+        'like 127.0.0.1:8082.',
+    );
+  if (isSameAddress(listen, pagesListen))
+    throw new AccessMissing(
+      `DAYBOOK_PAGES_LISTEN is the address of DAYBOOK_LISTEN, to which a proxy brings others, ${SET_ONE}; or give the pages ` +
+        'an address of their own, like 127.0.0.1:8082.',
+    );
+  if (pagesUrl !== null && !isLoopback(new URL(pagesUrl).hostname))
+    throw new AccessMissing(
+      `DAYBOOK_PAGES_URL is ${pagesUrl}, to which a proxy brings others, ${SET_ONE}; or take DAYBOOK_PAGES_URL away.`,
+    );
 }
 
 /** A proxy on this machine would make everybody behind it the operator. */
@@ -54,8 +74,10 @@ const withoutProxies =
   (register: Access['register']): Access['register'] =>
   async (server, pages) => {
     server.addHook('onRequest', (request, _reply, done) => {
-      const isForwarded = FORWARDED.some((name) => request.headers[name] !== undefined);
-      done(isForwarded ? new AccessRefused('behind a proxy, without a login') : undefined);
+      // No browser speaks HTTP/1.0. nginx does, unless it is told otherwise, and says nothing of whom it brings.
+      const isForwarded =
+        request.raw.httpVersion === '1.0' || FORWARDED.some((name) => request.headers[name] !== undefined);
+      done(isForwarded ? new AccessRefused('behindProxy') : undefined);
     });
     await register(server, pages);
   };

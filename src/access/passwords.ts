@@ -1,15 +1,11 @@
 /** Hashed passwords, by scrypt: making one for the settings, and checking what somebody typed. */
 import { scrypt, timingSafeEqual } from 'node:crypto';
-import pLimit from 'p-limit';
 import type { PasswordHash } from '../settings/settings.ts';
 
 const HASH_BYTES = 32;
 export const SALT_BYTES = 16;
 /** 32 MB and about a tenth of a second, what OWASP asks of scrypt. */
 const COST = { cost: 15, blockSize: 8, parallel: 3 } as const;
-/** Hashes made side by side: each takes memory, and strangers ask for them. */
-const AT_ONCE = 2;
-const WAITING_MAX = 40;
 
 type Parameters = Pick<PasswordHash, 'cost' | 'blockSize' | 'parallel' | 'salt'>;
 
@@ -32,24 +28,17 @@ export async function hashPassword(password: string, salt: Buffer): Promise<stri
   );
 }
 
-/** Too many passwords wait to be checked. */
-export class TooManyChecks extends Error {
-  override readonly name = 'TooManyChecks';
-}
-
-/** Whether a name has this password. Throws `TooManyChecks`. */
+/** Whether a name has this password. */
 export type PasswordCheck = (name: string, password: string) => Promise<boolean>;
 
 /** A name that nobody has takes as long as any other: its password is compared with a hash that nothing fits. */
 export function createPasswordCheck(users: ReadonlyMap<string, PasswordHash>): PasswordCheck {
-  const limit = pLimit(AT_ONCE);
   const [first] = users.values();
   const nobodys = { ...COST, ...first, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES) };
   return async (name, password) => {
-    if (limit.pendingCount >= WAITING_MAX) throw new TooManyChecks();
     const known = users.get(name);
     const { hash, ...parameters } = known ?? nobodys;
-    const isSame = timingSafeEqual(await limit(() => hashOf(password, parameters)), hash);
+    const isSame = timingSafeEqual(await hashOf(password, parameters), hash);
     return isSame && known !== undefined;
   };
 }

@@ -1,6 +1,30 @@
 /** A request that access does not let pass. The pages' server answers it with a page in plain words. */
 
+/** Why, in words for the log: our own, and nothing of what somebody sent. */
+const REFUSALS = {
+  notLoggedIn: { statusCode: 403, message: 'not logged in' },
+  credentials: { statusCode: 401, message: 'no right name and password in the Authorization header' },
+  tooMany: { statusCode: 429, message: 'too many tries to log in' },
+  behindProxy: { statusCode: 403, message: 'behind a proxy, without a login' },
+  otherName: { statusCode: 403, message: 'called by another name' },
+  foreignName: { statusCode: 403, message: 'called by another name than that of DAYBOOK_PAGES_URL' },
+  otherSite: { statusCode: 403, message: 'embedded or fetched by another site' },
+  noRole: { statusCode: 403, message: 'the proxy names somebody without a role' },
+  noCookie: { statusCode: 403, message: 'no cookie came back with a form' },
+  noToken: { statusCode: 403, message: 'no form token' },
+} as const;
+
+export type RefusalWhy = keyof typeof REFUSALS;
+
 export class AccessRefused extends Error {
   override readonly name = 'AccessRefused';
-  readonly statusCode = 403;
+  readonly statusCode: number;
+  readonly why: RefusalWhy;
+
+  constructor(why: RefusalWhy) {
+    const { statusCode, message } = REFUSALS[why];
+    super(message);
+    this.statusCode = statusCode;
+    this.why = why;
+  }
 }

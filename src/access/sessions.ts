@@ -4,7 +4,13 @@ import type { Kysely } from 'kysely';
 import type { AccessSettings } from '../settings/settings.ts';
 import { recordDeed } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { beginSession, endSession, findSession, type PageSession } from '../store/page-sessions.ts';
+import {
+  beginSession,
+  deleteOverSessions,
+  endSession,
+  findSession,
+  type PageSession,
+} from '../store/page-sessions.ts';
 import type { Person } from './access.ts';
 import { cookieNames, cookieOptions, sha256Of } from './cookies.ts';
 import { personWithRole, type Identity } from './roles.ts';
@@ -31,12 +37,18 @@ export interface Identified {
 export interface Sessions {
   /** Null where there is no cookie, or one that counts for nothing: forged, over, logged out, or without a role by now. */
   readonly find: (request: FastifyRequest) => Promise<Identified | null>;
-  /** Logs somebody in, and leaves a row in the audit. Null for who has no role. */
+  /**
+   * Logs somebody in, and leaves a row in the audit. The session that the browser had until then is over. Null for who has
+   * no role.
+   */
   readonly begin: (
+    request: FastifyRequest,
     reply: FastifyReply,
     way: PageSession['way'],
     identity: Identity,
   ) => Promise<Person | null>;
+  /** Deletes those that are over: names and groups are kept no longer than they are needed. */
+  readonly tidy: () => Promise<void>;
   readonly end: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 }
 
@@ -44,12 +56,14 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
   const { users, oidc, roles, sessionHours } = settings;
   const { session: cookie } = cookieNames(isSecure);
   const proofOf = (way: PageSession['way'], name: string): string | null => {
-    const known = way === 'password' ? users.get(name) : undefined;
+    if (way === 'oidc')
+      return oidc && sha256Of(JSON.stringify([oidc.issuer, oidc.clientId, oidc.nameClaim, oidc.groupsClaim]));
+    const known = users.get(name);
     return known === undefined ? null : sha256Of(known.hash.toString('hex'));
   };
-  /** A password that was changed, or a way to log in that is gone, ends its sessions. */
+  /** A password that was changed, or a provider that is gone or another one, ends its sessions. */
   const isStillGood = ({ way, name, proofSha256 }: PageSession): boolean =>
-    way === 'oidc' ? oidc !== null : proofSha256 !== null && proofSha256 === proofOf(way, name);
+    proofSha256 !== null && proofSha256 === proofOf(way, name);
   return {
     find: async (request) => {
       const tokenSha256 = tokenIn(request, cookie);
@@ -58,13 +72,15 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
       const person = personWithRole(session, roles);
       return person && { person, session: session.tokenSha256 };
     },
-    begin: async (reply, way, identity) => {
+    begin: async (request, reply, way, identity) => {
       const person = personWithRole(identity, roles);
       if (person === null) return null;
+      const before = tokenIn(request, cookie);
       const token = random(TOKEN_BYTES).toString('base64url');
       const begunAt = now();
       const lastsMs = sessionHours * HOUR_MS;
       await db.transaction().execute(async (trx) => {
+        if (before !== null) await endSession(trx, before);
         await beginSession(trx, {
           tokenSha256: sha256Of(token),
           ...{ way, name: identity.name, groups: identity.groups },
@@ -77,6 +93,7 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
       void reply.setCookie(cookie, token, { ...cookieOptions(isSecure, lastsMs / 1_000), signed: true });
       return person;
     },
+    tidy: () => deleteOverSessions(db, now()),
     end: async (request, reply) => {
       const tokenSha256 = tokenIn(request, cookie);
       if (tokenSha256 !== null) await endSession(db, tokenSha256);

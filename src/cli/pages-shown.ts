@@ -7,8 +7,11 @@ import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { PagesDeps } from '../web/pages/context.ts';
 import { timesOf } from './output/times.ts';
 
-/** Pages ask several questions at a time, each a short one. */
-export const PAGES_CONNECTIONS = 8;
+/**
+ * Pages ask short questions. With twenty readers on two cores three were too few, and eight no faster than six (`npm run
+ * bench -- --only pages`).
+ */
+export const PAGES_CONNECTIONS = 6;
 
 /**
  * The pages, for `pagesListen`; null if that is not set. Throws `AccessMissing` where they could be reached from elsewhere
@@ -22,7 +25,7 @@ export function pagesShown(
   const { pagesListen } = settings;
   if (pagesListen === null) return null;
   return {
-    ...openAccess({ settings, host: pagesListen.host, db, now, random: randomBytes }),
+    ...openAccess({ settings, pagesListen, db, now, random: randomBytes }),
     ...{ db, objects, settings, now, jobs },
     zone: timesOf(settings).zone,
   };

@@ -49,6 +49,8 @@ export function addServeCommand(program: Command): void {
             refusals.onEvent(event);
             watch.onRefusal(event);
           },
+          // Who crowds the pages does not post to the inbox.
+          onPagesRefusal: refusals.onEvent,
           onProcessed: (report) => {
             log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications looked at');
           },

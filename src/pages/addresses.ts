@@ -6,8 +6,13 @@ const path = (...parts: readonly string[]): string => `/${parts.map(encodeURICom
 
 export const monthAddress = (merchantNo: string, month: string): string => path('m', merchantNo, month);
 
-export const dayAddress = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
-  path('m', merchantNo, currency, day);
+export const dayAddress = (account: Account, day: BusinessDay): string => dayAddresses(account)(day);
+
+/** The addresses of an account's days, where there are many of them. */
+export function dayAddresses({ merchantNo, currency }: Account): (day: BusinessDay) => string {
+  const account = path('m', merchantNo, currency);
+  return (day) => `${account}/${day}`;
+}
 
 /** Browsers take a part that is one or two dots for a step in the path, so such a number goes into the query. */
 export const entryAddress = (merchantNo: string, batchNo: string): string =>

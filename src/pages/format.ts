@@ -44,7 +44,7 @@ export function localeOf(acceptLanguage: string | undefined): string {
 
 interface Formatters {
   readonly day: (day: BusinessDay) => string;
-  readonly month: Intl.DateTimeFormat;
+  readonly month: (month: string) => string;
   readonly instant: Intl.DateTimeFormat;
   readonly count: Intl.NumberFormat;
   /** By the number of decimals. */
@@ -53,7 +53,7 @@ interface Formatters {
 
 /** Anybody may ask for any language, also before they have logged in. So many are kept at a time. */
 const LOCALES_MAX = 30;
-/** Texts of days kept of a language: most pages show the same few months. */
+/** Texts of days and of months kept of a language: most pages show the same few. */
 const DAYS_MAX = 1_000;
 const DECIMALS_MAX = 100;
 
@@ -80,9 +80,10 @@ export function createFormats(zone: string): (locale: string, isExact: boolean) 
 function formattersOf(locale: string): Formatters {
   const tag = locale + CALENDAR_AND_DIGITS;
   const day = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeZone: 'UTC' });
+  const month = new Intl.DateTimeFormat(tag, { year: 'numeric', month: 'long', timeZone: 'UTC' });
   return {
     day: kept(DAYS_MAX, (text: BusinessDay) => day.format(new Date(`${text}T00:00:00Z`))),
-    month: new Intl.DateTimeFormat(tag, { year: 'numeric', month: 'long', timeZone: 'UTC' }),
+    month: kept(DAYS_MAX, (text: string) => month.format(new Date(`${text}-01T00:00:00Z`))),
     instant: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
     count: new Intl.NumberFormat(tag),
     amounts: kept(
@@ -103,6 +104,6 @@ const formatOf = (
   amount: isExact ? (exact) => exact : (exact) => amounts(decimalsOf(exact)).format(exact as `${number}`),
   count: (whole) => count.format(whole),
   day,
-  month: (text) => month.format(new Date(`${text}-01T00:00:00Z`)),
+  month,
   instant: (at) => instant.format(wallMs(at.getTime(), zone)),
 });

@@ -10,6 +10,7 @@ export function loginPage(view: View, { problem, password, oidcAddress }: LoginC
     section: null,
     content: html`<h1>${login.title}</h1>
       ${when(problem !== null, () => html`<p class="said wrong" role="alert">${login[problem!]}</p>`)}
+      ${when(oidcAddress === null && password === null, () => html`<p>${login.noWay}</p>`)}
       ${when(oidcAddress !== null, () => html`<p><a class="button" href="${oidcAddress}">${login.oidc}</a></p>`)}
       ${when(password !== null, () => passwordForm(view, password!))}`,
   });

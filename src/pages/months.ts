@@ -5,7 +5,7 @@ import { DAY_NOTES, DAY_STATES, type DayNote, type DayState } from '../run/day-s
 import type { Month } from '../statements/month.ts';
 import type { ClosedMonth } from '../store/month-close.ts';
 import type { AccountFacts } from '../store/pages/day-facts.ts';
-import { addressWith, dayAddress, monthAddress } from './addresses.ts';
+import { addressWith, dayAddresses, monthAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { page, type View } from './view.ts';
 
@@ -109,17 +109,17 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
         </tr>
       </thead>
       <tbody>
-        ${accounts.map(
-          ({ account, days, closed }) =>
-            html`<tr>
-              <th scope="row">
-                <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
-                ${account.currency}
-                ${when(closed !== null, () => html`<span class="s closed">${view.texts.close.closed}</span>`)}
-              </th>
-              ${days.map((mark) => cell(view, account, mark))}
-            </tr> `,
-        )}
+        ${accounts.map(({ account, days, closed }) => {
+          const addressOf = dayAddresses(account);
+          return html`<tr>
+            <th scope="row">
+              <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
+              ${account.currency}
+              ${when(closed !== null, () => html`<span class="s closed">${view.texts.close.closed}</span>`)}
+            </th>
+            ${days.map((mark) => cell(view, mark, addressOf))}
+          </tr> `;
+        })}
       </tbody>
     </table>
   </div>`;
@@ -130,11 +130,11 @@ export const closedMark = ({ texts }: View, { adjustments }: Pick<ClosedMonth, '
     >${adjustments.length === 0 ? texts.close.closed : texts.close.closedAdjusted}</span
   >`;
 
-const cell = (view: View, account: Account, mark: DayMark): Html =>
+const cell = (view: View, mark: DayMark, addressOf: (day: BusinessDay) => string): Html =>
   WITHOUT_PAGE.includes(mark.state) || (mark.state === 'not-over' && !mark.isRevised)
     ? html`<td class="${mark.state}">${SIGNS[mark.state]}</td>`
     : html`<td class="${mark.state}${mark.isRevised ? ' revised' : null}">
-        <a class="${mark.state}" href="${dayAddress(account, mark.day)}" aria-label="${stateText(view, mark)}"
+        <a class="${mark.state}" href="${addressOf(mark.day)}" aria-label="${stateText(view, mark)}"
           >${SIGNS[mark.state]}${noteSigns(mark)}</a
         >
       </td>`;

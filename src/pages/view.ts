@@ -39,7 +39,14 @@ export function page(
     title,
     section,
     content,
-  }: { readonly title: string; readonly section: Section | null; readonly content: Part },
+    hasFigures = true,
+  }: {
+    readonly title: string;
+    readonly section: Section | null;
+    readonly content: Part;
+    /** Whether there is a way to show its digits otherwise. */
+    readonly hasFigures?: boolean;
+  },
 ): string {
   const { texts } = view;
   return String(
@@ -60,7 +67,7 @@ export function page(
             ${when(view.person !== null, () => navigation(view, section))}
           </header>
           <main id="content" tabindex="-1">${content}</main>
-          ${foot(view)}
+          ${when(hasFigures, () => foot(view))}
         </body>
       </html> `,
   );
@@ -109,6 +116,8 @@ export const messagePage = (view: View, title: string, text: string): string =>
   page(view, {
     title,
     section: null,
+    // Its address may be anything that somebody made up, so no link is made of it.
+    hasFigures: false,
     content: html`<h1>${title}</h1>
       <p>${text}</p>
       <p><a href="/">${view.texts.error.home}</a></p>`,

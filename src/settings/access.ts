@@ -1,4 +1,6 @@
 /** Puts the settings of access together, and says what does not go together. */
+import { isLoopback } from '../host/loopback.ts';
+import { withinOneOf } from '../host/networks.ts';
 import type { SettingsProblem } from './invalid.ts';
 import { SETTING_PLACES, type SettingsDocument } from './schema.ts';
 import type { AccessSettings } from './settings.ts';
@@ -16,7 +18,7 @@ const WAYS = 'DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_
 /** Halves of a way to log in, roles without one, and people whom no role would let in. */
 export function accessProblems(section: Section): SettingsProblem[] {
   const { accessUsers, accessRoles, accessProxyHeader, accessProxies } = section;
-  const problems = [...oidcProblems(section)];
+  const problems = [...oidcProblems(section), ...pagesUrlProblems(section)];
   const isWay = accessUsers.size > 0 || accessProxyHeader !== undefined || section.oidcIssuer !== undefined;
   if (isWay && accessRoles.size === 0)
     problems.push(
@@ -57,6 +59,28 @@ function oidcProblems({ oidcIssuer, oidcClientId, oidcClientSecret, pagesUrl }: 
   return parts
     .filter(([, value]) => value === undefined)
     .map(([name]) => problem(name, `is required where ${given} is given`));
+}
+
+/** Where TLS ends at a proxy on this machine, nothing else says at which address people open the pages. */
+function pagesUrlProblems({ pagesUrl, pagesListen, accessUsers, accessProxies }: Section): SettingsProblem[] {
+  if (pagesUrl !== undefined) return [];
+  const isOfThisMachine = withinOneOf(accessProxies);
+  if (accessUsers.size > 0 && pagesListen !== undefined && isLoopback(pagesListen.host))
+    return [
+      problem(
+        'DAYBOOK_PAGES_URL',
+        'is required where DAYBOOK_ACCESS_USERS is given and the pages listen on this machine: it says whether people open them by https',
+      ),
+    ];
+  const networks = accessProxies.map((network) => network.split('/')[0]!);
+  return networks.some(isLoopback) || ['127.0.0.1', '::1'].some(isOfThisMachine)
+    ? [
+        problem(
+          'DAYBOOK_PAGES_URL',
+          'is required where DAYBOOK_ACCESS_PROXIES has an address of this machine: a browser on it could be called by another name',
+        ),
+      ]
+    : [];
 }
 
 export function accessSettingsOf(section: Section): AccessSettings {

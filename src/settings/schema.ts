@@ -5,7 +5,14 @@
 import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
 import { ALWAYS_PUBLISHED, PUBLISHABLE_FORMATS } from '../ledger/statement-formats.ts';
-import { baseUrl, databaseUrl, listenAddress, publicUrl, statementsUrl } from './values/addresses.ts';
+import {
+  baseUrl,
+  databaseUrl,
+  listenAddress,
+  pagesUrl,
+  publicUrl,
+  statementsUrl,
+} from './values/addresses.ts';
 import { clientText, hashedPasswords, headerName, roles } from './values/access.ts';
 import { alertSecret, alertUrls, mailAddress, mailAddresses, pingUrl, smtpUrl } from './values/alerts.ts';
 import { merchantNo, referralChannel, secretKeys, signingKey, token } from './values/credentials.ts';
@@ -104,7 +111,7 @@ export const settingsSchema = z.strictObject({
     healthListen: listenAddress().optional().meta(notes('127.0.0.1:8081')),
     metricsMerchants: yesOrNo().default(false).meta(notes('true')),
     trustedProxies: networks().default(['127.0.0.0/8', '::1']).meta(notes('10.0.0.0/8,192.0.2.7')),
-    pagesUrl: publicUrl().optional().meta(notes('https://books.example')),
+    pagesUrl: pagesUrl().optional().meta(notes('https://books.example')),
     accessUsers: hashedPasswords()
       .default(new Map())
       .meta(secret('{"ada": the output of \'daybook access hash\'}')),

@@ -8,7 +8,7 @@ export interface PageSession {
   readonly way: 'password' | 'oidc';
   readonly name: string;
   readonly groups: readonly string[];
-  /** Of the hashed password that was right; null for `oidc`. */
+  /** Of the hashed password that was right, or of what the settings say of the provider. Null in old rows. */
   readonly proofSha256: string | null;
   readonly begunAt: Date;
   readonly endsAt: Date;
@@ -17,12 +17,15 @@ export interface PageSession {
 /** Sessions that are over are taken out some time later, so that clocks of several servers need not agree. */
 const KEPT_MS = 24 * 3_600_000;
 
-/** Stores a session, and deletes those that are over. */
-export async function beginSession(db: Kysely<DB>, session: PageSession): Promise<void> {
+/** Deletes the sessions that are over. Uses the index. */
+export async function deleteOverSessions(db: Kysely<DB>, now: Date): Promise<void> {
   await db
     .deleteFrom('page_session')
-    .where('ends_at', '<', new Date(session.begunAt.getTime() - KEPT_MS))
+    .where('ends_at', '<', new Date(now.getTime() - KEPT_MS))
     .execute();
+}
+
+export async function beginSession(db: Kysely<DB>, session: PageSession): Promise<void> {
   await db
     .insertInto('page_session')
     .values({

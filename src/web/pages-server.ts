@@ -24,9 +24,25 @@ export type PagesServerDeps = PagesDeps & Pick<WebDeps, 'onRefusal' | 'trustedPr
 
 /** A server for the pages alone. */
 export function createPagesServer(deps: PagesServerDeps): FastifyInstance {
-  const server = limitedServer(bareServer({ ...deps, maxParamLength: PATH_PART_CHARACTERS_MAX }), deps);
+  const server = limitedServer(
+    bareServer({ ...deps, maxParamLength: PATH_PART_CHARACTERS_MAX, rewriteUrl: readablePath }),
+    deps,
+  );
   addPages(server, deps);
   return server;
+}
+
+const NO_PAGE = '/no-page';
+
+/** A path that cannot be read is answered by a page like any other at which there is nothing. */
+function readablePath({ url = '' }: { readonly url?: string | undefined }): string {
+  const [path = ''] = url.split('?', 1);
+  try {
+    const parts = path.split('/').map(decodeURIComponent);
+    return parts.some((part) => part.length > PATH_PART_CHARACTERS_MAX) ? NO_PAGE : url;
+  } catch {
+    return NO_PAGE;
+  }
 }
 
 /** Adds the pages to a server. What they add of headers, access and answers is for their own routes alone. */
@@ -40,8 +56,8 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps): void {
     await pages.register(async (inner) => {
       await deps.access.register(inner, {
         loginPage: (content, request) => loginPage(viewOf(context, request), content),
-        onRefusal: ({ way, reason }) =>
-          deps.onRefusal({ route: '/login', status: 401, reason: `${way}: ${reason}` }),
+        onRefusal: ({ way, status, reason }) =>
+          deps.onRefusal({ route: '/login', status, reason: `${way}: ${reason}` }),
       });
       for (const add of PAGES) add(inner, context);
       // Whoever may not come in is told so here as well, and not what there is.

@@ -2,11 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
+import { isSameAddress } from '../host/same-address.ts';
 import { createInbox } from '../notifications/inbox.ts';
 import { keepProcessing } from '../notifications/keep-processing.ts';
 import type { ProcessReport } from '../notifications/process.ts';
 import type { App } from '../run/app.ts';
-import type { ListenAddress, SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { freeSpace } from '../store/engine/free-space.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -24,6 +25,8 @@ const LOOK_MS_MAX = 6_000;
 
 export interface ServeEvents {
   readonly onRefusal: (event: WebEvent) => void;
+  /** The same, of pages that have a port of their own. Default: nobody is told. */
+  readonly onPagesRefusal?: (event: WebEvent) => void;
   readonly onProcessed: (report: ProcessReport) => void;
   /** Called with all that is left, whenever that changes. */
   readonly onLeft?: (left: ProcessReport['left']) => void;
@@ -64,7 +67,7 @@ export async function serve(
   { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX, metrics, pages }: ServeApp,
   { secretKeys, listen, healthListen = null, pagesListen = null, trustedProxies }: ServeSettings,
   signal: AbortSignal,
-  { onRefusal, onProcessed, onLeft, onFault }: ServeEvents,
+  { onRefusal, onPagesRefusal = () => undefined, onProcessed, onLeft, onFault }: ServeEvents,
 ): Promise<Serving> {
   if (secretKeys.length === 0) {
     throw new UnknownSecretKey(
@@ -96,9 +99,13 @@ export async function serve(
     ...proxies,
   });
   const health = healthListen === null ? null : createHealthServer({ readiness, metrics, onRefusal });
-  const shown = pages && { ...pages, onRefusal, ...proxies };
-  const ownPages = shown && pagesListen && !isSame(pagesListen, listen) ? createPagesServer(shown) : null;
-  if (shown && pagesListen && ownPages === null) addPages(server, shown);
+  const shown = pages && { ...pages, ...proxies };
+  // Pages share the port of the notifications only where both are told the same one.
+  const ownPages =
+    shown && pagesListen && !isSameAddress(pagesListen, listen)
+      ? createPagesServer({ ...shown, onRefusal: onPagesRefusal })
+      : null;
+  if (shown && pagesListen && ownPages === null) addPages(server, { ...shown, onRefusal });
   const stop = async (): Promise<void> => {
     await Promise.all(
       [server, ...(ownPages === null ? [] : [ownPages])].map((one) => closeWithin(one, drainMs)),
@@ -123,10 +130,6 @@ export async function serve(
     throw error;
   }
 }
-
-/** Pages share the port of the notifications only where both are told the same one. */
-const isSame = (one: ListenAddress, other: ListenAddress): boolean =>
-  one.port !== 0 && one.port === other.port && one.host === other.host;
 
 /** Once a server is closing, Node no longer disconnects slow clients. So this does it. */
 async function closeWithin(server: FastifyInstance, drainMs: number): Promise<void> {

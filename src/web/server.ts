@@ -100,6 +100,8 @@ const LOOPBACK: readonly string[] = ['127.0.0.0/8', '::1'];
 export interface BareServerDeps extends Pick<WebDeps, 'onRefusal' | 'trustedProxies' | 'times'> {
   /** Most characters of a part of the path that differs from one request to the next. Default: fastify's, 100. */
   readonly maxParamLength?: number;
+  /** The address that is answered in place of the one that was asked for. */
+  readonly rewriteUrl?: (request: { readonly url?: string | undefined }) => string;
 }
 
 /** A server without routes that refuses alike whatever it does not know. */
@@ -108,6 +110,7 @@ export function bareServer({
   trustedProxies = LOOPBACK,
   times: { headersMs, requestMs, lookedEveryMs } = TIMES,
   maxParamLength,
+  rewriteUrl,
 }: BareServerDeps): FastifyInstance {
   const server = fastify({
     logger: false,
@@ -121,6 +124,7 @@ export function bareServer({
     },
     requestTimeout: requestMs,
     ...(maxParamLength !== undefined && { routerOptions: { maxParamLength } }),
+    ...(rewriteUrl !== undefined && { rewriteUrl }),
     connectionTimeout: CONNECTION_IDLE_MS_MAX,
     forceCloseConnections: 'idle',
     // The path cannot be read, or is longer than any here.

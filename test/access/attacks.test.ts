@@ -1,5 +1,5 @@
 /** Who has no right to something gets nothing: not by guessing, forging, replaying, waiting, or borrowing a browser. */
-import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import type { AccessDeps } from '../../src/access/create.ts';
 import { listDeeds } from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/engine/database.ts';
@@ -82,6 +82,9 @@ describe('a login', () => {
     '/\t/elsewhere.example',
     'javascript:alert(1)',
     '/logout',
+    '/m/\u0142',
+    '/m/\u00e9',
+    '/m/M1 x',
   ])('never leads to %s', async (to) => {
     const browser = new Browser((await shown()).url);
     expect((await browser.login('ada', PASSWORDS.ada, to)).headers.get('location')).toBe('/');
@@ -102,7 +105,7 @@ describe('a login', () => {
     expect(unknown[1]).toBe(known[1]);
     // A hash takes tens of milliseconds, everything else a few.
     expect(unknown[0]).toBeGreaterThan(known[0] / 3);
-    expect(server.refusals).toEqual([1, 2, 3].map(() => ({ way: 'password', reason: 'wrong' })));
+    expect(server.refusals).toEqual([1, 2, 3].map(() => ({ way: 'password', status: 401, reason: 'wrong' })));
   });
 
   it('is not tried more than ten times from one address, right password or not', async () => {
@@ -115,7 +118,7 @@ describe('a login', () => {
     expect((await browser.login('ada', PASSWORDS.ada)).status).toBe(429);
     await expectNothing(await browser.get('/'));
     const basic = `Basic ${Buffer.from(`ada:${PASSWORDS.ada}`).toString('base64')}`;
-    await expectNothing(await browser.get('/', { authorization: basic }));
+    expect((await browser.get('/', { authorization: basic })).status).toBe(429);
   });
 
   it('needs the form of this browser', async () => {
@@ -168,6 +171,16 @@ describe('a cookie', () => {
     await expectNothing(await browser.get('/'));
   });
 
+  it('of a browser that logged in again opens nothing', async () => {
+    const server = await shown();
+    const browser = await loggedIn(server);
+    const first = browser.cookies.get(SESSION)!;
+    expect((await browser.login('vera', PASSWORDS.vera)).status).toBe(303);
+    expect((await browser.get('/')).status).toBe(200);
+    browser.cookies.set(SESSION, first);
+    await expectNothing(await browser.get('/'));
+  });
+
   it('that is over opens nothing', async () => {
     let now = Date.parse('2026-03-06T08:00:00Z');
     const server = await shown({ now: () => new Date(now) });
@@ -201,6 +214,27 @@ describe('a cookie', () => {
     later.cookies.set(SESSION, cookie);
     expect((await later.get('/')).status).toBe(200);
   });
+});
+
+test('sessions that are over are deleted though nobody logs in: at the start, and every hour', async () => {
+  let now = Date.parse('2026-04-06T08:00:00Z');
+  await database.db.deleteFrom('page_session').execute();
+  const server = await shown({ now: () => new Date(now), tidyEveryMs: 5 });
+  const names = async (): Promise<string[]> => {
+    const rows = await database.db.selectFrom('page_session').select('name').execute();
+    return rows.map(({ name }) => name);
+  };
+  await loggedIn(server, 'vera');
+  expect(await names()).toContain('vera');
+  now += 48 * 3_600_000;
+  await vi.waitFor(async () => expect(await names()).toEqual([]));
+  await server.close();
+  open.splice(open.indexOf(server), 1);
+  await loggedIn(await shown({ now: () => new Date(now) }), 'vera');
+  expect(await names()).toEqual(['vera']);
+  now += 48 * 3_600_000;
+  await shown({ now: () => new Date(now) });
+  expect(await names()).toEqual([]);
 });
 
 describe('a deed', () => {
@@ -262,8 +296,19 @@ describe('a program', () => {
   it('gets nothing with wrong ones, and does nothing without a form', async () => {
     const server = await shown();
     const browser = new Browser(server.url);
-    await expectNothing(await browser.get('/m/M1', as('vera', PASSWORDS.ada)));
-    await expectNothing(await browser.get('/m/M1', { authorization: 'Basic ???' }));
+    for (const headers of [
+      as('vera', PASSWORDS.ada),
+      { authorization: 'Basic ???' },
+      { authorization: 'Bearer x' },
+    ]) {
+      const response = await browser.get('/m/M1', headers);
+      // No redirect: a program that follows it would take the page to log in for what it asked for.
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+        401,
+        'Basic realm="daybook", charset="UTF-8"',
+      ]);
+      expect(await response.text()).not.toContain('M1');
+    }
     expect((await browser.post('/resolve', {}, as('ada', PASSWORDS.ada))).status).toBe(403);
     expect(server.deeds).toEqual([]);
   });

@@ -129,9 +129,30 @@ describe('a login at the provider', () => {
     const browser = new Browser(pages.url);
     const response = await browser.get(await atProvider(await begun(browser), login));
     expect(response.status).toBe(401);
-    expect(pages.refusals.at(-1)).toEqual({ way: 'oidc', reason });
+    expect(pages.refusals.at(-1)).toEqual({ way: 'oidc', status: 401, reason });
     await expectNobody(browser);
   });
+});
+
+test('a session ends with the provider, the client or the claims that it stands on', async () => {
+  const browser = new Browser(pages.url);
+  await browser.get(await atProvider(await begun(browser), 'ada'));
+  const statusUnder = async (change: Readonly<Record<string, unknown>>): Promise<number> => {
+    const other = await guarded(database.db, settings(change), { now: () => new Date(now) });
+    const later = new Browser(other.url);
+    later.cookies.set('daybook_session', browser.cookies.get('daybook_session')!);
+    const { status } = await later.get('/');
+    await other.close();
+    return status;
+  };
+  expect(await statusUnder({ oidcClientSecret: 'another-made-up-secret' })).toBe(200);
+  for (const change of [
+    { oidcIssuer: 'https://other.example' },
+    { oidcClientId: 'other' },
+    { oidcNameClaim: 'preferred_username' },
+    { oidcGroupsClaim: 'roles' },
+  ])
+    expect(await statusUnder(change), JSON.stringify(change)).toBe(303);
 });
 
 describe('what comes back from the provider', () => {

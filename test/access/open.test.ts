@@ -1,4 +1,6 @@
 /** Which access there is: none without a login where others can come, and the operator of this machine elsewhere. */
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import fastify from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AccessMissing, openAccess } from '../../src/access/open.ts';
@@ -10,10 +12,12 @@ let database: Database;
 beforeAll(async () => (database = await freshDatabase()));
 afterAll(() => database.close());
 
-const opened = (access: ReturnType<typeof accessSettings>, host: string) =>
+const LISTEN = { host: '127.0.0.1', port: 8080 };
+const opened = (access: ReturnType<typeof accessSettings>, host: string, port = 8082) =>
   openAccess({
-    settings: { access, secretKeys: [] },
-    ...{ host, db: database.db, random, now: () => new Date() },
+    settings: { access, secretKeys: [], listen: LISTEN },
+    pagesListen: { host, port },
+    ...{ db: database.db, random, now: () => new Date() },
   });
 
 test('off loopback nothing is served without a way to log in', async () => {
@@ -23,6 +27,16 @@ test('off loopback nothing is served without a way to log in', async () => {
     expect(() => opened(none, host)).toThrow(/DAYBOOK_ACCESS_USERS.*DAYBOOK_ACCESS_ROLES/);
   }
   expect(opened(await withPasswords(), '0.0.0.0').canLogOut).toBe(true);
+});
+
+test('without a way to log in pages neither share the notifications’ port nor have an address for others', async () => {
+  const none = accessSettings({});
+  expect(() => opened(none, LISTEN.host, LISTEN.port)).toThrow(/DAYBOOK_LISTEN.*set DAYBOOK_ACCESS_USERS/);
+  const told = accessSettings({ pagesUrl: 'https://books.example' });
+  expect(() => opened(told, '127.0.0.1')).toThrow(/DAYBOOK_PAGES_URL.*set DAYBOOK_ACCESS_USERS/);
+  const local = accessSettings({ pagesUrl: 'http://127.0.0.1:8082' });
+  expect(opened(local, '127.0.0.1').canLogOut).toBe(false);
+  expect(opened(await withPasswords(), LISTEN.host, LISTEN.port).canLogOut).toBe(true);
 });
 
 test('on loopback without settings everybody is the operator, but nobody whom a proxy or another name brings', async () => {
@@ -37,5 +51,23 @@ test('on loopback without settings everybody is the operator, but nobody whom a 
   expect(await ask({ 'x-forwarded-for': '203.0.113.9' })).toBe(403);
   expect(await ask({ forwarded: 'for=203.0.113.9' })).toBe(403);
   expect(await ask({ host: 'rebound.example' })).toBe(403);
+  const image = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
+  expect(await ask({ 'sec-fetch-site': 'cross-site', ...image })).toBe(403);
+  expect(await ask({ 'sec-fetch-site': 'same-origin', ...image })).toBe(200);
+  await server.close();
+});
+
+test('on loopback without settings nobody comes in who speaks as nginx does by itself to what is behind it', async () => {
+  const { access } = opened(accessSettings({}), '127.0.0.1');
+  const server = fastify();
+  await access.register(server, loginPages());
+  server.get('/', (request) => access.personOf(request));
+  const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port);
+  const statusOf = async (version: string): Promise<string> => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET / HTTP/${version}\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`);
+    return (await text(socket)).split(' ')[1]!;
+  };
+  expect([await statusOf('1.0'), await statusOf('1.1')]).toEqual(['403', '200']);
   await server.close();
 });

@@ -80,7 +80,7 @@ export async function guarded(
     ...{ settings, db, random, secretKeys: SECRET_KEYS, isSecure: false, now: () => new Date() },
     ...change,
   });
-  const server = fastify();
+  const server = fastify({ trustProxy: 'loopback' });
   await server.register(async (inner) => {
     await access.register(inner, loginPages(refusals));
     inner.get('/', (request, reply) => {

@@ -15,10 +15,10 @@ const isAsked = process.env['DAYBOOK_TEST_PICTURES'] === 'write' && chromiumPath
 const PICTURES = [
   ['login', '/login', { width: 1080, height: 460 }],
   ['months', '/?month=2026-03', { width: 1080, height: 560 }],
-  ['month', '/m/SBX-M-1/2026-03?currency=KWD', { width: 1080, height: 960 }],
+  ['month', '/m/SBX-M-1/2026-03?currency=KWD', { width: 1080, height: 780 }],
   ['day', `/m/SBX-M-1/USD/${BROKEN_DAY}`, { width: 1080, height: 1120 }],
   ['revisions', `/m/SBX-M-1/KWD/${REVISED_DAY}?revision=2&against=1#compared`, { width: 1200, height: 640 }],
-  ['break', '/breaks/BREAK', { width: 1080, height: 720 }],
+  ['break', '/breaks/BREAK', { width: 1080, height: 630 }],
   ['status', '/status', { width: 1080, height: 620 }],
 ] as const;
 

@@ -468,6 +468,8 @@ describe('settings that are refused', () => {
     ['DAYBOOK_PUBLIC_URL', 'https://user@books.example', 'must not carry a user'],
     ['DAYBOOK_PUBLIC_URL', 'https://books.example/?a=1', 'without ? or #'],
     ['DAYBOOK_PUBLIC_URL', `https://books.example/${'x'.repeat(180)}`, 'leave room for the path'],
+    ['DAYBOOK_PAGES_URL', 'https://books.example/daybook', 'without a path'],
+    ['DAYBOOK_PAGES_URL', 'http://books.example', 'must be https'],
     ['DAYBOOK_LISTEN', '8080', 'a host and a port'],
     ['DAYBOOK_PAGES_LISTEN', '8080', 'a host and a port'],
     ['DAYBOOK_HEALTH_LISTEN', '8080', 'a host and a port'],

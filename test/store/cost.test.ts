@@ -14,8 +14,10 @@ import { findEntries } from '../../src/store/entry-history.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
+import { dayFacts } from '../../src/store/pages/day-facts.ts';
 import { firstDueOf } from '../../src/store/statements/first-due.ts';
 import { entriesOfDays } from '../../src/store/statements/entries-of-days.ts';
+import { monthRows } from '../../src/store/statements/month-rows.ts';
 import { pastOfDays } from '../../src/store/statements/past-of-days.ts';
 import { publishedDays } from '../../src/store/statements/stored-files.ts';
 import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
@@ -164,6 +166,20 @@ describe.each([
             day: dayOf(DAY.beginMs, 'UTC'),
             window: DAY,
           })),
+        ),
+    ],
+    [
+      "reads a merchant's month",
+      () => () =>
+        monthRows(db, { merchantNo: MERCHANT, currencies: null }, { from: '2026-03-01', to: '2026-03-31' }),
+    ],
+    [
+      'tells the states of days, and which were revised since their download',
+      () => () =>
+        dayFacts(
+          db,
+          ['EUR', 'HKD', 'USD'].map((currency) => ({ merchantNo: 'M1002', currency })),
+          { from: '2026-03-01', to: '2026-03-31', window: DAY, by: 'Ada' },
         ),
     ],
   ])('%s by reading at most that many rows', async (__, work) => {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLoopbackAccess } from '../../src/access/loopback.ts';
 import type { ListenAddress } from '../../src/settings/settings.ts';
+import type { WebEvent } from '../../src/web/server.ts';
 import { serve } from '../../src/web/serve.ts';
 import { KEYS, NOW } from '../notifications/support.ts';
 import { daybook } from '../cli/daybook.ts';
@@ -24,7 +25,13 @@ async function serving(addresses: { listen: ListenAddress; pagesListen?: ListenA
     ...{ db: database.db, objects, settings, zone: 'Asia/Shanghai', jobs: [] },
     now: () => NOW,
   };
-  const events = { onRefusal: () => undefined, onProcessed: () => undefined, onFault: () => undefined };
+  const refusals = { ofInbox: [] as string[], ofPages: [] as string[] };
+  const events = {
+    onRefusal: ({ reason }: WebEvent) => refusals.ofInbox.push(reason),
+    onPagesRefusal: ({ reason }: WebEvent) => refusals.ofPages.push(reason),
+    onProcessed: () => undefined,
+    onFault: () => undefined,
+  };
   const one = await serve(
     { database, now: () => NOW, pages },
     { secretKeys: KEYS, ...addresses },
@@ -38,6 +45,7 @@ async function serving(addresses: { listen: ListenAddress; pagesListen?: ListenA
   };
   return {
     ...one,
+    refusals,
     typeAt,
     stop: async () => {
       controller.abort();
@@ -63,10 +71,12 @@ test('without an address there are none', async () => {
 });
 
 test('they have a port of their own', async () => {
-  const { url, pagesUrl, typeAt, stop } = await serving({ listen: ANY, pagesListen: ANY });
+  const { url, pagesUrl, refusals, typeAt, stop } = await serving({ listen: ANY, pagesListen: ANY });
   expect(pagesUrl).not.toBe(url);
   expect(await typeAt(`${pagesUrl!}/`)).toBe('200 text/html');
   expect(await typeAt(`${pagesUrl!}/healthz`)).toBe('404 text/html');
+  // What happens there is no attack on the inbox.
+  expect(refusals).toEqual({ ofInbox: [], ofPages: ['PageRefusal'] });
   expect(await typeAt(`${url}/`)).toBe('404 application/json');
   await stop();
   await expect(fetch(`${pagesUrl!}/`)).rejects.toThrow();
@@ -96,4 +106,15 @@ test('where others can reach them, serve does not start without a way to log in'
   });
   expect(code).toBe(2);
   expect(stderr).toContain('DAYBOOK_PAGES_LISTEN is 0.0.0.0, which others can reach');
+});
+
+test('at the address of the notifications serve shows none without a way to log in', async () => {
+  const { host, port } = await freeAddress();
+  const { code, stderr } = await daybook(['serve'], {
+    DATABASE_URL: stage.app.settings.databaseUrl!,
+    DAYBOOK_LISTEN: `${host}:${port}`,
+    DAYBOOK_PAGES_LISTEN: `${host}:${port}`,
+  });
+  expect(code).toBe(2);
+  expect(stderr).toContain('DAYBOOK_PAGES_LISTEN is the address of DAYBOOK_LISTEN');
 });

@@ -25,6 +25,7 @@ export const EN = {
     refused: 'Name and password do not fit, or this name has no access.',
     tooMany: 'Too many attempts. Wait some minutes, then try again.',
     provider: 'The login did not succeed. Try again, or ask whoever runs this.',
+    noWay: 'People are logged in before they come here. Open the pages at the address that you were given.',
   },
   zone: (zone: string) => `Times are of ${zone}.`,
   digitsExact: 'Exact digits',
@@ -430,6 +431,19 @@ export const EN = {
     refused: 'Not allowed',
     refusedText: 'You may not do this here. Go back, load the page again, and try once more.',
     viewerText: 'This needs an operator.',
+    access: {
+      credentials: 'The name and password that came with the request are not right.',
+      tooMany: 'Too many attempts. Wait some minutes, then try again.',
+      behindProxy:
+        'Nobody can log in here, so only people on this very machine may look, and this request came through a proxy. Whoever runs daybook can set up a login.',
+      otherName: 'Pages without a login are opened by 127.0.0.1 or localhost alone.',
+      foreignName:
+        'The pages are not opened by this name. Open them at the address that you were given; a proxy in front has to pass that name on.',
+      otherSite: 'Another site asked for this. Open it from the pages themselves.',
+      noRole: 'You are logged in, but you have no role here. Ask whoever runs daybook to give you one.',
+      noCookie:
+        'Your browser did not send back the cookie that belongs to this form. Allow cookies for this address; where it begins with http, open it by https.',
+    },
     wrong: 'That cannot be understood',
     wrongText: 'Part of the address or of the form is not what it should be.',
     tooSmall: 'Not in this format',

@@ -43,6 +43,15 @@ export const publicUrl = () =>
     return address;
   });
 
+/** The address at which people open the pages. Their links begin at the host, so there can be no path. */
+export const pagesUrl = () =>
+  reading((value) => {
+    const address = addressOf(value, '');
+    if (address !== new URL(address).origin)
+      throw new Wrong('must be a host of its own, without a path: the links of the pages begin there');
+    return address;
+  });
+
 /** `127.0.0.1:8080` or `[::1]:8080`. Port 0 means any free port. */
 export const listenAddress = () =>
   reading((value): ListenAddress => {

@@ -1361,7 +1361,7 @@ export interface PageSession {
    */
   name: string;
   /**
-   * SHA-256 of the hashed password that was right: another password ends the session. Null for oidc.
+   * SHA-256 of the hashed password that was right, or of the provider in the settings: another one ends the session.
    */
   proof_sha256: string | null;
   /**

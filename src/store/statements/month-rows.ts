@@ -50,10 +50,13 @@ export async function monthRows(
       WHERE merchant_no = ${merchantNo} AND ${ofCurrencies(currencies)} AND day BETWEEN ${from} AND ${to}
     ) AS s ON false
     ORDER BY s.day, s.currency, s.revision, known.currency`.execute(db);
-  const known = (kind: Row['kind']) => rows.filter((row) => row.kind === kind);
-  return {
-    statements: known(null).map(({ kind: _, knownCurrency: __, knownDay: ___, ...row }) => row),
-    firstDays: new Map(known('first').map(({ knownCurrency, knownDay }) => [knownCurrency, knownDay])),
-    due: known('due').map(({ knownCurrency, knownDay }) => ({ currency: knownCurrency, day: knownDay })),
-  };
+  const statements: StatementRow[] = [];
+  const firstDays = new Map<string, BusinessDay>();
+  const due: MonthRows['due'][number][] = [];
+  for (const { kind, knownCurrency: currency, knownDay: day, ...row } of rows) {
+    if (kind === 'first') firstDays.set(currency, day);
+    else if (kind === 'due') due.push({ currency, day });
+    else statements.push(row);
+  }
+  return { statements, firstDays, due };
 }

@@ -70,10 +70,11 @@ export async function markedDays(
   const adjusted = new Set(
     closes.flatMap(({ adjustments }) => adjustments).map((one) => keyOf(one, one.day)),
   );
+  const days = daysFromTo(from, to);
   return facts.map((one) => ({
     account: one.account,
     facts: one,
-    days: daysFromTo(from, to).map((day) => ({
+    days: days.map((day) => ({
       day,
       state: dayState(one, day, { zone, today }),
       notes: dayNotes(one, day, { zone, today }),

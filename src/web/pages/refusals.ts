@@ -1,5 +1,6 @@
 /** Says in plain words on a page why there is none. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccessRefused, type RefusalWhy } from '../../access/refused.ts';
 import { messagePage } from '../../pages/view.ts';
 import type { Texts } from '../../pages/texts/en.ts';
 import { FormatTooSmall } from '../../statements/formats/too-small.ts';
@@ -16,9 +17,13 @@ export const answerError =
     reply: FastifyReply,
   ): FastifyReply => {
     const status = error instanceof FormatTooSmall ? 422 : (error.statusCode ?? 503);
-    onRefusal({ route: request.routeOptions.url ?? '-', status, reason: error.code ?? error.name });
+    // What access says is of our own words; other messages may hold what the request held.
+    const reason = error instanceof AccessRefused ? error.message : (error.code ?? error.name);
+    onRefusal({ route: request.routeOptions.url ?? '-', status, reason });
     const [title, text] = wordsOf(status, error, viewOf(context, request).texts);
-    const view = { ...viewOf(context, request), person: personIn(context, request) };
+    const person = error instanceof AccessRefused ? null : personIn(context, request);
+    const formToken = person === null ? '' : context.access.formToken(request, reply);
+    const view = { ...viewOf(context, request), person, formToken };
     return sendPage(reply.code(status), messagePage(view, title, text));
   };
 
@@ -35,6 +40,11 @@ function wordsOf(status: number, error: unknown, { error: texts }: Texts): reado
   if (error instanceof PageRefusal && error.why === 'viewer') return [texts.refused, texts.viewerText];
   if (error instanceof FormatTooSmall) return [texts.tooSmall, error.message];
   if (status === 404) return [texts.notFound, texts.notFoundText];
+  if (error instanceof AccessRefused) return [texts.refused, refusedText(error.why, texts)];
+  if (status === 429) return [texts.later, texts.access.tooMany];
   if (status === 401 || status === 403) return [texts.refused, texts.refusedText];
   return status < 500 ? [texts.wrong, texts.wrongText] : [texts.later, texts.laterText];
 }
+
+const refusedText = (why: RefusalWhy, { access, refusedText: plain }: Texts['error']): string =>
+  why === 'notLoggedIn' || why === 'noToken' ? plain : access[why];
