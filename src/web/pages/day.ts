@@ -9,8 +9,6 @@ import { dayPage } from '../../pages/day.ts';
 import { WITHOUT_PAGE } from '../../pages/months.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
 import { listAccountDays } from '../../store/account-days.ts';
-import { certifiedWindows } from '../../store/certified-windows.ts';
-import { changedDays } from '../../store/changed-days.ts';
 import { breaksOfDay } from '../../store/pages/breaks-of-day.ts';
 import type { AccountFacts } from '../../store/pages/day-facts.ts';
 import { countEntries, type DayOfAccount } from '../../store/pages/day-rows.ts';
@@ -36,19 +34,17 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
     const { db, zone } = context;
     const here = { account, window: dayWindow(day, zone) };
     const one = { merchants: [account.merchantNo], currencies: [account.currency], fromDay: day, toDay: day };
-    const [marked, [figures = null], published, certified, found, [changed]] = await Promise.all([
+    const [marked, [figures = null], published, certified, found] = await Promise.all([
       markedDays(context, asked, [account], { from: day, to: day }),
       listAccountDays(db, one),
       statementsOfDay(db, account.merchantNo, day),
       firstCertificates(db, account, here.window, CERTIFICATES_SHOWN_MAX),
       breaksOfDay(db, here, day, BREAKS_MAX),
-      changedDays(db, { merchants: one.merchants, currencies: one.currencies }),
     ]);
     const { facts, days, closed } = marked[0]!;
     const mark = days[0]!;
     const revisions = published.filter(({ currency }) => currency === account.currency).reverse();
-    const isChanged = changed?.days.includes(day) === true;
-    const { isCurrent, total, isUnreconciled } = await standingOf(context, here, figures, isChanged);
+    const { isCurrent, total } = await standingOf(context, here, figures, facts.changed.has(day));
     if (figures === null && revisions.length === 0 && total === 0 && WITHOUT_PAGE.includes(mark.state))
       throw new PageRefusal(404);
     const [rows, balance, comparison] = await Promise.all([
@@ -57,7 +53,8 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
       comparisonOf(context, asked, revisions),
     ]);
     return dayPage(asked.view, {
-      ...{ account, day, mark, figures, revisions, comparison, balance, rows, found, isUnreconciled },
+      ...{ account, day, mark, figures, revisions, comparison, balance, rows, found },
+      isUnreconciled: !isCurrent && total > 0 && covers(facts.certified, here.window),
       unreadable: await unreadableOf(context, here, facts),
       closed: closed && {
         number: closed.number,
@@ -105,7 +102,6 @@ interface Standing {
   readonly isCurrent: boolean;
   /** How many entries the day has. */
   readonly total: number;
-  readonly isUnreconciled: boolean;
 }
 
 /** Entries are counted only where no figures say how many there are: while a run is between reading and reconciling. */
@@ -115,11 +111,7 @@ async function standingOf(
   figures: AccountDayRow | null,
   isChanged: boolean,
 ): Promise<Standing> {
-  const { account, window } = here;
-  const { merchantNo, currency } = account;
   if (figures !== null && !isChanged)
-    return { isCurrent: true, total: figures.credit_count + figures.debit_count, isUnreconciled: false };
-  const total = await countEntries(db, here);
-  const proven = await certifiedWindows(db, merchantNo, window, currency);
-  return { isCurrent: false, total, isUnreconciled: total > 0 && covers(proven, window) };
+    return { isCurrent: true, total: figures.credit_count + figures.debit_count };
+  return { isCurrent: false, total: await countEntries(db, here) };
 }
