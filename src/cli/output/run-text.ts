@@ -1,15 +1,13 @@
 /** Words the report of a run for a person: why it is not green, what was read, each account day, the files. */
-import type { Window } from '../../ledger/entry.ts';
 import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/chain/break-stories.ts';
 import { checkedText } from '../../run/checked.ts';
-import { EXIT, type ExitCode } from '../../run/verdict/exit-codes.ts';
-import { daysName, rangeName } from '../../run/verdict/judge.ts';
+import { EXIT } from '../../run/verdict/exit-codes.ts';
+import { daysName } from '../../run/verdict/judge.ts';
 import type { Reason } from '../../run/verdict/reason.ts';
 import type { Proven } from '../../run/proven.ts';
 import { endText } from '../../run/run-state.ts';
 import { requestedText } from '../../run/status-lists.ts';
 import type { RunReport } from '../../run/report.ts';
-import type { OpenRange } from '../../run/requested.ts';
 import { sumOfSync } from '../../run/stages/sync-tally.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
