@@ -7,7 +7,8 @@ import { adjustmentsOf, listCloses, type CloseFilter } from '../store/month-clos
 import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, withApp } from './context.ts';
 import { deedOf, withBy } from './deeds.ts';
-import { adjustmentText, closesText, closeResultText } from './output/close-text.ts';
+import { adjustmentText } from '../run/status-lists.ts';
+import { closesText, closeResultText } from './output/close-text.ts';
 import { merchantsOf } from './range-flags.ts';
 import { lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';

@@ -12,7 +12,7 @@ import { createProgressLine } from './output/progress-line.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { syncDocument } from './output/run-document.ts';
 import { plannedDaysText } from './output/plan-days-text.ts';
-import { widerSweepsText } from './output/lateness-text.ts';
+import { widerSweepsText } from '../run/lateness-text.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
 import { lines, table } from './output/text.ts';
 

@@ -2,22 +2,18 @@
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { Reason } from '../run/verdict/reason.ts';
-import { notesOf, reasonOf, withStates, type KnownRun } from '../run/run-state.ts';
+import { notesOf, reasonOf, withStates, type KnownRun, runEnd } from '../run/run-state.ts';
 import { forgetRequestedRange } from '../store/requested-ranges.ts';
 import { latestRuns, runById } from '../store/runs.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { endText, reasonText } from './output/run-text.ts';
+import { reasonText } from './output/run-text.ts';
 import { lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
 const SHOWN = 20;
 const ALL_MAX = 10_000;
 const REASON_SHOWN_MAX = 100;
-
-/** `0: done`, `killed`, `running`. */
-export const runEnd = ({ state, exitCode }: KnownRun): string =>
-  state === 'ended' ? endText(exitCode!) : state;
 
 export function addRunsCommand(program: Command): void {
   const runs = program

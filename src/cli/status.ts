@@ -12,7 +12,7 @@ import type { LastRuns } from '../run/last-runs.ts';
 import type { NextRun } from '../run/schedule/next-run.ts';
 import { isAlerting } from '../run/alerts/open.ts';
 import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
-import { reasonOf, type KnownRun } from '../run/run-state.ts';
+import { reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
 import { statusesOf, statusExitCode } from '../run/status.ts';
 import { undelivered, type Undelivered } from '../store/alerts/outbox.ts';
 import { deliverAtEnd, lookForTrouble } from './alerting.ts';
@@ -22,7 +22,6 @@ import { queueText } from './output/queue-text.ts';
 import { backfillText, failureTexts } from './output/backfill-text.ts';
 import { noticeDocument } from './output/run-document.ts';
 import { StatusText } from './output/status-text.ts';
-import { runEnd } from './runs.ts';
 import { lines } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 

@@ -36,3 +36,7 @@ export const showableLines = (text: string): string =>
 /** `1 day`, `3 days`: a count with its noun, for sentences. */
 export const counted = (count: number, one: string, more = `${one}s`): string =>
   `${count} ${count === 1 ? one : more}`;
+
+/** The same with large numbers as people read them: `3,600 entries`. */
+export const countedInText = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;

@@ -199,5 +199,5 @@ export const daysText = (days: readonly BusinessDay[]): string =>
     .join(', ');
 
 /** What stands between backticks is a command. */
-const withCommands = (text: string): Part =>
+export const withCommands = (text: string): Part =>
   text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));

@@ -1,8 +1,10 @@
 /** The page of how it stands: what `daybook status` tells, the whole and then merchant by merchant. */
 import type { Health } from '../run/health.ts';
-import { reasonOf, type KnownRun } from '../run/run-state.ts';
+import { reasonOf, runEnd, type KnownRun } from '../run/run-state.ts';
 import type { MerchantStatus } from '../run/status.ts';
+import type { StatusList } from '../run/status-lists.ts';
 import { addressWith } from './addresses.ts';
+import { withCommands } from './close.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { page, type View } from './view.ts';
 
@@ -10,6 +12,8 @@ export interface StatusShown {
   /** Null for whoever sees some merchants only. */
   readonly health: Health | null;
   readonly merchants: readonly MerchantStatus[];
+  /** What is to be said of these merchants beside their figures. */
+  readonly lists: readonly StatusList[];
   /** The number of the last merchant shown, where there are more. */
   readonly next: string | null;
 }
@@ -23,7 +27,7 @@ export const statusPage = (view: View, shown: StatusShown | null): string =>
         shown === null
           ? html`<p>${view.texts.status.noPlatform}</p>`
           : html`${when(shown.health !== null, () => wholePart(view, shown.health!))}
-            ${merchantsPart(view, shown)}`
+            ${merchantsPart(view, shown)} ${shown.lists.map((list) => listPart(view, list))}`
       }`,
   });
 
@@ -63,7 +67,7 @@ function runPart({ texts, format }: View, run: KnownRun): Html {
   const reason = reasonOf(run);
   const at = format.instant(run.finishedAt ?? run.startedAt);
   return html`${texts.status.run(run.id, run.command)}, ${at}:
-  ${texts.status.runEnd(run.exitCode)}${when(reason !== null, () => html`<br />${reason}`)}`;
+  ${runEnd(run)}${when(reason !== null, () => html`<br />${reason}`)}`;
 }
 
 const spanText = ({ texts, format }: View, from: string | null, to: string | null): string =>
@@ -71,7 +75,8 @@ const spanText = ({ texts, format }: View, from: string | null, to: string | nul
 
 function merchantsPart(view: View, { merchants, next }: StatusShown): Html {
   const { status, paging, next: more } = view.texts;
-  if (merchants.length === 0) return html`<p>${status.nothing}</p>`;
+  if (merchants.length === 0)
+    return html`<p>${view.address.includes('after=') ? status.nothingBehind : status.nothing}</p>`;
   return html`<h2 id="merchants">${status.merchants}</h2>
     <div class="scroll" role="region" tabindex="0" aria-labelledby="merchants">
       <table>
@@ -104,3 +109,11 @@ const merchantRow = (view: View, one: MerchantStatus): Html => {
     <td class="n">${format.count(one.quarantined)}</td>
   </tr> `;
 };
+
+/** In the words of `daybook status`. What stands between backticks is a command. */
+const listPart = ({ texts, format }: View, { heading, items, more }: StatusList): Html =>
+  html`<h2>${withCommands(heading)}</h2>
+    <ul>
+      ${items.map((text) => html`<li>${withCommands(text)}</li> `)}
+      ${when(more > 0, () => html`<li>${texts.status.more(format.count(more))}</li>`)}
+    </ul>`;

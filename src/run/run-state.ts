@@ -5,6 +5,7 @@ import { lastRunOfHolders, leaseHolders, type RunRow } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { BACKFILL_COMMAND } from './backfill/slices.ts';
 import { REFERENCE_COMMAND } from './reference-run.ts';
+import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 
 export type RunState = 'ended' | 'running' | 'killed';
 
@@ -55,3 +56,19 @@ export const notesOf = (figures: RunRow['figures']): string[] => {
   const notes = figures['notes'];
   return Array.isArray(notes) ? notes.filter((note) => typeof note === 'string') : [];
 };
+
+const ENDS: Readonly<Record<ExitCode, string>> = {
+  [EXIT.done]: 'done',
+  [EXIT.usage]: 'settings or usage',
+  [EXIT.needsPerson]: 'done, but something needs a person',
+  [EXIT.incomplete]: 'incomplete',
+  [EXIT.leaseHeld]: 'another run is at work',
+  [EXIT.fault]: 'a fault in daybook',
+};
+
+/** `4: incomplete`. */
+export const endText = (exitCode: number): string => `${exitCode}: ${ENDS[exitCode as ExitCode]}`;
+
+/** `0: done`, `killed`, `running`. */
+export const runEnd = ({ state, exitCode }: KnownRun): string =>
+  state === 'ended' ? endText(exitCode!) : state;

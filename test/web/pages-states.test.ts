@@ -158,3 +158,16 @@ describe('days still open', () => {
     expect(await words(`/m/${merchantNo}/2026-04`)).toContain('not over: 2026-04-01 – 2026-04-30');
   });
 });
+
+test('the status says of days that are missing what `daybook status` says, and how the last run ended', async () => {
+  await open({ scenario: scenario(USD) });
+  await run('2026-03-02', '2026-03-02');
+  await run('2026-03-05', '2026-03-05');
+  const page = await words('/status');
+  const told = (await daybook(['status'], envOf(stage))).stdout;
+  const missing = /missing:\n {2}(.*)/.exec(told)![1]!;
+  expect(missing).toContain('not read yet');
+  expect(page).toContain(`missing: ${missing}`);
+  expect(page).toContain('3: done, but something needs a person');
+  expect(await words('/status?after=zzz')).toContain('No merchant comes behind this one.');
+});

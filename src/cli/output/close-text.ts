@@ -2,7 +2,8 @@
 import type { CloseResult } from '../../statements/close.ts';
 import { stretches, type Month } from '../../statements/month.ts';
 import { openGroups, type OpenDay } from '../../statements/open-days.ts';
-import type { Adjustment, MonthClose } from '../../store/month-close.ts';
+import type { MonthClose } from '../../store/month-close.ts';
+import { adjustmentText } from '../../run/status-lists.ts';
 import { counted, lines, LIST_SHOWN_MAX, longTable } from './text.ts';
 import type { Times } from './times.ts';
 
@@ -52,21 +53,6 @@ function openText(days: readonly OpenDay[]): string {
   const more = days.length === 1 ? '' : ', and so on';
   return `  ${currency} ${named}: ${CAUSES[cause]}: ${why}: ${todo}${more}`;
 }
-
-export const adjustmentText = ({
-  merchantNo,
-  month,
-  number,
-  currency,
-  day,
-  frozenRevision,
-  revision,
-  reason,
-}: Adjustment): string =>
-  `adjusts close ${number} of ${month}: ${merchantNo} ${currency} ${day} ` +
-  (frozenRevision === null
-    ? `was not published, is revision ${revision}`
-    : `from revision ${frozenRevision} to ${revision} (${reason ?? 'entries changed'})`);
 
 export function closesText(closes: readonly MonthClose[], times: Times): string {
   if (closes.length === 0) return 'no month is closed yet';

@@ -1,26 +1,23 @@
 /** Words the report of a run for a person: why it is not green, what was read, each account day, the files. */
-import type { Window } from '../../ledger/entry.ts';
 import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/chain/break-stories.ts';
 import { checkedText } from '../../run/checked.ts';
-import { EXIT, type ExitCode } from '../../run/verdict/exit-codes.ts';
-import { daysName, rangeName } from '../../run/verdict/judge.ts';
+import { EXIT } from '../../run/verdict/exit-codes.ts';
+import { daysName } from '../../run/verdict/judge.ts';
 import type { Reason } from '../../run/verdict/reason.ts';
 import type { Proven } from '../../run/proven.ts';
+import { endText } from '../../run/run-state.ts';
+import { requestedText } from '../../run/status-lists.ts';
 import type { RunReport } from '../../run/report.ts';
-import type { OpenRange } from '../../run/requested.ts';
 import { sumOfSync } from '../../run/stages/sync-tally.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
-import { widerSweepsText } from './lateness-text.ts';
+import { widerSweepsText } from '../../run/lateness-text.ts';
 import { counted, line, lines, table } from './text.ts';
 
 /** Most account days shown on a terminal; statements have them all. */
 const DAYS_SHOWN_MAX = 120;
 const SHOWN_MAX = 20;
-
-export const spanText = ({ beginMs, endMs }: Window, zone: string): string =>
-  `${wallSecond(beginMs, zone)} to ${wallSecond(endMs, zone)}`;
 
 /** Most breaks of one cause that are shown one by one. */
 const BREAKS_OF_ONE_CAUSE_SHOWN_MAX = 4;
@@ -106,18 +103,6 @@ const shown = <Item>(
 export const reasonText = ({ what, todo }: Pick<Reason, 'what' | 'todo'>): string =>
   lines(`  ${what}`, todo !== null && `    -> ${todo}`);
 
-const ENDS: Readonly<Record<ExitCode, string>> = {
-  [EXIT.done]: 'done',
-  [EXIT.usage]: 'settings or usage',
-  [EXIT.needsPerson]: 'done, but something needs a person',
-  [EXIT.incomplete]: 'incomplete',
-  [EXIT.leaseHeld]: 'another run is at work',
-  [EXIT.fault]: 'a fault in daybook',
-};
-
-/** `4: incomplete`; null means that no end was recorded. */
-export const endText = (exitCode: number): string => `${exitCode}: ${ENDS[exitCode as ExitCode]}`;
-
 function readingText({ sync }: RunReport): string | null {
   if (sync.length === 0) return null;
   const read = sumOfSync(sync);
@@ -141,14 +126,6 @@ function readingText({ sync }: RunReport): string | null {
 /** `2026-03-02 through 2026-03-05`, or that nothing is proven yet. */
 const provenText = ({ provenFrom, provenThrough }: Pick<Proven, 'provenFrom' | 'provenThrough'>): string =>
   provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
-
-/** A requested range, with what is missing of it. */
-export const requestedText = (range: OpenRange, zone: string): string =>
-  `range ${range.id}: ${range.merchantNo} ${rangeName(range)}, asked for ${wallSecond(range.requestedAt.getTime(), zone)}` +
-  `${range.runId === null ? '' : ` by run ${range.runId}`}; ` +
-  (range.missingDays.length === 0
-    ? 'every day that is over is proven'
-    : `missing ${daysName(range.missingDays)}`);
 
 export interface RunTextContext {
   /** The account days that the run changed in some way. */

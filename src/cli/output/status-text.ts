@@ -4,11 +4,7 @@
  */
 import { checkedText } from '../../run/checked.ts';
 import type { MerchantStatus } from '../../run/status.ts';
-import { reasonsOfNotices } from '../../run/verdict/notice-reasons.ts';
-import type { OlderDaysComparison } from '../../store/older-days.ts';
-import { adjustmentText } from './close-text.ts';
-import { latenessText } from './lateness-text.ts';
-import { requestedText, spanText } from './run-text.ts';
+import { First, StatusLists, type StatusList } from '../../run/status-lists.ts';
 import { counted, lines, longTable } from './text.ts';
 import type { Times } from './times.ts';
 
@@ -16,7 +12,6 @@ import type { Times } from './times.ts';
 const MERCHANTS_SHOWN_MAX = 20;
 /** Shown where no merchant has anything to say. */
 const FIRST_SHOWN = 5;
-const LINES_SHOWN_MAX = 10;
 const NO_MERCHANT = 'no merchant yet: set PLATFORM_MERCHANT_NO, or add one with `daybook merchants add`';
 
 export interface StatusTextOptions {
@@ -33,30 +28,22 @@ export class StatusText {
   readonly #options: StatusTextOptions;
   readonly #merchants = new First<MerchantStatus>(FIRST_SHOWN);
   readonly #shown: First<MerchantStatus>;
-  readonly #missing = new First<string>(LINES_SHOWN_MAX);
-  readonly #requested = new First<string>(LINES_SHOWN_MAX);
-  readonly #adjusted = new First<string>(LINES_SHOWN_MAX);
-  /** A notice about two merchants is in the status of both. */
-  readonly #notices = new Set<string>();
+  readonly #lists: StatusLists;
   readonly #checked = new Map<string, First<string>>();
   readonly #totals = { neverRead: 0, tooOld: 0, openBreaks: 0, quarantined: 0 };
 
   constructor(options: StatusTextOptions) {
     this.#options = options;
+    this.#lists = new StatusLists(options.times.zone);
     this.#shown = new First(options.all ? Infinity : MERCHANTS_SHOWN_MAX);
   }
 
   add(statuses: readonly MerchantStatus[]): void {
-    const { zone } = this.#options.times;
     for (const status of statuses) {
       const { merchantNo, lastGoodRunAt } = status;
       this.#merchants.add(status);
       if (this.#showsEach || hasSomethingToSay(status)) this.#shown.add(status);
-      for (const span of status.missing)
-        this.#missing.add(() => `${merchantNo} ${spanText(span, zone)}: ${span.why}`);
-      for (const range of status.requested) this.#requested.add(() => requestedText(range, zone));
-      for (const one of status.adjustments) this.#adjusted.add(() => adjustmentText(one));
-      for (const { what } of reasonsOfNotices(status.notices)) this.#notices.add(what);
+      this.#lists.add(status);
       if (lastGoodRunAt !== null) {
         const text = checkedText(status.checked);
         const own = this.#checked.get(text) ?? new First<string>(MERCHANTS_SHOWN_MAX);
@@ -74,42 +61,12 @@ export class StatusText {
   toString(): string {
     if (this.#options.merchants === 0) return NO_MERCHANT;
     const shown = this.#shown.items.length > 0 ? this.#shown.items : this.#merchants.items;
-    const { times } = this.#options;
-    const notices = new First<string>(LINES_SHOWN_MAX, this.#notices);
     return lines(
       !this.#showsEach && this.#totalsText(),
       this.#table(shown),
       !this.#showsEach && this.#restText(shown.length),
       ...this.#checkedLines(),
-      ...listed(
-        'older days, compared with the platform:',
-        new First(
-          Infinity,
-          shown.flatMap(({ merchantNo, olderDays }) =>
-            olderDays === null ? [] : [`${merchantNo} ${olderDaysText(olderDays, times)}`],
-          ),
-        ),
-      ),
-      ...listed(
-        'entries that came late, in the last 13 months:',
-        new First(
-          Infinity,
-          shown.flatMap(({ merchantNo, lateness }) => {
-            const text = latenessText(lateness);
-            return text === null ? [] : [`${merchantNo} ${text}`];
-          }),
-        ),
-      ),
-      ...listed(
-        'asked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
-        this.#requested,
-      ),
-      ...listed(
-        'closed months that were adjusted (`daybook close YYYY-MM --merchant NO` makes the next close):',
-        this.#adjusted,
-      ),
-      ...listed('noticed in the last 31 days, each reported once:', notices),
-      ...listed('missing:', this.#missing),
+      ...this.#lists.told(shown).flatMap(listText),
     );
   }
 
@@ -183,44 +140,9 @@ const hasSomethingToSay = (status: MerchantStatus): boolean =>
   status.missing.length + status.requested.length + status.notices.length + status.adjustments.length > 0 ||
   status.olderDays?.isHeld === false;
 
-/** The first few of many things, and how many there were. */
-class First<Item> {
-  readonly items: Item[] = [];
-  readonly #max: number;
-  count = 0;
-
-  constructor(max: number, items: Iterable<Item> = []) {
-    this.#max = max;
-    for (const item of items) this.add(item);
-  }
-
-  /** Takes an item, or what makes it: it is made only if it is one of the first. */
-  add(item: Item | (() => Item)): void {
-    if (this.items.length < this.#max)
-      this.items.push(typeof item === 'function' ? (item as () => Item)() : item);
-    this.count += 1;
-  }
-}
-
-/** The texts under a heading, after an empty line; nothing where there are none. */
-function listed(heading: string, { items, count }: First<string>): string[] {
-  if (count === 0) return [];
-  const more = count - items.length;
-  return [
-    `\n${heading}`,
-    ...items.map((text) => `  ${text}`),
-    ...(more === 0 ? [] : [`  and ${more.toLocaleString('en')} more`]),
-  ];
-}
-
-/** `2026-01-01 to 2026-02-28: total of 1234 held at ..., 300 of 1234 entries re-read since ...`. */
-function olderDaysText(
-  { from, to, total, isHeld, lookedAt, round }: OlderDaysComparison,
-  times: Times,
-): string {
-  const held = isHeld ? 'held' : 'did not hold';
-  return (
-    `${from} to ${to}: total of ${total} ${held} at ${times.at(lookedAt)}, ` +
-    `${round.read} of ${round.of} entries re-read since ${times.at(round.beganAt)}`
-  );
-}
+/** After an empty line, a list under its heading. */
+const listText = ({ heading, items, more }: StatusList): string[] => [
+  `\n${heading}`,
+  ...items.map((text) => `  ${text}`),
+  ...(more === 0 ? [] : [`  and ${more.toLocaleString('en')} more`]),
+];

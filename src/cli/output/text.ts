@@ -1,6 +1,6 @@
 /** Makes aligned tables and short wordings for a person at a terminal. */
 import Table from 'cli-table3';
-import { showableText } from '../../ledger/text.ts';
+import { countedInText, showableText } from '../../ledger/text.ts';
 
 const NO_LINES = Object.fromEntries(
   [
@@ -124,9 +124,7 @@ function draw(
     .join('\n');
 }
 
-/** `1 day`, `3 days`. */
-export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
+export const counted = countedInText;
 
 /** The line below a list that was cut after `LIST_SHOWN_MAX` items; null if it was not. */
 export const cutLine = (isCut: boolean, noun: string, rest: string): string | null =>

@@ -402,7 +402,6 @@ export const EN = {
     lastRun: 'Last run',
     noRun: 'none yet',
     run: (id: number, command: string) => `run ${id}, ${command}`,
-    runEnd: (code: number | null) => (code === null ? 'at work, or killed' : `ended with ${code}`),
     nextRun: 'Next of the schedule',
     lastGoodNight: 'Last good night',
     proven: 'All merchants are proven',
@@ -424,7 +423,9 @@ export const EN = {
     notMadeUpFor: 'Not made up for',
     backfills: 'Backfills at work',
     backfill: (id: number, from: string, to: string) => `backfill ${id}, ${from} to ${to}`,
+    more: (count: string) => `and ${count} more`,
     nothing: 'No merchant’s ledger is read.',
+    nothingBehind: 'No merchant comes behind this one.',
   },
   error: {
     notFound: 'Not found',

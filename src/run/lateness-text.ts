@@ -1,7 +1,7 @@
 /** Tells a person how late entries come, and where the re-sweep reaches further back because of it. */
-import type { DaysLate, Lateness } from '../../ledger/lateness.ts';
-import type { MerchantSync } from '../../run/report.ts';
-import { counted } from './text.ts';
+import type { DaysLate, Lateness } from '../ledger/lateness.ts';
+import type { MerchantSync } from './report.ts';
+import { countedInText as counted } from '../ledger/text.ts';
 
 /** Most merchants named in the line about wider re-sweeps. */
 const NAMED_MAX = 10;
