@@ -41,10 +41,14 @@ export function addStatementsAdoptCommand(statements: Command): void {
     });
 }
 
-function adoptText({ formerOwner, days, statements, left, forked }: AdoptReport, location: string): string {
+function adoptText(
+  { formerOwner, days, statements, closes, left, forked }: AdoptReport,
+  location: string,
+): string {
   const from = formerOwner === null ? '' : `, which database ${formerOwner} owned`;
   return [
-    `${location}${from}, is this database’s now: ${days} days looked at, ${statements} revisions taken over`,
+    `${location}${from}, is this database’s now: ${days} days looked at, ${statements} revisions taken over` +
+      (closes === 0 ? '' : `, and ${counted(closes, 'close')} of months`),
     ...left.slice(0, LEFT_SHOWN_MAX).map(({ key, why }) => `not taken over: ${key}: ${why}`),
     ...(left.length > LEFT_SHOWN_MAX ? [`and ${left.length - LEFT_SHOWN_MAX} more`] : []),
     ...(left.length > 0

@@ -21,6 +21,7 @@ import {
 import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
+import { adoptCloses, isCloseKey } from './adopt-closes.ts';
 import { takeForksOut } from './chain-forks.ts';
 import { isBeyondBounds, parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { UnreadableRows } from './formats/format.ts';
@@ -53,8 +54,10 @@ export interface AdoptReport {
   readonly days: number;
   /** Revisions of statements that this database knows from now on. */
   readonly statements: number;
+  /** Closes of months that this database knows from now on. */
+  readonly closes: number;
   /**
-   * Days that could not be taken over completely, each with the reason. When they are published again, no revision that
+   * Days and closes that could not be taken over completely, each with the reason. When days are published again, no revision that
    * their manifest names is overwritten.
    */
   readonly left: readonly { readonly key: string; readonly why: string }[];
@@ -73,9 +76,11 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   const former = mark === null || mark === 'unreadable' ? null : mark.database;
   const left: { key: string; why: string }[] = [];
   const merchants = new Set<string>();
-  let [days, statements, forked] = [0, 0, 0];
-  const soFar = (): AdoptReport => ({ formerOwner: former, days, statements, left, forked });
+  const closeKeys: string[] = [];
+  let [days, statements, closes, forked] = [0, 0, 0, 0];
+  const soFar = (): AdoptReport => ({ formerOwner: former, days, statements, closes, left, forked });
   for await (const key of objects.list(MERCHANTS_PREFIX)) {
+    if (isCloseKey(key)) closeKeys.push(key);
     if (!key.endsWith('/manifest.json')) continue;
     signal.throwIfAborted();
     const adopted = await adoptDay(key, options);
@@ -85,6 +90,9 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
     if (adopted.merchantNo !== null) merchants.add(adopted.merchantNo);
     options.onDay?.(soFar());
   }
+  const adopted = await adoptCloses(closeKeys, options);
+  closes = adopted.closes;
+  left.push(...adopted.left);
   for (const merchantNo of merchants) {
     signal.throwIfAborted();
     forked += await takeForksOut(db, merchantNo, options.leaseOf);

@@ -1,7 +1,14 @@
 /** Closes a month: freezes the list of its statements as rows, and as a file in the object store that `verify` can check. */
 import type { Kysely, Transaction } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
-import { ObjectExists, readWhole, type ObjectStore } from '../objects/object-store.ts';
+import {
+  ObjectExists,
+  ObjectStoreUnreachable,
+  ObjectStoreRefused,
+  readText,
+  readWhole,
+  type ObjectStore,
+} from '../objects/object-store.ts';
 import { signatureFile } from '../signing/signatures.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import { recordDeed, type Deed } from '../store/audit.ts';
@@ -64,12 +71,14 @@ const SERIALIZATION_FAILURE = '40001';
 
 /**
  * Closes a merchant's month. Closing it again changes nothing while its statements are the frozen ones, but makes sure
- * that the file is in the store. After a revision it makes the next close, which names the one before. Throws
+ * that its files are in the store, those of earlier closes too. After a revision it makes the next close, which names the one before. Throws
  * `StatementDamaged` if the store holds another file in its place, and what database and store throw.
  */
 export async function closeMonth(request: CloseRequest, options: CloseOptions): Promise<CloseResult> {
   const result = await frozen(request, options);
-  if (result.kind === 'closed' || result.kind === 'already') await writeFiles(options.objects, result.close);
+  if (result.kind !== 'closed' && result.kind !== 'already') return result;
+  for (const close of await closesOfMonth(options.db, request.merchantNo, request.month.name))
+    await writeFiles(options.objects, close);
   return result;
 }
 
@@ -82,7 +91,9 @@ async function frozen(request: CloseRequest, options: CloseOptions): Promise<Clo
         .execute((trx) => freeze(trx, request, options));
     } catch (error) {
       const { code } = error as { readonly code?: unknown };
-      const isOvertaken = code === UNIQUE_VIOLATION || code === SERIALIZATION_FAILURE;
+      // Another process may have closed it after this transaction began.
+      const isOvertaken =
+        code === UNIQUE_VIOLATION || code === SERIALIZATION_FAILURE || error instanceof CloseUnknown;
       if (!isOvertaken || tries === TRIES_MAX) throw error;
     }
   }
@@ -92,7 +103,7 @@ async function frozen(request: CloseRequest, options: CloseOptions): Promise<Clo
 async function freeze(
   trx: Transaction<DB>,
   { merchantNo, month, despite, deed }: CloseRequest,
-  { zone, now, signingKey }: CloseOptions,
+  { objects, zone, now, signingKey }: CloseOptions,
 ): Promise<CloseResult> {
   const clock: Clock = { zone, now: now() };
   const before = (await closesOfMonth(trx, merchantNo, month.name)).at(-1);
@@ -106,6 +117,7 @@ async function freeze(
   if (openDays.length > 0 && despite === null) return { kind: 'open', openDays };
   const number = (before?.number ?? 0) + 1;
   const objectKey = closeKey(merchantNo, month.name, number);
+  await refuseUnknown(objects, objectKey);
   const frozen = await frozenStatements(trx, merchantNo, month, accounts);
   const file: CloseFile = {
     format: CLOSE_FORMAT,
@@ -135,6 +147,26 @@ async function freeze(
   };
   await storeClose(trx, { ...close, deedId: await recordDeed(trx, deed, clock.now) }, file.statements);
   return { kind: 'closed', close, adjustments };
+}
+
+/** The store has a close of this number that this database does not know: it was restored, or another one wrote it. */
+class CloseUnknown extends StatementDamaged {}
+
+/** Throws `CloseUnknown`. A store that does not answer now refuses the file later, which says the same. */
+async function refuseUnknown(objects: ObjectStore, key: string): Promise<void> {
+  let found: string | null;
+  try {
+    found = await readText(objects, key);
+  } catch (error) {
+    if (error instanceof ObjectStoreUnreachable || error instanceof ObjectStoreRefused) return;
+    throw error;
+  }
+  if (found === null) return;
+  throw new CloseUnknown(
+    `${objects.location}: ${key} is not what this database closed: another database closed the month, or this one was ` +
+      'restored from before that. Nothing was closed now. `daybook statements adopt` takes that close over; if the file is ' +
+      'no close of daybook, move it away.',
+  );
 }
 
 /** Open days that the close does not name: a break that was reopened, for one. */
