@@ -4,7 +4,7 @@ import { code, table } from './markdown.ts';
 const WORKBOOK = [
   [
     '`Summary`',
-    'the figures of the day, one below the other; every revision up to this one with its reason, a line each',
+    'the figures of the day, one below the other, with what opening + credits - debits lacks of the closing (`missing_net`) and whether the opening is derived from the first entry (`restarted`); every revision up to this one with its reason, a line each',
   ],
   [
     '`{CCC}`',
@@ -21,18 +21,30 @@ const CAMT = [
   ['`ElctrncSeqNb`', '`YYYYMMDD` and the revision in three digits or more: 20260331002'],
   ['`CreDtTm`', 'when the revision was published, in UTC'],
   ['`FrToDt`', 'the business day, as times of the platform’s zone'],
-  ['`Acct/Id/Othr/Id`, `Acct/Ccy`', 'merchant number and currency'],
+  [
+    '`Acct/Id/Othr/Id`',
+    'merchant number and currency, as readers find an account by its number alone: `10001USD`. What is longer than 34 ' +
+      'characters has `~` and 8 digits of the merchant number’s SHA-256 before the currency',
+  ],
+  ['`Acct/Ccy`', 'currency code of the account'],
   ['`Bal` `OPBD`, `CLBD`', 'opening and closing, both of the day; what is below zero is `DBIT`'],
-  ['`TxsSummry`', 'counts and sums of all entries, credits and debits'],
+  [
+    '`TxsSummry`',
+    'counts and sums of all entries, credits and debits; a sum of more than 18 digits is left out',
+  ],
   [
     '`NtryRef`, `AcctSvcrRef`',
     '`batch_no`; one of more than 35 characters is its first 26, `~`, and 8 digits of its SHA-256',
   ],
   ['`BookgDt`, `ValDt`', 'the day of `booked_at`: the platform names one time, which stands for both'],
-  ['`BkTxCd/Prtry/Cd`', '`transaction_type`, shortened like `batch_no`; left out where it is empty'],
+  ['`BkTxCd/Prtry/Cd`', '`transaction_type`, shortened like `batch_no`; `NTAV` where it is empty'],
   ['`RmtInf/Ustrd`', '`transaction_type` and `batch_no`, whole, in pieces of 140 characters'],
   ['`RltdDts/TxDtTm`', '`booked_at`, a time of the platform’s zone'],
-  ['`AddtlStmtInf`', 'revision, verdict, number of breaks, and the name and SHA-256 of the CSV'],
+  [
+    '`AddtlStmtInf`',
+    'revision, verdict, number of breaks, by how much opening and entries miss the closing, the name and SHA-256 of the CSV, ' +
+      'and of a later revision the `Id` of the statement that it replaces, and why',
+  ],
 ];
 
 const MT940 = [
@@ -54,7 +66,8 @@ const MT940 = [
   ['`:62M:`, `:60M:`', 'the balance carried from one message to the next'],
   [
     '`:62F:`, `:86:`',
-    'the closing; then revision, verdict, number of breaks, and how many entries had texts to be spelled otherwise',
+    'the closing; then revision, verdict, number of breaks, by how much opening and entries miss the closing, how many entries ' +
+      'had texts to be spelled otherwise, and of a later revision which one it replaces, and why',
   ],
   ['`-`', 'the end of a message'],
 ];
@@ -128,6 +141,8 @@ export const formatSections = (): string[] => [
   'Messages of up to 2,000 characters without headers (blocks 1 and 2), lines ending with CRLF, in the characters of SWIFT (set X). ' +
     'Other texts are spelled with them: `Größe` is `Grosse`, `支付` is `ZhiFu`, `_` is `-`; what is like nothing is a dot.',
   table(['field', 'what it holds'], MT940),
+  'A later revision of a day is a statement of its own, with a number of its own, in camt.053 as in MT940: an ERP that has ' +
+    'imported the one before has to take that one out, or it has the day twice.',
   '### PDF (`pdf`)',
   'Pages of A4 in English, to read, sign and file. Every digit of an amount is there, with commas between thousands. Instants are ' +
     'in UTC. What the fonts of a page do not have is spelled out as JSON does: `支付` is `\\u652f\\u4ed8`, and so is a space ' +

@@ -17,6 +17,8 @@ TO daybook_job;
 GRANT SELECT, INSERT ON audit_entry, break_step, secret_key_check TO daybook_job;
 -- A month that was closed stays closed.
 GRANT SELECT, INSERT ON month_close, month_close_statement TO daybook_job;
+-- A close that was made before there was a signing key is signed later.
+GRANT UPDATE (signature) ON month_close TO daybook_job;
 -- Certificates are replaced by newer ones; changed days, entries that were missing and changes to tell are crossed off
 -- their lists.
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, uncompared_day, absent_entry, untold_change, untold_revision

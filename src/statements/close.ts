@@ -19,6 +19,7 @@ import {
   adjustmentsOf,
   closesOfMonth,
   storeClose,
+  storeCloseSignature,
   type Adjustment,
   type StoredClose,
 } from '../store/month-close.ts';
@@ -71,15 +72,21 @@ const SERIALIZATION_FAILURE = '40001';
 
 /**
  * Closes a merchant's month. Closing it again changes nothing while its statements are the frozen ones, but makes sure
- * that its files are in the store, those of earlier closes too. After a revision it makes the next close, which names the one before. Throws
+ * that its files are in the store and signed, those of earlier closes too. After a revision it makes the next close, which names the one before. Throws
  * `StatementDamaged` if the store holds another file in its place, and what database and store throw.
  */
 export async function closeMonth(request: CloseRequest, options: CloseOptions): Promise<CloseResult> {
   const result = await frozen(request, options);
   if (result.kind !== 'closed' && result.kind !== 'already') return result;
-  for (const close of await closesOfMonth(options.db, request.merchantNo, request.month.name))
-    await writeFiles(options.objects, close);
-  return result;
+  const { db, objects, signingKey, now } = options;
+  const { merchantNo, month } = request;
+  for (const close of await closesOfMonth(db, merchantNo, month.name)) {
+    if (close.signature !== null || signingKey === null) continue;
+    await storeCloseSignature(db, close, signatureOf(close, now(), signingKey));
+  }
+  const closes = await closesOfMonth(db, merchantNo, month.name);
+  for (const close of closes) await writeFiles(objects, close);
+  return { ...result, close: closes.find(({ number }) => number === result.close.number)! };
 }
 
 async function frozen(request: CloseRequest, options: CloseOptions): Promise<CloseResult> {
@@ -138,12 +145,11 @@ async function freeze(
     openDays: openDays.map(({ currency, day, cause }) => ({ currency, day, cause })),
   };
   const content = closeText(file);
-  const comment = `${objectKey}, signed ${file.closedAt}`;
   const close: StoredClose = {
     ...{ merchantNo, month: month.name, number, closedAt: clock.now },
     ...{ by: file.by, note: file.note, despite: file.despite, openDays: openDays.length },
     ...{ statements: file.statements.length, objectKey, sha256: sha256Of(content), content },
-    signature: signingKey === null ? null : signatureFile(Buffer.from(content), comment, signingKey),
+    signature: signingKey === null ? null : signatureOf({ objectKey, content }, clock.now, signingKey),
   };
   await storeClose(trx, { ...close, deedId: await recordDeed(trx, deed, clock.now) }, file.statements);
   return { kind: 'closed', close, adjustments };
@@ -168,6 +174,12 @@ async function refuseUnknown(objects: ObjectStore, key: string): Promise<void> {
       'no close of daybook, move it away.',
   );
 }
+
+const signatureOf = (
+  { objectKey, content }: Pick<StoredClose, 'objectKey' | 'content'>,
+  at: Date,
+  key: SigningKey,
+): string => signatureFile(Buffer.from(content), `${objectKey}, signed ${at.toISOString()}`, key);
 
 /** Open days that the close does not name: a break that was reopened, for one. */
 function openedSince({ content }: StoredClose, openDays: readonly OpenDay[]): OpenDay[] {

@@ -92,7 +92,7 @@ export async function verifyPaths(
     }
   }
   const isStatement = (path: string): boolean =>
-    path.endsWith(CSV_END) ||
+    (path.endsWith(CSV_END) && !MONTH_CSV.test(basename(path))) ||
     formats.some(
       ({ canBePublished, extension }) =>
         canBePublished && path.endsWith(`.${extension}`) && REVISION.test(basename(path)),
@@ -121,6 +121,8 @@ export async function verifyPaths(
 }
 
 const CSV_END = '.csv';
+/** What the ZIP of a month adds: sums of the statements beside it, and no statement. */
+const MONTH_CSV = /^month-\d{4}-\d\d\.csv$/;
 const REVISION = /\.r\d+\./;
 const MADE_OR_PUT_THERE = ': it was made for a download, or somebody put it here';
 

@@ -1,4 +1,7 @@
-/** Keeps closed months with the statements that each close froze, and finds what was revised since. Rows are never changed. */
+/**
+ * Keeps closed months with the statements that each close froze, and finds what was revised since. Rows are never changed,
+ * but for a signature that was missing.
+ */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
@@ -149,6 +152,18 @@ export async function storeClose(
       ${arrayLiteral(statements.map(({ revision }) => revision))}::integer[],
       ${arrayLiteral(statements.map(({ sha256 }) => sha256))}::text[]
     ) AS frozen`.execute(trx);
+}
+
+/** Keeps the signature of a close that has none yet, made before there was a key. */
+export async function storeCloseSignature(
+  db: Kysely<DB>,
+  { merchantNo, month, number }: Pick<StoredClose, 'merchantNo' | 'month' | 'number'>,
+  signature: string,
+): Promise<void> {
+  await sql`
+    UPDATE month_close SET signature = ${signature}
+    WHERE (merchant_no, month, number) = (${merchantNo}, ${firstDay(month)}::date, ${number})
+      AND signature IS NULL`.execute(db);
 }
 
 const LAST_CLOSES = (filter: CloseFilter): RawBuilder<unknown> => sql`

@@ -102,6 +102,7 @@ test('an adopter knows every revision, republishes nothing and continues the num
 
   expect(await adopt(second)).toEqual({
     formerOwner: await identity(first),
+    closes: 0,
     days: 4,
     statements: 9,
     left: [],

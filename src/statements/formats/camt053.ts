@@ -4,6 +4,7 @@ import { addAmounts, decimalsOf, subtractAmounts } from '../../ledger/money.ts';
 import { sha256Of } from '../digest.ts';
 import type { RowCells, StatementDay, StatementFormat } from './format.ts';
 import { placesOf, type Places } from './places.ts';
+import { toldOf } from './told.ts';
 import { FormatTooSmall } from './too-small.ts';
 
 /** What the schema allows in an amount. */
@@ -12,6 +13,12 @@ const AMOUNT_DECIMALS_MAX = 5;
 /** Max35Text and Max140Text of the schema, in characters. */
 const REFERENCE_MAX = 35;
 const REMITTANCE_MAX = 140;
+/** Max500Text. */
+const ABOUT_MAX = 500;
+/** Max34Text. */
+const ACCOUNT_MAX = 34;
+/** Not available: some readers refuse a transaction code without one. */
+const NO_TYPE = 'NTAV';
 const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08';
 
 const MARKUP: Readonly<Record<string, string>> = {
@@ -53,18 +60,21 @@ function pieces(text: string): string[] {
 const unsigned = (amount: string): string => amount.replace(/^-/, '');
 const direction = (amount: string): string => (amount.startsWith('-') ? 'DBIT' : 'CRDT');
 
+const fits = (amount: string): boolean =>
+  decimalsOf(unsigned(amount)) <= AMOUNT_DECIMALS_MAX &&
+  unsigned(amount).replace('.', '').length <= AMOUNT_DIGITS_MAX;
+
 /** Writes amounts of an account; throws `FormatTooSmall` for one that the schema does not allow. */
 function amountsOf(day: StatementDay) {
   /** Digits without a sign. */
   const plain = (amount: string): string => {
-    const digits = unsigned(amount);
-    if (decimalsOf(digits) > AMOUNT_DECIMALS_MAX || digits.replace('.', '').length > AMOUNT_DIGITS_MAX)
+    if (!fits(amount))
       throw new FormatTooSmall(
         day,
         'camt053',
         `the amount ${amount} has more than ${AMOUNT_DIGITS_MAX} digits or more than ${AMOUNT_DECIMALS_MAX} decimals`,
       );
-    return digits;
+    return unsigned(amount);
   };
   const inCurrency = (amount: string): string => `<Amt Ccy="${day.account.currency}">${plain(amount)}</Amt>`;
   return { plain, inCurrency };
@@ -78,32 +88,52 @@ const balance = (code: string, amount: string, day: string, { inCurrency }: Amou
 
 function totals({ published: { figures } }: StatementDay, { plain }: Amounts): string {
   const { creditTotal, creditCount, debitTotal, debitCount } = figures;
+  /** The schema does not ask for it, so it is left out where it is too long. */
+  const sum = (amount: string): string => (fits(amount) ? `<Sum>${plain(amount)}</Sum>` : '');
   const net = subtractAmounts(creditTotal, debitTotal);
   return (
     `<TxsSummry><TtlNtries><NbOfNtries>${entriesIn(figures)}</NbOfNtries>` +
-    `<Sum>${plain(addAmounts(creditTotal, debitTotal))}</Sum><TtlNetNtry><Amt>${plain(net)}</Amt>` +
-    `<CdtDbtInd>${direction(net)}</CdtDbtInd></TtlNetNtry></TtlNtries>` +
-    `<TtlCdtNtries><NbOfNtries>${creditCount}</NbOfNtries><Sum>${plain(creditTotal)}</Sum></TtlCdtNtries>` +
-    `<TtlDbtNtries><NbOfNtries>${debitCount}</NbOfNtries><Sum>${plain(debitTotal)}</Sum></TtlDbtNtries></TxsSummry>`
+    sum(addAmounts(creditTotal, debitTotal)) +
+    (fits(net)
+      ? `<TtlNetNtry><Amt>${plain(net)}</Amt><CdtDbtInd>${direction(net)}</CdtDbtInd></TtlNetNtry>`
+      : '') +
+    `</TtlNtries><TtlCdtNtries><NbOfNtries>${creditCount}</NbOfNtries>${sum(creditTotal)}</TtlCdtNtries>` +
+    `<TtlDbtNtries><NbOfNtries>${debitCount}</NbOfNtries>${sum(debitTotal)}</TtlDbtNtries></TxsSummry>`
   );
 }
 
-/** Day and revision as one number: a later revision, and a later day, has a higher one. */
-const sequenceNumber = ({ day, published }: StatementDay): string =>
-  day.replaceAll('-', '') + String(published.revision).padStart(3, '0');
+/** Day and revision as one number: a later revision has a higher one, and a later day up to revision 999. */
+const sequenceNumber = (day: string, revision: number): string =>
+  day.replaceAll('-', '') + String(revision).padStart(3, '0');
+
+/**
+ * Merchant and currency: readers look an account up by its number alone. A number that is too long ends with a digest before
+ * the currency, so that different accounts stay different.
+ */
+function accountNumber({ merchantNo, currency }: StatementDay['account']): string {
+  if (merchantNo.length + currency.length <= ACCOUNT_MAX) return merchantNo + currency;
+  const kept = Array.from(merchantNo)
+    .slice(0, ACCOUNT_MAX - currency.length - 9)
+    .join('');
+  return `${kept}~${sha256Of(merchantNo).slice(0, 8)}${currency}`;
+}
+
+/** What names the statement of a revision: different for each. */
+const idOf = (day: StatementDay, revision: number): string =>
+  `${sequenceNumber(day.day, revision)}-${day.account.currency}-${sha256Of(day.account.merchantNo).slice(0, 8)}`;
 
 /** Everything before the entries. */
 function head(day: StatementDay, amounts: Amounts): string {
   const { account, published } = day;
   const { opening, closing } = published.figures;
   const created = `${published.publishedAt.toISOString().slice(0, 19)}Z`;
-  const id = `${sequenceNumber(day)}-${account.currency}-${sha256Of(account.merchantNo).slice(0, 8)}`;
+  const id = idOf(day, published.revision);
   return (
     `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${NAMESPACE}"><BkToCstmrStmt>` +
     `<GrpHdr><MsgId>${id}</MsgId><CreDtTm>${created}</CreDtTm></GrpHdr>` +
-    `<Stmt><Id>${id}</Id><ElctrncSeqNb>${sequenceNumber(day)}</ElctrncSeqNb><CreDtTm>${created}</CreDtTm>` +
+    `<Stmt><Id>${id}</Id><ElctrncSeqNb>${sequenceNumber(day.day, published.revision)}</ElctrncSeqNb><CreDtTm>${created}</CreDtTm>` +
     `<FrToDt><FrDtTm>${day.day}T00:00:00</FrDtTm><ToDtTm>${day.day}T23:59:59</ToDtTm></FrToDt>` +
-    `<Acct><Id><Othr>${element('Id', account.merchantNo)}</Othr></Id><Ccy>${account.currency}</Ccy></Acct>` +
+    `<Acct><Id><Othr>${element('Id', accountNumber(account))}</Othr></Id><Ccy>${account.currency}</Ccy></Acct>` +
     balance('OPBD', opening, day.day, amounts) +
     balance('CLBD', closing, day.day, amounts) +
     `${totals(day, amounts)}\n`
@@ -117,7 +147,7 @@ function entryXml(cells: RowCells, at: Places, { inCurrency }: Amounts): string 
   const day = bookedAt.slice(0, 10);
   const amount = inCurrency(credit || cells[at.debit]!);
   const own = element('AcctSvcrRef', reference(batchNo));
-  const code = type === '' ? '' : `<Prtry><Cd>${xml(reference(type))}</Cd></Prtry>`;
+  const code = `<Prtry><Cd>${type === '' ? NO_TYPE : xml(reference(type))}</Cd></Prtry>`;
   const text = pieces(type === '' ? batchNo : `${type} ${batchNo}`);
   return (
     `<Ntry><NtryRef>${xml(reference(batchNo))}</NtryRef>${amount}` +
@@ -128,12 +158,15 @@ function entryXml(cells: RowCells, at: Places, { inCurrency }: Amounts): string 
   );
 }
 
-/** What a reader has to know of the day, and where its proof is. */
-function tail({ published: { revision, figures, file, sha256 } }: StatementDay): string {
-  const { verdict, breakCount, restarted } = figures;
-  const opening = restarted ? ', opening derived from the first entry' : '';
-  const about = `daybook revision ${revision}, ${verdict}, breaks: ${breakCount}${opening}. ${file} SHA-256 ${sha256}`;
-  return `${element('AddtlStmtInf', about)}</Stmt></BkToCstmrStmt></Document>\n`;
+/** What a reader has to know of the day, what it replaces, and where its proof is. */
+function tail(day: StatementDay): string {
+  const { earlier, published } = day;
+  const { revision, file, sha256, reason } = published;
+  const before = earlier.at(-1);
+  const replaced =
+    before === undefined ? '' : `. Replaces ${idOf(day, before.revision)}: ${reason ?? 'entries changed'}`;
+  const about = `daybook revision ${revision}, ${toldOf(published).join(', ')}. ${file} SHA-256 ${sha256}${replaced}`;
+  return `${element('AddtlStmtInf', Array.from(about).slice(0, ABOUT_MAX).join(''))}</Stmt></BkToCstmrStmt></Document>\n`;
 }
 
 async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {

@@ -8,7 +8,7 @@ import { addAmounts, compareAmounts, subtractAmounts } from '../../../src/ledger
 import { sha256Of } from '../../../src/statements/digest.ts';
 import { CAMT053 } from '../../../src/statements/formats/camt053.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
-import { bytesOf, statementDay } from '../days.ts';
+import { bytesOf, revisionOf, statementDay } from '../days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
 /** ISO 20022's own file. It is not ours to pass on, so it lies beside the repository; where it is not, see iso20022.org. */
@@ -70,7 +70,7 @@ test('a day is one statement of the account: balances, totals, entries', async (
       `<GrpHdr><MsgId>${id}</MsgId><CreDtTm>2026-04-01T02:00:00Z</CreDtTm></GrpHdr>` +
       `<Stmt><Id>${id}</Id><ElctrncSeqNb>20260331002</ElctrncSeqNb><CreDtTm>2026-04-01T02:00:00Z</CreDtTm>` +
       '<FrToDt><FrDtTm>2026-03-31T00:00:00</FrDtTm><ToDtTm>2026-03-31T23:59:59</ToDtTm></FrToDt>' +
-      '<Acct><Id><Othr><Id>M-1</Id></Othr></Id><Ccy>USD</Ccy></Acct>' +
+      '<Acct><Id><Othr><Id>M-1USD</Id></Othr></Id><Ccy>USD</Ccy></Acct>' +
       balance('OPBD', '1.00', 'DBIT') +
       balance('CLBD', '1233.00', 'CRDT') +
       '<TxsSummry><TtlNtries><NbOfNtries>2</NbOfNtries><Sum>1235.00</Sum>' +
@@ -110,7 +110,7 @@ test('every entry of any day is read back as it is in the CSV', async () => {
         expect(found).toEqual(
           rows.map(([batchNo, at, , type, credit, debit]) => ({
             reference: shortened(batchNo!),
-            type: shortened(type!),
+            type: type === '' ? 'NTAV' : shortened(type!),
             text: textOfCamt(type === '' ? batchNo! : `${type!} ${batchNo!}`),
             at: at!.replace(' ', 'T'),
             amount: credit! || debit!,
@@ -158,4 +158,57 @@ test('an amount that the schema does not allow is told, with what to do', async 
         'digits or more than 5 decimals. Take the CSV, which holds every day.',
     );
   }
+});
+
+test('a revision says which statement it replaces, and why, as somebody may import both', async () => {
+  const day = statementDay([ROW], {
+    published: { revision: 2, reason: '1 entry amended' },
+    earlier: [revisionOf()],
+  });
+  await reading(day, (document) => {
+    const [about] = textsAt(document, '//c:AddtlStmtInf');
+    const id = `20260331001-USD-${sha256Of('M-1').slice(0, 8)}`;
+    expect(about!.endsWith(`. Replaces ${id}: 1 entry amended`)).toBe(true);
+  });
+});
+
+test('a broken day says by how much its entries miss the closing', async () => {
+  const figures = {
+    opening: '1.00',
+    creditTotal: '2.00',
+    closing: '7.50',
+    verdict: 'broken',
+    breakCount: 1,
+  } as const;
+  await reading(statementDay([], { figures }), (document) => {
+    expect(textsAt(document, '//c:AddtlStmtInf')[0]).toContain(
+      'broken, breaks: 1, a net 4.50 is missing between opening and closing.',
+    );
+  });
+});
+
+test('accounts of one merchant have different numbers, short enough and never those of another', async () => {
+  const numberOf = (merchantNo: string, currency: string) =>
+    reading(statementDay([], { merchantNo, currency }), (document) =>
+      textsAt(document, '//c:Acct/c:Id/c:Othr/c:Id').join(),
+    );
+  const long = 'M'.repeat(31);
+  const numbers = [
+    ...[await numberOf('M-1', 'USD'), await numberOf('M-1', 'EUR'), await numberOf(long, 'USD')],
+    ...[await numberOf(`${long}1`, 'USD'), await numberOf(`${long}2`, 'USD')],
+  ];
+  expect(numbers.slice(0, 3)).toEqual(['M-1USD', 'M-1EUR', `${long}USD`]);
+  expect(new Set(numbers).size).toBe(numbers.length);
+  for (const number of numbers) expect(number.length).toBeLessThanOrEqual(34);
+});
+
+test('a sum that is too long is left out, as each of its amounts fits', async () => {
+  const most = '999999999999999999';
+  const figures = { creditTotal: most, creditCount: 1, debitTotal: most, debitCount: 1 };
+  const bytes = await written(statementDay([], { figures }));
+  await reading(statementDay([], { figures }), (document) => {
+    expect(textsAt(document, '//c:TtlNtries/c:Sum')).toEqual([]);
+    expect(textsAt(document, '//c:TtlCdtNtries/c:Sum')).toEqual([most]);
+  });
+  if (hasSchema) expect(problemsOf(bytes)).toBe('');
 });

@@ -7,7 +7,7 @@ import type { RowCells, StatementDay } from '../../../src/statements/formats/for
 import { createMessages } from '../../../src/statements/formats/mt940/messages.ts';
 import { MT940 } from '../../../src/statements/formats/mt940/mt940.ts';
 import { linesOf, swiftText } from '../../../src/statements/formats/mt940/swift-text.ts';
-import { bytesOf, statementDay } from '../days.ts';
+import { bytesOf, revisionOf, statementDay } from '../days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
 const ROW: RowCells = ['SBX1684027663557', '2026-03-31 09:00:00', 'USD', 'PAY', '1234.50', '', '1233.50'];
@@ -17,7 +17,10 @@ const lines = (text: string): string[] => text.split('\r\n').slice(0, -1);
 const messagesOf = (text: string): string[] => text.split(/(?<=^-\r\n)/m).filter((message) => message !== '');
 
 test('a day is one message: who, which, opening, entries, closing', async () => {
-  const figures = { opening: '-1.00', closing: '-1500.50' };
+  const figures = {
+    ...{ opening: '-1.00', closing: '-1500.50' },
+    ...{ creditTotal: '1234.50', creditCount: 1, debitTotal: '2734.00', debitCount: 1 },
+  };
   const long = ['Auftrag_Größe/支付-0000000001', '2026-03-31 17:30:00', 'USD', '', '', '2734.00', '-1500.50'];
   const text = await written(statementDay([ROW, long], { figures, published: { revision: 2 } }));
   expect(lines(text)).toEqual([
@@ -139,4 +142,18 @@ test('what does not fit is told: an amount that is too long, a day with too many
     for (let nth = 0; nth < 40; nth += 1) messages.add(entry, '1.00');
   };
   expect(added).toThrow('it has too many entries for 2 messages of 2000 characters');
+});
+
+test('a revision says which one it replaces, and a broken day what it lacks', async () => {
+  const text = await written(
+    statementDay([], {
+      figures: { opening: '1.00', closing: '1.50', verdict: 'broken', breakCount: 1 },
+      published: { revision: 2, reason: '1 entry amended' },
+      earlier: [revisionOf()],
+    }),
+  );
+  expect(text.replaceAll('\r\n', '')).toContain(
+    'daybook revision 2, broken, breaks: 1, a net 0.50 is missing between opening and closing, ' +
+      'replaces revision 1: 1 entry amended',
+  );
 });

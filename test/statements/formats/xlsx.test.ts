@@ -35,7 +35,7 @@ test('a day is a sheet of its figures, a sheet of its rows, and a sheet of what 
   const figures = { opening: '-1235.00', creditTotal: '1234.50', creditCount: 1, closing: '-0.50' };
   const [summary, account, changes] = await read(statementDay([ROW], { figures }));
   expect([summary!.name, account!.name, changes!.name]).toEqual(['Summary', 'USD', 'Changes']);
-  expect(linesOf(summary!, 2).slice(0, 17)).toEqual([
+  expect(linesOf(summary!, 2).slice(0, 19)).toEqual([
     ['summary', ''],
     ['merchant_no', 'M-1'],
     ['currency', 'USD'],
@@ -50,6 +50,8 @@ test('a day is a sheet of its figures, a sheet of its rows, and a sheet of what 
     ['closing', '-0.50'],
     ['verdict', 'continuous'],
     ['breaks', '0'],
+    ['missing_net', '0'],
+    ['restarted', 'no'],
     ['reason', ''],
     ['file', 'M-1_USD_2026-03-31.r1.csv'],
     ['sha256', 'ab'.repeat(32)],
@@ -147,8 +149,8 @@ describe('a later revision', () => {
 
   test('tells all revisions, and why each was replaced', async () => {
     const [summary] = await read(statementDay([ROW], second));
-    const lines = linesOf(summary!, 13).slice(18, 21);
-    expect(lines.map((line) => [line[0], line[1], line[10]])).toEqual([
+    const lines = linesOf(summary!, 15).slice(20, 23);
+    expect(lines.map((line) => [line[0], line[1], line[12]])).toEqual([
       ['revision', 'published_at', 'reason'],
       ['1', '2026-04-01 02:00:00', ''],
       ['2', '2026-04-01 02:00:00', '1 late entry (B9)'],

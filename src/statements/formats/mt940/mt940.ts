@@ -2,6 +2,7 @@
 import type { RowCells, StatementDay, StatementFormat } from '../format.ts';
 import { placesOf, type Places } from '../places.ts';
 import { sha256Of } from '../../digest.ts';
+import { toldOf } from '../told.ts';
 import { createMessages, swiftAmount } from './messages.ts';
 import { linesOf, swiftText } from './swift-text.ts';
 
@@ -41,14 +42,18 @@ function entryOf(day: StatementDay, cells: RowCells, at: Places): Entry {
   };
 }
 
-/** What a reader has to know of the day. */
-function about({ published: { revision, figures } }: StatementDay, spelled: number): string {
-  const { verdict, breakCount, restarted } = figures;
+/** What a reader has to know of the day, and what it replaces. */
+function about({ published, earlier }: StatementDay, spelled: number): string {
+  const { revision, reason } = published;
+  const before = earlier.at(-1);
   return swiftText(
     [
-      `daybook revision ${revision}, ${verdict}, breaks: ${breakCount}`,
-      ...(restarted ? ['opening derived from the first entry'] : []),
+      `daybook revision ${revision}`,
+      ...toldOf(published),
       ...(spelled > 0 ? [`texts of ${spelled} entries are spelled in the characters of SWIFT`] : []),
+      ...(before === undefined
+        ? []
+        : [`replaces revision ${before.revision}: ${reason ?? 'entries changed'}`]),
     ].join(', '),
   );
 }

@@ -2,6 +2,7 @@
 import { entriesIn } from '../../../ledger/chain/figures.ts';
 import type { StatementColumn } from '../columns.ts';
 import type { Changes, PublishedRevision, StatementDay } from '../format.ts';
+import { missingIn } from '../told.ts';
 import type { TextKind, Value } from './cells.ts';
 
 /** Rows of a sheet, its header first, some at a time. */
@@ -29,18 +30,21 @@ const REVISION_CELLS: readonly (readonly [name: string, value: (of: PublishedRev
   ['closing', ({ figures }) => amount(figures.closing)],
   ['verdict', ({ figures }) => text(figures.verdict)],
   ['breaks', ({ figures }) => count(figures.breakCount)],
+  ['missing_net', ({ figures }) => amount(missingIn(figures) ?? '0')],
+  ['restarted', ({ figures }) => text(figures.restarted ? 'yes' : 'no')],
   ['reason', ({ reason }) => text(reason ?? '')],
   ['file', ({ file }) => text(file)],
   ['sha256', ({ sha256 }) => text(sha256)],
 ];
 
 const NOTES = [
+  'missing_net is what opening + credits - debits lacks of the closing; restarted: the opening is derived from the first entry.',
   'published_at is in UTC; booked_at is in the time zone of the platform.',
   'An amount of more than 15 digits is text on yellow: a spreadsheet would round it as a number.',
   'The rows are those of the CSV that is named here; that file is the one proven.',
 ];
 
-export const SUMMARY_WIDTHS: readonly number[] = [22, 22, ...Array.from({ length: 11 }, () => 18)];
+export const SUMMARY_WIDTHS: readonly number[] = [22, 22, ...Array.from({ length: 13 }, () => 18)];
 
 /** The account and its figures, one below the other; then all revisions, one line each, this one last. */
 export function summaryRows({ account, day, published, earlier }: StatementDay): Value[][] {

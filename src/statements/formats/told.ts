@@ -1,0 +1,21 @@
+/** What formats of a bank tell of a statement in words, as they have no field for it. */
+import type { StatedFigures } from '../../ledger/entry.ts';
+import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
+import type { PublishedRevision } from './format.ts';
+
+/** What opening + credits - debits lacks of the closing; null where they agree. */
+export function missingIn({ opening, creditTotal, debitTotal, closing }: StatedFigures): string | null {
+  const missing = subtractAmounts(closing, subtractAmounts(addAmounts(opening, creditTotal), debitTotal));
+  return compareAmounts(missing, '0') === 0 ? null : missing;
+}
+
+/** The verdict, the breaks, by how much the figures do not add up, and where the opening is from. */
+export function toldOf({ figures }: Pick<PublishedRevision, 'figures'>): string[] {
+  const { verdict, breakCount, restarted } = figures;
+  const missing = missingIn(figures);
+  return [
+    ...[verdict, `breaks: ${breakCount}`],
+    ...(missing === null ? [] : [`a net ${missing} is missing between opening and closing`]),
+    ...(restarted ? ['opening derived from the first entry'] : []),
+  ];
+}
