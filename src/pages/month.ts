@@ -1,5 +1,4 @@
 /** The page of a merchant's month: the figures of each account with what is open, and every day of one of them. */
-import type { BusinessDay } from '../ledger/entry.ts';
 import { monthFigures, type AccountMonth, type Month } from '../statements/month.ts';
 import type { OpenDay } from '../statements/open-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';

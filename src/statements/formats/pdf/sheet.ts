@@ -17,7 +17,7 @@ import { drawTable, type Column, type Row } from './table.ts';
 const PAGE = { width: 595.28, height: 841.89 };
 const MARGIN = { side: 48, top: 48, bottom: 62 };
 /** From margin to margin. */
-export const CONTENT_WIDTH = PAGE.width - 2 * MARGIN.side;
+const CONTENT_WIDTH = PAGE.width - 2 * MARGIN.side;
 const BOTTOM = PAGE.height - MARGIN.bottom;
 const LABEL_WIDTH = 112;
 const SIGN_OFF_HEIGHT = 112;
