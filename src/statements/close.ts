@@ -204,11 +204,13 @@ async function frozenStatements(
   return accounts.flatMap(({ statements }) =>
     statements.map((row) => {
       const { currency, day, revision, sha256, object_key } = row;
-      const { breakCount, breaksAfter: _, restarted: __, ...figures } = figuresOf(row);
+      const { opening, creditTotal, creditCount, debitTotal, debitCount, closing, verdict, breakCount } =
+        figuresOf(row);
       const ids = explained.get(`${currency} ${day}`)?.map(({ id }) => id) ?? [];
       return {
-        ...{ currency, day, revision, file: fileOf(object_key), sha256, ...figures },
-        ...{ breaks: breakCount, explained: ids },
+        ...{ currency, day, revision, file: fileOf(object_key), sha256 },
+        ...{ opening, creditTotal, creditCount, debitTotal, debitCount, closing },
+        ...{ verdict, breaks: breakCount, explained: ids },
       };
     }),
   );

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 const close = () => daybook(['close', MONTH, '--merchant', merchantNo, '--by', 'Ada', '--json'], env);
-const parsed = <Shape>({ stdout }: { readonly stdout: string }): Shape => JSON.parse(stdout) as Shape;
+const parsed = ({ stdout }: { readonly stdout: string }): unknown => JSON.parse(stdout);
 
 it('says of each account what opening and entries lack of the closing, and which breaks were explained', async () => {
   const [found] = await stage.app.database.db
