@@ -139,7 +139,7 @@ const cell = (view: View, mark: DayMark, addressOf: (day: BusinessDay) => string
         >
       </td>`;
 
-const ADJUSTED = html`<sup>∆</sup>`;
+const ADJUSTED = '∆';
 
 type Mark = Omit<DayMark, 'day'>;
 

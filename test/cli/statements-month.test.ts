@@ -78,7 +78,7 @@ describe('statements get --month', () => {
       expect(row).toMatchObject({
         days_published: '4',
         days_broken: '0',
-        open_days: '2026-03-06/2026-03-31',
+        open_days: '2026-03-01 2026-03-06/2026-03-31',
       });
       expect(Number(row['credit_count']) + Number(row['debit_count'])).toBe(40);
     }

@@ -143,18 +143,18 @@ describe('days still open', () => {
       }),
     });
     await stage.run();
-    const open_ = 'broken: 2026-03-03 not proven: 2026-03-06 not over: 2026-03-07 – 2026-03-31';
+    const open_ = 'not proven: 2026-03-01, 2026-03-06 broken: 2026-03-03 not over: 2026-03-07 – 2026-03-31';
     stage.setNow('2026-03-07T01:30:00+08:00');
     expect(await words(`/m/${merchantNo}/2026-03`)).toContain(open_);
-    expect(await words(`/m/${merchantNo}/2026-03?close=yes`)).toContain('27 days are open.');
+    expect(await words(`/m/${merchantNo}/2026-03?close=yes`)).toContain('28 days are open.');
     const close = await daybook(['close', '2026-03', '--merchant', merchantNo, '--by', 'Ada'], envOf(stage));
-    expect(close.stdout).toContain('27 days of its accounts are open');
+    expect(close.stdout).toContain('28 days of its accounts are open');
     const zip = await daybook(
       ['statements', 'get', '--month', '2026-03', '--out', stage.app.settings.dataDir, '--json'],
       envOf(stage),
     );
     const { accounts } = JSON.parse(zip.stdout) as { accounts: { openDays: string[] }[] };
-    expect([accounts[0]!.openDays.length, accounts[0]!.openDays[0]]).toEqual([27, '2026-03-03']);
+    expect([accounts[0]!.openDays.length, accounts[0]!.openDays[0]]).toEqual([28, '2026-03-01']);
     expect(await words(`/m/${merchantNo}/2026-04`)).toContain('not over: 2026-04-01 – 2026-04-30');
   });
 });

@@ -64,9 +64,9 @@ describe('what they show', () => {
   test('a month in figures, with what is open', async () => {
     const text = await words('/m/SBX-M-1/2026-03');
     expect(text).toContain(
-      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not proven: 2026-03-06 ' +
-        'not over: 2026-03-07 – 2026-03-31 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
-        '1,494,023.77 broken: 2026-03-03 not proven: 2026-03-06 not over: 2026-03-07 – 2026-03-31',
+      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not proven: 2026-03-01, ' +
+        '2026-03-06 not over: 2026-03-07 – 2026-03-31 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
+        '1,494,023.77 not proven: 2026-03-01, 2026-03-06 broken: 2026-03-03 not over: 2026-03-07 – 2026-03-31',
     );
     expect(text).toContain(
       '4 Mar 2026 ✓ proven, revised since you downloaded it 12,821,670.880 12,959,900.610 11,732,314.720 ' +
