@@ -2,6 +2,7 @@
 import { closedAccount } from './closed-account.ts';
 import type { CloseFile, ClosedStatement } from './close-file.ts';
 import { closeKey, fileOf } from './keys.ts';
+import { groupedBy } from './grouped-by.ts';
 
 /** What is wrong in the file under this path (its parts separated by `/`); nothing if it is as daybook makes it. */
 export const problemsInClose = (path: string, close: CloseFile): string[] => [
@@ -50,7 +51,7 @@ function problemsWithDays({ month, statements, openDays, despite }: CloseFile): 
 
 /** Each account's sums again, from the statements. */
 function problemsWithTotals({ accounts, statements }: CloseFile): string[] {
-  const ofAccount = Map.groupBy(statements, ({ currency }) => currency);
+  const ofAccount = groupedBy(statements, ({ currency }) => currency);
   const named = new Set(accounts.map(({ currency }) => currency));
   return [
     ...accounts.flatMap((stated) => {

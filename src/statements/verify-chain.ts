@@ -1,6 +1,7 @@
 /** Checks that the manifests of each merchant follow each other, as far as they are here. */
 import type { NamedManifest } from '../store/statements/past-of-days.ts';
 import { gapsBelow, inRow, type Gap } from './chain-gaps.ts';
+import { groupedBy } from './grouped-by.ts';
 import type { Manifest } from './manifest.ts';
 import type { Problem, ReadManifest } from './verify-days.ts';
 
@@ -53,18 +54,6 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
     });
   }
   return { chains, problems };
-}
-
-/** Node 20, on which `verify.mjs` runs, has nothing of its own for this. */
-function groupedBy<T>(values: readonly T[], keyOf: (value: T) => string): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const value of values) {
-    const key = keyOf(value);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [value]);
-    else group.push(value);
-  }
-  return groups;
 }
 
 const placesIn = ({ place, supersededManifests = [] }: Chained['manifest']): number[] => [

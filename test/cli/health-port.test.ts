@@ -103,7 +103,8 @@ it('a worker and a serving process answer as well, each with what it does', asyn
   const worker = await urlOf(begin(['worker'], { ...queued, DAYBOOK_METRICS_MERCHANTS: 'true' }));
   await scrapedUntil(worker, 'daybook_last_run_exit_code', 0);
   const samples = await scrapedUntil(worker, 'daybook_queue_jobs{lane="night",state="active"}', 0);
-  expect(samples.get('daybook_merchants_done_total{outcome="good"}')).toBe(1);
+  // The sweep around midday may be made up for by then, too.
+  expect(samples.get('daybook_merchants_done_total{outcome="good"}')).toBeGreaterThanOrEqual(1);
   expect(samples.get('daybook_merchant_dates_missing{merchant="SBX-M-1"}')).toBe(0);
   const serving = begin(['serve', '--json'], { DAYBOOK_LISTEN: '127.0.0.1:0' });
   let told = '';

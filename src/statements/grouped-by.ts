@@ -1,0 +1,14 @@
+/** Values by a key, in the order in which each key comes first. Node 20, on which `verify.mjs` runs, has no `Map.groupBy`. */
+export function groupedBy<T>(
+  values: readonly T[],
+  keyOf: (value: T) => string,
+): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
+}
