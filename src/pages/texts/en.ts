@@ -57,7 +57,7 @@ export const EN = {
     empty: 'read whole, and nothing was booked',
     'not-over': 'the day is not over',
     uncertified: 'not read whole yet, so nothing is proven',
-    'not-read': 'before the first day that was read; the account was in use already',
+    'not-read': 'before the first day that was read, so what was booked is not known',
     before: 'before the account’s first entry',
   },
   note: {
