@@ -36,7 +36,10 @@ export async function watchedPage(
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()}`));
+  page.on('requestfailed', (request) => {
+    // The browser lets a request go where the page is left before it is answered.
+    if (request.failure()?.errorText !== 'net::ERR_ABORTED') complaints.push(`failed: ${request.url()}`);
+  });
   page.on('request', (request) => {
     if (new URL(request.url()).origin !== url) complaints.push(`elsewhere: ${request.url()}`);
   });
