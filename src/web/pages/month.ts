@@ -66,7 +66,7 @@ async function showMonth(
     accounts.findIndex((one) => one.currency === currency),
     0,
   );
-  const marked = await markedDays(context, asked, accounts, month);
+  const marked = await markedDays(context, asked, accounts, month, closes.length > 0);
   const facts = marked.map((one) => one.facts);
   const openDays = openDaysIn(month, accounts, facts, { zone, now: now() });
   return monthPage(asked.view, {

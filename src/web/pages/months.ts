@@ -53,18 +53,21 @@ function accountIn(text: string | null): Account | null {
     : { merchantNo, currency };
 }
 
-/** The days of these accounts, all of one month, each with its state. */
+/** The days of these accounts, all of one month, each with its state. Nothing is asked about closes that are known not to be. */
 export async function markedDays(
   { db, zone }: PagesContext,
   { person, today }: Asked,
   accounts: readonly Account[],
   { from, to }: Pick<Month, 'from' | 'to'>,
+  mayBeClosed = true,
 ): Promise<MarkedAccount[]> {
   const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
   const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
   const [facts, closes] = await Promise.all([
     dayFacts(db, accounts, { from, to, window, by: person.name }),
-    merchants.length === 0 ? [] : closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }),
+    merchants.length === 0 || !mayBeClosed
+      ? []
+      : closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }),
   ]);
   const closed = new Map(closes.map((one) => [one.merchantNo, one]));
   const adjusted = new Set(
