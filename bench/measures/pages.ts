@@ -55,7 +55,7 @@ async function measured(url: string, past: PagesPast, bench: Bench): Promise<Mea
       await slowest(monthOf, PERSON_MS),
       100,
     ),
-    row(`the grid of months: ${busy}, 99th percentile`, await slowest(() => grid, null), 200),
+    row(`the grid of months: ${busy}, 99th percentile`, await slowest(() => grid, null), 300),
     await largeDay(url + large, past, bench),
     row('first byte of a month’s ZIP', await firstByte(`${url}/download/${merchantNo(1)}/2026-03.zip`), 300),
     row('the heaviest page', (await heaviest(url, [monthOf(1), grid, large])) / 1_000, 100, 'kB'),
