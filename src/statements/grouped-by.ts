@@ -1,4 +1,4 @@
-/** Values by a key, in the order in which each key comes first. Node 20, on which `verify.mjs` runs, has no `Map.groupBy`. */
+/** Values by a key, in the order in which each key comes first: Node 20, on which `verify.mjs` runs, has nothing of its own for it. */
 export function groupedBy<T>(
   values: readonly T[],
   keyOf: (value: T) => string,
