@@ -1,9 +1,10 @@
 /** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
 import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { addAmounts } from '../ledger/money.ts';
+import { figuresOf } from '../store/figures.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { csvText } from './formats/csv.ts';
+import { sumOfDays, type MonthFigures } from './month-figures.ts';
 
 export interface Month {
   /** `2026-03`. */
@@ -63,33 +64,9 @@ const MONTH_COLUMNS = [
 export const monthCsv = ({ name }: Month, accounts: readonly ToldMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
 
-/** An account's month in figures; opening and closing are null where nothing was published. */
-export interface MonthFigures {
-  readonly opening: string | null;
-  readonly creditTotal: string;
-  readonly creditCount: number;
-  readonly debitTotal: string;
-  readonly debitCount: number;
-  readonly closing: string | null;
-  readonly daysBroken: number;
-}
-
 /** The sums of its published days. */
-export function monthFigures({ statements }: Pick<AccountMonth, 'statements'>): MonthFigures {
-  const sum = (amountOf: (row: StatementRow) => string): string =>
-    statements.reduce((total, row) => addAmounts(total, amountOf(row)), '0');
-  const count = (countOf: (row: StatementRow) => number): number =>
-    statements.reduce((total, row) => total + countOf(row), 0);
-  return {
-    opening: statements[0]?.opening ?? null,
-    creditTotal: sum((row) => row.credit_total),
-    creditCount: count((row) => row.credit_count),
-    debitTotal: sum((row) => row.debit_total),
-    debitCount: count((row) => row.debit_count),
-    closing: statements.at(-1)?.closing ?? null,
-    daysBroken: statements.filter(({ verdict }) => verdict === 'broken').length,
-  };
-}
+export const monthFigures = ({ statements }: Pick<AccountMonth, 'statements'>): MonthFigures =>
+  sumOfDays(statements.map(figuresOf));
 
 function monthLine(name: string, account: ToldMonth): string[] {
   const figures = monthFigures(account);
