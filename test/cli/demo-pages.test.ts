@@ -15,7 +15,8 @@ test.skipIf(!hasTerminal)(
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'daybook-demo-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const child = spawn('script', ['-qec', `${process.execPath} ${MAIN} demo`, '/dev/null'], {
+    // Without `exec` a shell stays in between, and dash ends with 130 after Ctrl-C, whatever its command ended with.
+    const child = spawn('script', ['-qec', `exec ${process.execPath} ${MAIN} demo`, '/dev/null'], {
       cwd: folder,
       stdio: ['pipe', 'pipe', 'inherit'],
     });
