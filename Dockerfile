@@ -22,7 +22,7 @@ COPY config ./config
 # The embedded database and statements, where no DATABASE_URL and STATEMENTS_URL are given: mount a volume here.
 RUN ln -s /app/src/cli/main.ts /usr/local/bin/daybook && mkdir -m 700 /data && chown node:node /data
 ENV DAYBOOK_DATA_DIR=/data
-# Where `serve` listens; put a proxy that ends TLS in front.
+# Where `serve` listens; put a proxy that ends TLS in front. Pages for people have an address of their own, DAYBOOK_PAGES_LISTEN.
 ENV DAYBOOK_LISTEN=0.0.0.0:8080
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "/app/src/cli/health-check.ts"]

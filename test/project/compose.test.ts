@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import {
   deployed,
   documentsOf,
+  peopleOfPages,
   PINNED,
   settingsFrom,
   unknownArguments,
@@ -25,6 +26,7 @@ interface Service {
   readonly security_opt?: readonly string[];
   readonly restart?: string;
   readonly stop_grace_period?: string;
+  readonly ports?: readonly string[];
   readonly profiles?: readonly string[];
 }
 interface Compose {
@@ -73,7 +75,7 @@ test('the linter, which checks the schema first, finds nothing', () => {
 });
 
 test('daybook’s commands and settings exist, and every process has its secrets from files', () => {
-  expect(own.map(([name]) => name)).toEqual(['migrate', 'schedule', 'serve', 'worker']);
+  expect(own.map(([name]) => name)).toEqual(['migrate', 'schedule', 'serve', 'pages', 'worker']);
   for (const [name, { command = [], environment = {}, secrets = [] }] of own) {
     expect(unknownArguments(command), name).toEqual([]);
     expect(unknownSettings(Object.keys(environment)), name).toEqual([]);
@@ -98,6 +100,20 @@ test('with the settings of the example, each process starts', () => {
   }
 });
 
+test('the pages ask for a login, and their port is the one that is passed on', () => {
+  const { environment, ports } = compose.services['pages']!;
+  const settings = settingsFrom({ ...valuesIn(deployed('settings.example.env')), ...environment });
+  expect(peopleOfPages(settings)).toEqual({
+    canLogOut: true,
+    roles: {
+      ada: { role: 'operator', merchants: null },
+      vera: { role: 'viewer', merchants: ['10001'] },
+    },
+    port: 8090,
+  });
+  expect(ports).toEqual(['127.0.0.1:8090:8090']);
+});
+
 test('images of others are pinned, and nothing can be written or gained beyond what it needs', () => {
   const others = Object.values(compose.services).filter((service) => !own.some(([, one]) => one === service));
   expect(others.map(({ image }) => image).filter((image) => !PINNED.test(image))).toEqual([]);
@@ -110,10 +126,12 @@ test('images of others are pinned, and nothing can be written or gained beyond w
   }
 });
 
-test('each process is started again, has longer to stop than it takes, and only workers wait to be asked for', () => {
+const PROFILES: Readonly<Record<string, readonly string[]>> = { worker: ['workers'], pages: ['pages'] };
+
+test('each process is started again, has longer to stop than it takes, and only workers and pages wait to be asked for', () => {
   for (const [name, { restart, stop_grace_period: grace, profiles }] of own) {
     expect(restart, name).toBe(name === 'migrate' ? 'on-failure' : 'unless-stopped');
     expect(grace, name).toBe('30s');
-    expect(profiles, name).toEqual(name === 'worker' ? ['workers'] : undefined);
+    expect(profiles, name).toEqual(PROFILES[name]);
   }
 });

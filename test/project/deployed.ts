@@ -1,7 +1,8 @@
 /** The files of deploy/, read for tests, and what in them has to be something of daybook's. */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
+import { openAccess } from '../../src/access/open.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
@@ -45,14 +46,20 @@ export function unknownArguments(args: readonly string[]): string[] {
   return [...operands.slice(command.registeredArguments.length), ...unknown];
 }
 
+const bytesOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const PASSWORD = `scrypt:15:8:3:${bytesOf('salt').subarray(16).toString('base64url')}:${bytesOf('made up').toString('base64url')}`;
+/** What the files of secrets hold, by their names. */
+const MADE_UP: Readonly<Record<string, string>> = {
+  database_url: 'postgres://daybook:made-up@database/daybook',
+  secret_keys: `k1:${bytesOf('made up').toString('base64')}`,
+  access_users: JSON.stringify({ ada: PASSWORD, vera: PASSWORD }),
+};
+
 /** The settings that these variables make; secrets come from files that hold something fitting. Throws what is wrong. */
 export const settingsFrom = (env: Readonly<Record<string, string>>): Settings =>
   loadSettings({
     env,
-    readFile: (path) =>
-      path.endsWith('database_url')
-        ? 'postgres://daybook:made-up@database/daybook'
-        : `k1:${createHash('sha256').update('made up').digest('base64')}`,
+    readFile: (path) => MADE_UP[path.replace(/.*\/(?:migrate_)?/, '')] ?? '',
     needs: ['platform'],
   });
 
@@ -64,3 +71,11 @@ export const valuesIn = (text: string): Record<string, string> =>
 
 /** An image that a tag cannot move to other bytes. */
 export const PINNED = /@sha256:[0-9a-f]{64}$/;
+
+/** Who may do what at the pages of a process with these settings. Throws where pages could be reached without a login. */
+export function peopleOfPages(settings: Settings): unknown {
+  const pagesListen = settings.pagesListen!;
+  const unused = { db: null as never, now: () => new Date(0), random: randomBytes };
+  const { canLogOut } = openAccess({ settings, pagesListen, ...unused });
+  return { canLogOut, roles: Object.fromEntries(settings.access.roles), port: pagesListen.port };
+}

@@ -15,6 +15,7 @@ import {
   deployed,
   deployedIn,
   documentsOf,
+  peopleOfPages,
   settingsFrom,
   unknownArguments,
   unknownSettings,
@@ -112,10 +113,12 @@ function typeErrors(documents: readonly Manifest[]): string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
 }
 
-test('every file is one that kustomization.yaml lists, the nightly one that stands in for the schedule, or the workers', () => {
+test('every file is one that kustomization.yaml lists, the nightly one that stands in for the schedule, the workers, or the pages', () => {
   const [{ resources }] = documentsOf('kubernetes/kustomization.yaml') as [{ resources: string[] }];
   const there = readdirSync('deploy/kubernetes').filter((name) => name.endsWith('.yaml'));
-  expect([...resources, 'kustomization.yaml', 'nightly.yaml', 'worker.yaml'].sort()).toEqual(there.sort());
+  expect([...resources, 'kustomization.yaml', 'nightly.yaml', 'pages.yaml', 'worker.yaml'].sort()).toEqual(
+    there.sort(),
+  );
 });
 
 test.each(pods)(
@@ -151,6 +154,24 @@ test.each(pods)(
     expect(volumeMounts.map(({ name }) => name)).toEqual(pod.volumes.map(({ name }) => name));
   },
 );
+
+test('the pages ask for a login, and a Service leads to their port and to nothing else', () => {
+  const [container] = pods.find(([name]) => name === 'Deployment daybook-pages')![1].containers;
+  const given = Object.fromEntries(container!.env.map(({ name, value }) => [name, value]));
+  const settings = settingsFrom({ ...valuesIn(deployed('settings.example.env')), ...given });
+  expect(peopleOfPages(settings)).toEqual({
+    canLogOut: true,
+    roles: {
+      ada: { role: 'operator', merchants: null },
+      vera: { role: 'viewer', merchants: ['10001'] },
+    },
+    port: 8090,
+  });
+  expect(settings.listen.host).toBe('127.0.0.1');
+  expect(container!.ports).toContainEqual({ name: 'http', containerPort: 8090 });
+  const service = manifests.find((one) => nameOf(one) === 'Service daybook-pages')!;
+  expect(service.spec).toMatchObject({ ports: [{ targetPort: 'http' }] });
+});
 
 test.each(
   manifests.filter(({ kind }) => kind === 'Deployment').map((one) => [nameOf(one), podOf(one)!] as const),

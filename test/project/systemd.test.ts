@@ -4,9 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Settings } from '../../src/settings/settings.ts';
 import {
   deployed,
   deployedIn,
+  peopleOfPages,
   settingsFrom,
   unknownArguments,
   unknownSettings,
@@ -56,17 +58,42 @@ describe.skipIf(!hasAnalyze)('systemd-analyze (Debian’s package systemd)', () 
   });
 });
 
+/** One variable a word; quotes keep a word with spaces or quotes in it together. */
+const environmentOf = (path: string): string[] =>
+  valuesOf(path, 'Environment').flatMap((line) =>
+    line.startsWith("'") ? [line.slice(1, -1)] : line.split(' '),
+  );
+const settingsOf = (path: string): Settings => {
+  const given = environmentOf(path).map((one) => /^([^=]+)=(.*)$/.exec(one.replace('%i', '8101'))!.slice(1));
+  return settingsFrom({
+    ...valuesIn(deployed('settings.example.env')),
+    ...(Object.fromEntries(given) as Record<string, string>),
+  });
+};
+
+test('the pages ask for a login, and no two units listen at the same port', () => {
+  const settings = settingsOf('systemd/daybook-pages.service');
+  expect(peopleOfPages(settings)).toEqual({
+    canLogOut: true,
+    roles: { ada: { role: 'operator', merchants: null }, vera: { role: 'viewer', merchants: null } },
+    port: 8090,
+  });
+  const listening = services.flatMap((path) => {
+    const { listen, pagesListen, healthListen } = settingsOf(path);
+    const own = path.includes('serve') || path.includes('pages') ? [listen, pagesListen] : [];
+    return [...own, healthListen].flatMap((one) => (one === null || one.port === 0 ? [] : [one.port]));
+  });
+  expect(listening.length).toBe(new Set(listening).size);
+});
+
 test.each(services)('%s: its command, settings and secrets exist', (path) => {
   const [start] = valuesOf(path, 'ExecStart');
   const [program, ...args] = start!.split(' ');
   expect(program).toBe(PROGRAM);
   expect(unknownArguments(args)).toEqual([]);
-  const environment = valuesOf(path, 'Environment').flatMap((value) => value.split(' '));
+  const environment = environmentOf(path);
   expect(unknownSettings(environment.map((one) => one.split('=')[0]!))).toEqual([]);
-  const given = Object.fromEntries(
-    environment.map((one) => one.replace('%i', '8101').split('=') as [string, string]),
-  );
-  expect(settingsFrom({ ...valuesIn(deployed('settings.example.env')), ...given })).toMatchObject({
+  expect(settingsOf(path)).toMatchObject({
     databaseUrl: 'postgres://daybook:made-up@database/daybook',
     dataDir: '/var/lib/daybook',
   });
