@@ -27,6 +27,8 @@ export interface MonthFile {
   readonly publishedAt: Date;
   /** Throws `StatementDamaged` if the store does not hold what was published. */
   readonly read: () => AsyncIterable<Uint8Array>;
+  /** Its published CSV, where `read` may throw `FormatTooSmall`. */
+  readonly instead?: Pick<MonthFile, 'key' | 'read'>;
 }
 
 export interface MerchantMonth {
@@ -59,8 +61,11 @@ export async function merchantMonth(
     const recorded = await manifestOfDay(db, merchantNo, day);
     lastManifest = recorded ?? lastManifest;
     const sheets = statements.map((row): MonthFile => {
-      const { read } = inFormat(objects, row, format, { recorded, ofDay: rows });
-      return { key: nameIn(format, row.object_key), publishedAt: row.published_at, read };
+      const { isPublished, read } = inFormat(objects, row, format, { recorded, ofDay: rows });
+      const file = { key: nameIn(format, row.object_key), publishedAt: row.published_at, read };
+      return isPublished || format.holdsEveryDay === true
+        ? file
+        : { ...file, instead: { key: row.object_key, read: () => fetchStatement(objects, row) } };
     });
     const ofDay = { merchantNo, day, statements, recorded, sheets };
     files.push(...(format.name === CSV.name ? await dayFiles(sources, ofDay, currencies === null) : sheets));

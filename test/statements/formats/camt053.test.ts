@@ -152,9 +152,9 @@ test.skipIf(!hasSchema)('any day is valid by the schema, whatever its currency a
 
 test('an amount that the schema does not allow is told, with what to do', async () => {
   for (const balance of ['1234567890123456789', '0.000001']) {
-    const day = statementDay([], { figures: { closing: balance } });
+    const day = statementDay([], { currency: 'CNH', figures: { closing: balance } });
     await expect(written(day)).rejects.toThrow(
-      `the statement of M-1 in USD for 2026-03-31 cannot be written as camt053: the amount ${balance} has more than 18 ` +
+      `the statement of M-1 in CNH for 2026-03-31 cannot be written as camt053: the amount ${balance} has more than 18 ` +
         'digits or more than 5 decimals. Take the CSV, which holds every day.',
     );
   }

@@ -2,6 +2,7 @@
 import { addDays } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import type { StatementDay } from '../format.ts';
+import { bankAmounts } from '../bank-amounts.ts';
 import { FormatTooSmall } from '../too-small.ts';
 import { swiftText } from './swift-text.ts';
 
@@ -18,7 +19,7 @@ const DAY_MS = 86_400_000;
 /** 28C has five digits for the statement's number: three for the day of the year, two for the revision. */
 const REVISION_TOLD_MAX = 99;
 
-/** `1234,50`, without a sign; `1234,` without decimals. Throws `FormatTooSmall`. */
+/** `1234,50`, without a sign; `1234,` without decimals. Throws `FormatTooSmall` for one that is too long. */
 export function swiftAmount(day: StatementDay, amount: string): string {
   const digits = amount.replace(/^-/, '');
   const text = digits.includes('.') ? digits.replace('.', ',') : `${digits},`;
@@ -51,6 +52,7 @@ export interface Messages {
 /** The messages of a statement. `add` throws `FormatTooSmall` where they would be too many. */
 export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): Messages {
   const { account, published } = day;
+  const { inUnits } = bankAmounts(day, 'mt940');
   const { currency } = account;
   const short = day.day.slice(2).replaceAll('-', '');
   const number = statementNumber(day);
@@ -58,7 +60,11 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): M
     `:20:${short}${currency}R${published.revision}`.slice(0, ':20:'.length + 16) +
     `${END}:25:${swiftText(account.merchantNo)}${currency}${END}`;
   const balanceField = (amount: string, on: BusinessDay): string =>
-    `${amount.startsWith('-') ? 'D' : 'C'}${on.slice(2).replaceAll('-', '')}${currency}${swiftAmount(day, amount)}`;
+    `${amount.startsWith('-') ? 'D' : 'C'}${on.slice(2).replaceAll('-', '')}${currency}` +
+    swiftAmount(
+      day,
+      inUnits(amount, () => `the balance ${amount}`),
+    );
 
   let done = '';
   let message = '';
