@@ -34,16 +34,16 @@ export function zippedMonth(
 }
 
 async function* filesOf(
-  { name: month }: Month,
+  month: Month,
   accounts: readonly ToldMonth[],
   files: readonly MonthFile[],
   tell: (day: DayAsCsv) => void,
 ): AsyncGenerator<ZippedFile> {
   const last = { mtime: new Date(Math.max(...files.map(({ publishedAt }) => publishedAt.getTime()))) };
   yield {
-    name: `month-${month}.csv`,
+    name: `month-${month.name}.csv`,
     options: last,
-    content: Buffer.from(monthCsv({ name: month }, accounts)),
+    content: Buffer.from(monthCsv(month, accounts)),
   };
   const asCsv: DayAsCsv[] = [];
   for await (const { key, publishedAt, read, why } of readAhead(files)) {
@@ -53,7 +53,7 @@ async function* filesOf(
     tell({ key, why });
   }
   if (asCsv.length > 0)
-    yield { name: `month-${month}-as-csv.txt`, options: last, content: Buffer.from(told(month, asCsv)) };
+    yield { name: `month-${month.name}-as-csv.txt`, options: last, content: Buffer.from(told(month, asCsv)) };
 }
 
 interface ReadyFile extends Pick<MonthFile, 'key' | 'publishedAt' | 'read'> {
@@ -94,9 +94,9 @@ async function readSoFar({ read, instead }: MonthFile): Promise<MonthFile['read'
   return read;
 }
 
-const told = (month: string, days: readonly DayAsCsv[]): string =>
+const told = ({ name }: Month, days: readonly DayAsCsv[]): string =>
   [
-    `Days of ${month} that do not fit the format of this download. For each, the published CSV is here instead.`,
+    `Days of ${name} that do not fit the format of this download. For each, the published CSV is here instead.`,
     '',
     ...days.map(({ key, why }) => `${key}: ${why}`),
     '',
