@@ -125,6 +125,36 @@ test('a long day is several messages: each short enough, each opening where the 
   );
 });
 
+test('different accounts have different numbers, ordinary ones their own, none of more than 35 characters', async () => {
+  const accountOf = async (merchantNo: string, currency = 'USD') =>
+    /^:25:(.*)\r$/m.exec(await written(statementDay([], { merchantNo, currency })))![1]!;
+  for (const ordinary of ['10001', 'SBX-M-1', 'A-B.C', 'M'.repeat(32), '20260331'])
+    expect(await accountOf(ordinary)).toBe(`${ordinary}USD`);
+  const digest = (of: string): string => sha256Of(of).slice(0, 8).toUpperCase();
+  expect(await accountOf('A_B.C')).toBe(`A-B.C+${digest('A_B.C')}USD`);
+  const shortened = `A-B.C+${digest('A_B.C')}`;
+  expect(await accountOf(shortened)).toBe(`${shortened}+${digest(shortened)}USD`);
+  const long = 'M'.repeat(33);
+  expect(await accountOf(long)).toBe(`${'M'.repeat(23)}+${digest(long)}USD`);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(
+        fc.string({ unit: fc.constantFrom('A', '-', '_', '&', '+', '支', 'a'), maxLength: 50 }),
+        {
+          minLength: 2,
+          maxLength: 8,
+        },
+      ),
+      async (merchants) => {
+        const numbers = await Promise.all(merchants.map((one) => accountOf(one)));
+        expect(new Set(numbers).size).toBe(merchants.length);
+        for (const number of numbers) expect(number).toMatch(/^[A-Za-z0-9/\-?:().,'+ ]{3,35}$/);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
 test('the opening is the closing of the day before, in amount and date', async () => {
   const before = await written({ ...statementDay([], { figures: { closing: '12.30' } }), day: '2026-02-28' });
   const after = await written({ ...statementDay([], { figures: { opening: '12.30' } }), day: '2026-03-01' });
