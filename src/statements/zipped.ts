@@ -4,9 +4,18 @@ import { ZipFile, type ReadStreamOptions } from 'yazl';
 
 export interface ZippedFile {
   readonly name: string;
-  readonly options: Partial<ReadStreamOptions>;
+  readonly options: Partial<ReadStreamOptions> & { readonly mtime: Date };
   /** A stream is asked for when its turn comes, after the file before it was read to its end. */
   readonly content: Buffer | (() => AsyncIterable<Uint8Array>);
+}
+
+/** An instant that tells its fields in UTC, so that the machine's zone does not get into a ZIP. */
+class UtcDate extends Date {
+  override getFullYear = (): number => this.getUTCFullYear();
+  override getMonth = (): number => this.getUTCMonth();
+  override getDate = (): number => this.getUTCDate();
+  override getHours = (): number => this.getUTCHours();
+  override getMinutes = (): number => this.getUTCMinutes();
 }
 
 /**
@@ -24,7 +33,11 @@ export async function* zipped(
   const fail = (error: Error): void => void output.destroy(error);
   zip.on('error', fail);
   /** Settles when the file was read to its end. */
-  const addStream = ({ name, options }: ZippedFile, content: () => AsyncIterable<Uint8Array>) =>
+  const addStream = (
+    name: string,
+    options: Partial<ReadStreamOptions>,
+    content: () => AsyncIterable<Uint8Array>,
+  ) =>
     new Promise<void>((read) => {
       zip.addReadStreamLazy(name, options, (take) => {
         source = Readable.from(content(), { objectMode: false })
@@ -34,10 +47,11 @@ export async function* zipped(
       });
     });
   const addAll = async (): Promise<void> => {
-    for await (const file of files) {
-      const { name, options, content } = file;
+    for await (const { name, options: given, content } of files) {
+      const options = { ...given, mtime: new UtcDate(given.mtime) };
       if (Buffer.isBuffer(content)) zip.addBuffer(content, name, options);
-      else if ((await Promise.race([addStream(file, content), stopped.promise])) === 'stopped') return;
+      else if ((await Promise.race([addStream(name, options, content), stopped.promise])) === 'stopped')
+        return;
     }
     zip.end();
   };

@@ -115,3 +115,24 @@ test('a few files are read at once, in order, and few are held', async () => {
   expect(names).toHaveLength(61);
   expect(most).toBe(4);
 });
+
+test('the same month gives the same bytes, in every time zone of the machine', () => {
+  const from = (path: string): string => `from '${new URL(path, import.meta.url).href}';`;
+  const script = `
+    import { zippedMonth } ${from('../../src/statements/month-zip.ts')}
+    import { XLSX } ${from('../../src/statements/formats/xlsx/xlsx.ts')}
+    import { bytesOf, statementDay } ${from('./days.ts')}
+    const read = () => XLSX.write(statementDay([]));
+    const month = { name: '2026-03', from: '2026-03-01', to: '2026-03-31' };
+    // In New York this hour does not exist on that day.
+    for (const at of ['2026-04-01T02:00:01Z', '2026-03-08T02:30:00Z'])
+      console.log((await bytesOf(zippedMonth(month, [], [{ key: 'a', publishedAt: new Date(at), read }]))).toString('hex'));`;
+  const bytesIn = (zone: string): string =>
+    execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      env: { ...process.env, TZ: zone, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' },
+      encoding: 'utf8',
+    });
+  const utc = bytesIn('UTC');
+  expect(bytesIn('Asia/Shanghai')).toBe(utc);
+  expect(bytesIn('America/New_York')).toBe(utc);
+});
