@@ -1,7 +1,7 @@
 /** Statements as ISO 20022 camt.053.001.08 (bank to customer statement), for ERPs: docs/decisions/camt053-and-mt940.md. */
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { addAmounts, decimalsOf, subtractAmounts } from '../../ledger/money.ts';
-import { sha256Of } from '../digest.ts';
+import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts } from './bank-amounts.ts';
 import type { RowCells, StatementDay, StatementFormat } from './format.ts';
 import { placesOf, type Places } from './places.ts';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { XmlDocument, XsdValidator } from 'libxml2-wasm';
 import { expect, test } from 'vitest';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../../src/ledger/money.ts';
-import { sha256Of } from '../../../src/statements/digest.ts';
+import { sha256Of } from '../../../src/host/sha256.ts';
 import { CAMT053 } from '../../../src/statements/formats/camt053.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
 import { bytesOf, revisionOf, statementDay } from '../days.ts';

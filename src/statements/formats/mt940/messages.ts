@@ -2,7 +2,7 @@
 import { addDays } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import type { StatementDay } from '../format.ts';
-import { sha256Of } from '../../digest.ts';
+import { sha256Of } from '../../../host/sha256.ts';
 import { bankAmounts } from '../bank-amounts.ts';
 import { FormatTooSmall } from '../too-small.ts';
 import { swiftText } from './swift-text.ts';

@@ -2,7 +2,7 @@
 import type { RowCells, StatementDay, StatementFormat } from '../format.ts';
 import { bankAmounts, ofEntry, type BankAmounts } from '../bank-amounts.ts';
 import { placesOf, type Places } from '../places.ts';
-import { sha256Of } from '../../digest.ts';
+import { sha256Of } from '../../../host/sha256.ts';
 import { toldOf } from '../told.ts';
 import { createMessages, swiftAmount } from './messages.ts';
 import { linesOf, swiftText } from './swift-text.ts';
