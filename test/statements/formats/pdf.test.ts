@@ -1,5 +1,6 @@
 /** PDF, read back by another library than the one that wrote it: its pages, its texts, and where they stand. */
 import { execFileSync } from 'node:child_process';
+import { inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
@@ -49,6 +50,37 @@ test('a day is figures, verdict, proof and lines to sign on one page of A4, with
     '09:00:00 | B1 | PAY | 1,234,567.50 | -0.50',
     'Account statement M-1 · USD · 2026-03-31 · revision 1 | Page 1 of 1',
   ]);
+});
+
+/** What is drawn on the pages, as a PDF spells it. */
+const drawnIn = async (day: StatementDay): Promise<string> =>
+  Array.from(
+    (await bytesOf(PDF.write(day)))
+      .toString('latin1')
+      .matchAll(/FlateDecode\n>>\nstream\n([^]*?)\nendstream/g),
+    ([, packed]) => inflateSync(Buffer.from(packed!, 'latin1')).toString('latin1'),
+  ).join('\n');
+
+test('there are six lines to write on: name, date and signature of both', async () => {
+  const lines = Array.from(
+    (await drawnIn(statementDay([ROW], { figures: FIGURES }))).matchAll(
+      /([\d.]+) ([\d.]+) m\n([\d.]+) [\d.]+ l\n/g,
+    ),
+    (found) => found.slice(1).map(Number),
+  );
+  const toWriteOn = lines.filter(([from, , to]) => Math.abs(to! - from! - 187.64) < 0.1);
+  expect(toWriteOn).toHaveLength(6);
+  expect(new Set(toWriteOn.map(([from]) => from)).size).toBe(2);
+});
+
+test('a day that is broken is said in red, one that is proven in green', async () => {
+  const [red, green] = [/0\.639\d* 0\.133\d* 0\.101\d* /, /0\.113\d* 0\.419\d* 0\.235\d* /];
+  const proven = await drawnIn(statementDay([ROW], { figures: FIGURES }));
+  const broken = await drawnIn(
+    statementDay([ROW], { figures: { ...FIGURES, verdict: 'broken', breakCount: 1 } }),
+  );
+  expect([green.test(proven), red.test(proven)]).toEqual([true, false]);
+  expect([green.test(broken), red.test(broken)]).toEqual([false, true]);
 });
 
 test('amounts end at the same edge', async () => {
@@ -141,6 +173,10 @@ describe('the verdict in words', () => {
       'Break: the balance below does not follow from the one above; it is -5.50 off.\n10:00:00 | B2',
     );
     expect(text.match(/Break: the balance/g)).toHaveLength(1);
+    const first = textOf(await read(statementDay([ROW], { figures: { ...figures, opening: '0.00' } })));
+    expect(first).toContain(
+      'Break: the balance below does not follow from the one above; it is -1,234,568.00 off.\n09:00:00 | B1',
+    );
   });
 
   test('a reordered one, one whose opening is derived, and one without entries', async () => {
@@ -156,6 +192,13 @@ describe('the verdict in words', () => {
     const broken = { ...FIGURES, verdict: 'broken', breakCount: 2, restarted: true } as const;
     expect(await verdictOf({ figures: broken })).toMatch(new RegExp(`^Broken: 2 breaks, [^]*\\n${derived}$`));
   });
+});
+
+test('an amount keeps every digit', () => {
+  const decimals = '123456789012345678901234567890';
+  expect(grouped(`-1234567.${decimals}`)).toBe(`-1,234,567.${decimals}`);
+  expect(grouped('123')).toBe('123');
+  expect(grouped('')).toBe('');
 });
 
 test('what the fonts do not have is spelled out, and different texts stay different', () => {
@@ -287,6 +330,20 @@ describe('wherever a page ends', () => {
         );
     }
     expect(pagesMost).toBeGreaterThan(2);
+  });
+
+  test('a fact stands beside its name', async () => {
+    for (let length = 48; length < 60; length += 1) {
+      const merchantNo = Array.from({ length }, (_, at) => `${at}-${'n'.repeat(50)}`).join(' ');
+      const lines = (await read(statementDay([ROW], { figures: FIGURES, merchantNo }))).flatMap(linesOf);
+      for (const fact of [
+        'Currency | USD',
+        'Business day | 2026-03-31',
+        'Revision | 1',
+        'Published | 2026-04-01',
+      ])
+        expect(lines.filter((line) => line.startsWith(fact))).toHaveLength(1);
+    }
   });
 
   test('a row that is longer than a page goes on on the next one, and nothing of it is lost', async () => {
