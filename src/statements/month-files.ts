@@ -28,6 +28,8 @@ export interface MonthFile {
   readonly publishedAt: Date;
   /** Throws `StatementDamaged` if the store does not hold what was published. */
   readonly read: () => AsyncIterable<Uint8Array>;
+  /** It is of what the file before it turns out to be, so it is not read ahead of that. */
+  readonly isOfFileBefore?: true;
   /** Its published CSV, where `read` may throw `FormatTooSmall`. */
   readonly instead?: Pick<MonthFile, 'key' | 'read'>;
 }
@@ -222,7 +224,11 @@ function recordedManifest(
     ? [manifest]
     : [
         manifest,
-        { key: name + SIGNATURE_EXTENSION, read: () => bytesOf(Buffer.from(signature ?? WITHDRAWN)) },
+        {
+          key: name + SIGNATURE_EXTENSION,
+          read: () => bytesOf(Buffer.from(signature ?? WITHDRAWN)),
+          isOfFileBefore: true,
+        },
       ];
 }
 

@@ -86,7 +86,8 @@ async function readyFile(file: MonthFile): Promise<ReadyFile> {
 }
 
 /** Its bytes, or where they are many the way to them. A file that may not fit its format is read to its end. */
-async function readSoFar({ read, instead }: MonthFile): Promise<MonthFile['read']> {
+async function readSoFar({ read, instead, isOfFileBefore }: MonthFile): Promise<MonthFile['read']> {
+  if (isOfFileBefore === true) return read;
   const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
   if (rest === null) return () => bytesOf(bytes);
   if (instead === undefined) await rest.return?.();

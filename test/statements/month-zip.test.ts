@@ -92,6 +92,32 @@ test('what is wrong with a file that is read ahead ends the ZIP when its turn co
   await expect(bytesOf(zippedMonth(MARCH, [], files))).rejects.toThrow('altered');
 });
 
+test.each([1, 300_000])(
+  'a signature is of the manifest in the ZIP, of %d characters, also if that just changed',
+  async (length) => {
+    let version = 0;
+    let signed = 0;
+    const manifest: MonthFile = {
+      ...fileOf('manifest.json', []),
+      read: async function* () {
+        const now = (version += 1);
+        await new Promise((done) => setImmediate(done));
+        signed = now;
+        yield Buffer.from(`${now}`.padEnd(length));
+      },
+    };
+    const signature: MonthFile = {
+      ...fileOf('manifest.json.minisig', []),
+      isOfFileBefore: true,
+      read: async function* () {
+        yield await Promise.resolve(Buffer.from(`of ${signed}`));
+      },
+    };
+    const found = await unpacked(await bytesOf(zippedMonth(MARCH, [], [manifest, signature])));
+    expect(found['manifest.json.minisig']).toBe(`of ${found['manifest.json']!.trimEnd()}`);
+  },
+);
+
 test('a few files are read at once, in order, and few are held', async () => {
   let open = 0;
   let most = 0;
