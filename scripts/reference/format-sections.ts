@@ -49,7 +49,11 @@ const CAMT = [
 
 const MT940 = [
   ['`:20:`', '`YYMMDD`, currency, `R` and the revision'],
-  ['`:25:`', 'merchant number and currency'],
+  [
+    '`:25:`',
+    'merchant number and currency: `10001USD`. A merchant number that holds other characters than those of SWIFT, or makes more ' +
+      'than 35 with the currency, has `+` and 8 digits of its SHA-256 before the currency',
+  ],
   ['`:28C:`', 'day of the year (three digits) and revision (two, at most 99), `/`, number of the message'],
   [
     '`:60F:`',
@@ -114,10 +118,14 @@ const LIMITS = [
     'every day; a text is cut after 32,767 characters, which the platform does not send',
     'flat',
   ],
-  [code('camt053'), 'amounts of up to 18 digits, 5 of them decimals; no balances after each entry', 'flat'],
+  [
+    code('camt053'),
+    'amounts of up to 18 digits, and as many decimals as ISO 4217 gives the currency; of a currency that ISO does not have, up to 5; no balances after each entry',
+    'flat',
+  ],
   [
     code('mt940'),
-    'amounts of up to 15 characters with their comma; 99,999 messages, which is some 400,000 entries with the longest texts and 1,500,000 with short ones; no balances after each entry',
+    'amounts of up to 15 characters with their comma, and as many decimals as ISO 4217 gives the currency; 99,999 messages, which is some 400,000 entries with the longest texts and 1,500,000 with short ones; no balances after each entry',
     'flat',
   ],
   [
@@ -154,5 +162,10 @@ export const formatSections = (): string[] => [
   '### What a format cannot hold',
   'All are written as a stream, a day of a million entries in as little memory as a small one. A download of a day that does ' +
     'not fit ends with exit code 2 and says why. A run publishes the day without the file, says so, and ends with 3.',
+  'A month’s ZIP has such a day as its published CSV, under the key of that, and `month-{YYYY-MM}-as-csv.txt` as its last file names ' +
+    'each with the reason. The command says so too, and ends with 3; with `--json` they are in `asCsv`.',
+  'Nothing is rounded. Both formats of a bank forbid more decimals than a currency has, and importers refuse or round them: a day ' +
+    'with an amount of 10.005 USD does not fit. Zeros that are too many are cut: 10.500 USD is 10.50. Amounts of a currency ' +
+    'without minor units in ISO 4217, such as CNH or XAU, are written as they are.',
   table(['format', 'holds', 'memory'], LIMITS),
 ];

@@ -1,11 +1,9 @@
 /** The cookies of access: what each is called, which browsers send it when, and the keys that sign them. */
-import { createHash, createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { SecretKey } from '../settings/settings.ts';
 
 const KEY_BYTES = 32;
-
-export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** The keys that sign cookies: the first signs, all are believed. Without secret keys a key of this process alone. */
 export const cookieKeys = (secretKeys: readonly SecretKey[], random: (bytes: number) => Buffer): Buffer[] =>

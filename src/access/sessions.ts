@@ -1,6 +1,7 @@
 /** Logins that last: a random number in a signed cookie, and a row that says whose it is until it is deleted or over. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
+import { sha256Of } from '../host/sha256.ts';
 import type { AccessSettings } from '../settings/settings.ts';
 import { recordDeed } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -12,7 +13,7 @@ import {
   type PageSession,
 } from '../store/page-sessions.ts';
 import type { Person } from './access.ts';
-import { cookieNames, cookieOptions, sha256Of } from './cookies.ts';
+import { cookieNames, cookieOptions } from './cookies.ts';
 import { personWithRole, type Identity } from './roles.ts';
 
 const TOKEN_BYTES = 32;

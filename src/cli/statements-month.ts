@@ -1,11 +1,12 @@
 /** `statements get --month`: downloads a whole month as one ZIP, and proves each file while it is packed. */
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
-import { UsageError } from '../run/verdict/exit-codes.ts';
+import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { monthOf, type Month, type ToldMonth } from '../statements/month.ts';
 import { monthDownload } from '../statements/month-download.ts';
-import { zippedMonth } from '../statements/month-zip.ts';
+import { zippedMonth, type DayAsCsv } from '../statements/month-zip.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
+import { fileOf } from '../statements/keys.ts';
 import { recordDeed } from '../store/audit.ts';
 import { publishedMerchants } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
@@ -25,6 +26,7 @@ export interface MonthFlags {
 }
 
 const OPEN_SHOWN_MAX = 20;
+const AS_CSV_SHOWN_MAX = 10;
 
 /** Throws `UsageError` for what is no month, or for a month without statements; `StatementDamaged`. */
 export async function getMonth(flags: MonthFlags, format: StatementFormat, self: Command): Promise<void> {
@@ -53,15 +55,22 @@ export async function getMonth(flags: MonthFlags, format: StatementFormat, self:
       deedOf(self, [month.name, ...flags.merchant, ...(currencies ?? [])].join(' ')),
       now(),
     );
-    const bytes = zippedMonth(month, accounts, files);
+    const asCsv: DayAsCsv[] = [];
+    const bytes = zippedMonth(month, accounts, files, (day) => asCsv.push(day));
     if (flags.stdout === true) {
       for await (const part of bytes) process.stdout.write(part);
+      if (asCsv.length === 0) return;
+      process.stderr.write(`${lines(...asCsvLines(asCsv))}\n`);
+      process.exitCode = EXIT.needsPerson;
       return;
     }
     const path = await download(bytes, ...placeOf(flags, month));
     const open = accounts.filter(({ openDays }) => openDays.length > 0);
     print(self, {
-      document: { path, month: month.name, files: files.length, accounts: accounts.map(accountDocument) },
+      document: {
+        ...{ path, month: month.name, files: files.length, accounts: accounts.map(accountDocument) },
+        ...(asCsv.length === 0 ? {} : { asCsv }),
+      },
       text: lines(
         path,
         `${counted(files.length, 'file')} of ${counted(accounts.length, 'account')}`,
@@ -72,10 +81,17 @@ export async function getMonth(flags: MonthFlags, format: StatementFormat, self:
               `still open: ${merchantNo} ${currency} ${counted(openDays.length, 'day')}, first ${openDays[0]!}`,
           ),
         open.length > OPEN_SHOWN_MAX && `and ${open.length - OPEN_SHOWN_MAX} more accounts`,
+        ...asCsvLines(asCsv),
       ),
+      exitCode: asCsv.length === 0 ? EXIT.done : EXIT.needsPerson,
     });
   });
 }
+
+const asCsvLines = (days: readonly DayAsCsv[]): (string | false)[] => [
+  ...days.slice(0, AS_CSV_SHOWN_MAX).map(({ key, why }) => `${why} The ZIP has ${fileOf(key)} instead.`),
+  days.length > AS_CSV_SHOWN_MAX && `and ${days.length - AS_CSV_SHOWN_MAX} more days, which the ZIP names`,
+];
 
 const accountDocument = ({ merchantNo, currency, statements, openDays }: ToldMonth) => ({
   merchantNo,

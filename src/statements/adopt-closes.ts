@@ -11,7 +11,7 @@ import { closesOfMonth, storeClose } from '../store/month-close.ts';
 import { listStatements } from '../store/statements/statements.ts';
 import { parseClose, type CloseFile } from './close-file.ts';
 import { problemsInClose } from './close-problems.ts';
-import { sha256Of } from './digest.ts';
+import { sha256Of } from '../host/sha256.ts';
 import { SIGNATURE_EXTENSION } from './keys.ts';
 import { monthOf } from './month.ts';
 import { contradicts } from './sign-manifest.ts';

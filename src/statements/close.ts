@@ -26,7 +26,7 @@ import {
 import { accountMonths } from './account-months.ts';
 import { CLOSE_FORMAT, closeText, parseClose, type ClosedStatement, type CloseFile } from './close-file.ts';
 import { closedAccount } from './closed-account.ts';
-import { sha256Of } from './digest.ts';
+import { sha256Of } from '../host/sha256.ts';
 import { StatementDamaged } from './fetch.ts';
 import { closeKey, fileOf, SIGNATURE_EXTENSION } from './keys.ts';
 import type { AccountMonth, Month } from './month.ts';

@@ -13,7 +13,7 @@ import {
   type PublishedDays,
   type StoredRow,
 } from '../store/statements/stored-files.ts';
-import { sha256Of } from './digest.ts';
+import { sha256Of } from '../host/sha256.ts';
 import { dayPrefix, fileOf, manifestKey, merchantPrefix, signatureKey } from './keys.ts';
 import { otherFormatsIn } from './manifest.ts';
 import { isOutOfChain } from './manifest-chain.ts';

@@ -2,6 +2,7 @@
  * Collects everything for the download of a month, merchant by merchant: what is published, and which days are open.
  */
 import type { Kysely } from 'kysely';
+import pLimit from 'p-limit';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
@@ -27,6 +28,10 @@ export interface MonthFile {
   readonly publishedAt: Date;
   /** Throws `StatementDamaged` if the store does not hold what was published. */
   readonly read: () => AsyncIterable<Uint8Array>;
+  /** It is of what the file before it turns out to be, so it is not read ahead of that. */
+  readonly isOfFileBefore?: true;
+  /** Its published CSV, where `read` may throw `FormatTooSmall`. */
+  readonly instead?: Pick<MonthFile, 'key' | 'read'>;
 }
 
 export interface MerchantMonth {
@@ -43,6 +48,9 @@ export interface MonthSources {
   readonly now: () => Date;
 }
 
+/** Days whose manifest and summary are asked for side by side. */
+const DAYS_AT_ONCE = 4;
+
 /** One merchant's month, of its accounts in these currencies. */
 export async function merchantMonth(
   sources: MonthSources,
@@ -50,22 +58,17 @@ export async function merchantMonth(
   month: Month,
   currencies: Chosen,
 ): Promise<MerchantMonth> {
-  const { db, objects, format } = sources;
+  const { db, format } = sources;
   const found = await accountMonths(db, merchantNo, month, currencies);
-  const files: MonthFile[] = [];
-  let lastManifest: ManifestRow | undefined;
-  for (const [day, rows] of found.byDay) {
-    const statements = currentOf(rows);
-    const recorded = await manifestOfDay(db, merchantNo, day);
-    lastManifest = recorded ?? lastManifest;
-    const sheets = statements.map((row): MonthFile => {
-      const { read } = inFormat(objects, row, format, { recorded, ofDay: rows });
-      return { key: nameIn(format, row.object_key), publishedAt: row.published_at, read };
-    });
-    const ofDay = { merchantNo, day, statements, recorded, sheets };
-    files.push(...(format.name === CSV.name ? await dayFiles(sources, ofDay, currencies === null) : sheets));
-  }
-  const accounts = await withOpenDays(sources, month, found.accounts, lastManifest);
+  const atOnce = pLimit(DAYS_AT_ONCE);
+  const days = await Promise.all(
+    [...found.byDay].map(([day, rows]) =>
+      atOnce(() => filesOfDay(sources, { merchantNo, day, rows }, currencies === null)),
+    ),
+  );
+  const files = days.flatMap((one) => one.files);
+  const zone = days.findLast((one) => one.zone !== undefined)?.zone ?? null;
+  const accounts = await withOpenDays(sources, month, found.accounts, zone);
   const closes = await closesOfMonth(db, merchantNo, month.name);
   if (format.name === CSV.name && currencies === null) files.push(...closes.flatMap(closeFiles));
   const last = closes.at(-1);
@@ -82,14 +85,43 @@ export async function merchantMonth(
   };
 }
 
+interface DayRows {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+  /** Every revision. */
+  readonly rows: readonly StatementRow[];
+}
+
+/** The day's files, and the zone that its manifest names; undefined where no manifest is recorded. */
+async function filesOfDay(
+  sources: MonthSources,
+  { merchantNo, day, rows }: DayRows,
+  isWhole: boolean,
+): Promise<{ readonly files: readonly MonthFile[]; readonly zone: string | null | undefined }> {
+  const { db, objects, format } = sources;
+  const statements = currentOf(rows);
+  const recorded = await manifestOfDay(db, merchantNo, day);
+  const sheets = statements.map((row): MonthFile => {
+    const { isPublished, read } = inFormat(objects, row, format, { recorded, ofDay: rows });
+    const file = { key: nameIn(format, row.object_key), publishedAt: row.published_at, read };
+    return isPublished || format.holdsEveryDay === true
+      ? file
+      : { ...file, instead: { key: row.object_key, read: () => fetchStatement(objects, row) } };
+  });
+  const ofDay = { merchantNo, day, statements, recorded, sheets };
+  return {
+    files: format.name === CSV.name ? await dayFiles(sources, ofDay, isWhole) : sheets,
+    zone: recorded && zoneIn(recorded),
+  };
+}
+
 /** Where no manifest names the zone of the days, those without a current statement are all that is known to be open. */
 async function withOpenDays(
   { db, now }: MonthSources,
   month: Month,
   accounts: readonly AccountMonth[],
-  manifest: ManifestRow | undefined,
+  zone: string | null,
 ): Promise<ToldMonth[]> {
-  const zone = manifest === undefined ? null : zoneIn(manifest);
   const open =
     zone === null
       ? null
@@ -192,7 +224,11 @@ function recordedManifest(
     ? [manifest]
     : [
         manifest,
-        { key: name + SIGNATURE_EXTENSION, read: () => bytesOf(Buffer.from(signature ?? WITHDRAWN)) },
+        {
+          key: name + SIGNATURE_EXTENSION,
+          read: () => bytesOf(Buffer.from(signature ?? WITHDRAWN)),
+          isOfFileBefore: true,
+        },
       ];
 }
 

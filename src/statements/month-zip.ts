@@ -1,20 +1,104 @@
 /** Packs a month into one ZIP, and proves each file while it is packed. */
+import { firstBytes } from '../objects/first-bytes.ts';
+import { bytesOf } from '../objects/object-store.ts';
+import { FormatTooSmall } from './formats/too-small.ts';
 import { monthCsv, type Month, type ToldMonth } from './month.ts';
 import type { MonthFile } from './month-files.ts';
-import { zipped } from './zipped.ts';
+import { zipped, type ZippedFile } from './zipped.ts';
 
-/** The ZIP as a stream. Each file is read when its turn comes. Fails with what reading a file throws. */
+/** Files that are read before their turn, so that a far store is not waited for at each. */
+const AHEAD = 4;
+/** A file with more bytes is not held in memory, but read again when its turn comes. */
+const HELD_BYTES_MAX = 262_144;
+
+/** A day that the format cannot hold, so that the ZIP has its CSV. */
+export interface DayAsCsv {
+  /** Of the CSV. */
+  readonly key: string;
+  /** A sentence for a person. */
+  readonly why: string;
+}
+
+/**
+ * The ZIP as a stream. A few small files are read ahead, all others when their turn comes. A day that does not fit its
+ * format is there as its CSV: `tell` gets each, and a text at the end names them. Fails with what else reading a file
+ * throws.
+ */
 export function zippedMonth(
   month: Month,
   accounts: readonly ToldMonth[],
   files: readonly MonthFile[],
+  tell: (day: DayAsCsv) => void = () => undefined,
 ): AsyncGenerator<Uint8Array> {
-  const last = new Date(Math.max(...files.map(({ publishedAt }) => publishedAt.getTime())));
-  const overview = Buffer.from(monthCsv(month, accounts));
-  return zipped([
-    { name: `month-${month.name}.csv`, options: { mtime: last }, content: overview },
-    ...files.map(({ key, publishedAt, read }) => ({
-      ...{ name: key, options: { mtime: publishedAt }, content: read },
-    })),
-  ]);
+  return zipped(filesOf(month, accounts, files, tell));
 }
+
+async function* filesOf(
+  month: Month,
+  accounts: readonly ToldMonth[],
+  files: readonly MonthFile[],
+  tell: (day: DayAsCsv) => void,
+): AsyncGenerator<ZippedFile> {
+  const last = { mtime: new Date(Math.max(...files.map(({ publishedAt }) => publishedAt.getTime()))) };
+  yield {
+    name: `month-${month.name}.csv`,
+    options: last,
+    content: Buffer.from(monthCsv(month, accounts)),
+  };
+  const asCsv: DayAsCsv[] = [];
+  for await (const { key, publishedAt, read, why } of readAhead(files)) {
+    yield { name: key, options: { mtime: publishedAt }, content: read };
+    if (why === null) continue;
+    asCsv.push({ key, why });
+    tell({ key, why });
+  }
+  if (asCsv.length > 0)
+    yield { name: `month-${month.name}-as-csv.txt`, options: last, content: Buffer.from(told(month, asCsv)) };
+}
+
+interface ReadyFile extends Pick<MonthFile, 'key' | 'publishedAt' | 'read'> {
+  /** Why it is the CSV; null where it is the file that was asked for. */
+  readonly why: string | null;
+}
+
+/** The files in their order. What reading one throws is thrown when its turn comes. */
+async function* readAhead(files: readonly MonthFile[]): AsyncGenerator<ReadyFile> {
+  const begun: Promise<ReadyFile>[] = [];
+  let next = 0;
+  while (next < files.length || begun.length > 0) {
+    for (; begun.length < AHEAD && next < files.length; next += 1) {
+      const ready = readyFile(files[next]!);
+      ready.catch(() => undefined);
+      begun.push(ready);
+    }
+    yield await begun.shift()!;
+  }
+}
+
+async function readyFile(file: MonthFile): Promise<ReadyFile> {
+  const { key, publishedAt, instead } = file;
+  try {
+    return { key, publishedAt, read: await readSoFar(file), why: null };
+  } catch (error) {
+    if (instead === undefined || !(error instanceof FormatTooSmall)) throw error;
+    return { ...instead, publishedAt, why: error.message };
+  }
+}
+
+/** Its bytes, or where they are many the way to them. A file that may not fit its format is read to its end. */
+async function readSoFar({ read, instead, isOfFileBefore }: MonthFile): Promise<MonthFile['read']> {
+  if (isOfFileBefore === true) return read;
+  const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
+  if (rest === null) return () => bytesOf(bytes);
+  if (instead === undefined) await rest.return?.();
+  else while ((await rest.next()).done !== true);
+  return read;
+}
+
+const told = ({ name }: Month, days: readonly DayAsCsv[]): string =>
+  [
+    `Days of ${name} that do not fit the format of this download. For each, the published CSV is here instead.`,
+    '',
+    ...days.map(({ key, why }) => `${key}: ${why}`),
+    '',
+  ].join('\r\n');

@@ -8,7 +8,7 @@ import type { DueAccountDay } from '../store/statements/due-batch.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
 import { dayContent, isAsPublished } from './day-content.ts';
-import { sha256Of } from './digest.ts';
+import { sha256Of } from '../host/sha256.ts';
 import type { Explained } from './explained.ts';
 import { STATEMENT_COLUMNS } from './formats/columns.ts';
 import { manifestKey, statementKey, summaryKey } from './keys.ts';

@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
 import type { PublicKey } from '../signing/keys.ts';
 import { filesUnder, isManifest, type Found } from './downloaded-files.ts';
-import { sha256Of } from './digest.ts';
+import { sha256Of } from '../host/sha256.ts';
 import { parseClose } from './close-file.ts';
 import { expectedFiles, type ExpectedFile } from './expected-files.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';

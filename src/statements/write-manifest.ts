@@ -23,7 +23,7 @@ import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { sha256Of } from './digest.ts';
+import { sha256Of } from '../host/sha256.ts';
 import { manifestKey, signatureKey } from './keys.ts';
 import { isBeyondBounds, otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
 import {

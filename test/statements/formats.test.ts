@@ -229,6 +229,26 @@ describe('formats made for a download', () => {
     await expect(downloaded(row, JSON_LINES)).rejects.toMatchObject({ name: 'StatementDamaged' });
   });
 
+  test('the days of a month are asked for side by side, and come in their order', async () => {
+    let asked = 0;
+    let most = 0;
+    const db = book.database.db.withPlugin({
+      transformQuery: ({ node }) => {
+        most = Math.max(most, (asked += 1));
+        return node;
+      },
+      transformResult: async ({ result }) => {
+        await new Promise((done) => setImmediate(done));
+        asked -= 1;
+        return result;
+      },
+    });
+    const sources = { db, objects: store, format: SENTENCE, now: () => new Date() };
+    const { files } = await merchantMonth(sources, MERCHANT, monthOf('2026-03')!, null);
+    expect(files.map(({ key }) => join(folder, key))).toEqual([pathOf('txt'), pathOf('txt', { day: NEXT })]);
+    expect(most).toBe(2);
+  });
+
   test('a month of them is the statements alone', async () => {
     const sources = { db: book.database.db, objects: store, format: SENTENCE, now: () => new Date() };
     const { files } = await merchantMonth(sources, MERCHANT, monthOf('2026-03')!, null);

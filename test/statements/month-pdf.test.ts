@@ -108,6 +108,17 @@ describe('what is not as it should be is said', () => {
     );
   });
 
+  test('the days of a second account, and its breaks', async () => {
+    const eur = (change: Partial<StatementRow>): AccountMonth => ({
+      ...usd([statement('2026-03-31', { currency: 'EUR', sha256: '23'.repeat(32), ...change })]),
+      currency: 'EUR',
+    });
+    const text = await read({ accounts: [usd([SECOND]), eur({ verdict: 'broken', break_count: 1 })] });
+    expect(text).toContain('Complete, with 1 broken day');
+    expect(text).toContain(`Days of EUR\n`);
+    expect(text).toContain(`SHA-256 ${'23'.repeat(32)}`);
+  });
+
   test('accounts that were not asked for', async () => {
     expect(await read({ currencies: ['USD'] })).toContain(
       'Accounts | USD, as asked for; there may be others',

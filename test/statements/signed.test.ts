@@ -12,7 +12,7 @@ import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../..
 import { readSignature, signatureFile } from '../../src/signing/signatures.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
 import { forkedDays } from '../../src/statements/chain-forks.ts';
-import { sha256Of } from '../../src/statements/digest.ts';
+import { sha256Of } from '../../src/host/sha256.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { manifestKey, signatureKey } from '../../src/statements/keys.ts';
 import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
-import { sha256Of } from '../../src/statements/digest.ts';
+import { sha256Of } from '../../src/host/sha256.ts';
 import { manifestKey, MERCHANTS_PREFIX, signatureKey } from '../../src/statements/keys.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';

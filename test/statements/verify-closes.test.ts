@@ -7,7 +7,7 @@ import {
   type ClosedStatement,
 } from '../../src/statements/close-file.ts';
 import { closedAccount } from '../../src/statements/closed-account.ts';
-import { sha256Of } from '../../src/statements/digest.ts';
+import { sha256Of } from '../../src/host/sha256.ts';
 import { closeKey } from '../../src/statements/keys.ts';
 import { manifestSchema, type Manifest } from '../../src/statements/manifest.ts';
 import { verifyCloses, type ReadCloseFile } from '../../src/statements/verify-closes.ts';

@@ -13,7 +13,7 @@ import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import { SPREADSHEET } from '../../src/statements/formats/spreadsheet.ts';
-import { sha256Of } from '../../src/statements/digest.ts';
+import { sha256Of } from '../../src/host/sha256.ts';
 import { statementOf } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';

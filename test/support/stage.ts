@@ -17,7 +17,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
-import { sha256Of } from '../../src/statements/digest.ts';
+import { sha256Of } from '../../src/host/sha256.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import { freshDatabaseUrl } from './database.ts';
 import { skippingTime } from './virtual-time.ts';

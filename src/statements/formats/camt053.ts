@@ -1,7 +1,8 @@
 /** Statements as ISO 20022 camt.053.001.08 (bank to customer statement), for ERPs: docs/decisions/camt053-and-mt940.md. */
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { addAmounts, decimalsOf, subtractAmounts } from '../../ledger/money.ts';
-import { sha256Of } from '../digest.ts';
+import { sha256Of } from '../../host/sha256.ts';
+import { bankAmounts, ofEntry, type BankAmounts } from './bank-amounts.ts';
 import type { RowCells, StatementDay, StatementFormat } from './format.ts';
 import { placesOf, type Places } from './places.ts';
 import { toldOf } from './told.ts';
@@ -64,10 +65,11 @@ const fits = (amount: string): boolean =>
   decimalsOf(unsigned(amount)) <= AMOUNT_DECIMALS_MAX &&
   unsigned(amount).replace('.', '').length <= AMOUNT_DIGITS_MAX;
 
-/** Writes amounts of an account; throws `FormatTooSmall` for one that the schema does not allow. */
-function amountsOf(day: StatementDay) {
+/** Writes amounts of an account; throws `FormatTooSmall` for one that the schema, or its currency, does not allow. */
+function amountsOf(day: StatementDay, { inUnits }: BankAmounts) {
   /** Digits without a sign. */
-  const plain = (amount: string): string => {
+  const plain = (sent: string, what = () => `the amount ${sent}`): string => {
+    const amount = inUnits(sent, what);
     if (!fits(amount))
       throw new FormatTooSmall(
         day,
@@ -76,7 +78,8 @@ function amountsOf(day: StatementDay) {
       );
     return unsigned(amount);
   };
-  const inCurrency = (amount: string): string => `<Amt Ccy="${day.account.currency}">${plain(amount)}</Amt>`;
+  const inCurrency = (amount: string, what?: () => string): string =>
+    `<Amt Ccy="${day.account.currency}">${plain(amount, what)}</Amt>`;
   return { plain, inCurrency };
 }
 
@@ -145,7 +148,8 @@ function entryXml(cells: RowCells, at: Places, { inCurrency }: Amounts): string 
   const [batchNo, bookedAt, type] = [cells[at.batchNo]!, cells[at.bookedAt]!, cells[at.type] ?? ''];
   const credit = cells[at.credit]!;
   const day = bookedAt.slice(0, 10);
-  const amount = inCurrency(credit || cells[at.debit]!);
+  const sent = credit || cells[at.debit]!;
+  const amount = inCurrency(sent, () => ofEntry(sent, batchNo));
   const own = element('AcctSvcrRef', reference(batchNo));
   const code = `<Prtry><Cd>${type === '' ? NO_TYPE : xml(reference(type))}</Cd></Prtry>`;
   const text = pieces(type === '' ? batchNo : `${type} ${batchNo}`);
@@ -170,8 +174,10 @@ function tail(day: StatementDay): string {
 }
 
 async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
-  const amounts = amountsOf(day);
+  const fitting = bankAmounts(day, 'camt053');
+  const amounts = amountsOf(day, fitting);
   const at = placesOf(day.columns);
+  await fitting.checkFigures(at);
   yield Buffer.from(head(day, amounts));
   for await (const rows of day.rows) {
     let text = '';

@@ -46,6 +46,7 @@ export const CSV: StatementFormat & {
   extension: 'csv',
   contentType: 'text/csv; charset=utf-8; header=present',
   canBePublished: true,
+  holdsEveryDay: true,
   write,
   reader: { hasHeader: true, rows: csvRows },
 };

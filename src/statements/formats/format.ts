@@ -58,6 +58,8 @@ export interface StatementFormat {
    * listed in the manifest. If false, it is only made for downloads.
    */
   readonly canBePublished: boolean;
+  /** If true, `write` never throws `FormatTooSmall`, so that nobody has to try a day before it is sent. */
+  readonly holdsEveryDay?: true;
   /**
    * The file's bytes: the same for the same day. `write` has to read all rows and to pass on what reading them throws:
    * only at their end is it known that they are those published. Throws `FormatTooSmall` for a day that the format

@@ -24,5 +24,6 @@ export const SPREADSHEET: StatementFormat = {
   extension: 'spreadsheet.csv',
   contentType: CSV.contentType,
   canBePublished: false,
+  holdsEveryDay: true,
   write: ({ columns, rows }) => CSV.write({ columns, rows: withoutFormulas(columns, rows) }),
 };

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { XmlDocument, XsdValidator } from 'libxml2-wasm';
 import { expect, test } from 'vitest';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../../src/ledger/money.ts';
-import { sha256Of } from '../../../src/statements/digest.ts';
+import { sha256Of } from '../../../src/host/sha256.ts';
 import { CAMT053 } from '../../../src/statements/formats/camt053.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
 import { bytesOf, revisionOf, statementDay } from '../days.ts';
@@ -152,9 +152,9 @@ test.skipIf(!hasSchema)('any day is valid by the schema, whatever its currency a
 
 test('an amount that the schema does not allow is told, with what to do', async () => {
   for (const balance of ['1234567890123456789', '0.000001']) {
-    const day = statementDay([], { figures: { closing: balance } });
+    const day = statementDay([], { currency: 'CNH', figures: { closing: balance } });
     await expect(written(day)).rejects.toThrow(
-      `the statement of M-1 in USD for 2026-03-31 cannot be written as camt053: the amount ${balance} has more than 18 ` +
+      `the statement of M-1 in CNH for 2026-03-31 cannot be written as camt053: the amount ${balance} has more than 18 ` +
         'digits or more than 5 decimals. Take the CSV, which holds every day.',
     );
   }

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { Parser } from 'mt940js';
 import { expect, test } from 'vitest';
-import { sha256Of } from '../../../src/statements/digest.ts';
+import { sha256Of } from '../../../src/host/sha256.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
 import { createMessages } from '../../../src/statements/formats/mt940/messages.ts';
 import { MT940 } from '../../../src/statements/formats/mt940/mt940.ts';
@@ -60,7 +60,7 @@ test('SWIFT’s characters are kept, others are spelled with them', () => {
 
 test('the lines of a field are short, few, and begin with nothing that ends the field', () => {
   fc.assert(
-    fc.property(fc.stringMatching(/^[-:a ]{0,500}$/), (text) => {
+    fc.property(fc.stringMatching(/^[-:a ]{50,500}$/), (text) => {
       const found = linesOf(text);
       expect(found.length).toBeLessThanOrEqual(6);
       for (const [at, line] of found.entries()) {
@@ -72,6 +72,41 @@ test('the lines of a field are short, few, and begin with nothing that ends the 
         expect(found.join('')).toBe(text);
     }),
   );
+});
+
+test('a text is cut after 385 characters, six lines of 65 with their ends', () => {
+  const line = 'a'.repeat(65);
+  const five = Array.from({ length: 5 }, () => line);
+  expect(linesOf(line)).toEqual([line]);
+  expect(linesOf(`${line}b`)).toEqual([line, 'b']);
+  expect(linesOf('a'.repeat(385))).toEqual([...five, 'a'.repeat(60)]);
+  expect(linesOf('a'.repeat(386))).toEqual([...five, `${'a'.repeat(57)}...`]);
+});
+
+test.each([':', '-'])('no line but the first begins with %s: the one before it ends early', (sign) => {
+  expect(linesOf(`${'a'.repeat(65)}${sign}x`)).toEqual(['a'.repeat(64), `a${sign}x`]);
+  expect(linesOf(`${'a'.repeat(64)}${sign}${sign}x`)).toEqual(['a'.repeat(63), `a${sign}${sign}x`]);
+});
+
+test('a reference has 16 characters, and a statement’s number five digits, whatever the revision', async () => {
+  const fields = async (revision: number) =>
+    lines(await written(statementDay([], { published: { revision } }))).filter((line) =>
+      /^:2[08]/.test(line),
+    );
+  expect(await fields(150)).toEqual([':20:260331USDR150', ':28C:09099/00001']);
+  expect(await fields(1_234_567)).toEqual([':20:260331USDR123456', ':28C:09099/00001']);
+});
+
+test('a message is never longer than 2,000 characters, and is filled as far as its end fits', () => {
+  const day = statementDay([], { figures: { opening: '999999999999.99', closing: '999999999999.99' } });
+  let longest = 0;
+  for (let length = 60; length < 200; length += 1) {
+    const messages = createMessages(day);
+    for (let nth = 0; nth < 80; nth += 1) messages.add('x'.repeat(length), '999999999999.99');
+    messages.end('x'.repeat(length));
+    longest = Math.max(longest, ...messagesOf(messages.given()).map((message) => message.length));
+  }
+  expect(longest).toBe(2_000);
 });
 
 test('every day is read back by mt940js: balances, amounts, references, texts', async () => {
@@ -121,6 +156,36 @@ test('a long day is several messages: each short enough, each opening where the 
       }
       expect(text.match(/^:61:/gm) ?? []).toHaveLength(rows.length);
     }),
+    { numRuns: 40 },
+  );
+});
+
+test('different accounts have different numbers, ordinary ones their own, none of more than 35 characters', async () => {
+  const accountOf = async (merchantNo: string, currency = 'USD') =>
+    /^:25:(.*)\r$/m.exec(await written(statementDay([], { merchantNo, currency })))![1]!;
+  for (const ordinary of ['10001', 'SBX-M-1', 'A-B.C', 'M'.repeat(32), '20260331'])
+    expect(await accountOf(ordinary)).toBe(`${ordinary}USD`);
+  const digest = (of: string): string => sha256Of(of).slice(0, 8).toUpperCase();
+  expect(await accountOf('A_B.C')).toBe(`A-B.C+${digest('A_B.C')}USD`);
+  const shortened = `A-B.C+${digest('A_B.C')}`;
+  expect(await accountOf(shortened)).toBe(`${shortened}+${digest(shortened)}USD`);
+  const long = 'M'.repeat(33);
+  expect(await accountOf(long)).toBe(`${'M'.repeat(23)}+${digest(long)}USD`);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(
+        fc.string({ unit: fc.constantFrom('A', '-', '_', '&', '+', '支', 'a'), maxLength: 50 }),
+        {
+          minLength: 2,
+          maxLength: 8,
+        },
+      ),
+      async (merchants) => {
+        const numbers = await Promise.all(merchants.map((one) => accountOf(one)));
+        expect(new Set(numbers).size).toBe(merchants.length);
+        for (const number of numbers) expect(number).toMatch(/^[A-Za-z0-9/\-?:().,'+ ]{3,35}$/);
+      },
+    ),
     { numRuns: 40 },
   );
 });

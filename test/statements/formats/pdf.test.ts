@@ -1,5 +1,6 @@
 /** PDF, read back by another library than the one that wrote it: its pages, its texts, and where they stand. */
 import { execFileSync } from 'node:child_process';
+import { inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
@@ -51,6 +52,37 @@ test('a day is figures, verdict, proof and lines to sign on one page of A4, with
   ]);
 });
 
+/** What is drawn on the pages, as a PDF spells it. */
+const drawnIn = async (day: StatementDay): Promise<string> =>
+  Array.from(
+    (await bytesOf(PDF.write(day)))
+      .toString('latin1')
+      .matchAll(/FlateDecode\n>>\nstream\n([^]*?)\nendstream/g),
+    ([, packed]) => inflateSync(Buffer.from(packed!, 'latin1')).toString('latin1'),
+  ).join('\n');
+
+test('there are six lines to write on: name, date and signature of both', async () => {
+  const lines = Array.from(
+    (await drawnIn(statementDay([ROW], { figures: FIGURES }))).matchAll(
+      /([\d.]+) ([\d.]+) m\n([\d.]+) [\d.]+ l\n/g,
+    ),
+    (found) => found.slice(1).map(Number),
+  );
+  const toWriteOn = lines.filter(([from, , to]) => Math.abs(to! - from! - 187.64) < 0.1);
+  expect(toWriteOn).toHaveLength(6);
+  expect(new Set(toWriteOn.map(([from]) => from)).size).toBe(2);
+});
+
+test('a day that is broken is said in red, one that is proven in green', async () => {
+  const [red, green] = [/0\.639\d* 0\.133\d* 0\.101\d* /, /0\.113\d* 0\.419\d* 0\.235\d* /];
+  const proven = await drawnIn(statementDay([ROW], { figures: FIGURES }));
+  const broken = await drawnIn(
+    statementDay([ROW], { figures: { ...FIGURES, verdict: 'broken', breakCount: 1 } }),
+  );
+  expect([green.test(proven), red.test(proven)]).toEqual([true, false]);
+  expect([green.test(broken), red.test(broken)]).toEqual([false, true]);
+});
+
 test('amounts end at the same edge', async () => {
   const rows = ['1.00', '111111.11', '-99999999.99'].map((balance) => [...ROW.slice(0, 6), balance]);
   const [page] = await read(statementDay(rows, { figures: { creditCount: 3 } }));
@@ -98,6 +130,26 @@ test('a later revision says what it took the place of, and what changed', async 
   expect(await text({ rows: many, more: 0 })).toContain('And 50 more;');
 });
 
+test('exactly a thousand entries and a hundred changes are shown without a rest', async () => {
+  const listed = Array.from({ length: 1_000 }, (_, at) => [`B${at}`, ...ROW.slice(1)]);
+  const cells = Object.fromEntries(NAMES.map((name, at) => [name, ROW[at]!]));
+  const came = Array.from({ length: 100 }, () => ({
+    batchNo: 'B9',
+    before: null,
+    after: cells,
+    changed: [],
+  }));
+  const change = { published: { revision: 2 }, earlier: [revisionOf()], changes: { rows: came, more: 0 } };
+  const text = async (rows: readonly RowCells[], count: number) =>
+    textOf(await read(statementDay(rows, { figures: { creditCount: count }, ...change })));
+  const whole = await text(listed, 1_000);
+  expect(whole).toContain('B999 ');
+  expect(whole).not.toMatch(/The first|And \d+ more/);
+  expect(await text([...listed, ROW], 1_001)).toContain(
+    'The first 1,000 of 1,001. The other 1 are in the CSV',
+  );
+});
+
 test('of many revisions the latest are told, and how many more there are', async () => {
   const earlier = Array.from({ length: 25 }, (_, at) => revisionOf({ revision: at + 1 }));
   const text = textOf(await read(statementDay([ROW], { published: { revision: 26 }, earlier })));
@@ -121,6 +173,10 @@ describe('the verdict in words', () => {
       'Break: the balance below does not follow from the one above; it is -5.50 off.\n10:00:00 | B2',
     );
     expect(text.match(/Break: the balance/g)).toHaveLength(1);
+    const first = textOf(await read(statementDay([ROW], { figures: { ...figures, opening: '0.00' } })));
+    expect(first).toContain(
+      'Break: the balance below does not follow from the one above; it is -1,234,568.00 off.\n09:00:00 | B1',
+    );
   });
 
   test('a reordered one, one whose opening is derived, and one without entries', async () => {
@@ -129,7 +185,20 @@ describe('the verdict in words', () => {
       'derived from the first entry',
     );
     expect(await verdictOf({ zone: null })).toBe('Proven: nothing was booked, and the balance stayed.');
+    const derived = 'The opening is derived from the first entry: it does not follow from the day before.';
+    expect(await verdictOf({ figures: { restarted: true } })).toBe(
+      `Proven: nothing was booked, and the balance stayed.\n${derived}`,
+    );
+    const broken = { ...FIGURES, verdict: 'broken', breakCount: 2, restarted: true } as const;
+    expect(await verdictOf({ figures: broken })).toMatch(new RegExp(`^Broken: 2 breaks, [^]*\\n${derived}$`));
   });
+});
+
+test('an amount keeps every digit', () => {
+  const decimals = '123456789012345678901234567890';
+  expect(grouped(`-1234567.${decimals}`)).toBe(`-1,234,567.${decimals}`);
+  expect(grouped('123')).toBe('123');
+  expect(grouped('')).toBe('');
 });
 
 test('what the fonts do not have is spelled out, and different texts stay different', () => {
@@ -217,6 +286,75 @@ test('a page says where the other entries are, and a long table has its header o
   expect(linesOf(pages.at(-1)!).at(-1)).toContain(`Page ${pages.length} of ${pages.length}`);
 });
 
+describe('wherever a page ends', () => {
+  const BOTTOM = 62;
+  const HEADINGS = ['Figures', 'Verdict', 'Proof', 'Entries'];
+  const SIGNED = ['Prepared by', 'Name', 'Date', 'Signature', 'Approved by', 'Name', 'Date', 'Signature'];
+  const batchNos = Array.from({ length: 12 }, (_, at) => `${at}${'W'.repeat(90)}${at};`);
+  const rows = batchNos.map((batchNo) => [batchNo, ...ROW.slice(1)]);
+  const figures = { ...FIGURES, creditCount: rows.length };
+  /** What is above the foot. */
+  const bodyOf = ({ items }: Awaited<ReturnType<typeof read>>[number]) => items.filter(({ y }) => y > 45);
+
+  test('nothing lies below its margin, a heading has something under it, a row and the lines to sign are whole', async () => {
+    let pagesMost = 0;
+    for (let length = 0; length < 70; length += 1) {
+      const reason = Array.from({ length: length + 1 }, (_, at) => `reason-${at}-${'n'.repeat(50)}`).join(
+        ' ',
+      );
+      const pages = await read(statementDay(rows, { figures, published: { reason } }));
+      pagesMost = Math.max(pagesMost, pages.length);
+      for (const page of pages) {
+        const body = bodyOf(page);
+        for (const { y } of body) expect(y).toBeGreaterThan(BOTTOM);
+        expect(HEADINGS).not.toContain(body.at(-1)!.text);
+        expect(page.items.at(-1)!.text).toBe(`Page ${pages.indexOf(page) + 1} of ${pages.length}`);
+      }
+      const signed = bodyOf(pages.find(({ items }) => items.some(({ text }) => text === 'Prepared by'))!);
+      const from = signed.findIndex(({ text }) => text === 'Prepared by');
+      expect(signed.slice(from, from + SIGNED.length).map(({ text }) => text)).toEqual(SIGNED);
+      const inPages = pages.map((page) =>
+        bodyOf(page)
+          .filter(({ x }) => x > 90 && x < 215)
+          .map(({ text }) => text)
+          .join(''),
+      );
+      for (const batchNo of batchNos)
+        expect(inPages.filter((text) => text.includes(batchNo))).toHaveLength(1);
+      for (const [label, value] of [
+        ['CSV', 'M-1_USD_2026-03-31.r1.csv'],
+        ['Reason', `reason-0-${'n'.repeat(50)}`],
+      ] as const)
+        expect(pages.flatMap(linesOf).filter((line) => line.startsWith(`${label} | ${value}`))).toHaveLength(
+          1,
+        );
+    }
+    expect(pagesMost).toBeGreaterThan(2);
+  });
+
+  test('a fact stands beside its name', async () => {
+    for (let length = 48; length < 60; length += 1) {
+      const merchantNo = Array.from({ length }, (_, at) => `${at}-${'n'.repeat(50)}`).join(' ');
+      const lines = (await read(statementDay([ROW], { figures: FIGURES, merchantNo }))).flatMap(linesOf);
+      for (const fact of [
+        'Currency | USD',
+        'Business day | 2026-03-31',
+        'Revision | 1',
+        'Published | 2026-04-01',
+      ])
+        expect(lines.filter((line) => line.startsWith(fact))).toHaveLength(1);
+    }
+  });
+
+  test('a row that is longer than a page goes on on the next one, and nothing of it is lost', async () => {
+    const batchNo = Array.from({ length: 900 }, (_, at) => `<${at}>`).join('');
+    const pages = await read(statementDay([[batchNo, ...ROW.slice(1)]], { figures: FIGURES }));
+    expect(pages.length).toBeGreaterThan(2);
+    expect(columnsIn(pages).batchNo).toBe(batchNo);
+    for (const page of pages) for (const { y } of bodyOf(page)) expect(y).toBeGreaterThan(BOTTOM);
+  });
+});
+
 test('a million entries make a file that is no larger than a thousand do', async () => {
   const batch = Array.from({ length: 10_000 }, (_, at) => [`B${at}`, ...ROW.slice(1)]);
   const day = dayOf(
@@ -237,7 +375,7 @@ test('the same day gives the same bytes, in every time zone of the machine and a
   const script = `
     import { PDF } from '${new URL('../../../src/statements/formats/pdf/pdf.ts', import.meta.url).href}';
     import { bytesOf, statementDay } from '${new URL('../days.ts', import.meta.url).href}';
-    import { sha256Of } from '${new URL('../../../src/statements/digest.ts', import.meta.url).href}';
+    import { sha256Of } from '${new URL('../../../src/host/sha256.ts', import.meta.url).href}';
     console.log(sha256Of(await bytesOf(PDF.write(statementDay([${JSON.stringify(ROW)}])))));`;
   const digestIn = (zone: string) =>
     execFileSync(process.execPath, ['--input-type=module', '-e', script], {

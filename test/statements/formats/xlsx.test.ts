@@ -185,7 +185,7 @@ test('the same day gives the same bytes, in every time zone of the machine', () 
   const script = `
     import { XLSX } from '${new URL('../../../src/statements/formats/xlsx/xlsx.ts', import.meta.url).href}';
     import { bytesOf, statementDay } from '${new URL('../days.ts', import.meta.url).href}';
-    import { sha256Of } from '${new URL('../../../src/statements/digest.ts', import.meta.url).href}';
+    import { sha256Of } from '${new URL('../../../src/host/sha256.ts', import.meta.url).href}';
     console.log(sha256Of(await bytesOf(XLSX.write(statementDay([${JSON.stringify(ROW)}])))));`;
   const digestIn = (zone: string) =>
     execFileSync(process.execPath, ['--input-type=module', '-e', script], {

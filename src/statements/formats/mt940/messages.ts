@@ -2,6 +2,8 @@
 import { addDays } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import type { StatementDay } from '../format.ts';
+import { sha256Of } from '../../../host/sha256.ts';
+import { bankAmounts } from '../bank-amounts.ts';
 import { FormatTooSmall } from '../too-small.ts';
 import { swiftText } from './swift-text.ts';
 
@@ -14,11 +16,15 @@ const CARRIED_CHARACTERS_MAX = 32;
 const MESSAGES_MAX = 99_999;
 /** 15d: digits and the comma. */
 const AMOUNT_CHARACTERS_MAX = 15;
+/** 25 is 35x. */
+const ACCOUNT_CHARACTERS_MAX = 35;
+/** No number of a merchant may look like one that was shortened. */
+const LIKE_DIGEST = /\+[0-9A-F]{8}$/;
 const DAY_MS = 86_400_000;
 /** 28C has five digits for the statement's number: three for the day of the year, two for the revision. */
 const REVISION_TOLD_MAX = 99;
 
-/** `1234,50`, without a sign; `1234,` without decimals. Throws `FormatTooSmall`. */
+/** `1234,50`, without a sign; `1234,` without decimals. Throws `FormatTooSmall` for one that is too long. */
 export function swiftAmount(day: StatementDay, amount: string): string {
   const digits = amount.replace(/^-/, '');
   const text = digits.includes('.') ? digits.replace('.', ',') : `${digits},`;
@@ -39,6 +45,19 @@ function statementNumber({ day, published }: StatementDay): string {
   return String(dayOfYear).padStart(3, '0') + String(revision).padStart(2, '0');
 }
 
+/**
+ * Merchant and currency: readers find an account by them. A number that does not fit, or holds other characters than those
+ * of SWIFT, ends with a plus sign and a digest, so that different accounts stay different.
+ */
+function accountNumber({ merchantNo, currency }: StatementDay['account']): string {
+  const spelled = swiftText(merchantNo);
+  const room = ACCOUNT_CHARACTERS_MAX - currency.length;
+  if (spelled === merchantNo && spelled.length <= room && !LIKE_DIGEST.test(spelled))
+    return spelled + currency;
+  const digest = `+${sha256Of(merchantNo).slice(0, 8).toUpperCase()}`;
+  return spelled.slice(0, room - digest.length) + digest + currency;
+}
+
 export interface Messages {
   /** Takes an entry's fields, whole lines, and the balance after it. */
   readonly add: (fields: string, balance: string) => void;
@@ -51,14 +70,19 @@ export interface Messages {
 /** The messages of a statement. `add` throws `FormatTooSmall` where they would be too many. */
 export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): Messages {
   const { account, published } = day;
+  const { inUnits } = bankAmounts(day, 'mt940');
   const { currency } = account;
   const short = day.day.slice(2).replaceAll('-', '');
   const number = statementNumber(day);
   const named =
     `:20:${short}${currency}R${published.revision}`.slice(0, ':20:'.length + 16) +
-    `${END}:25:${swiftText(account.merchantNo)}${currency}${END}`;
+    `${END}:25:${accountNumber(account)}${END}`;
   const balanceField = (amount: string, on: BusinessDay): string =>
-    `${amount.startsWith('-') ? 'D' : 'C'}${on.slice(2).replaceAll('-', '')}${currency}${swiftAmount(day, amount)}`;
+    `${amount.startsWith('-') ? 'D' : 'C'}${on.slice(2).replaceAll('-', '')}${currency}` +
+    swiftAmount(
+      day,
+      inUnits(amount, () => `the balance ${amount}`),
+    );
 
   let done = '';
   let message = '';

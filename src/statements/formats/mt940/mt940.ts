@@ -1,7 +1,8 @@
 /** Statements as SWIFT MT940, for older ERPs: docs/decisions/camt053-and-mt940.md. */
 import type { RowCells, StatementDay, StatementFormat } from '../format.ts';
+import { bankAmounts, ofEntry, type BankAmounts } from '../bank-amounts.ts';
 import { placesOf, type Places } from '../places.ts';
-import { sha256Of } from '../../digest.ts';
+import { sha256Of } from '../../../host/sha256.ts';
 import { toldOf } from '../told.ts';
 import { createMessages, swiftAmount } from './messages.ts';
 import { linesOf, swiftText } from './swift-text.ts';
@@ -26,14 +27,18 @@ function referenceOf(batchNo: string, spelled: string): string {
   return `${beginning}.${sha256Of(batchNo).slice(0, 8).toUpperCase()}`;
 }
 
-function entryOf(day: StatementDay, cells: RowCells, at: Places): Entry {
+function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: BankAmounts): Entry {
   const [batchNo, bookedAt, type] = [cells[at.batchNo]!, cells[at.bookedAt]!, cells[at.type] ?? ''];
   const credit = cells[at.credit]!;
   const [, month, date] = bookedAt.slice(0, 10).split('-');
   const booked = `${bookedAt.slice(2, 4)}${month!}${date!}${month!}${date!}`;
   const spelled = swiftText(batchNo);
   const told = `${spelled} ${bookedAt.slice(11)} ${swiftText(type)}`.trimEnd();
-  const amount = swiftAmount(day, credit || cells[at.debit]!);
+  const sent = credit || cells[at.debit]!;
+  const amount = swiftAmount(
+    day,
+    inUnits(sent, () => ofEntry(sent, batchNo)),
+  );
   return {
     text:
       `:61:${booked}${credit === '' ? 'D' : 'C'}${amount}NMSCNONREF//${referenceOf(batchNo, spelled)}${END}` +
@@ -60,11 +65,13 @@ function about({ published, earlier }: StatementDay, spelled: number): string {
 
 async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
   const at = placesOf(day.columns);
+  const amounts = bankAmounts(day, 'mt940');
+  await amounts.checkFigures(at);
   const messages = createMessages(day);
   let spelled = 0;
   for await (const rows of day.rows) {
     for (const cells of rows) {
-      const { text, isSpelled } = entryOf(day, cells, at);
+      const { text, isSpelled } = entryOf(day, cells, at, amounts);
       messages.add(text, cells[at.balance]!);
       if (isSpelled) spelled += 1;
     }

@@ -34,5 +34,6 @@ export const PDF: StatementFormat = {
   extension: 'pdf',
   contentType: 'application/pdf',
   canBePublished: true,
+  holdsEveryDay: true,
   write,
 };

@@ -102,5 +102,6 @@ export const XLSX: StatementFormat = {
   extension: 'xlsx',
   contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   canBePublished: true,
+  holdsEveryDay: true,
   write: (day) => workbookOf(day),
 };

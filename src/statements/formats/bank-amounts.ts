@@ -1,0 +1,64 @@
+/** Amounts as formats of a bank want them: with no more decimals than their currency has by ISO 4217. */
+import { createCurrencies, decimalsOf } from '../../ledger/money.ts';
+import type { StatementDay } from './format.ts';
+import type { Places } from './places.ts';
+import { FormatTooSmall } from './too-small.ts';
+
+const ISO_4217 = createCurrencies({});
+/** Metals, funds and tests (XAU, XXX), to which ISO gives no minor unit; but for five currencies of several countries. */
+const WITHOUT_UNIT = /^X(?!AF|CD|CG|OF|PF)/;
+
+/** How many decimals ISO 4217 gives to a currency; null where it says nothing of the code. */
+const isoDecimals = (currency: string): number | null =>
+  WITHOUT_UNIT.test(currency) ? null : ISO_4217.minorUnits(currency);
+
+/** The amount without zeros that are too many; null where other digits are. */
+function cut(amount: string, allowed: number | null): string | null {
+  const tooMany = allowed === null ? 0 : decimalsOf(amount) - allowed;
+  if (tooMany <= 0) return amount;
+  if (/[^0]/.test(amount.slice(-tooMany))) return null;
+  return amount.slice(0, -tooMany).replace(/\.$/, '');
+}
+
+export interface BankAmounts {
+  /**
+   * The amount with no zeros beyond the decimals of its currency; of a currency that ISO does not have, as it is. Throws
+   * `FormatTooSmall` where it would have to be rounded. `what` names it, like `the amount 1.005 of entry B1`.
+   */
+  readonly inUnits: (amount: string, what: () => string) => string;
+  /** Throws `FormatTooSmall` if a figure of the day would have to be rounded; names an entry where one is why. */
+  readonly checkFigures: (at: Places) => Promise<void>;
+}
+
+export function bankAmounts(day: StatementDay, format: string): BankAmounts {
+  const { currency } = day.account;
+  const allowed = isoDecimals(currency);
+  const refused = (what: string): FormatTooSmall =>
+    new FormatTooSmall(
+      day,
+      format,
+      `${what} has more decimals than ${currency} has, which are ${allowed ?? 0}`,
+    );
+  const inUnits = (amount: string, what: () => string): string => {
+    const text = cut(amount, allowed);
+    if (text === null) throw refused(what());
+    return text;
+  };
+  const checkFigures = async (at: Places): Promise<void> => {
+    const { opening, creditTotal, debitTotal, closing } = day.published.figures;
+    const figures = { opening, closing, 'sum of credits': creditTotal, 'sum of debits': debitTotal };
+    const found = Object.entries(figures).find(([, amount]) => cut(amount, allowed) === null);
+    if (found === undefined) return;
+    for await (const rows of day.rows)
+      for (const cells of rows) {
+        const amount = cells[at.credit]! || cells[at.debit]!;
+        inUnits(amount, () => ofEntry(amount, cells[at.batchNo]!));
+      }
+    throw refused(`the ${found.join(' ')}`);
+  };
+  return { inUnits, checkFigures };
+}
+
+/** How an entry's amount is named. */
+export const ofEntry = (amount: string, batchNo: string): string =>
+  `the amount ${amount} of entry ${batchNo}`;
