@@ -18,8 +18,8 @@ Closing freezes the list of the month's statements, each with revision and SHA-2
 object store. A later revision shows as an adjustment of the month. Closing again changes nothing until then, and afterwards
 makes the next close, which names the one before.
 
-Ends with 3, and closes nothing of that merchant, while a day is open: not over, not proven, not published, or broken and
-not resolved. Ends with 3, too, where a closed month has a day that opened since: a break that was reopened. Days before an account's first entry count too, until a run has read them and proven them empty.
+Ends with 3, and closes nothing of that merchant, while a day is open: not over, not proven, not published, broken and
+not resolved, or with an entry that could not be read and that nobody acknowledged. Ends with 3, too, where a closed month has a day that opened since: a break that was reopened. Days before an account's first entry count too, until a run has read them and proven them empty.
 --despite-open-days closes it all the same; the reason is published with the close.
 
 Examples:

@@ -144,7 +144,8 @@ export const EN = {
     meaning:
       'Closing freezes the list of the month’s current statements, each with revision and SHA-256. Your name, the time and what you write ' +
       'here are published with it. A later revision shows as an adjustment.',
-    noOpenDays: 'Every day of every account is over, proven and published, and no break is open.',
+    noOpenDays:
+      'Every day of every account is over, proven and published; no break is open, and every entry could be read.',
     daysOpen: (days: number) =>
       `${days} ${counted(days, 'day is', 'days are')} open. Do what each needs first, or say why the month is closed all the same.`,
     cause: 'Cause',
@@ -156,6 +157,7 @@ export const EN = {
       'not-reconciled': 'changed, and figures not made anew',
       'not-published': 'not published',
       broken: 'broken',
+      unreadable: 'not all readable',
     },
     despite: 'Why close it despite open days',
     noteField: 'Note, if you like',
