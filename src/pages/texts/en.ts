@@ -423,8 +423,10 @@ export const EN = {
     noPlatform:
       'PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not set where the pages run, so the status is not known here.',
     notMadeUpFor: 'Not made up for',
-    backfills: 'Backfills at work',
-    backfill: (id: number, from: string, to: string) => `backfill ${id}, ${from} to ${to}`,
+    age: 'Age',
+    tooOld: (age: string) => `older than ${age}`,
+    ages: (age: string) =>
+      `A last good run is too old after ${age}, by the nights of the schedule or as ?max-age=26h asks.`,
     more: (count: string) => `and ${count} more`,
     nothing: 'No merchant’s ledger is read.',
     nothingBehind: 'No merchant comes behind this one.',
