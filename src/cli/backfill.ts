@@ -15,7 +15,8 @@ import { runById } from '../store/runs.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { backfillsTable, backfillText, failureTexts, leftName } from './output/backfill-text.ts';
+import { backfillText, failureTexts, leftName } from '../run/status-remarks.ts';
+import { backfillsTable } from './output/backfill-text.ts';
 import { lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';
 import { merchantsOf } from './range-flags.ts';
@@ -68,7 +69,7 @@ export function addBackfillCommand(program: Command): void {
               ? 'no backfill yet'
               : lines(
                   backfillsTable(all, times),
-                  ...all.flatMap((one) => failureTexts(one, times)),
+                  ...all.flatMap((one) => failureTexts(one, times.zone)),
                   `\n${times.note}`,
                 ),
         });
@@ -103,7 +104,7 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
     document: status,
     text: lines(
       backfillText(status!),
-      ...failureTexts(status!, times),
+      ...failureTexts(status!, times.zone),
       status!.endedAt === null && `\`${by}\` does what is left beside the nightly work`,
     ),
     exitCode,
@@ -124,7 +125,7 @@ async function goOn(app: PlatformApp, log: Logger, self: Command): Promise<void>
     text:
       all.length === 0
         ? 'no backfill is open'
-        : lines(...all.flatMap((one) => [backfillText(one), ...failureTexts(one, times)])),
+        : lines(...all.flatMap((one) => [backfillText(one), ...failureTexts(one, times.zone)])),
     exitCode: signal.aborted ? EXIT.incomplete : gravest(codes),
   });
 }

@@ -1,15 +1,17 @@
 /** `close`: freezes a month's statements; lists what is closed, and what changed since. */
 import type { Command } from 'commander';
-import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
+import { EXIT, exitCodeOf, gravest, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import type { Settings } from '../settings/settings.ts';
 import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../statements/close.ts';
 import { monthOf, type Month } from '../statements/month.ts';
 import { adjustmentsOf, listCloses, type CloseFilter } from '../store/month-close.ts';
+import { knownMerchants } from '../store/merchants.ts';
 import { collect } from './collect.ts';
-import { offlineSettings, platformSettings, print, withApp } from './context.ts';
+import { offlineSettings, platformSettings, print, problemText, withApp } from './context.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { adjustmentText } from '../run/status-lists.ts';
 import { closesText, closeResultText } from './output/close-text.ts';
-import { merchantsOf } from './range-flags.ts';
+import { merchantsOf, unknownMerchant } from './range-flags.ts';
 import { lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';
 
@@ -18,9 +20,11 @@ Closing freezes the list of the month's statements, each with revision and SHA-2
 object store. A later revision shows as an adjustment of the month. Closing again changes nothing until then, and afterwards
 makes the next close, which names the one before.
 
-Ends with 3, and closes nothing of that merchant, while a day is open: not over, not proven, not published, or broken and
-not resolved. Ends with 3, too, where a closed month has a day that opened since: a break that was reopened. Days before an account's first entry count too, until a run has read them and proven them empty.
+Ends with 3, and closes nothing of that merchant, while a day is open: not over, not proven, not published, broken and
+not resolved, or with an entry that could not be read and that nobody acknowledged. Ends with 3, too, where a closed month has a day that opened since: a break that was reopened. Days before an account's first entry count too, until a run has read them and proven them empty.
 --despite-open-days closes it all the same; the reason is published with the close.
+Of several merchants each outcome is told, also where closing one of them failed; the gravest gives the exit code. Where
+one of them is not known, none is closed (2).
 
 Examples:
   daybook close 2026-03 --merchant 10001 --by Ada
@@ -56,23 +60,66 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
   const despite = textFlag('--despite-open-days', flags.despiteOpenDays) ?? null;
   const settings = platformSettings(self);
   const { timeZone: zone } = settings.platform;
+  const merchants = [...new Set(flags.merchant)];
+  const deeds = new Map(
+    merchants.map((merchantNo) => [merchantNo, deedOf(self, `${merchantNo} ${month.name}`, note)]),
+  );
   await withApp(settings, async ({ database: { db }, objects, now }) => {
-    const results: { readonly merchantNo: string; readonly result: CloseResult }[] = [];
-    for (const merchantNo of new Set(flags.merchant)) {
-      const deed = deedOf(self, `${merchantNo} ${month.name}`, note);
-      const options = { db, objects, signingKey: settings.signingKey, zone, now };
-      results.push({
-        merchantNo,
-        result: await closeMonth({ merchantNo, month, despite, deed }, options),
-      });
+    await assertKnown(db, merchants, settings);
+    const options = { db, objects, signingKey: settings.signingKey, zone, now };
+    const outcomes: Outcome[] = [];
+    for (const [merchantNo, deed] of deeds) {
+      try {
+        const result = await closeMonth({ merchantNo, month, despite, deed }, options);
+        outcomes.push({ merchantNo, result });
+      } catch (error) {
+        if (merchants.length === 1) throw error;
+        outcomes.push({ merchantNo, error });
+      }
     }
     print(self, {
-      document: results.map(({ merchantNo, result }) => resultDocument(merchantNo, month, result)),
-      text: lines(...results.map(({ merchantNo, result }) => closeResultText(merchantNo, month, result))),
-      exitCode: results.every(({ result }) => isDone(result)) ? EXIT.done : EXIT.needsPerson,
+      document: outcomes.map((one) => outcomeDocument(month, one)),
+      text: lines(...outcomes.map((one) => outcomeText(month, one))),
+      exitCode: gravest(outcomes.map(exitCodeOfOutcome)),
     });
   });
 }
+
+/** Of one merchant of several: what came of closing its month, or why that failed. */
+type Outcome = { readonly merchantNo: string } & (
+  { readonly result: CloseResult } | { readonly error: unknown }
+);
+
+/** Throws `UsageError` for a merchant of whom nothing is known, before any month is closed. */
+async function assertKnown(
+  db: Parameters<typeof knownMerchants>[0],
+  merchants: readonly string[],
+  { platform }: Settings,
+): Promise<void> {
+  const known = await knownMerchants(db, merchants);
+  const isKnown = (merchantNo: string): boolean =>
+    known.has(merchantNo) || merchantNo === platform.merchant?.merchantNo;
+  const unknown = merchants.find((merchantNo) => !isKnown(merchantNo));
+  if (unknown !== undefined) throw unknownMerchant(unknown);
+}
+
+function exitCodeOfOutcome(outcome: Outcome): ExitCode {
+  if ('error' in outcome) return exitCodeOf(outcome.error);
+  return isDone(outcome.result) ? EXIT.done : EXIT.needsPerson;
+}
+
+const outcomeText = (month: Month, outcome: Outcome): string =>
+  'error' in outcome
+    ? `${month.name} of ${outcome.merchantNo} failed: ${problemText(outcome.error)}`
+    : closeResultText(outcome.merchantNo, month, outcome.result);
+
+const outcomeDocument = (month: Month, outcome: Outcome) =>
+  'error' in outcome
+    ? {
+        ...{ merchantNo: outcome.merchantNo, month: month.name },
+        ...{ result: 'failed', problem: problemText(outcome.error) },
+      }
+    : resultDocument(outcome.merchantNo, month, outcome.result);
 
 const isDone = (result: CloseResult): boolean =>
   result.kind === 'closed' || (result.kind === 'already' && result.openDays.length === 0);

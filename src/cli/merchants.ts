@@ -10,6 +10,7 @@ import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import { addMerchant, listMerchants, setMerchantStatus, type MerchantRow } from '../store/merchants.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
+import { unknownMerchant } from './range-flags.ts';
 import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
@@ -147,9 +148,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
         const hasToken = await doneBy(database.db, deedOf(self, merchantNo), now(), async (trx) => {
           const known = await setMerchantStatus(trx, merchantNo, status, now());
           if (known !== null) return known.hasToken;
-          throw new UsageError(
-            `merchant ${merchantNo} is not known; \`daybook merchants list\` shows those that are.`,
-          );
+          throw unknownMerchant(merchantNo);
         });
         const lacks =
           word === 'enable' && !hasToken && settings.platform?.merchant?.merchantNo !== merchantNo

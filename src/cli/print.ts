@@ -51,20 +51,18 @@ export async function printParts(command: Command, told: CommandOutputInParts): 
   process.exitCode = told.exitCode();
 }
 
-/**
- * Prints an error as a sentence. For a fault in daybook, asks for a report instead; the stack is only shown at log
- * level debug.
- */
+/** An error as a sentence. For a fault in daybook, asks for a report instead. */
+export function problemText(error: unknown): string {
+  if (exitCodeOf(error) !== EXIT.fault) return (error as Error).message;
+  const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return `a fault in daybook itself: ${name}\nNothing half-done was kept. Please report it; DAYBOOK_LOG_LEVEL=debug shows where.`;
+}
+
+/** Prints an error as a sentence; the stack of a fault in daybook is only shown at log level debug. */
 export function printError(error: unknown): void {
   const exitCode = exitCodeOf(error);
-  if (exitCode !== EXIT.fault) process.stderr.write(`daybook: ${showableLines((error as Error).message)}\n`);
-  else {
-    const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    process.stderr.write(
-      `daybook: a fault in daybook itself: ${showableLines(name)}\nNothing half-done was kept. Please report it; DAYBOOK_LOG_LEVEL=debug shows where.\n`,
-    );
-    if (process.env['DAYBOOK_LOG_LEVEL'] === 'debug' && error instanceof Error)
-      process.stderr.write(`${showableLines(error.stack ?? '')}\n`);
-  }
+  process.stderr.write(`daybook: ${showableLines(problemText(error))}\n`);
+  const isDebugged = exitCode === EXIT.fault && process.env['DAYBOOK_LOG_LEVEL'] === 'debug';
+  if (isDebugged && error instanceof Error) process.stderr.write(`${showableLines(error.stack ?? '')}\n`);
   process.exitCode = exitCode;
 }

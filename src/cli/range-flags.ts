@@ -62,3 +62,6 @@ export const accountsFlagged = (flags: Pick<RangeFlags, 'merchant' | 'currency'>
   merchants: merchantsOf(flags),
   currencies: currenciesOf(flags),
 });
+
+export const unknownMerchant = (merchantNo: string): UsageError =>
+  new UsageError(`merchant ${merchantNo} is not known; \`daybook merchants list\` shows those that are.`);

@@ -5,36 +5,29 @@
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
 import { gravest, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
-import { clockNews } from '../run/clock-text.ts';
+import { ageOf } from '../run/age.ts';
 import { backfillsExitCode } from '../run/backfill/progress.ts';
 import { overviewOf } from '../run/health.ts';
 import type { LastRuns } from '../run/last-runs.ts';
 import type { NextRun } from '../run/schedule/next-run.ts';
 import { isAlerting } from '../run/alerts/open.ts';
-import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
 import { reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
+import { remarksOf, zoneRemark } from '../run/status-remarks.ts';
 import { statusesOf, statusExitCode } from '../run/status.ts';
-import { undelivered, type Undelivered } from '../store/alerts/outbox.ts';
+import { undelivered } from '../store/alerts/outbox.ts';
 import { deliverAtEnd, lookForTrouble } from './alerting.ts';
 import { collect } from './collect.ts';
 import { createLog, platformSettings, printParts, withApp } from './context.ts';
-import { queueText } from './output/queue-text.ts';
-import { backfillText, failureTexts } from './output/backfill-text.ts';
 import { noticeDocument } from './output/run-document.ts';
 import { StatusText } from './output/status-text.ts';
 import { lines } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
-const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** Reads an age such as `26h` as ms. Throws `UsageError`. */
 function parseAge(text: string): number {
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  const unitMs = UNIT_MS[unit ?? ''];
-  if (count === undefined || unitMs === undefined) {
-    throw new UsageError(`--max-age ${text} is no age; write a number and m, h or d, like 90m, 26h or 2d.`);
-  }
-  return Number(count) * unitMs;
+  const ageMs = ageOf(text);
+  if (ageMs !== null) return ageMs;
+  throw new UsageError(`--max-age ${text} is no age; write a number and m, h or d, like 90m, 26h or 2d.`);
 }
 
 const HELP = `
@@ -73,6 +66,7 @@ export function addStatusCommand(program: Command): void {
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const merchants = chosenOf(overview.merchants, merchant);
         const times = timesOf(settings);
+        const zoneText = zoneRemark(settings.platform.timeZoneProof);
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
         const text = new StatusText({ times, merchants: merchants.length, maxAge, all });
         const exitCodes: ExitCode[] = [statusExitCode([], runs), backfillsExitCode(backfills)];
@@ -98,13 +92,10 @@ export function addStatusCommand(program: Command): void {
           text: () =>
             lines(
               runsText(runs, next, times),
-              queue !== undefined && queueText(queue),
-              ...backfills.flatMap((one) => [backfillText(one), ...failureTexts(one, times)]),
-              clockText(runs),
-              untold !== null && undeliveredText(untold),
+              ...remarksOf(overview, untold, times.zone),
               '',
               text.toString(),
-              settings.platform.timeZoneProof === 'trusted' && `\n${TIME_ZONE_ON_TRUST}`,
+              zoneText !== null && `\n${zoneText}`,
               `\n${times.note}`,
             ),
           exitCode: () => gravest(exitCodes),
@@ -126,15 +117,6 @@ async function tellTrouble(app: Parameters<typeof deliverAtEnd>[0], maxAgeMs: nu
     throw new UsageError('--alert tells people, and no alerts are set up: set DAYBOOK_ALERT_URL.');
   await lookForTrouble(app, { maxAgeMs, always: true });
   await deliverAtEnd(app, createLog(app.settings.logLevel));
-}
-
-function undeliveredText({ failing, givenUp }: Undelivered): string | null {
-  if (failing + givenUp === 0) return null;
-  const told = [
-    ...(failing > 0 ? [`${failing} not delivered yet`] : []),
-    ...(givenUp > 0 ? [`${givenUp} given up in the last week`] : []),
-  ];
-  return `alerts: ${told.join(', ')}: see \`daybook alerts list\`, and try \`daybook alerts test\``;
 }
 
 /** Those of the merchants that are asked for; all where none is. Throws `UsageError`. */
@@ -161,13 +143,4 @@ function runsText({ last, notMadeUpFor }: LastRuns, next: NextRun | null, times:
     (others.length > 0 || (last !== null && reasonOf(last) !== null)) &&
       'see `daybook runs ID` for all of it',
   );
-}
-
-/** What the last run found about the platform's clock, if it is off. */
-function clockText({ last }: LastRuns): string | null {
-  const [platformBehindMs, platformAheadMs] = ['platformBehindMs', 'platformAheadMs'].map((figure) =>
-    Number(last?.figures[figure] ?? 0),
-  );
-  const news = clockNews({ platformBehindMs: platformBehindMs!, platformAheadMs: platformAheadMs! });
-  return news === null ? null : `seen by run ${last!.id}: ${news}`;
 }

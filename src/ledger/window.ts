@@ -56,3 +56,7 @@ export function subtractWindows(windows: readonly Window[], taken: readonly Wind
 /** Whether `windows` together cover every instant of `window`. */
 export const covers = (windows: readonly Window[], window: Window): boolean =>
   subtractWindows([window], windows).length === 0;
+
+/** Whether two windows have an instant in common. */
+export const overlaps = (one: Window, other: Window): boolean =>
+  one.beginMs <= other.endMs && one.endMs >= other.beginMs;

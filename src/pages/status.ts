@@ -1,4 +1,5 @@
 /** The page of how it stands: what `daybook status` tells, the whole and then merchant by merchant. */
+import { ageName } from '../run/age.ts';
 import type { Health } from '../run/health.ts';
 import { reasonOf, runEnd, type KnownRun } from '../run/run-state.ts';
 import type { MerchantStatus } from '../run/status.ts';
@@ -14,6 +15,14 @@ export interface StatusShown {
   readonly merchants: readonly MerchantStatus[];
   /** What is to be said of these merchants beside their figures. */
   readonly lists: readonly StatusList[];
+  /** From which age on a merchant's last good run counts as too old. */
+  readonly maxAgeMs: number;
+  /** What the last good runs of these merchants checked beyond the days they read. */
+  readonly checked: readonly string[];
+  /** What there is to say of the whole. */
+  readonly remarks: readonly string[];
+  /** Said where the zone is not proven. */
+  readonly zoneRemark: string | null;
   /** The number of the last merchant shown, where there are more. */
   readonly next: string | null;
 }
@@ -27,7 +36,8 @@ export const statusPage = (view: View, shown: StatusShown | null): string =>
         shown === null
           ? html`<p>${view.texts.status.noPlatform}</p>`
           : html`${when(shown.health !== null, () => wholePart(view, shown.health!))}
-            ${merchantsPart(view, shown)} ${shown.lists.map((list) => listPart(view, list))}`
+            ${shown.remarks.map((text) => html`<p>${withCommands(text)}</p>`)} ${merchantsPart(view, shown)}
+            ${shown.lists.map((list) => listPart(view, list))}`
       }`,
   });
 
@@ -53,12 +63,6 @@ function wholePart(view: View, health: Health): Html {
         ${row(status.unproven, count(health.unproven))} ${row(status.daysMissing, count(health.daysMissing))}
         ${row(status.openBreaks, html`<a href="/breaks">${count(health.newBreaks + health.knownBreaks)}</a>`)}
         ${row(status.unreadable, count(health.quarantined))}
-        ${when(health.backfills.length > 0, () =>
-          row(
-            status.backfills,
-            health.backfills.map((one) => html`<p>${status.backfill(one.id, one.from, one.to)}</p>`),
-          ),
-        )}
       </tbody>
     </table>`;
 }
@@ -73,7 +77,8 @@ function runPart({ texts, format }: View, run: KnownRun): Html {
 const spanText = ({ texts, format }: View, from: string | null, to: string | null): string =>
   from === null || to === null ? texts.status.never : texts.status.from(format.day(from), format.day(to));
 
-function merchantsPart(view: View, { merchants, next }: StatusShown): Html {
+function merchantsPart(view: View, shown: StatusShown): Html {
+  const { merchants, next, maxAgeMs, checked } = shown;
   const { status, paging, next: more } = view.texts;
   if (merchants.length === 0)
     return html`<p>${view.address.includes('after=') ? status.nothingBehind : status.nothing}</p>`;
@@ -88,17 +93,20 @@ function merchantsPart(view: View, { merchants, next }: StatusShown): Html {
             <th scope="col" class="n">${status.missing}</th>
             <th scope="col" class="n">${status.breaks}</th>
             <th scope="col" class="n">${status.quarantined}</th>
+            <th scope="col">${status.age}</th>
           </tr>
         </thead>
         <tbody>
-          ${merchants.map((one) => merchantRow(view, one))}
+          ${merchants.map((one) => merchantRow(view, one, maxAgeMs))}
         </tbody>
       </table>
     </div>
+    <p class="soft">${status.ages(ageName(maxAgeMs))}</p>
+    ${[...checked, shown.zoneRemark ?? []].flat().map((text) => html`<p class="soft">${text}</p>`)}
     ${when(next !== null, () => html`<nav class="paging" aria-label="${paging}"><a href="${addressWith(view.address, { after: next })}">${more}</a></nav>`)}`;
 }
 
-const merchantRow = (view: View, one: MerchantStatus): Html => {
+const merchantRow = (view: View, one: MerchantStatus, maxAgeMs: number): Html => {
   const { format, texts } = view;
   return html`<tr>
     <th scope="row"><a href="/?q=${encodeURIComponent(one.merchantNo)}">${one.merchantNo}</a></th>
@@ -107,6 +115,7 @@ const merchantRow = (view: View, one: MerchantStatus): Html => {
     <td class="n">${format.count(one.daysMissing)}</td>
     <td class="n">${format.count(one.openBreaks)}</td>
     <td class="n">${format.count(one.quarantined)}</td>
+    <td class="t">${when(one.tooOld, () => texts.status.tooOld(ageName(maxAgeMs)))}</td>
   </tr> `;
 };
 

@@ -1,7 +1,7 @@
 /** Judges the state of an account's day: what people see in one mark, and what they see beside it. Pure. */
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { covers } from '../ledger/window.ts';
+import { covers, overlaps } from '../ledger/window.ts';
 import { beganAtZero, type AccountFacts } from '../store/pages/day-facts.ts';
 
 /** In the order in which they are explained to people. */
@@ -41,12 +41,13 @@ export function dayState(facts: AccountFacts, day: BusinessDay, { zone, today }:
   const isWhole = covers(facts.certified, window);
   if (facts.firstDay === null || day < facts.firstDay) {
     if (!isWhole) return 'not-read';
+    if (isUnreadable(facts, window)) return 'unreadable';
     return beganAtZero(facts) ? 'before' : 'empty';
   }
   const fact = facts.days.get(day);
   if (fact === undefined || !isWhole || facts.changed.has(day)) return 'uncertified';
   if (fact.verdict === 'broken')
-    return facts.openBreaks.some((span) => overlap(span, window)) ? 'broken' : 'explained';
+    return facts.openBreaks.some((span) => overlaps(span, window)) ? 'broken' : 'explained';
   if (isUnreadable(facts, window)) return 'unreadable';
   if (fact.verdict === 'reordered') return 'reordered';
   return fact.entries === 0 ? 'empty' : 'proven';
@@ -68,7 +69,4 @@ export function dayNotes(facts: AccountFacts, day: BusinessDay, clock: DayClock)
 }
 
 const isUnreadable = ({ unreadable }: AccountFacts, window: Window): boolean =>
-  unreadable.some((span) => overlap(span, window));
-
-const overlap = (one: Window, other: Window): boolean =>
-  one.beginMs <= other.endMs && one.endMs >= other.beginMs;
+  unreadable.some((span) => overlaps(span, window));

@@ -3,15 +3,16 @@ import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
-import { covers } from '../ledger/window.ts';
+import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { dayFacts, type AccountFacts } from '../store/pages/day-facts.ts';
 import { judgedDays } from './judged-days.ts';
 import type { AccountMonth, Month } from './month.ts';
 
-export type OpenCause = 'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken';
+export type OpenCause =
+  'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unreadable';
 
-/** A day of an account that is not proven and published, or has a break that nobody resolved. */
+/** A day of an account that is not proven and published, or has a break or an unreadable entry that nobody cleared up. */
 export interface OpenDay {
   readonly currency: string;
   readonly day: BusinessDay;
@@ -56,18 +57,19 @@ export const openDaysIn = (
 ): OpenDay[] =>
   accounts.flatMap((account, at) => {
     const known = facts[at]!;
-    const days = judgedDays(month, known.firstDay ?? month.from, known.certified, clock.zone);
+    const proven = subtractWindows(known.certified, known.unreadable);
+    const days = judgedDays(month, known.firstDay ?? month.from, proven, clock.zone);
     return days.flatMap((day) => {
       const open = whyOpen(account, day, known, clock);
       return open === null ? [] : [{ currency: account.currency, day, ...open }];
     });
   });
 
-/** Null for a day that is proven, published and without an open break. */
+/** Null for a day that is proven, published, without an open break, and readable whole. */
 function whyOpen(
   { merchantNo, unpublished }: AccountMonth,
   day: BusinessDay,
-  { certified, changed, openBreaks }: AccountFacts,
+  { certified, changed, openBreaks, unreadable }: AccountFacts,
   { zone, now }: Clock,
 ): Pick<OpenDay, 'cause' | 'why' | 'todo'> | null {
   const window = dayWindow(day, zone);
@@ -90,12 +92,16 @@ function whyOpen(
     return { cause: 'not-published', why, todo: `\`daybook publish ${flags}\`` };
   }
   const breaks = openBreaks.filter((one) => one.day === day).sort((a, b) => a.id - b.id);
-  if (breaks.length === 0) return null;
-  const why = `its balance chain is broken: ${breaks.map((one) => `break ${one.id}`).join(', ')}`;
-  const { id } = breaks[0]!;
+  const [first] = breaks;
+  if (first !== undefined) {
+    const why = `its balance chain is broken: ${breaks.map((one) => `break ${one.id}`).join(', ')}`;
+    const todo = `\`daybook breaks show ${first.id}\`, then \`breaks resolve ${first.id} --note TEXT\``;
+    return { cause: 'broken', why, todo };
+  }
+  if (!unreadable.some((span) => overlaps(span, window))) return null;
   return {
-    cause: 'broken',
-    why,
-    todo: `\`daybook breaks show ${id}\`, then \`breaks resolve ${id} --note TEXT\``,
+    cause: 'unreadable',
+    why: 'an entry of it came, and could not be read',
+    todo: '`daybook quarantine`, then `quarantine acknowledge ID --note TEXT`',
   };
 }

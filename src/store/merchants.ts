@@ -2,6 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { ofMerchants } from './account-filter.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import {
   decryptSecret,
@@ -157,6 +158,16 @@ export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
     addedAt: row.added_at,
     joinedAt: row.joined_at,
   }));
+}
+
+/** Those of these merchants that were added, or of whom figures or statements are stored. Uses primary keys alone. */
+export async function knownMerchants(db: Kysely<DB>, asked: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ readonly merchantNo: string }>`
+    SELECT asked."merchantNo" FROM unnest(${arrayLiteral(asked)}::text[]) AS asked ("merchantNo")
+    WHERE EXISTS (SELECT FROM merchant WHERE merchant_no = asked."merchantNo")
+      OR EXISTS (SELECT FROM account_day WHERE merchant_no = asked."merchantNo")
+      OR EXISTS (SELECT FROM statement WHERE merchant_no = asked."merchantNo")`.execute(db);
+  return new Set(rows.map(({ merchantNo }) => merchantNo));
 }
 
 /** The numbers of the merchants whose ledgers are read, in order. */

@@ -5,7 +5,7 @@
  * certified and stored by itself. So a wide window proves as much as its planned windows one by one.
  */
 import type { Window } from '../ledger/entry.ts';
-import { lengthMs } from '../ledger/window.ts';
+import { lengthMs, overlaps } from '../ledger/window.ts';
 import type { SeenWindow } from '../store/seen-windows.ts';
 import type { Asked } from './certificate.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
@@ -49,7 +49,7 @@ export function widen(planned: readonly Asked[], { seen, zone, entriesMax }: Wid
   for (const asked of byPlace) {
     const said = seen.filter(({ currency }) => currency === null || currency === asked.currency);
     const entries = expectedIn(asked.window, said);
-    const isDoubtful = said.some((one) => one.isDoubtful && overlap(one, asked.window));
+    const isDoubtful = said.some((one) => one.isDoubtful && overlaps(one, asked.window));
     const last = wide.at(-1);
     const fits = expected + entries < entriesMax;
     if (last !== undefined && !isAlone && !isDoubtful && fits && touch(last, asked, zone)) {
@@ -126,9 +126,6 @@ const spanOf = (planned: readonly Window[]): Window => ({
 });
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-const overlap = (one: Window, other: Window): boolean =>
-  one.beginMs <= other.endMs && one.endMs >= other.beginMs;
 
 /** Whether an instant lies in the window. */
 export const isIn = ({ beginMs, endMs }: Window, ms: number): boolean => ms >= beginMs && ms <= endMs;

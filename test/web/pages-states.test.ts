@@ -171,3 +171,29 @@ test('the status says of days that are missing what `daybook status` says, and h
   expect(page).toContain('3: done, but something needs a person');
   expect(await words('/status?after=zzz')).toContain('No merchant comes behind this one.');
 });
+
+test('the status says of ages, checks and the whole what `daybook status` says', async () => {
+  await open({ scenario: scenario(USD), platform: { timeZoneProof: 'trusted' } });
+  await stage.run({ merchants: [MERCHANT] }, { timeZoneTrusted: true });
+  await stage.app.database.db
+    .updateTable('run')
+    .set({ figures: JSON.stringify({ platformBehindMs: 600_000 }) })
+    .execute();
+  const env = { ...envOf(stage), PLATFORM_TIME_ZONE_PROOF: 'trusted' };
+  const told = (await daybook(['status', '--max-age', '26h'], env)).stdout.split('\n');
+  const page = await words('/status');
+  const checked = told.find((line) => line.startsWith('checked'))!;
+  expect(checked).toMatch(/^checked beyond the days read, by the last good run: empty, first, shared$/);
+  const clock = told.find((line) => line.startsWith('seen by run'))!;
+  expect(clock).toContain("the platform's clock is 10 min behind");
+  const zone = told.find((line) => line.startsWith('time zone taken on trust'))!;
+  for (const line of [checked, clock, zone]) expect(page).toContain(line);
+  // The nights of the schedule are 24 hours apart, and two more are no reason to worry.
+  expect(page).toContain('A last good run is too old after 26h');
+  expect(page).not.toContain('older than');
+  stage.setNow('2026-03-07T04:00:00+08:00');
+  expect(await words('/status')).toContain('older than 26h');
+  expect(await words('/status?max-age=2d')).not.toContain('older than');
+  expect(await words('/status?max-age=90m')).toContain('older than 90m');
+  expect((await pages.get('/status?max-age=soon')).status).toBe(400);
+});

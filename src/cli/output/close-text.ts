@@ -13,6 +13,7 @@ const CAUSES: Readonly<Record<OpenDay['cause'], string>> = {
   'not-reconciled': 'changed, and figures not made anew',
   'not-published': 'not published',
   broken: 'broken',
+  unreadable: 'not all readable',
 };
 
 export function closeResultText(merchantNo: string, { name }: Month, result: CloseResult): string {

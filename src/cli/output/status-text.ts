@@ -2,8 +2,8 @@
  * Tells a person the status of merchants. Of very many merchants it shows totals, and those that have something to say;
  * it takes their statuses one part after the other and keeps only what it shows.
  */
-import { checkedText } from '../../run/checked.ts';
 import type { MerchantStatus } from '../../run/status.ts';
+import { CheckedBeyond } from '../../run/status-remarks.ts';
 import { First, StatusLists, type StatusList } from '../../run/status-lists.ts';
 import { counted, lines, longTable } from './text.ts';
 import type { Times } from './times.ts';
@@ -29,7 +29,7 @@ export class StatusText {
   readonly #merchants = new First<MerchantStatus>(FIRST_SHOWN);
   readonly #shown: First<MerchantStatus>;
   readonly #lists: StatusLists;
-  readonly #checked = new Map<string, First<string>>();
+  readonly #checked = new CheckedBeyond();
   readonly #totals = { neverRead: 0, tooOld: 0, openBreaks: 0, quarantined: 0 };
 
   constructor(options: StatusTextOptions) {
@@ -40,16 +40,11 @@ export class StatusText {
 
   add(statuses: readonly MerchantStatus[]): void {
     for (const status of statuses) {
-      const { merchantNo, lastGoodRunAt } = status;
+      const { lastGoodRunAt } = status;
       this.#merchants.add(status);
       if (this.#showsEach || hasSomethingToSay(status)) this.#shown.add(status);
       this.#lists.add(status);
-      if (lastGoodRunAt !== null) {
-        const text = checkedText(status.checked);
-        const own = this.#checked.get(text) ?? new First<string>(MERCHANTS_SHOWN_MAX);
-        this.#checked.set(text, own);
-        own.add(merchantNo);
-      }
+      this.#checked.add(status);
       this.#totals.neverRead += Number(lastGoodRunAt === null);
       this.#totals.tooOld += Number(status.tooOld);
       this.#totals.openBreaks += status.openBreaks;
@@ -65,7 +60,7 @@ export class StatusText {
       !this.#showsEach && this.#totalsText(),
       this.#table(shown),
       !this.#showsEach && this.#restText(shown.length),
-      ...this.#checkedLines(),
+      ...this.#checked.lines(),
       ...this.#lists.told(shown).flatMap(listText),
     );
   }
@@ -119,16 +114,6 @@ export class StatusText {
         status.tooOld ? `older than ${maxAge ?? ''}` : '',
       ]),
     );
-  }
-
-  /** One line if it is the same for all merchants, as it mostly is. */
-  #checkedLines(): string[] {
-    return [...this.#checked].map(([text, own]) => {
-      const more = own.count - own.items.length;
-      const named = `${own.items.join(', ')}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}`;
-      const of = this.#checked.size === 1 ? '' : ` of ${named}`;
-      return `checked${of} beyond the days read, by the last good run: ${text}`;
-    });
   }
 }
 

@@ -144,7 +144,8 @@ export const EN = {
     meaning:
       'Closing freezes the list of the month’s current statements, each with revision and SHA-256. Your name, the time and what you write ' +
       'here are published with it. A later revision shows as an adjustment.',
-    noOpenDays: 'Every day of every account is over, proven and published, and no break is open.',
+    noOpenDays:
+      'Every day of every account is over, proven and published; no break is open, and every entry could be read.',
     daysOpen: (days: number) =>
       `${days} ${counted(days, 'day is', 'days are')} open. Do what each needs first, or say why the month is closed all the same.`,
     cause: 'Cause',
@@ -156,6 +157,7 @@ export const EN = {
       'not-reconciled': 'changed, and figures not made anew',
       'not-published': 'not published',
       broken: 'broken',
+      unreadable: 'not all readable',
     },
     despite: 'Why close it despite open days',
     noteField: 'Note, if you like',
@@ -421,8 +423,10 @@ export const EN = {
     noPlatform:
       'PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not set where the pages run, so the status is not known here.',
     notMadeUpFor: 'Not made up for',
-    backfills: 'Backfills at work',
-    backfill: (id: number, from: string, to: string) => `backfill ${id}, ${from} to ${to}`,
+    age: 'Age',
+    tooOld: (age: string) => `older than ${age}`,
+    ages: (age: string) =>
+      `A last good run is too old after ${age}, by the nights of the schedule or as ?max-age=26h asks.`,
     more: (count: string) => `and ${count} more`,
     nothing: 'No merchant’s ledger is read.',
     nothingBehind: 'No merchant comes behind this one.',

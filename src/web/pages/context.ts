@@ -23,7 +23,7 @@ export interface PagesDeps {
   readonly objects: ObjectStore;
   readonly settings: Pick<
     SettingsWithoutPlatform,
-    'platform' | 'schedule' | 'workers' | 'clockToleranceS' | 'signingKey'
+    'platform' | 'schedule' | 'workers' | 'clockToleranceS' | 'signingKey' | 'alerts'
   >;
   /** The zone of business days. */
   readonly zone: string;

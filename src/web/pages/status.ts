@@ -1,32 +1,55 @@
 /** `/status`: how it stands, by the functions that `daybook status` uses. */
 import type { FastifyInstance } from 'fastify';
 import { statusPage } from '../../pages/status.ts';
+import { ageOf } from '../../run/age.ts';
+import { oldestMs } from '../../run/alerts/missed.ts';
+import { isAlerting } from '../../run/alerts/open.ts';
 import { healthOf, overviewOf } from '../../run/health.ts';
 import { statusOf } from '../../run/status.ts';
+import { CheckedBeyond, remarksOf, zoneRemark } from '../../run/status-remarks.ts';
 import { StatusLists } from '../../run/status-lists.ts';
-import { addPage, maySee, type PagesContext } from './context.ts';
+import { undelivered } from '../../store/alerts/outbox.ts';
+import { addPage, maySee, type Asked, type PagesContext } from './context.ts';
+import { PageRefusal } from './page-refusal.ts';
 
 const MERCHANTS_A_PAGE = 50;
 
 export function addStatus(server: FastifyInstance, context: PagesContext): void {
-  addPage(server, context, '/status', async ({ view, person, query }) => {
+  addPage(server, context, '/status', async (asked) => {
+    const { view, person, query } = asked;
     const { db, settings, jobs, zone } = context;
     const { platform } = settings;
     if (platform === null) return statusPage(view, null);
     const now = context.now();
+    const maxAgeMs = maxAgeIn(asked, context, now);
     const options = { settings: { ...settings, platform }, jobs, now };
     const { merchants, newSince } = await overviewOf(db, options);
     const after = query('after') ?? '';
     const left = merchants.filter((merchantNo) => merchantNo > after && maySee(person, merchantNo));
     const shown = left.slice(0, MERCHANTS_A_PAGE);
-    const statuses = await statusOf(db, shown, { zone, now, maxAgeMs: null, newSince });
+    const statuses = await statusOf(db, shown, { zone, now, maxAgeMs, newSince });
+    const checked = new CheckedBeyond();
+    for (const status of statuses) checked.add(status);
     const lists = new StatusLists(zone);
     for (const status of statuses) lists.add(status);
+    const health = person.merchants === null ? await healthOf(db, options) : null;
     return statusPage(view, {
-      health: person.merchants === null ? await healthOf(db, options) : null,
+      ...{ health, maxAgeMs, checked: checked.lines() },
+      remarks:
+        health === null ? [] : remarksOf(health, isAlerting(settings) ? await undelivered(db) : null, zone),
+      zoneRemark: zoneRemark(platform.timeZoneProof),
       merchants: statuses,
       lists: lists.told(statuses),
       next: left.length > shown.length ? shown.at(-1)! : null,
     });
   });
+}
+
+/** The age asked for; else that at which a night of the schedule counts as missed. Throws `PageRefusal`. */
+function maxAgeIn({ query }: Asked, { settings: { schedule } }: PagesContext, now: Date): number {
+  const given = query('max-age');
+  if (given === null) return oldestMs(schedule.nightly, schedule.zone, now);
+  const ageMs = ageOf(given);
+  if (ageMs === null) throw new PageRefusal(400);
+  return ageMs;
 }
