@@ -16,6 +16,8 @@ export interface LoginContent {
   readonly password: { readonly formToken: string; readonly to: string } | null;
   /** Where to log in at the provider; null if there is none. */
   readonly oidcAddress: string | null;
+  /** After a logout: where the provider logs the person out, too; null if it does not, or nobody has logged out. */
+  readonly endAddress: string | null;
 }
 
 /** A login that did not succeed. Nothing that somebody typed is in it. */

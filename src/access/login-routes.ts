@@ -4,10 +4,16 @@ import type { LoginContent, LoginPages } from './access.ts';
 import type { AccessDeps } from './create.ts';
 import { cookieNames, cookieOptions } from './cookies.ts';
 import { OF_PROVIDER, type LimitedCheck } from './limits.ts';
-import { createOidcLogin, NotLoggedIn, OIDC_RETURN_PATH, type Flow, type OidcLogin } from './oidc.ts';
+import {
+  createOidcLogin,
+  LOGIN_PATH as LOGIN,
+  NotLoggedIn,
+  OIDC_RETURN_PATH,
+  type Flow,
+  type OidcLogin,
+} from './oidc.ts';
 import type { Sessions } from './sessions.ts';
 
-const LOGIN = '/login';
 const OIDC = '/login/oidc';
 const LOGOUT = '/logout';
 
@@ -32,12 +38,26 @@ export function addLoginRoutes(server: FastifyInstance, routes: LoginRoutes): vo
     sendLogin(routes, request, reply, { problem: null, to: pathOf(request.query) }),
   );
   if (settings.users.size > 0) addPassword(server, routes);
-  if (settings.oidc !== null)
-    addOidc(server, routes, createOidcLogin(settings.oidc, settings.pagesUrl ?? ''));
+  const oidc = settings.oidc === null ? null : createOidcLogin(settings.oidc, settings.pagesUrl ?? '');
+  if (oidc !== null) addOidc(server, routes, oidc);
   server.post(LOGOUT, async (request, reply) => {
-    await sessions.end(request, reply);
-    return reply.redirect(LOGIN, 303);
+    const way = await sessions.end(request, reply);
+    const endAddress = way === 'oidc' ? await addressToEnd(routes, oidc) : null;
+    if (endAddress === null) return reply.redirect(LOGIN, 303);
+    // Not by a redirect: browsers follow none from a form to where the page may send no form.
+    void reply.header('refresh', `0; url=${endAddress}`);
+    return sendLogin(routes, request, reply, { problem: null, to: '/', endAddress });
   });
+}
+
+/** Where the provider logs people out. Null where it does not, or does not answer: the session here has ended all the same. */
+async function addressToEnd({ onRefusal }: LoginRoutes, oidc: OidcLogin | null): Promise<string | null> {
+  try {
+    return (await oidc?.end()) ?? null;
+  } catch (error) {
+    onRefusal({ way: 'oidc', status: 502, reason: reasonOf(error) });
+    return null;
+  }
 }
 
 function addPassword(server: FastifyInstance, routes: LoginRoutes): void {
@@ -128,11 +148,16 @@ function sendLogin(
   { settings, loginPage, formToken }: LoginRoutes,
   request: FastifyRequest,
   reply: FastifyReply,
-  { problem, to }: { readonly problem: LoginContent['problem']; readonly to: string },
+  {
+    problem,
+    to,
+    endAddress = null,
+  }: Pick<LoginContent, 'problem'> & Partial<Pick<LoginContent, 'endAddress'>> & { readonly to: string },
 ): FastifyReply {
   const content: LoginContent = {
-    problem,
-    password: settings.users.size === 0 ? null : { formToken: formToken(request, reply), to },
+    ...{ problem, endAddress },
+    password:
+      settings.users.size === 0 || endAddress !== null ? null : { formToken: formToken(request, reply), to },
     oidcAddress: settings.oidc === null ? null : `${OIDC}?to=${encodeURIComponent(to)}`,
   };
   return reply

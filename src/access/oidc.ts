@@ -4,6 +4,7 @@ import type { AccessSettings } from '../settings/settings.ts';
 import { isPersonName } from '../settings/values/access.ts';
 import type { Identity } from './roles.ts';
 
+export const LOGIN_PATH = '/login';
 export const OIDC_RETURN_PATH = '/login/oidc/back';
 
 const CALL_TIMEOUT_S = 10;
@@ -27,6 +28,11 @@ export interface OidcLogin {
   readonly begin: () => Promise<{ readonly address: string; readonly flow: Flow }>;
   /** Who came back. `query` is that of the address they were sent to. Throws `NotLoggedIn`, or why the provider failed. */
   readonly finish: (query: string, flow: Flow) => Promise<Identity>;
+  /**
+   * Where the browser is sent to be logged out at the provider, too; null if the provider has no such address. Throws why
+   * the provider failed.
+   */
+  readonly end: () => Promise<string | null>;
 }
 
 /** The provider is asked for its addresses when the first person logs in, so that it need not be up before. */
@@ -80,6 +86,12 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
       if (isAll || known.serverMetadata().userinfo_endpoint === undefined) return identityOf(claims, oidc);
       const more = await client.fetchUserInfo(known, tokens.access_token, claims.sub);
       return identityOf({ ...more, ...claims }, oidc);
+    },
+    end: async () => {
+      const known = await provider();
+      if (known.serverMetadata().end_session_endpoint === undefined) return null;
+      // No token of the person is kept, so the provider asks them whether they mean it.
+      return client.buildEndSessionUrl(known, { post_logout_redirect_uri: pagesUrl + LOGIN_PATH }).href;
     },
   };
 }

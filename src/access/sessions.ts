@@ -50,7 +50,8 @@ export interface Sessions {
   ) => Promise<Person | null>;
   /** Deletes those that are over: names and groups are kept no longer than they are needed. */
   readonly tidy: () => Promise<void>;
-  readonly end: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  /** Ends the browser's session. Returns how that person had logged in; null if there was none. */
+  readonly end: (request: FastifyRequest, reply: FastifyReply) => Promise<PageSession['way'] | null>;
 }
 
 export function createSessions({ settings, db, now, random, isSecure }: SessionDeps): Sessions {
@@ -97,8 +98,10 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
     tidy: () => deleteOverSessions(db, now()),
     end: async (request, reply) => {
       const tokenSha256 = tokenIn(request, cookie);
+      const session = tokenSha256 === null ? undefined : await findSession(db, tokenSha256, now());
       if (tokenSha256 !== null) await endSession(db, tokenSha256);
       void reply.clearCookie(cookie, cookieOptions(isSecure));
+      return session?.way ?? null;
     },
   };
 }

@@ -89,10 +89,20 @@ async function readyFile(file: MonthFile): Promise<ReadyFile> {
 async function readSoFar({ read, instead, isOfFileBefore }: MonthFile): Promise<MonthFile['read']> {
   if (isOfFileBefore === true) return read;
   const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
-  if (rest === null) return () => bytesOf(bytes);
+  if (rest === null) return once(bytes);
   if (instead === undefined) await rest.return?.();
   else while ((await rest.next()).done !== true);
   return read;
+}
+
+/** The bytes, which are let go when they are read: whoever packs them keeps the way to them until the end. */
+function once(bytes: Buffer): () => AsyncIterable<Uint8Array> {
+  let held: Buffer | null = bytes;
+  return () => {
+    const given = held!;
+    held = null;
+    return bytesOf(given);
+  };
 }
 
 const told = ({ name }: Month, days: readonly DayAsCsv[]): string =>

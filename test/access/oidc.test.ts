@@ -1,6 +1,6 @@
 /** Logging in at a real OpenID Connect provider: who it vouches for comes in, and nobody else, whatever is sent back. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
@@ -21,6 +21,7 @@ const ACCOUNTS: Readonly<Record<string, object>> = {
 let database: Database;
 let listening: Server;
 let issuer: string;
+let answered: RequestListener;
 let pages: Guarded;
 /** The port the pages have had: the provider sends people back there. */
 let port: number;
@@ -40,6 +41,7 @@ beforeAll(async () => {
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
         redirect_uris: [`http://127.0.0.1:${port}/login/oidc/back`],
+        post_logout_redirect_uris: [`http://127.0.0.1:${port}/login`],
       },
     ],
     scopes: ['openid', 'groups'],
@@ -51,7 +53,8 @@ beforeAll(async () => {
     cookies: { keys: ['made up'] },
   });
   const answer = provider.callback();
-  listening.on('request', (request, response) => void answer(request, response));
+  answered = (request, response) => void answer(request, response);
+  listening.on('request', answered);
   pages = await guarded(database.db, settings(), { now: () => new Date(now) }, port);
 });
 afterAll(async () => {
@@ -74,8 +77,7 @@ const settings = (change: Readonly<Record<string, unknown>> = {}) =>
     ...change,
   });
 /** Goes to the provider, logs in and agrees there, and returns the address that it sends the browser back to. */
-async function atProvider(address: string, login: string): Promise<string> {
-  const there = new Browser(issuer);
+async function atProvider(address: string, login: string, there = new Browser(issuer)): Promise<string> {
   let response = await there.get(address);
   for (let steps = 0; steps < 10; steps += 1) {
     const next = response.headers.get('location');
@@ -153,6 +155,59 @@ test('a session ends with the provider, the client or the claims that it stands 
     { oidcGroupsClaim: 'roles' },
   ])
     expect(await statusUnder(change), JSON.stringify(change)).toBe(303);
+});
+
+describe('a logout', () => {
+  const refreshTo = (response: Response): string | undefined =>
+    /^0; url=(.*)$/.exec(response.headers.get('refresh') ?? '')?.[1];
+  const loggedOut = async (browser: Browser): Promise<Response> =>
+    browser.post('/logout', { form_token: await browser.formToken() });
+
+  it('ends the session here and the one at the provider, so that somebody else can log in', async () => {
+    const [browser, there] = [new Browser(pages.url), new Browser(issuer)];
+    await browser.get(await atProvider(await begun(browser), 'ada', there));
+    // Who is logged in there comes in without being asked.
+    const again = new Browser(pages.url);
+    await again.get(await atProvider(await begun(again), 'nobody', there));
+    expect(await (await again.get('/')).json()).toMatchObject({ name: 'ada@company.example' });
+
+    const response = await loggedOut(browser);
+    expect(response.status).toBe(200);
+    const address = refreshTo(response)!;
+    expect(Object.fromEntries(new URL(address).searchParams)).toEqual({
+      client_id: CLIENT.id,
+      post_logout_redirect_uri: `${pages.url}/login`,
+    });
+    const page = await response.text();
+    expect(page).toContain('You are logged out here.');
+    expect(page).toContain(`href="${address.replaceAll('&', '&amp;')}"`);
+    await expectNobody(browser);
+
+    const form = await (await there.get(address)).text();
+    const action = /action="([^"]+)"/.exec(form)![1]!;
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(form)![1]!;
+    const ended = await there.post(action, { xsrf, logout: 'yes' });
+    expect(ended.headers.get('location')).toBe(`${pages.url}/login`);
+    await browser.get(await atProvider(await begun(browser), 'vera', there));
+    expect(await (await browser.get('/')).json()).toMatchObject({ name: 'vera@company.example' });
+  });
+
+  it('ends the session here alone where the provider is away', async () => {
+    const browser = new Browser(pages.url);
+    await browser.get(await atProvider(await begun(browser), 'ada'));
+    // Another process of ours, which has not asked the provider for its addresses yet.
+    const later = await guarded(database.db, settings(), { now: () => new Date(now) });
+    const same = new Browser(later.url);
+    same.cookies.set('daybook_session', browser.cookies.get('daybook_session')!);
+    const formToken = await same.formToken();
+    listening.removeAllListeners('request').on('request', (_request, response) => response.destroy());
+    const response = await same.post('/logout', { form_token: formToken });
+    listening.removeAllListeners('request').on('request', answered);
+    expect([response.status, response.headers.get('location')]).toEqual([303, '/login']);
+    expect(later.refusals.at(-1)).toMatchObject({ way: 'oidc', status: 502 });
+    await later.close();
+    expect((await browser.get('/')).status).toBe(303);
+  });
 });
 
 describe('what comes back from the provider', () => {

@@ -141,6 +141,26 @@ test('a few files are read at once, in order, and few are held', async () => {
   expect(most).toBe(4);
 });
 
+test('what was sent is not held', () => {
+  const script = `
+    import { zippedMonth } from '${new URL('../../src/statements/month-zip.ts', import.meta.url).href}';
+    const month = { name: '2026-03', from: '2026-03-01', to: '2026-03-31' };
+    const read = async function* () { yield Buffer.alloc(200_000, 'x'); };
+    const files = Array.from({ length: 400 }, (_, at) => ({ key: String(at), publishedAt: new Date(0), read }));
+    let most = 0;
+    for await (const part of zippedMonth(month, [], files)) {
+      globalThis.gc();
+      most = Math.max(most, process.memoryUsage().arrayBuffers);
+    }
+    console.log(most);`;
+  const most = execFileSync(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
+    env: { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' },
+    encoding: 'utf8',
+  });
+  // All files together have 80 MB.
+  expect(Number(most)).toBeLessThan(20_000_000);
+});
+
 test('the same month gives the same bytes, in every time zone of the machine', () => {
   const from = (path: string): string => `from '${new URL(path, import.meta.url).href}';`;
   const script = `
