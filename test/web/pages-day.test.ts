@@ -150,6 +150,49 @@ test('of a day too large to be read whole, points are drawn that are true, and i
   await stage.close();
 });
 
+describe('the day on which summer time begins, of 23 hours', () => {
+  const day = '2026-03-29';
+  beforeAll(async () => {
+    stage = await openStage({
+      scenario: scenario({
+        ...{ timeZone: 'Europe/Berlin', from: day, to: day, entriesPerDay: 900 },
+        now: '2026-03-30T01:30:00+02:00',
+        merchants: [{ ...MERCHANT, currencies: ['USD'] }],
+      }),
+    });
+    pages = await showPages(stage);
+    await stage.run({ range: { from: day, to: day } });
+  });
+  afterAll(async () => {
+    await pages.close();
+    await stage.close();
+  });
+
+  test('the table beside the chart has the last balance of each hour', async () => {
+    const table = tableOf(await pages.html(`/m/SBX-M-1/USD/${day}?digits=exact`));
+    expect(table).toHaveLength(23);
+    expect(table).toEqual(lastOfHours(await statementRows('USD', day)));
+  });
+
+  test('the same where there are too many entries to read them all', async () => {
+    // One entry of 1.00 every 10 seconds, so that the balance tells how much of the day is over.
+    await sql`DELETE FROM ledger_entry`.execute(database());
+    await sql`
+      INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms,
+        first_seen_at)
+      SELECT 'SBX-M-1', 'Z' || lpad(nth::text, 6, '0'), 'USD', 'COLLECT', 1.00, nth + 1, ${day}::timestamp,
+        ${Date.parse(`${day}T00:00:00+01:00`)}::bigint + nth * 10000, now()
+      FROM generate_series(0, 23 * 360 - 1) AS nth`.execute(database());
+    await sql`UPDATE account_day SET opening = 0, credit_count = 8280, debit_count = 0, closing = 8280`.execute(
+      database(),
+    );
+    const table = tableOf(await pages.html(`/m/SBX-M-1/USD/${day}?digits=exact`));
+    expect(table.map((row) => Number(row.slice(3)))).toEqual(
+      Array.from({ length: 23 }, (_, hour) => (hour + 1) * 360),
+    );
+  });
+});
+
 test('a day of more breaks than are listed says so, and every one is among the entries', async () => {
   stage = await openStage({
     scenario: scenario({

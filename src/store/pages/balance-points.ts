@@ -12,16 +12,15 @@ export interface BalancePoint {
 }
 
 /**
- * The last entries by time, at most `limit`, of each of `parts` equal stretches of the day; stretches without an entry have
- * none. One jump along ledger_entry_in_time finds each, however many entries the day has.
+ * The last entries by time, at most `limit`, of each stretch of `widthMs` from the day's begin on; stretches without an entry
+ * have none. One jump along ledger_entry_in_time finds each, however many entries the day has.
  */
 export async function stretchEnds(
   db: Kysely<DB>,
   { account, window }: DayOfAccount,
   day: BusinessDay,
-  { parts, limit }: { readonly parts: number; readonly limit: number },
+  { widthMs, limit }: { readonly widthMs: number; readonly limit: number },
 ): Promise<ChainEntry[][]> {
-  const widthMs = Math.ceil((window.endMs - window.beginMs + 1) / parts);
   const { rows } = await sql<Omit<ChainEntry, 'bookedAt'> & { readonly beginMs: number }>`
     SELECT part.begin_ms AS "beginMs", last.batch_no AS "batchNo", last.credit, last.debit, last.balance,
       last.booked_ms AS "bookedMs"

@@ -11,14 +11,15 @@ import type { BreaksFound } from '../../store/pages/breaks-of-day.ts';
 import type { DayOfAccount } from '../../store/pages/day-rows.ts';
 import type { PagesContext } from './context.ts';
 
-/** Most points of a drawing. A day with more entries is drawn from some of them. */
+/** A day with more entries is drawn from some of them. */
 const POINTS_MAX = 288;
-/** Of each stretch the lowest, the highest and the last are drawn. */
-const POINTS_A_STRETCH = 3;
+const MINUTE_MS = 60_000;
+/** Of each stretch the lowest, the highest and the last are drawn. An hour has whole stretches, however long the day is. */
+const STRETCH_MS = 15 * MINUTE_MS;
 /** A day with more entries is not read whole, as somebody waits for the page. */
 const READ_WHOLE_MAX = 5_000;
-/** Of a large day the end of each of so many stretches is drawn. */
-const STRETCHES_OF_LARGE = 144;
+/** Of a large day the end of each stretch is drawn. */
+const STRETCH_OF_LARGE_MS = 10 * MINUTE_MS;
 /** Entries that tell which balance such a stretch ends on: mostly those of some seconds. */
 const ENTRIES_A_STRETCH = 16;
 
@@ -75,9 +76,8 @@ async function wholeDay(
 }
 
 /** The lowest, the highest and the last point of each stretch, in their order: no balance of the day is beyond them. */
-function extremesOf(points: readonly BalancePoint[], { beginMs, endMs }: Window): BalancePoint[] {
-  const widthMs = Math.ceil((endMs - beginMs + 1) / (POINTS_MAX / POINTS_A_STRETCH));
-  const stretches = Map.groupBy(points, ({ bookedMs }) => Math.floor((bookedMs - beginMs) / widthMs));
+function extremesOf(points: readonly BalancePoint[], { beginMs }: Window): BalancePoint[] {
+  const stretches = Map.groupBy(points, ({ bookedMs }) => Math.floor((bookedMs - beginMs) / STRETCH_MS));
   return [...stretches.values()].flatMap((own) => {
     const lowest = own.reduce((a, b) => (compareAmounts(b.balance, a.balance) < 0 ? b : a));
     const highest = own.reduce((a, b) => (compareAmounts(b.balance, a.balance) > 0 ? b : a));
@@ -93,7 +93,7 @@ async function endsOf(
   day: BusinessDay,
 ): Promise<Drawn> {
   const limit = ENTRIES_A_STRETCH;
-  const ends = await stretchEnds(db, here, day, { parts: STRETCHES_OF_LARGE, limit });
+  const ends = await stretchEnds(db, here, day, { widthMs: STRETCH_OF_LARGE_MS, limit });
   const points = ends.map((own) => {
     const chain = createChain({ clockToleranceS, start: null });
     const steps = [...chain.push(own.length < limit ? own : wholeSeconds(own)), ...chain.end()];
