@@ -115,7 +115,7 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
             <th scope="row">
               <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
               ${account.currency}
-              ${when(closed !== null, () => html`<span class="s closed">${view.texts.close.closed}</span>`)}
+              ${when(closed !== null, () => closedMark(view, ofAccount(closed!, account)))}
             </th>
             ${days.map((mark) => cell(view, mark, addressOf))}
           </tr> `;
@@ -123,6 +123,11 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
       </tbody>
     </table>
   </div>`;
+
+/** Of a closed month, what adjusts this account's days. */
+const ofAccount = (closed: ClosedMonth, { currency }: Account): Pick<ClosedMonth, 'adjustments'> => ({
+  adjustments: closed.adjustments.filter((one) => one.currency === currency),
+});
 
 /** Whether the month is closed, and whether that still holds. */
 export const closedMark = ({ texts }: View, { adjustments }: Pick<ClosedMonth, 'adjustments'>): Html =>

@@ -113,7 +113,17 @@ test('closing it freezes the list under the person’s name, signed, and the pag
 });
 
 test('closing it once more makes no other close', async () => {
-  expect((await close(FEBRUARY)).status).toBe(303);
+  expect((await close(FEBRUARY, { note: 'reviewed' })).status).toBe(303);
+  expect(await closeDeeds()).toHaveLength(1);
+});
+
+test('another note is not said to be kept where no other close is made', async () => {
+  const refused = await close(FEBRUARY, { note: 'approved by Grace' });
+  expect(refused.status).toBe(409);
+  const html = await refused.text();
+  expect(textOf(html)).toContain('It was closed before, and nothing has changed since.');
+  expect(html).toMatch(/>\s*approved by Grace<\/textarea\s*>/);
+  expect((await close(FEBRUARY, { despite: 'in a hurry' })).status).toBe(409);
   expect(await closeDeeds()).toHaveLength(1);
 });
 
@@ -138,6 +148,9 @@ test('a later revision shows as an adjustment: on the month, the grid and the da
   expect(await pages.html('/?month=2026-02')).toMatch(
     /USD\/2026-02-28"\s+aria-label="proven, adjusts the closed month"\s*>✓<sup>∆<\/sup>/,
   );
+  const grid = await words('/?month=2026-02');
+  expect(grid).toContain(`${merchantNo} USD closed, adjusted since`);
+  expect(grid).toMatch(new RegExp(`${merchantNo} KWD closed (?!, adjusted)`));
   expect(textOf(await viewing.html(FEBRUARY))).toContain('Only an operator can close a month.');
 });
 

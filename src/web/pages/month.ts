@@ -9,6 +9,7 @@ import { accountMonths } from '../../statements/account-months.ts';
 import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../../statements/close.ts';
 import { StatementDamaged } from '../../statements/fetch.ts';
 import { openDaysIn } from '../../statements/open-days.ts';
+import type { Deed } from '../../store/audit.ts';
 import { listCloses, type MonthClose } from '../../store/month-close.ts';
 import {
   addPage,
@@ -121,5 +122,9 @@ async function close(
   }
   if (result.kind === 'open' || result.kind === 'empty') return texts[result.kind];
   if (result.kind === 'already' && result.openDays.length > 0) return texts.opened;
-  return result.kind === 'already' && result.close.by !== asked.person.name ? texts.already : null;
+  return result.kind === 'already' && !isSentTwice(result.close, deed, despite) ? texts.already : null;
 }
+
+/** Whether the close is what this form asks for, sent twice: nothing that was typed is lost then. */
+const isSentTwice = (close: MonthClose, { by, note = '' }: Deed, despite: string): boolean =>
+  close.by === by && (close.note ?? '') === note && (close.despite ?? '') === despite;
