@@ -14,7 +14,7 @@ GRANT SELECT, INSERT, UPDATE ON
   reference_list, reference_item, platform_limit, platform_hold
 TO daybook_job;
 -- Who did what, and what tells a wrong key, is added to and changed by nobody.
-GRANT SELECT, INSERT ON audit_entry, break_step, secret_key_check TO daybook_job;
+GRANT SELECT, INSERT ON audit_entry, break_step, secret_key_check, late_statement TO daybook_job;
 -- A month that was closed stays closed.
 GRANT SELECT, INSERT ON month_close, month_close_statement TO daybook_job;
 -- A close that was made before there was a signing key is signed later.

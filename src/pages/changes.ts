@@ -1,12 +1,12 @@
 /** The page of what changed since a day: statements that were revised, and why. */
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { StatementRow } from '../store/statements/statements.ts';
+import type { RevisedRow } from '../store/pages/revised.ts';
 import { addressWith, dayAddress } from './addresses.ts';
 import { html, when, type Html } from './html.ts';
 import { page, type View } from './view.ts';
 
 export interface RevisedShown {
-  readonly row: StatementRow;
+  readonly row: RevisedRow;
   /** This person downloaded an earlier revision of its day, and not the current one. */
   readonly isRevised: boolean;
 }
@@ -68,7 +68,7 @@ const table = (view: View, revised: readonly RevisedShown[]): Html => {
 };
 
 function revisedRow({ texts, format }: View, { row, isRevised }: RevisedShown): Html {
-  const { day, revision } = row;
+  const { day, revision, late } = row;
   const before = row.supersedes ?? revision - 1;
   const address = dayAddress({ merchantNo: row.merchant_no, currency: row.currency }, day);
   return html`<tr>
@@ -78,12 +78,10 @@ function revisedRow({ texts, format }: View, { row, isRevised }: RevisedShown): 
       <a href="${address}"><time datetime="${day}">${format.day(day)}</time></a>
     </th>
     <td class="t">
-      <a href="${addressWith(address, { revision, against: before })}#compared"
-        >${texts.changes.compare(before, revision)}</a
-      >
+      ${late === null ? html`<a href="${addressWith(address, { revision, against: before })}#compared">${texts.changes.compare(before, revision)}</a>` : html`<a href="${address}">${texts.changes.first(revision)}</a>`}
     </td>
     <td class="w">
-      ${row.reason}${when(isRevised, () => html` <span class="s revised">${texts.revised}</span>`)}
+      ${late === null ? row.reason : texts.changes.late[late](format.count(row.row_count))}${when(isRevised, () => html` <span class="s revised">${texts.revised}</span>`)}
     </td>
   </tr> `;
 }

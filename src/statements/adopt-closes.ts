@@ -8,6 +8,7 @@ import type { DB } from '../store/engine/schema.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { closesOfMonth, storeClose } from '../store/month-close.ts';
+import { noteLateOf } from '../store/statements/late-statements.ts';
 import { listStatements } from '../store/statements/statements.ts';
 import { parseClose, type CloseFile } from './close-file.ts';
 import { problemsInClose } from './close-problems.ts';
@@ -101,6 +102,7 @@ async function adoptClose({ key, text, close }: Found, options: AdoptClosesOptio
     const deedId = await recordDeed(trx, deed, new Date(close.closedAt));
     const row = { merchantNo, month, number, despite, openDays: close.openDays.length, objectKey: key };
     await storeClose(trx, { ...row, sha256, content: text, signature, deedId }, statements);
+    await noteLateOf(trx, { merchantNo, month: from, number });
   });
   return null;
 }

@@ -179,7 +179,7 @@ describe.each([
         dayFacts(
           db,
           ['EUR', 'HKD', 'USD'].map((currency) => ({ merchantNo: 'M1002', currency })),
-          { from: '2026-03-01', to: '2026-03-31', window: DAY, by: 'Ada' },
+          { from: '2026-03-01', to: '2026-03-31', window: DAY, by: { name: 'Ada', zone: 'UTC' } },
         ),
     ],
   ])('%s by reading at most that many rows', async (__, work) => {

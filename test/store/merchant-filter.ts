@@ -7,6 +7,7 @@ const LEDGER_TABLES = [
   'changed_day',
   'continuity_break',
   'late_entry_count',
+  'late_statement',
   'ledger_entry',
   'ledger_entry_version',
   'ledger_past',

@@ -395,6 +395,11 @@ export const EN = {
     account: 'Account',
     day: 'Day',
     compare: (before: number, after: number) => `r${before} → r${after}`,
+    first: (revision: number) => `none → r${revision}`,
+    late: {
+      closed: () => 'its closed month did not have it',
+      empty: (entries: string) => `its total was 0 when the day was read before and is ${entries} now`,
+    },
     at: 'Published',
     why: 'Why',
   },

@@ -941,6 +941,29 @@ export interface LateEntryCount {
   month: string;
 }
 
+export interface LateStatement {
+  /**
+   * Whether its month had been closed without it. Otherwise the day had been proven to have no entries.
+   */
+  after_close: boolean;
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * The business day.
+   */
+  day: string;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * When its first revision was published.
+   */
+  published_at: Date;
+}
+
 export interface Lease {
   /**
    * When the holder took it, by the database's clock.
@@ -2008,6 +2031,7 @@ export interface DB {
   daybook_statements: DaybookStatements;
   fingerprint_key: FingerprintKey;
   late_entry_count: LateEntryCount;
+  late_statement: LateStatement;
   lease: Lease;
   ledger_entry: LedgerEntry;
   ledger_entry_version: LedgerEntryVersion;

@@ -8,7 +8,7 @@ import { compareAmounts } from '../../ledger/money.ts';
 import { PROVEN_SPANS } from '../certified-windows.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
-import { revisedSinceDownload } from './downloaded.ts';
+import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
 
 /** The figures of a day, as far as its state needs them. */
 export interface DayFact {
@@ -60,7 +60,7 @@ export interface DaysAsked {
   /** The same in time. */
   readonly window: Window;
   /** Whose downloads count; null: nobody's. */
-  readonly by: string | null;
+  readonly by: Downloader | null;
 }
 
 /** Facts of each account, in their order: one statement, every part of it along an index, however many are asked for. */
@@ -95,8 +95,8 @@ export async function dayFacts(
       SELECT d.day FROM changed_day d WHERE ${OF_ASKED} AND d.day < ${from} ORDER BY d.day LIMIT 1
     ) AS earlier
     UNION ALL
-    SELECT 'revised', nth::int, day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-    FROM (${revisedSinceDownload({ from, to, by })}) AS revised
+    SELECT 'revised', nth::int, day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "withoutMs"
+    FROM (${revisedSinceDownload({ from, to, by: by?.name ?? null })}) AS revised
     UNION ALL
     SELECT 'break', nth::int, d.day, NULL, NULL, NULL, NULL, NULL, NULL, d.id, d.begin_ms, d.end_ms
     FROM asked JOIN continuity_break d ON ${OF_ASKED} AND d.status = 'open'
@@ -108,7 +108,7 @@ export async function dayFacts(
     SELECT 'certified', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(proven), upper(proven) - 1
     FROM asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven`.execute(db);
   const byAccount = Map.groupBy(rows, ({ nth }) => nth);
-  return accounts.map((account, at) => factsOf(account, byAccount.get(at + 1) ?? []));
+  return accounts.map((account, at) => factsOf(account, byAccount.get(at + 1) ?? [], by));
 }
 
 const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
@@ -138,10 +138,11 @@ interface FactRow {
   readonly id: number | null;
   /** Of spans alone. */
   readonly beginMs: number | null;
+  /** Of spans, and of kind `revised` as `withoutMs`. */
   readonly endMs: number | null;
 }
 
-function factsOf(account: Account, rows: readonly FactRow[]): AccountFacts {
+function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | null): AccountFacts {
   const of = (kind: FactRow['kind']) => rows.filter((row) => row.kind === kind);
   const days = (kind: FactRow['kind']) => new Set(of(kind).map(({ day }) => day!));
   const spans = (kind: FactRow['kind']): Window[] =>
@@ -161,7 +162,11 @@ function factsOf(account: Account, rows: readonly FactRow[]): AccountFacts {
       ]),
     ),
     changed: days('changed'),
-    revised: days('revised'),
+    revised: new Set(
+      of('revised').flatMap(({ day, endMs }) =>
+        by !== null && isRevisedSince({ day: day!, withoutMs: endMs }, by) ? [day!] : [],
+      ),
+    ),
     openBreaks: of('break').map(({ id, day, beginMs, endMs }) => ({
       ...{ id: id!, day: day!, beginMs: beginMs!, endMs: endMs! },
     })),

@@ -1,5 +1,6 @@
 /** Tells which statements were revised since a person downloaded them. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
@@ -13,10 +14,31 @@ export const monthSubject = (month: string, merchantNo: string): string => `${mo
 /** The note of a download that ended before its last byte. */
 export const CUT_DOWNLOAD = 'cut off';
 
+/** Whose downloads are looked at. */
+export interface Downloader {
+  readonly name: string;
+  /** Of the business days. */
+  readonly zone: string;
+}
+
+/** A day that may have been revised since the person downloaded it. */
+export interface RevisedSince {
+  readonly day: BusinessDay;
+  /** When the person downloaded the month without a statement of the day, which came late; null where one was downloaded. */
+  readonly withoutMs: number | null;
+}
+
+/** Whether the person has something else than what is published: a day that was not over then was not to be expected. */
+export const isRevisedSince = (
+  { day, withoutMs }: RevisedSince,
+  { zone }: Pick<Downloader, 'zone'>,
+): boolean => withoutMs === null || withoutMs > dayWindow(day, zone).endMs;
+
 /**
- * For each row `asked (merchant_no, currency, nth)`: `nth`, and each day from `from` to `to` of which the person downloaded a
- * revision, and no newer one since: by itself, or with the month as it was then. What was never revised costs entries of
- * the key of `statement` alone; the downloads are found by audit_entry_download.
+ * For each row `asked (merchant_no, currency, nth)`: `nth`, and as `RevisedSince` each day from `from` to `to` of which the
+ * person downloaded a revision, and no newer one since: by itself, or with the month as it was then. Days that had no
+ * statement then and got one late are among them: ask `isRevisedSince` of each. What was never revised costs entries of the keys of
+ * `statement` and `late_statement` alone; the downloads are found by audit_entry_download.
  */
 export const revisedSinceDownload = ({
   from,
@@ -28,11 +50,18 @@ export const revisedSinceDownload = ({
   /** Null: nobody. */
   readonly by: string | null;
 }): RawBuilder<unknown> => sql`
-  SELECT asked.nth, revised.day
+  SELECT asked.nth, revised.day,
+    CASE WHEN published.downloaded IS NULL THEN floor(extract(epoch FROM whole.at) * 1000)::bigint END AS "withoutMs"
   FROM asked CROSS JOIN LATERAL (
-    SELECT DISTINCT s.day FROM statement s
-    WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day BETWEEN ${from} AND ${to}
-      AND s.revision > 1
+    SELECT day, bool_or(is_late) AS is_late FROM (
+      SELECT s.day, false AS is_late FROM statement s
+      WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day BETWEEN ${from} AND ${to}
+        AND s.revision > 1
+      UNION ALL
+      SELECT l.day, true FROM late_statement l
+      WHERE l.merchant_no = asked.merchant_no AND l.currency = asked.currency AND l.day BETWEEN ${from} AND ${to}
+    ) AS changed
+    GROUP BY day
   ) AS revised
   CROSS JOIN LATERAL (SELECT to_char(revised.day, 'YYYY-MM') AS name) AS month
   CROSS JOIN LATERAL (
@@ -48,23 +77,29 @@ export const revisedSinceDownload = ({
     LEFT JOIN LATERAL (${lastDownload(by)}) AS own ON true
     WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day = revised.day
   ) AS published
-  WHERE published.downloaded < published.revision`;
+  WHERE published.downloaded < published.revision
+    OR (published.downloaded IS NULL AND revised.is_late AND whole.at IS NOT NULL)`;
 
 /** The days of these accounts that `revisedSinceDownload` finds, for each of them, in their order. */
 export async function revisedDays(
   db: Kysely<DB>,
   accounts: readonly Account[],
-  asked: { readonly from: BusinessDay; readonly to: BusinessDay; readonly by: string },
+  { from, to, by }: { readonly from: BusinessDay; readonly to: BusinessDay; readonly by: Downloader },
 ): Promise<ReadonlySet<BusinessDay>[]> {
-  const { rows } = await sql<{ nth: number; day: BusinessDay }>`
+  const { rows } = await sql<RevisedSince & { readonly nth: number }>`
     WITH asked AS (
       SELECT * FROM unnest(
         ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
         ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
       ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
     )
-    SELECT nth::int, day FROM (${revisedSinceDownload(asked)}) AS revised`.execute(db);
-  const byAccount = Map.groupBy(rows, ({ nth }) => nth);
+    SELECT nth::int, day, "withoutMs" FROM (${revisedSinceDownload({ from, to, by: by.name })}) AS revised`.execute(
+    db,
+  );
+  const byAccount = Map.groupBy(
+    rows.filter((row) => isRevisedSince(row, by)),
+    ({ nth }) => nth,
+  );
   return accounts.map((_, at) => new Set((byAccount.get(at + 1) ?? []).map(({ day }) => day)));
 }
 

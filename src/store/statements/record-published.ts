@@ -13,7 +13,10 @@ import type { ManifestRow, StoredRow } from './stored-files.ts';
 export interface NewRows {
   readonly statements?: readonly StatementRow[];
   readonly summaries?: readonly SummaryRow[];
-  /** Those of the statements that no run has reported yet and that one should, beside first ones of closed months. */
+  /**
+   * Those of the statements that no run has reported yet and that one should, beside first ones of closed months. First ones
+   * among them are noted as late.
+   */
   readonly untold?: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[];
   /** What was read back of their files. */
   readonly stored?: readonly StoredRow[];
@@ -87,13 +90,20 @@ const kept = (
           = (excluded.object_key, excluded.sha256, excluded.published_at)
         THEN known.sha256 END
     ),
+    new_untold AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('untold_revision', untold)} AS new),
+    new_late AS MATERIALIZED (
+      SELECT merchant_no, currency, day, published_at, after_close FROM (
+        SELECT *, EXISTS (
+          SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
+            AND closed.month = date_trunc('month', new_statement.day)::date
+        ) AS after_close FROM new_statement WHERE revision = 1
+      ) AS first
+      WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_untold)
+    ),
+    kept_late AS (INSERT INTO late_statement SELECT * FROM new_late ON CONFLICT DO NOTHING),
     kept_untold AS (
-      INSERT INTO untold_revision SELECT new.* FROM held, ${rowsOf('untold_revision', untold)} AS new
-      UNION SELECT merchant_no, currency, day, revision FROM new_statement WHERE revision = 1 AND EXISTS (
-        SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
-          AND closed.month = date_trunc('month', new_statement.day)::date
-      )
-      ON CONFLICT DO NOTHING
+      INSERT INTO untold_revision
+      SELECT * FROM new_untold UNION SELECT merchant_no, currency, day, 1 FROM new_late ON CONFLICT DO NOTHING
     ),
     kept_stored AS (${storedKept(stored, sql`held`)}),
     kept_manifest AS (

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow } from '../../ledger/business-day.ts';
 import { changesPage, type RevisedShown } from '../../pages/changes.ts';
 import { revisedDays } from '../../store/pages/downloaded.ts';
-import { revisedSince, type RevisedAt } from '../../store/pages/revised.ts';
+import { revisedSince, type RevisedAt, type RevisedRow } from '../../store/pages/revised.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import { addPage, type PagesContext } from './context.ts';
 import { dayIn } from './day.ts';
@@ -32,9 +32,9 @@ export function addChanges(server: FastifyInstance, context: PagesContext): void
 }
 
 async function withDownloads(
-  { db }: PagesContext,
-  rows: readonly StatementRow[],
-  by: string,
+  { db, zone }: PagesContext,
+  rows: readonly RevisedRow[],
+  name: string,
 ): Promise<RevisedShown[]> {
   const days = rows.map(({ day }) => day).sort();
   if (days.length === 0) return [];
@@ -43,7 +43,7 @@ async function withDownloads(
     merchantNo: row!.merchant_no,
     currency: row!.currency,
   }));
-  const revised = await revisedDays(db, accounts, { from: days[0]!, to: days.at(-1)!, by });
+  const revised = await revisedDays(db, accounts, { from: days[0]!, to: days.at(-1)!, by: { name, zone } });
   const daysOf = new Map([...byAccount.keys()].map((account, at) => [account, revised[at]!]));
   return rows.map((row) => ({ row, isRevised: daysOf.get(accountText(row))!.has(row.day) }));
 }

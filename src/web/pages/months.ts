@@ -64,7 +64,7 @@ export async function markedDays(
   const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
   const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
   const [facts, closes] = await Promise.all([
-    dayFacts(db, accounts, { from, to, window, by: person.name }),
+    dayFacts(db, accounts, { from, to, window, by: { name: person.name, zone } }),
     merchants.length === 0 || !mayBeClosed
       ? []
       : closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }),
