@@ -95,7 +95,8 @@ export const CLOSE_MEANINGS: Meanings = {
   openDays: 'days that were open',
   'openDays[].currency': 'currency code of the account',
   'openDays[].day': 'the business day',
-  'openDays[].cause': '`not-over`, `uncertified`, `not-reconciled`, `not-published`, `broken` or `unreadable`',
+  'openDays[].cause':
+    '`not-over`, `uncertified`, `not-reconciled`, `not-published`, `broken` or `unreadable`',
 };
 
 const OTHER_FORMAT_MEANINGS = (path: string): Meanings => ({

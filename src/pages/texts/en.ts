@@ -21,6 +21,8 @@ export const EN = {
     name: 'Name',
     password: 'Password',
     submit: 'Log in',
+    ended: 'You are logged out here.',
+    endAtProvider: 'Log out of your organisation’s account, too',
     oidc: 'Log in with your organisation’s account',
     refused: 'Name and password do not fit, or this name has no access.',
     tooMany: 'Too many attempts. Wait some minutes, then try again.',
