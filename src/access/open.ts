@@ -77,7 +77,8 @@ const withoutProxies =
     server.addHook('onRequest', (request, _reply, done) => {
       // No browser speaks HTTP/1.0. nginx does, unless it is told otherwise, and says nothing of whom it brings.
       const isForwarded =
-        request.raw.httpVersion === '1.0' || Object.keys(request.headers).some((name) => FORWARDED.test(name));
+        request.raw.httpVersion === '1.0' ||
+        Object.keys(request.headers).some((name) => FORWARDED.test(name));
       done(isForwarded ? new AccessRefused('behindProxy') : undefined);
     });
     await register(server, pages);
