@@ -6,7 +6,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { adjustmentsOf, closesOfMonth, type Adjustment, type MonthClose } from '../store/month-close.ts';
 import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { accountMonths } from './account-months.ts';
-import { explainedOf } from './explained.ts';
+import { explainedOfEach } from './explained.ts';
 import { zoneIn } from './manifest.ts';
 import type { AccountMonth, Month } from './month.ts';
 import { openDaysOf, type OpenDay } from './open-days.ts';
@@ -23,7 +23,7 @@ export interface MonthOverview {
   readonly accounts: readonly AccountMonth[];
   /** How many breaks of a day a person has resolved, by `accountDayName`; left out where none is. */
   readonly explained: ReadonlyMap<string, number>;
-  readonly openDays: readonly Pick<OpenDay, 'currency' | 'day' | 'why'>[];
+  readonly openDays: readonly Omit<OpenDay, 'todo'>[];
   /** In order; the last one counts. */
   readonly closes: readonly MonthClose[];
   /** What changed since the last close. */
@@ -66,17 +66,10 @@ async function overviewIn(
   const zone = recorded === undefined ? null : zoneIn(recorded);
   const closes = await closesOfMonth(trx, merchantNo, month.name);
   const isAsked = ({ currency }: Adjustment): boolean => accounts.some((one) => one.currency === currency);
-  const explained = new Map<string, number>();
-  const ofBroken = Map.groupBy(
-    statements.filter((row) => row.break_count > 0),
-    ({ day }) => day,
-  );
-  if (zone !== null)
-    for (const [day, current] of ofBroken)
-      for (const [currency, breaks] of await explainedOf(trx, merchantNo, day, zone, current))
-        explained.set(accountDayName({ currency, day }), breaks.length);
+  const explained = zone === null ? [] : await explainedOfEach(trx, merchantNo, zone, statements);
   return {
-    ...{ merchantNo, month, zone, at, currencies, accounts, explained, closes },
+    ...{ merchantNo, month, zone, at, currencies, accounts, closes },
+    explained: new Map([...explained].map(([row, breaks]) => [accountDayName(row), breaks.length])),
     openDays:
       zone === null
         ? accounts.flatMap(unpublishedOf)
@@ -86,4 +79,7 @@ async function overviewIn(
 }
 
 const unpublishedOf = ({ currency, unpublished }: AccountMonth): MonthOverview['openDays'] =>
-  unpublished.map((day) => ({ currency, day, why: 'it has no statement, or one that is out of date' }));
+  unpublished.map((day) => ({
+    ...{ currency, day, cause: 'not-published' },
+    why: 'it has no statement, or one that is out of date',
+  }));

@@ -1,5 +1,6 @@
 /** A merchant's month as PDF: what each account adds up to, what is open, the close with what it froze, and every day's hash. */
 import { entriesIn } from '../ledger/chain/figures.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import { addAmounts, subtractAmounts } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
 import { figuresOf } from '../store/figures.ts';
@@ -11,8 +12,9 @@ import { LOOK, type Look } from './formats/pdf/drawing.ts';
 import { createSheet, type Sheet } from './formats/pdf/sheet.ts';
 import type { Column, Row } from './formats/pdf/table.ts';
 import { fileOf } from './keys.ts';
-import { monthFigures, type AccountMonth } from './month.ts';
+import { monthFigures, stretches, type AccountMonth } from './month.ts';
 import { accountDayName, type MonthOverview } from './month-overview.ts';
+import { openGroups } from './open-days.ts';
 
 /** The same overview gives the same bytes. */
 export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Array> {
@@ -78,17 +80,21 @@ function accountsSection(sheet: Sheet, overview: MonthOverview): void {
 const some = (count: number, what: string): string[] => (count === 0 ? [] : [`${count} ${what}`]);
 
 /** What the whole month is worth, in words. */
-function verdictSection(sheet: Sheet, { accounts, openDays }: MonthOverview): void {
-  const broken = accounts.reduce((sum, account) => sum + monthFigures(account).daysBroken, 0);
+function verdictSection(sheet: Sheet, { accounts, openDays, explained }: MonthOverview): void {
   sheet.heading('Verdict');
+  const broken = accounts.flatMap(({ statements }) =>
+    statements.filter(({ verdict }) => verdict === 'broken'),
+  );
   if (openDays.length > 0)
     sheet.paragraph(`Not complete: ${counted(openDays.length, 'day')} still open, listed below.`, BAD);
-  else if (broken > 0)
-    sheet.paragraph(
-      `Complete, with ${counted(broken, 'broken day')}: a person has explained each of their breaks.`,
-      BAD,
-    );
-  else
+  else if (broken.length > 0) {
+    const left = broken.filter((row) => (explained.get(accountDayName(row)) ?? 0) < row.break_count);
+    const said =
+      left.length === 0
+        ? 'a person has explained each of their breaks.'
+        : `not every break is explained by a person, as of ${daysOf(left)}.`;
+    sheet.paragraph(`Complete, with ${counted(broken.length, 'broken day')}: ${said}`, BAD);
+  } else
     sheet.paragraph('Proven: every day is published, and every balance follows from the one before.', GOOD);
   const derived = accounts.flatMap(({ statements }) => statements.filter((row) => figuresOf(row).restarted));
   if (derived.length > 0)
@@ -103,6 +109,15 @@ function verdictSection(sheet: Sheet, { accounts, openDays }: MonthOverview): vo
       );
   }
 }
+
+/** `USD 2026-03-05, 2026-03-08 to 2026-03-31; EUR 2026-03-07` */
+const daysOf = (rows: readonly StatementRow[]): string =>
+  [...Map.groupBy(rows, ({ currency }) => currency)]
+    .map(([currency, own]) => `${currency} ${stretchTexts(own).join(', ')}`)
+    .join('; ');
+
+const stretchTexts = (days: readonly { readonly day: BusinessDay }[]): string[] =>
+  stretches(days.map(({ day }) => day)).map((one) => one.replace('/', ' to '));
 
 /** How far the closing is from what the month adds up to; null where it is not, or nothing was published. */
 function offBy(account: AccountMonth): string | null {
@@ -150,8 +165,8 @@ const closeRow = ({ number, closedAt, by, sha256 }: MonthClose): Row => ({
 
 const OPEN_COLUMNS: readonly Column[] = [
   { head: 'Account', width: 44 },
-  { head: 'Day', width: 60 },
-  { head: 'Why it is open', width: 395.28 },
+  { head: 'Days', width: 130 },
+  { head: 'Why they are open', width: 325.28 },
 ];
 
 function openSection(sheet: Sheet, { openDays }: MonthOverview): void {
@@ -159,7 +174,12 @@ function openSection(sheet: Sheet, { openDays }: MonthOverview): void {
   sheet.heading('Days still open');
   sheet.table(
     OPEN_COLUMNS,
-    openDays.map(({ currency, day, why }) => ({ cells: [currency, day, why] })),
+    openGroups(openDays).map((group) => {
+      const { currency, why } = group[0]!;
+      const days = stretchTexts(group).map((text) => ({ text, look: LOOK.cell }));
+      const more = group.some((one) => one.why !== why) ? ', and so on' : '';
+      return { cells: [currency, days, `${why}${more}`] };
+    }),
   );
 }
 
