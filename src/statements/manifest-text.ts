@@ -71,6 +71,9 @@ export function manifestText(sources: ManifestSources): string {
         verdict: row.verdict as ManifestStatement['verdict'],
         breaks: row.break_count,
         ...(row.breaks_after === 0 ? {} : { breaksAfter: row.breaks_after }),
+        ...(row.unreadable_count === null || row.unreadable_count === 0
+          ? {}
+          : { unreadable: row.unreadable_count }),
         ...explainedIn(sources.explained.get(row.currency) ?? []),
         publishedAt: row.published_at.toISOString(),
         previousDay: before?.day ?? null,

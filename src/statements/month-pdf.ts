@@ -38,7 +38,7 @@ export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Ar
   sheet.signOff();
   openSection(sheet, overview);
   adjustmentsSection(sheet, overview);
-  for (const account of accounts) daysSection(sheet, account, overview.explained);
+  for (const account of accounts) daysSection(sheet, account, overview);
   yield* sheet.end();
 }
 
@@ -80,8 +80,11 @@ function accountsSection(sheet: Sheet, overview: MonthOverview): void {
 const some = (count: number, what: string): string[] => (count === 0 ? [] : [`${count} ${what}`]);
 
 /** What the whole month is worth, in words. */
-function verdictSection(sheet: Sheet, { accounts, openDays, explained }: MonthOverview): void {
+function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadable }: MonthOverview): void {
   sheet.heading('Verdict');
+  const lacking = accounts.flatMap(({ statements }) =>
+    statements.filter((row) => unreadable.has(accountDayName(row))),
+  );
   const broken = accounts.flatMap(({ statements }) =>
     statements.filter(({ verdict }) => verdict === 'broken'),
   );
@@ -94,8 +97,18 @@ function verdictSection(sheet: Sheet, { accounts, openDays, explained }: MonthOv
         ? 'a person has explained each of their breaks.'
         : `not every break is explained by a person, as of ${daysOf(left)}.`;
     sheet.paragraph(`Complete, with ${counted(broken.length, 'broken day')}: ${said}`, BAD);
-  } else
+  } else if (lacking.length > 0)
+    sheet.paragraph(
+      'Complete: every day is published, and a person has acknowledged what could not be read.',
+      BAD,
+    );
+  else
     sheet.paragraph('Proven: every day is published, and every balance follows from the one before.', GOOD);
+  if (lacking.length > 0)
+    sheet.paragraph(
+      `Entries of ${counted(lacking.length, 'day')} came that could not be read, and the figures lack what they say: ${daysOf(lacking)}.`,
+      BAD,
+    );
   const derived = accounts.flatMap(({ statements }) => statements.filter((row) => figuresOf(row).restarted));
   if (derived.length > 0)
     sheet.paragraph(
@@ -223,14 +236,14 @@ const DAY_COLUMNS: readonly Column[] = [
   ...['Credits', 'Debits', 'Closing'].map((head) => ({ head, width: 81, isAmount: true })),
 ];
 
-function daysSection(sheet: Sheet, account: AccountMonth, explained: MonthOverview['explained']): void {
+function daysSection(sheet: Sheet, account: AccountMonth, overview: MonthOverview): void {
   if (account.statements.length === 0) return;
   sheet.heading(`Days of ${account.currency}`);
   sheet.table(
     DAY_COLUMNS,
     account.statements.map((row): Row => ({
       cells: [
-        ...[row.day, String(row.revision), verdictText(row, explained.get(accountDayName(row)) ?? 0)],
+        ...[row.day, String(row.revision), verdictText(row, overview)],
         countText(entriesIn(figuresOf(row))),
         ...[row.credit_total, row.debit_total, row.closing].map(grouped),
       ],
@@ -239,9 +252,17 @@ function daysSection(sheet: Sheet, account: AccountMonth, explained: MonthOvervi
   );
 }
 
-function verdictText(row: StatementRow, explained: number): string {
+function verdictText(row: StatementRow, { explained, unreadable }: MonthOverview): string {
   const { verdict, breakCount, restarted } = figuresOf(row);
-  const derived = restarted ? ', opening derived' : '';
-  if (verdict !== 'broken') return `${verdict === 'continuous' ? 'proven' : verdict}${derived}`;
-  return `broken: ${counted(breakCount, 'break')}${explained === 0 ? '' : `, ${explained} explained`}${derived}`;
+  const name = accountDayName(row);
+  const lacks = unreadable.has(name);
+  const told = explained.get(name) ?? 0;
+  return [
+    ...(verdict === 'broken' ? [`broken: ${counted(breakCount, 'break')}`] : []),
+    ...(told === 0 ? [] : [`${told} explained`]),
+    ...(lacks ? ['not all readable'] : []),
+    ...(verdict === 'continuous' && !lacks ? ['proven'] : []),
+    ...(verdict === 'reordered' ? [verdict] : []),
+    ...(restarted ? ['opening derived'] : []),
+  ].join(', ');
 }

@@ -16,7 +16,7 @@ const statement = (day: string, change: Partial<StatementRow> = {}): StatementRo
   ...{ byte_count: 1, row_count: 3, run_id: 1, published_at: new Date('2026-04-01T02:00:00Z'), reason: null },
   ...{ object_key: `merchant=M-1/date=${day}/M-1_USD_${day}.r1.csv`, opening: '0.00', closing: '1000.00' },
   ...{ credit_total: '1500.50', credit_count: 2, debit_total: '500.50', debit_count: 1 },
-  ...{ verdict: 'continuous', break_count: 0, breaks_after: 0, restarted: false },
+  ...{ verdict: 'continuous', break_count: 0, breaks_after: 0, restarted: false, unreadable_count: 0 },
   ...change,
 });
 
@@ -32,7 +32,7 @@ const overviewOf = (change: Partial<MonthOverview> = {}): MonthOverview => ({
   ...{ merchantNo: 'M-1', month: monthOf('2026-03')!, zone: 'Asia/Shanghai', currencies: null },
   at: new Date('2026-04-02T08:00:00Z'),
   accounts: [usd([statement('2026-03-30'), SECOND])],
-  ...{ explained: new Map(), openDays: [], closes: [], adjustments: [] },
+  ...{ explained: new Map(), unreadable: new Set(), openDays: [], closes: [], adjustments: [] },
   ...change,
 });
 
@@ -131,6 +131,25 @@ describe('what is not as it should be is said', () => {
         'USD | 2026-03-30 to 2026-03-31 | 2026-03-30 is not over, and so on',
       ].join('\n'),
     );
+  });
+
+  test('days of which entries could not be read: never as proven, open or not', async () => {
+    const unreadable = new Set(['USD 2026-03-30', 'USD 2026-03-31']);
+    const text = (await read({ unreadable })).replaceAll('\n', ' ');
+    expect(text).toContain(
+      'Complete: every day is published, and a person has acknowledged what could not be read. Entries of 2 days came that ' +
+        'could not be read, and the figures lack what they say: USD 2026-03-30 to 2026-03-31.',
+    );
+    expect(text).toContain('2026-03-30 | 1 | not all readable | 3');
+    expect(text.toLowerCase()).not.toContain('proven');
+    const openDays = [
+      { ...{ currency: 'USD', day: '2026-03-31', cause: 'unreadable' as const }, why: 'an entry came' },
+    ];
+    const open = await read({ unreadable, openDays });
+    expect(open.replaceAll('\n', ' ')).toContain(
+      'listed below. Entries of 2 days came that could not be read',
+    );
+    expect(open.toLowerCase()).not.toContain('proven');
   });
 
   test('broken days of which a break is not explained, whether or not they are open', async () => {

@@ -9,6 +9,7 @@ import { overlaps } from '../../ledger/window.ts';
 import { PROVEN_SPANS } from '../certified-windows.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
+import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import { revisedSinceDownload } from './downloaded.ts';
 
 /** The figures of a day, as far as its state needs them. */
@@ -125,7 +126,7 @@ const UNREADABLE_SPANS = sql`
   SELECT range_agg(part) AS spans FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
   WHERE q.merchant_no = asked.merchant_no AND q.released_at IS NULL AND q.acknowledged_at IS NULL
     AND q.begin_ms <= asked.end_ms AND q.end_ms >= asked.begin_ms
-    AND coalesce(substring(q.raw FROM '"currency"\\s*:\\s*"([A-Z]{3})"'), asked.currency) = asked.currency`;
+    AND coalesce(${UNREADABLE_CURRENCY}, asked.currency) = asked.currency`;
 
 interface FactRow {
   readonly kind: 'day' | 'first' | 'changed' | 'revised' | 'break' | 'unreadable' | 'certified';
