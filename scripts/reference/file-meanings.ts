@@ -176,7 +176,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].breaksAfter':
     'of these, those before an entry of a later day, which no row shows; 0 where absent',
   'statements[].unreadable':
-    'how many entries that may be of the day had come and could not be read when the statement was published; 0 where absent. The figures lack what they say',
+    'how many entries that may be of the day came, and could not be read; 0 where absent',
   'statements[].explained': 'how many of the breaks a person resolved; 0 where absent. The verdict stays',
   'statements[].explanations': 'what was said of them, up to 1,000',
   'statements[].explanations[].id': 'number of the break',
