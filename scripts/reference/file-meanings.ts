@@ -195,6 +195,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].superseded[].publishedAt': 'when it was published, an instant',
   'statements[].superseded[].supersededBy': 'the revision that replaced it',
   'statements[].superseded[].reason': 'why it was replaced, a sentence',
+  'statements[].superseded[].unreadable': 'how many entries came, and could not be read; 0 where absent',
   ...OTHER_FORMAT_MEANINGS('statements[].superseded[]'),
   summary: 'the current summary; null where there is none',
   ...REVISION_MEANINGS('summary', 'summary'),

@@ -23,6 +23,7 @@ const supersededSchema = z.object({
   supersededBy: z.int().positive(),
   /** Why the next revision replaced it. */
   reason: z.string(),
+  unreadable: count.optional(),
   otherFormats: z.array(otherFormatSchema).nonempty().optional(),
 });
 

@@ -94,3 +94,21 @@ it('has the same bytes when it is made again, after its entries were acknowledge
   expect(repaired.code).toBe(0);
   expect(await Promise.all(files.map(published))).toEqual(before);
 });
+
+it('is known again to a database that was restored from before it was published', async () => {
+  const { db } = stage.app.database;
+  const known = () =>
+    db
+      .selectFrom('statement')
+      .select(['currency', 'unreadable_count'])
+      .where('day', '=', DAY)
+      .orderBy('currency')
+      .execute();
+  const before = await known();
+  expect(before.map((row) => row.unreadable_count)).toEqual([0, 2]);
+  await db.deleteFrom('statement').where('day', '=', DAY).execute();
+  await db.deleteFrom('statement_summary').where('day', '=', DAY).execute();
+  await db.updateTable('statement_manifest').set({ revision: 0 }).where('day', '=', DAY).execute();
+  const adopted = await daybook(['statements', 'adopt', '--by', 'Ada'], env);
+  expect([adopted.code, await known()]).toEqual([0, before]);
+});
