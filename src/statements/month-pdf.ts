@@ -106,7 +106,7 @@ function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadabl
     sheet.paragraph('Proven: every day is published, and every balance follows from the one before.', GOOD);
   if (lacking.length > 0)
     sheet.paragraph(
-      `Entries of ${counted(lacking.length, 'day')} came that could not be read, and the figures lack what they say: ${daysOf(lacking)}.`,
+      `Entries that may be of ${counted(lacking.length, 'day')} came and could not be read, and the figures lack what they say: ${daysOf(lacking)}.`,
       BAD,
     );
   const derived = accounts.flatMap(({ statements }) => statements.filter((row) => figuresOf(row).restarted));

@@ -43,12 +43,12 @@ const pdfText = async (bytes: Uint8Array): Promise<string> =>
   textOf(await pagesOf(bytes)).replaceAll('\n', ' ');
 const monthPdf = async (): Promise<string> =>
   pdfText(new Uint8Array(await (await pages.get(`/download/${merchantNo}/2026-02.pdf`)).arrayBuffer()));
-const TOLD = '2 entries came that could not be read: the figures lack what they say';
+const TOLD = '2 entries that may be of this day came and could not be read: the figures lack what they say';
 
 it('says so in the day’s PDF, camt.053, MT940, XLSX, summary and manifest', async () => {
   const pdf = await pdfText(await published(`${NAME}.pdf`));
   expect(pdf).toContain(
-    'Not all readable: 2 entries came that could not be read. The figures lack what they say. Of what could be read: every ' +
+    'Not all readable: 2 entries that may be of this day came and could not be read. The figures lack what they say. Of what could be read: every ' +
       'balance follows from the one before. Opening plus credits minus debits is the closing.',
   );
   expect(pdf).not.toContain('Proven');
@@ -75,8 +75,8 @@ it('is not proven in the PDF of its month, which says whether a person has ackno
     await daybook(['quarantine', 'acknowledge', String(id), '--note', 'case 7', '--by', 'Ada'], env);
   const acknowledged = await monthPdf();
   expect(acknowledged).toContain(
-    'Complete: every day is published, and a person has acknowledged what could not be read. Entries of 1 day came that could ' +
-      'not be read, and the figures lack what they say: USD 2026-02-28.',
+    'Complete: every day is published, and a person has acknowledged what could not be read. Entries that may be of 1 day ' +
+      'came and could not be read, and the figures lack what they say: USD 2026-02-28.',
   );
   expect(acknowledged).not.toContain('Proven');
 });

@@ -137,8 +137,8 @@ describe('what is not as it should be is said', () => {
     const unreadable = new Set(['USD 2026-03-30', 'USD 2026-03-31']);
     const text = (await read({ unreadable })).replaceAll('\n', ' ');
     expect(text).toContain(
-      'Complete: every day is published, and a person has acknowledged what could not be read. Entries of 2 days came that ' +
-        'could not be read, and the figures lack what they say: USD 2026-03-30 to 2026-03-31.',
+      'Complete: every day is published, and a person has acknowledged what could not be read. Entries that may be of 2 days ' +
+        'came and could not be read, and the figures lack what they say: USD 2026-03-30 to 2026-03-31.',
     );
     expect(text).toContain('2026-03-30 | 1 | not all readable | 3');
     expect(text.toLowerCase()).not.toContain('proven');
@@ -147,7 +147,7 @@ describe('what is not as it should be is said', () => {
     ];
     const open = await read({ unreadable, openDays });
     expect(open.replaceAll('\n', ' ')).toContain(
-      'listed below. Entries of 2 days came that could not be read',
+      'listed below. Entries that may be of 2 days came and could not be read',
     );
     expect(open.toLowerCase()).not.toContain('proven');
   });

@@ -10,9 +10,9 @@ export function missingIn({ opening, creditTotal, debitTotal, closing }: StatedF
   return compareAmounts(missing, '0') === 0 ? null : missing;
 }
 
-/** `2 entries came that could not be read` */
+/** `2 entries that may be of this day came and could not be read` */
 export const unreadableText = (count: number): string =>
-  `${counted(count, 'entry', 'entries')} came that could not be read`;
+  `${counted(count, 'entry', 'entries')} that may be of this day came and could not be read`;
 
 /** The verdict, the breaks, what could not be read, by how much the figures do not add up, and where the opening is from. */
 export function toldOf({ figures, unreadable }: Pick<PublishedRevision, 'figures' | 'unreadable'>): string[] {
