@@ -193,7 +193,9 @@ function openRow({ texts }: View, merchantNo: string, group: readonly OpenDay[])
       ${group.length === 1 ? html`<a href="${dayAddress({ merchantNo, currency }, day)}">${day}</a>` : daysText(group.map((one) => one.day))}
     </th>
     <td class="w"><strong>${texts.close.causes[cause]}</strong>: ${why}</td>
-    <td class="w">${withCommands(todo)}${when(group.length > 1, () => texts.close.andSoOn)}</td>
+    <td class="w">
+      ${withCommands(todo)}${when(group.length > 1 && cause !== 'broken', () => texts.close.andSoOn)}
+    </td>
   </tr> `;
 }
 
