@@ -200,10 +200,11 @@ function openRow({ texts }: View, merchantNo: string, group: readonly OpenDay[])
 }
 
 /** Days in a row as one: `2026-03-05, 2026-03-08 – 2026-03-31`. */
-export const daysText = (days: readonly BusinessDay[]): string =>
-  stretches(days)
-    .map((stretch) => stretch.replace('/', ' – '))
-    .join(', ');
+export const daysText = (days: readonly BusinessDay[]): Part =>
+  stretches(days).map((stretch, at, all) => {
+    const text = stretch.replace('/', ' – ');
+    return html`<span class="together">${at < all.length - 1 ? `${text},` : text}</span> `;
+  });
 
 /** What stands between backticks is a command. */
 export const withCommands = (text: string): Part =>

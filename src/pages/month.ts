@@ -165,7 +165,7 @@ function dayRow(
     <th scope="row">
       ${WITHOUT_PAGE.includes(state) ? name : html`<a href="${dayAddress(account, day)}">${name}</a>`}
     </th>
-    <td class="t">${stateMark(view, mark)}</td>
+    <td class="state">${stateMark(view, mark)}</td>
     ${amount(row?.opening)}${amount(row?.credit_total)}${amount(row?.debit_total)}${amount(row?.closing)}
     <td class="n">${row === undefined ? null : format.count(row.credit_count + row.debit_count)}</td>
     <td>

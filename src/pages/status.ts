@@ -73,7 +73,7 @@ function runPart({ texts, format }: View, run: KnownRun): Html {
   const reason = reasonOf(run);
   const at = format.shown.instant(run.finishedAt ?? run.startedAt);
   return html`${texts.status.run(run.id, run.command)}, ${at}:
-  ${runEnd(run)}${when(reason !== null, () => html`<br />${reason}`)}`;
+  ${runEnd(run)}${when(reason !== null, () => html`<br />${withCommands(reason!)}`)}`;
 }
 
 const spanText = ({ texts, format }: View, from: string | null, to: string | null): Part =>
@@ -98,7 +98,6 @@ function merchantsPart(view: View, shown: StatusShown): Html {
             <th scope="col" class="n">${status.missing}</th>
             <th scope="col" class="n">${status.breaks}</th>
             <th scope="col" class="n">${status.quarantined}</th>
-            <th scope="col">${status.age}</th>
           </tr>
         </thead>
         <tbody>
@@ -117,12 +116,12 @@ const merchantRow = (view: View, one: MerchantStatus, maxAgeMs: number): Html =>
     <th scope="row"><a href="/?q=${encodeURIComponent(one.merchantNo)}">${one.merchantNo}</a></th>
     <td class="t">
       ${one.lastGoodRunAt === null ? texts.status.never : format.shown.instant(one.lastGoodRunAt)}
+      ${when(one.tooOld, () => html`<br /><span class="s broken">${texts.status.tooOld(ageName(maxAgeMs))}</span>`)}
     </td>
     <td class="t">${spanText(view, one.provenFrom, one.provenThrough)}</td>
     <td class="n">${format.count(one.daysMissing)}</td>
     <td class="n">${format.count(one.openBreaks)}</td>
     <td class="n">${format.count(one.quarantined)}</td>
-    <td class="t">${when(one.tooOld, () => texts.status.tooOld(ageName(maxAgeMs)))}</td>
   </tr> `;
 };
 
