@@ -43,7 +43,7 @@ CREATE TABLE page_session (
 );
 CREATE INDEX page_session_ends_at ON page_session (ends_at);
 
-COMMENT ON TABLE month_close IS 'Months that a person closed. Rows are added and never changed.';
+COMMENT ON TABLE month_close IS 'Months that a person closed. Rows are added, and nothing of them is changed, but for a signature that was missing.';
 COMMENT ON COLUMN month_close.merchant_no IS 'The platform''s number of the merchant.';
 COMMENT ON COLUMN month_close.month IS 'First business day of the month.';
 COMMENT ON COLUMN month_close.number IS 'Which close of this month it is, from 1. The last one counts.';

@@ -30,6 +30,11 @@ export const EXPLAINED_MEANINGS: Meanings = {
   explanations: 'what was said of them, up to 20; the manifest has up to 1,000',
 };
 
+export const UNREADABLE_MEANINGS: Meanings = {
+  unreadable:
+    'how many entries that may be of the day had come and could not be read when the statement was published; the figures lack what they say',
+};
+
 export const MONTH_MEANINGS: Meanings = {
   merchant_no: 'the platform’s number of the merchant',
   currency: 'currency code of the account',
@@ -40,9 +45,11 @@ export const MONTH_MEANINGS: Meanings = {
   days_published: 'how many days have a statement',
   days_broken: 'how many of them are broken',
   open_days:
-    'days that keep the month from being closed (not over, not proven, not published as they now stand, broken): `2026-03-05 2026-03-08/2026-03-31`',
+    'days that keep the month from being closed (not over, not proven, not published as they now stand, broken, not all readable): `2026-03-05 2026-03-08/2026-03-31`',
   closed: 'number of the month’s last close; empty where it is not closed',
   adjusted_days: 'days whose statement is not the one that this close froze',
+  days_unreadable:
+    'of how many published days entries that could not be read had come; the figures lack what they say',
 };
 
 export const CLOSE_MEANINGS: Meanings = {
@@ -95,7 +102,8 @@ export const CLOSE_MEANINGS: Meanings = {
   openDays: 'days that were open',
   'openDays[].currency': 'currency code of the account',
   'openDays[].day': 'the business day',
-  'openDays[].cause': '`not-over`, `uncertified`, `not-reconciled`, `not-published`, `broken` or `unreadable`',
+  'openDays[].cause':
+    '`not-over`, `uncertified`, `not-reconciled`, `not-published`, `broken` or `unreadable`',
 };
 
 const OTHER_FORMAT_MEANINGS = (path: string): Meanings => ({
@@ -167,6 +175,8 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].breaks': 'how many breaks have an entry of the day on either side',
   'statements[].breaksAfter':
     'of these, those before an entry of a later day, which no row shows; 0 where absent',
+  'statements[].unreadable':
+    'how many entries that may be of the day came, and could not be read; 0 where absent',
   'statements[].explained': 'how many of the breaks a person resolved; 0 where absent. The verdict stays',
   'statements[].explanations': 'what was said of them, up to 1,000',
   'statements[].explanations[].id': 'number of the break',
@@ -185,6 +195,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].superseded[].publishedAt': 'when it was published, an instant',
   'statements[].superseded[].supersededBy': 'the revision that replaced it',
   'statements[].superseded[].reason': 'why it was replaced, a sentence',
+  'statements[].superseded[].unreadable': 'how many entries came, and could not be read; 0 where absent',
   ...OTHER_FORMAT_MEANINGS('statements[].superseded[]'),
   summary: 'the current summary; null where there is none',
   ...REVISION_MEANINGS('summary', 'summary'),

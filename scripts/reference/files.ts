@@ -20,13 +20,14 @@ import {
 import { manifestSchema } from '../../src/statements/manifest.ts';
 import { monthCsv, monthOf } from '../../src/statements/month.ts';
 import { markContent } from '../../src/statements/store-owner.ts';
-import { summaryCsv } from '../../src/statements/summary.ts';
+import { summaryCsv, UNREADABLE_COLUMN } from '../../src/statements/summary.ts';
 import {
   CLOSE_MEANINGS,
   EXPLAINED_MEANINGS,
   MANIFEST_MEANINGS,
   MONTH_MEANINGS,
   SUMMARY_MEANINGS,
+  UNREADABLE_MEANINGS,
   type Meanings,
 } from './file-meanings.ts';
 import { formatSections } from './format-sections.ts';
@@ -205,6 +206,8 @@ function objectStoreSections(): string[] {
     columnTable(summary, SUMMARY_MEANINGS),
     'On a day with a break that a person resolved, behind these:',
     columnTable(explained.slice(summary.length), EXPLAINED_MEANINGS),
+    'On a day of which entries could not be read when its statements were published, behind all others:',
+    columnTable([UNREADABLE_COLUMN], UNREADABLE_MEANINGS),
     '## Manifest',
     'JSON, indented by two spaces. A later version may add fields. Instants are ISO 8601 in UTC.',
     manifestTable(),

@@ -4,7 +4,7 @@ import { code, table } from './markdown.ts';
 const WORKBOOK = [
   [
     '`Summary`',
-    'the figures of the day, one below the other, with what opening + credits - debits lacks of the closing (`missing_net`) and whether the opening is derived from the first entry (`restarted`); every revision up to this one with its reason, a line each',
+    'the figures of the day, one below the other, with what opening + credits - debits lacks of the closing (`missing_net`), how many entries could not be read (`unreadable`) and whether the opening is derived from the first entry (`restarted`); every revision up to this one with its reason, a line each',
   ],
   [
     '`{CCC}`',

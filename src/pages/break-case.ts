@@ -5,7 +5,9 @@ import type { BreakCase, CaseEvent, RowBeside } from '../run/breaks/break-case.t
 import type { StepKind } from '../store/breaks/break-cases.ts';
 import { knownBreak } from '../store/breaks/breaks.ts';
 import { breakAddress, dayAddress, entryAddress } from './addresses.ts';
+import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { amountHeads, scrolling } from './tables.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 
 export interface CaseShown {
@@ -24,7 +26,7 @@ export function casePage(view: View, shown: CaseShown): string {
   const { found, message, said } = shown;
   const { row, state, takenBy } = found;
   const known = knownBreak(row);
-  const at = (ms: number): string => format.instant(new Date(ms));
+  const at = (ms: number): Part => format.shown.instant(new Date(ms));
   const title = texts.case.title(row.id);
   return page(view, {
     title,
@@ -35,27 +37,30 @@ export function casePage(view: View, shown: CaseShown): string {
         ${when(takenBy !== null, () => html`${texts.breaks.takenBy(takenBy!)} · `)}${row.merchant_no}
         ${row.currency},
         <a href="${dayAddress(known.account, row.day)}"
-          ><time datetime="${row.day}">${format.day(row.day)}</time></a
-        >, ${texts.case.between(at(row.begin_ms), at(row.end_ms))}
+          ><time datetime="${row.day}">${format.shown.day(row.day)}</time></a
+        >, ${filled(texts.case.between, at(row.begin_ms), at(row.end_ms))}
       </p>
       <p>${explain(known)}</p>
       ${when(row.note !== null, () => html`<blockquote>${row.note}</blockquote>`)}
-      <table aria-label="${texts.case.balances}">
-        <tbody>
-          <tr>
-            <th scope="row">${texts.case.expected(row.before_batch_no)}</th>
-            <td class="n">${format.amount(row.expected_balance)} ${row.currency}</td>
-          </tr>
-          <tr>
-            <th scope="row">${texts.case.found}</th>
-            <td class="n">${format.amount(row.found_balance)} ${row.currency}</td>
-          </tr>
-          <tr>
-            <th scope="row">${texts.case.difference}</th>
-            <td class="n">${format.amount(row.missing_net)} ${row.currency}</td>
-          </tr>
-        </tbody>
-      </table>
+      ${scrolling(
+        { label: texts.case.balances },
+        html`<table>
+          <tbody>
+            <tr>
+              <th scope="row">${texts.case.expected(row.before_batch_no)}</th>
+              <td class="n">${format.amount(row.expected_balance)} ${row.currency}</td>
+            </tr>
+            <tr>
+              <th scope="row">${texts.case.found}</th>
+              <td class="n">${format.amount(row.found_balance)} ${row.currency}</td>
+            </tr>
+            <tr>
+              <th scope="row">${texts.case.difference}</th>
+              <td class="n">${format.amount(row.missing_net)} ${row.currency}</td>
+            </tr>
+          </tbody>
+        </table>`,
+      )}
       <h2 id="rows">${texts.case.rows}</h2>
       ${rowsTable(view, found)} ${quarantineSection(view, found)}
       <h2>${texts.case.history}</h2>
@@ -75,23 +80,22 @@ export function casePage(view: View, shown: CaseShown): string {
 function rowsTable(view: View, { rows, row }: BreakCase): Html {
   const { texts } = view;
   if (rows.length === 0) return html`<p>${texts.case.noRows}</p>`;
-  return html`<div class="scroll" role="region" tabindex="0" aria-labelledby="rows">
-    <table>
+  return scrolling(
+    { by: 'rows' },
+    html`<table>
       <thead>
         <tr>
           <th scope="col">${texts.day.batchNo}</th>
           <th scope="col">${texts.entry.booked}</th>
           <th scope="col">${texts.day.type}</th>
-          <th scope="col" class="n">${texts.day.credit}</th>
-          <th scope="col" class="n">${texts.day.debit}</th>
-          <th scope="col" class="n">${texts.day.balance}</th>
+          ${amountHeads(view)}
         </tr>
       </thead>
       <tbody>
         ${rows.map((one) => besideRow(view, row.merchant_no, one))}
       </tbody>
-    </table>
-  </div>`;
+    </table>`,
+  );
 }
 
 function besideRow(
@@ -130,7 +134,7 @@ const quarantineSection = ({ texts }: View, { quarantined }: BreakCase): Html =>
 
 const eventItem = ({ texts, format }: View, { what, at, by, note }: CaseEvent): Html =>
   html`<li>
-    ${format.instant(at)}:
+    ${format.shown.instant(at)}:
     ${texts.case.historyWhat[what]}${when(by !== null, () => html` ${texts.case.by(by!)}`)}${when(note !== null, () => html`: <q>${note}</q>`)}
   </li>`;
 

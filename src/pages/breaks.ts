@@ -4,6 +4,7 @@ import type { CaseState } from '../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { addressWith, breakAddress, dayAddress } from './addresses.ts';
 import { html, when, type Html } from './html.ts';
+import { scrolling } from './tables.ts';
 import { page, type View } from './view.ts';
 
 export interface BreakListed {
@@ -47,8 +48,9 @@ export function breaksPage(view: View, { breaks, all, page: number, hasMore }: B
 
 const table = (view: View, breaks: readonly BreakListed[]): Html => {
   const { breaks: texts } = view.texts;
-  return html`<div class="scroll" role="region" tabindex="0" aria-labelledby="list">
-    <table>
+  return scrolling(
+    { by: 'list' },
+    html`<table>
       <thead>
         <tr>
           <th scope="col">${texts.id}</th>
@@ -62,8 +64,8 @@ const table = (view: View, breaks: readonly BreakListed[]): Html => {
       <tbody>
         ${breaks.map((one) => breakRow(view, one))}
       </tbody>
-    </table>
-  </div>`;
+    </table>`,
+  );
 };
 
 function breakRow(view: View, { row, state, takenBy }: BreakListed): Html {
@@ -74,7 +76,7 @@ function breakRow(view: View, { row, state, takenBy }: BreakListed): Html {
     <td class="t">${row.merchant_no} ${row.currency}</td>
     <td class="t">
       <a href="${dayAddress(known.account, row.day)}"
-        ><time datetime="${row.day}">${format.day(row.day)}</time></a
+        ><time datetime="${row.day}">${format.shown.day(row.day)}</time></a
       >
     </td>
     <td class="n">${format.amount(row.missing_net)}</td>

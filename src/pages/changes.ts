@@ -3,6 +3,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import type { RevisedRow } from '../store/pages/revised.ts';
 import { addressWith, dayAddress } from './addresses.ts';
 import { html, when, type Html } from './html.ts';
+import { scrolling } from './tables.ts';
 import { page, type View } from './view.ts';
 
 export interface RevisedShown {
@@ -49,8 +50,9 @@ export function changesPage(view: View, { since, revised, isFirst, next }: Chang
 
 const table = (view: View, revised: readonly RevisedShown[]): Html => {
   const { changes, day } = view.texts;
-  return html`<div class="scroll" role="region" tabindex="0" aria-labelledby="revised">
-    <table>
+  return scrolling(
+    { by: 'revised' },
+    html`<table>
       <thead>
         <tr>
           <th scope="col">${changes.at}</th>
@@ -63,8 +65,8 @@ const table = (view: View, revised: readonly RevisedShown[]): Html => {
       <tbody>
         ${revised.map((one) => revisedRow(view, one))}
       </tbody>
-    </table>
-  </div>`;
+    </table>`,
+  );
 };
 
 function revisedRow({ texts, format }: View, { row, isRevised }: RevisedShown): Html {
@@ -72,10 +74,10 @@ function revisedRow({ texts, format }: View, { row, isRevised }: RevisedShown): 
   const before = row.supersedes ?? revision - 1;
   const address = dayAddress({ merchantNo: row.merchant_no, currency: row.currency }, day);
   return html`<tr>
-    <td class="t">${format.instant(row.published_at)}</td>
+    <td class="t">${format.shown.instant(row.published_at)}</td>
     <td class="t">${row.merchant_no} ${row.currency}</td>
     <th scope="row" class="t">
-      <a href="${address}"><time datetime="${day}">${format.day(day)}</time></a>
+      <a href="${address}"><time datetime="${day}">${format.shown.day(day)}</time></a>
     </th>
     <td class="t">
       ${late === null ? html`<a href="${addressWith(address, { revision, against: before })}#compared">${texts.changes.compare(before, revision)}</a>` : html`<a href="${address}">${texts.changes.first(revision)}</a>`}

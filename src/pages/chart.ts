@@ -49,7 +49,7 @@ export function chart(view: View, drawn: BalanceDrawn): Html {
   );
   return html`<figure aria-labelledby="chart-title">
       <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="chart-title chart-text">
-        <title id="chart-title">${texts.day.chartTitle(currency, format.day(day))}</title>
+        <title id="chart-title">${texts.day.chartTitle(currency, format.plain.day(day))}</title>
         <desc id="chart-text">${said}</desc>
         ${drawing(view, drawn)}
       </svg>
@@ -93,7 +93,8 @@ function drawing(view: View, { window, opening, points, breaks }: BalanceDrawn):
   }));
   const ticks = y.ticks(TICKS_UP);
   const labels = axisLabels(ticks, format.locale);
-  return html`${ticks.map((tick, nth) => html`<line class="axis" x1="${EDGE.left}" x2="${WIDTH - EDGE.right}" y1="${at(y(tick))}" y2="${at(y(tick))}" /><text x="${EDGE.left - 8}" y="${at(y(tick) + 4)}" text-anchor="end">${labels[nth]}</text>`)}
+  const lang = format.isOfPage ? null : html` lang="${format.locale}"`;
+  return html`${ticks.map((tick, nth) => html`<line class="axis" x1="${EDGE.left}" x2="${WIDTH - EDGE.right}" y1="${at(y(tick))}" y2="${at(y(tick))}" /><text x="${EDGE.left - 8}" y="${at(y(tick) + 4)}" text-anchor="end" ${lang}>${labels[nth]}</text>`)}
     ${hours(window).map((ms) => html`<text x="${at(x(ms))}" y="${HEIGHT - 8}" text-anchor="middle">${wallTime(ms, zone).slice(11)}</text>`)}
     <path class="area" d="${below}" /><path class="line" d="${stroke}" />
     ${shown.map(({ row, x: place }, nth) => html`<line class="mark${row.status === 'resolved' ? ' explained' : null}" x1="${at(place)}" x2="${at(place)}" y1="${EDGE.top - 8}" y2="${HEIGHT - EDGE.bottom}" />${when(nth < MARKS_NAMED_MAX, () => html`<text class="marked" x="${at(place)}" y="${EDGE.top - 12}" text-anchor="middle">${texts.day.chartBreak(row.id)}</text>`)}`)}`;

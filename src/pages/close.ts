@@ -6,7 +6,9 @@ import { stretches } from '../statements/month.ts';
 import { openGroups, type OpenDay } from '../statements/open-days.ts';
 import type { Adjustment, MonthClose } from '../store/month-close.ts';
 import { addressWith, dayAddress, monthAddress } from './addresses.ts';
+import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { scrolling } from './tables.ts';
 import type { View } from './view.ts';
 
 export interface CloseShown {
@@ -45,8 +47,9 @@ export function closeSection(view: View, shown: CloseShown): Html {
 
 function closesTable(view: View, closes: readonly MonthClose[]): Html {
   const { close } = view.texts;
-  return html`<div class="scroll" role="region" tabindex="0" aria-labelledby="close">
-    <table>
+  return scrolling(
+    { by: 'close' },
+    html`<table>
       <thead>
         <tr>
           <th scope="col" class="n">${close.number}</th>
@@ -60,15 +63,15 @@ function closesTable(view: View, closes: readonly MonthClose[]): Html {
       <tbody>
         ${closes.map((one) => closeRow(view, one))}
       </tbody>
-    </table>
-  </div>`;
+    </table>`,
+  );
 }
 
 function closeRow({ texts, format }: View, one: MonthClose): Html {
   const { close } = texts;
   return html`<tr>
     <th scope="row" class="n">${format.count(one.number)}</th>
-    <td class="t">${format.instant(one.closedAt)}</td>
+    <td class="t">${format.shown.instant(one.closedAt)}</td>
     <td>${one.by}</td>
     <td class="n">${format.count(one.statements)}</td>
     <td class="w">
@@ -81,8 +84,9 @@ function closeRow({ texts, format }: View, one: MonthClose): Html {
 function adjustmentsTable(view: View, adjustments: readonly Adjustment[]): Html {
   const { close, day } = view.texts;
   return html`<p class="said">${close.adjusted(adjustments.length)}</p>
-    <div class="scroll" role="region" tabindex="0" aria-labelledby="adjustments">
-      <table>
+    ${scrolling(
+      { by: 'adjustments' },
+      html`<table>
         <thead>
           <tr>
             <th scope="col">${close.day}</th>
@@ -95,17 +99,17 @@ function adjustmentsTable(view: View, adjustments: readonly Adjustment[]): Html 
         <tbody>
           ${adjustments.map((one) => adjustmentRow(view, one))}
         </tbody>
-      </table>
-    </div>`;
+      </table>`,
+    )}`;
 }
 
 function adjustmentRow(view: View, one: Adjustment): Html {
   const { format, texts } = view;
   return html`<tr>
-    <th scope="row" class="t"><time datetime="${one.day}">${format.day(one.day)}</time></th>
+    <th scope="row" class="t"><time datetime="${one.day}">${format.shown.day(one.day)}</time></th>
     <td>${one.currency}</td>
     <td class="t">${adjustmentLink(view, one)}</td>
-    <td class="t">${format.instant(one.publishedAt)}</td>
+    <td class="t">${format.shown.instant(one.publishedAt)}</td>
     <td class="w">${one.reason ?? texts.close.firstPublished}</td>
   </tr> `;
 }
@@ -136,7 +140,7 @@ function closeForm(view: View, shown: CloseShown, { openDays, note, despite }: C
   const { texts, formToken, format } = view;
   const { close } = texts;
   const isOpen = openDays.length > 0;
-  return html`<h3 id="to-close">${close.form(format.month(shown.month))}</h3>
+  return html`<h3 id="to-close">${filled(close.form, format.shown.month(shown.month))}</h3>
     <p>${close.meaning}</p>
     ${isOpen ? openTable(view, shown.merchantNo, openDays) : html`<p>${close.noOpenDays}</p>`}
     <form method="post" action="${monthAddress(shown.merchantNo, shown.month)}">
@@ -163,8 +167,9 @@ ${text}</textarea>
 function openTable(view: View, merchantNo: string, openDays: readonly OpenDay[]): Html {
   const { close } = view.texts;
   return html`<p class="said">${close.daysOpen(openDays.length)}</p>
-    <div class="scroll" role="region" tabindex="0" aria-label="${close.daysOpen(openDays.length)}">
-      <table>
+    ${scrolling(
+      { label: close.daysOpen(openDays.length) },
+      html`<table>
         <thead>
           <tr>
             <th scope="col">${close.account}</th>
@@ -176,8 +181,8 @@ function openTable(view: View, merchantNo: string, openDays: readonly OpenDay[])
         <tbody>
           ${openGroups(openDays).map((group) => openRow(view, merchantNo, group))}
         </tbody>
-      </table>
-    </div>`;
+      </table>`,
+    )}`;
 }
 
 function openRow({ texts }: View, merchantNo: string, group: readonly OpenDay[]): Html {
@@ -188,15 +193,18 @@ function openRow({ texts }: View, merchantNo: string, group: readonly OpenDay[])
       ${group.length === 1 ? html`<a href="${dayAddress({ merchantNo, currency }, day)}">${day}</a>` : daysText(group.map((one) => one.day))}
     </th>
     <td class="w"><strong>${texts.close.causes[cause]}</strong>: ${why}</td>
-    <td class="w">${withCommands(todo)}${when(group.length > 1, () => texts.close.andSoOn)}</td>
+    <td class="w">
+      ${withCommands(todo)}${when(group.length > 1 && cause !== 'broken', () => texts.close.andSoOn)}
+    </td>
   </tr> `;
 }
 
 /** Days in a row as one: `2026-03-05, 2026-03-08 – 2026-03-31`. */
-export const daysText = (days: readonly BusinessDay[]): string =>
-  stretches(days)
-    .map((stretch) => stretch.replace('/', ' – '))
-    .join(', ');
+export const daysText = (days: readonly BusinessDay[]): Part =>
+  stretches(days).map((stretch, at, all) => {
+    const text = stretch.replace('/', ' – ');
+    return html`<span class="together">${at < all.length - 1 ? `${text},` : text}</span> `;
+  });
 
 /** What stands between backticks is a command. */
 export const withCommands = (text: string): Part =>

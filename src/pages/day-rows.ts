@@ -5,6 +5,7 @@ import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { SORTS, type Sort } from '../store/pages/day-rows.ts';
 import { addressWith, breakAddress, entryAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { amountHeads, scrolling } from './tables.ts';
 import type { View } from './view.ts';
 
 /** What of the entries is shown: a page of those that fit, or those from a time on. */
@@ -43,23 +44,22 @@ export function rowsSection(view: View, account: Account, shown: RowsShown): Htm
         : html`<p class="soft">
               ${placeText(view, shown)}${when(shown.sort === 'time', () => html` ${shown.isChained ? texts.day.rowsOrder : texts.day.rowsOrderTime}`)}
             </p>
-            <div class="scroll" role="region" tabindex="0" aria-labelledby="rows">
-              <table>
+            ${scrolling(
+              { by: 'rows' },
+              html`<table>
                 <thead>
                   <tr>
                     <th scope="col">${texts.day.batchNo}</th>
                     <th scope="col">${texts.day.time}</th>
                     <th scope="col">${texts.day.type}</th>
-                    <th scope="col" class="n">${texts.day.credit}</th>
-                    <th scope="col" class="n">${texts.day.debit}</th>
-                    <th scope="col" class="n">${texts.day.balance}</th>
+                    ${amountHeads(view)}
                   </tr>
                 </thead>
                 <tbody>
                   ${entries.map((entry) => entryRow(view, account, entry, shown.sort === 'time' ? shown.breaks.get(entry.batchNo) : undefined))}
                 </tbody>
-              </table>
-            </div>`
+              </table>`,
+            )}`
     }
     ${paging(view, shown)}`;
 }

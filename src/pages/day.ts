@@ -13,10 +13,12 @@ import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './ad
 import { chart, type BalanceDrawn } from './chart.ts';
 import { rowsSection, type RowsShown } from './day-rows.ts';
 import { adjustmentLink } from './close.ts';
+import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { stateMark, type DayMark } from './months.ts';
 import { revisionsSection, type ComparisonShown } from './revisions.ts';
 import { unreadableSection } from './unreadable.ts';
+import { scrolling } from './tables.ts';
 import { page, type View } from './view.ts';
 
 const UNREADABLE_SHOWN_MAX = 20;
@@ -50,12 +52,12 @@ export interface DayShown {
 export function dayPage(view: View, shown: DayShown): string {
   const { texts, format } = view;
   const { account, day, figures, revisions, balance } = shown;
-  const title = texts.day.title(account.merchantNo, account.currency, format.day(day));
+  const title = (shownDay: string): string => texts.day.title(account.merchantNo, account.currency, shownDay);
   const [current] = revisions;
   return page(view, {
-    title,
+    title: title(format.plain.day(day)),
     section: 'months',
-    content: html`<h1>${title}</h1>
+    content: html`<h1>${filled(title, format.shown.day(day))}</h1>
       <p>
         ${stateMark(view, shown.mark)}
         <span class="soft"
@@ -125,30 +127,31 @@ function figuresTable(view: View, known: AccountDayRow | null, published: Statem
       <th scope="row">${name}</th>
       ${columns.map((figures) => html`<td class="n">${figures && cell(figures)}</td>`)}
     </tr> `;
-  return html`<div class="scroll" role="region" tabindex="0" aria-labelledby="figures">
-      <table>
-        <thead>
-          <tr>
-            <td></td>
-            <th scope="col" class="n">${texts.day.known}</th>
-            <th scope="col" class="n">
-              ${published === undefined ? texts.month.notPublished : texts.day.published(published.revision)}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          ${row(texts.day.opening, ({ opening }) => format.amount(opening))}
-          ${row(texts.day.credits, ({ credit_total: total }) => format.amount(total))}
-          ${row(texts.day.debits, ({ debit_total: total }) => format.amount(total))}
-          ${row(texts.day.closing, ({ closing }) => format.amount(closing))}
-          ${row(texts.day.creditCount, ({ credit_count: count }) => format.count(count))}
-          ${row(texts.day.debitCount, ({ debit_count: count }) => format.count(count))}
-          ${row(texts.day.verdict, ({ verdict }) => verdictText(view, verdict))}
-          ${row(texts.day.breaks, ({ break_count: count }) => format.count(count))}
-        </tbody>
-      </table>
-    </div>
-    ${when(known?.publish_due === true && published !== undefined, () => html`<p class="said">${isAlike(known!, published!) ? texts.day.dueUnseen : texts.day.due}</p>`)}`;
+  return html`${scrolling(
+    { by: 'figures' },
+    html`<table>
+      <thead>
+        <tr>
+          <td></td>
+          <th scope="col" class="n">${texts.day.known}</th>
+          <th scope="col" class="n">
+            ${published === undefined ? texts.month.notPublished : texts.day.published(published.revision)}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        ${row(texts.day.opening, ({ opening }) => format.amount(opening))}
+        ${row(texts.day.credits, ({ credit_total: total }) => format.amount(total))}
+        ${row(texts.day.debits, ({ debit_total: total }) => format.amount(total))}
+        ${row(texts.day.closing, ({ closing }) => format.amount(closing))}
+        ${row(texts.day.creditCount, ({ credit_count: count }) => format.count(count))}
+        ${row(texts.day.debitCount, ({ debit_count: count }) => format.count(count))}
+        ${row(texts.day.verdict, ({ verdict }) => verdictText(view, verdict))}
+        ${row(texts.day.breaks, ({ break_count: count }) => format.count(count))}
+      </tbody>
+    </table>`,
+  )}
+  ${when(known?.publish_due === true && published !== undefined, () => html`<p class="said">${isAlike(known!, published!) ? texts.day.dueUnseen : texts.day.due}</p>`)}`;
 }
 
 const isAlike = (known: AccountDayRow, published: StatementRow): boolean =>
@@ -183,11 +186,12 @@ function certificatesSection(view: View, { certificates, certificatesInAll }: Da
   if (certificates.length === 0)
     return html`<h2>${day.certificates}</h2>
       <p>${day.noCertificate}</p>`;
-  const at = (ms: number): string => format.instant(new Date(ms));
+  const at = (ms: number): Part => format.shown.instant(new Date(ms));
   return html`<h2 id="certificates">${day.certificates}</h2>
     <p class="soft">${day.certificatesOf}</p>
-    <div class="scroll" role="region" tabindex="0" aria-labelledby="certificates">
-      <table>
+    ${scrolling(
+      { by: 'certificates' },
+      html`<table>
         <thead>
           <tr>
             <th scope="col">${day.spanFrom}</th>
@@ -207,11 +211,11 @@ function certificatesSection(view: View, { certificates, certificatesInAll }: Da
                 <td class="n">${format.count(one.total)}</td>
                 <td class="n">${format.count(one.distinct_count)}</td>
                 <td class="n">${format.count(one.quarantined_count)}</td>
-                <td class="t">${format.instant(one.certified_at)}</td>
+                <td class="t">${format.shown.instant(one.certified_at)}</td>
               </tr> `,
           )}
         </tbody>
-      </table>
-    </div>
+      </table>`,
+    )}
     ${when(certificatesInAll > certificates.length, () => html`<p>${day.certificatesMore(format.count(certificatesInAll - certificates.length))}</p>`)}`;
 }

@@ -5,8 +5,10 @@ import type { QuarantineRow } from '../store/amendments.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { explain } from '../ledger/chain/break-stories.ts';
 import { addressWith, breakAddress, dayAddress, dayDownloadAddress, entryAddress } from './addresses.ts';
+import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import type { Texts } from './texts/en.ts';
+import { amountHeads, scrolling } from './tables.ts';
 import { page, type View } from './view.ts';
 
 export interface EntryAsked {
@@ -60,7 +62,7 @@ const unreadablePart = ({ texts, format }: View, unreadable: readonly Quarantine
             (row) =>
               html`<li>
                 ${row.id}, ${texts.entry.of(row.merchant_no)}: ${row.reason}
-                (${texts.entry.unreadableSince(format.instant(row.first_seen_at))}${unreadableEnd(texts.entry, row)})
+                (${filled(texts.entry.unreadableSince, format.shown.instant(row.first_seen_at))}${unreadableEnd(texts.entry, row)})
               </li>`,
           )}
         </ul>
@@ -98,11 +100,12 @@ export function entryPage(view: View, shown: EntryShown): string {
     section: 'entry',
     content: html`<h1>${title}</h1>
       <p>${texts.entry.of(history.merchantNo)}</p>
-      ${when(history.vanishedAt !== null, () => html`<p class="said wrong">${texts.entry.vanished(format.instant(history.vanishedAt!))}</p>`)}
-      ${when(history.absentSince !== null, () => html`<p class="said">${texts.entry.absent(format.instant(history.absentSince!))}</p>`)}
+      ${when(history.vanishedAt !== null, () => html`<p class="said wrong">${filled(texts.entry.vanished, format.shown.instant(history.vanishedAt!))}</p>`)}
+      ${when(history.absentSince !== null, () => html`<p class="said">${filled(texts.entry.absent, format.shown.instant(history.absentSince!))}</p>`)}
       <h2 id="contents">${texts.entry.contents}</h2>
-      <div class="scroll" role="region" tabindex="0" aria-labelledby="contents">
-        <table>
+      ${scrolling(
+        { by: 'contents' },
+        html`<table>
           <thead>
             <tr>
               <th scope="col">${texts.entry.version}</th>
@@ -110,17 +113,15 @@ export function entryPage(view: View, shown: EntryShown): string {
               <th scope="col">${texts.entry.booked}</th>
               <th scope="col">${texts.breaks.account}</th>
               <th scope="col">${texts.day.type}</th>
-              <th scope="col" class="n">${texts.day.credit}</th>
-              <th scope="col" class="n">${texts.day.debit}</th>
-              <th scope="col" class="n">${texts.day.balance}</th>
+              ${amountHeads(view)}
               <th scope="col">${texts.entry.dayLink}</th>
             </tr>
           </thead>
           <tbody>
             ${history.contents.map((content) => contentRow(view, history.merchantNo, content))}
           </tbody>
-        </table>
-      </div>
+        </table>`,
+      )}
       <h2>${texts.entry.breaks}</h2>
       ${
         breaks.length === 0
@@ -142,46 +143,47 @@ function contentRow({ format }: View, merchantNo: string, { version, entry, seen
     html`<td class="n">${exact === null ? null : format.amount(exact)}</td>`;
   return html`<tr>
     <th scope="row">${version}</th>
-    <td class="t">${format.instant(seenAt)}</td>
+    <td class="t">${format.shown.instant(seenAt)}</td>
     <td class="t">${bookedAt}</td>
     <td>${currency}</td>
     <td>${entry.transactionType}</td>
     ${amount(entry.credit)}${amount(entry.debit)}${amount(entry.balance)}
     <td class="t">
       <a href="${addressWith(dayAddress({ merchantNo, currency }, day), { q: bookedAt.slice(11) })}#rows"
-        ><time datetime="${day}">${format.day(day)}</time></a
+        ><time datetime="${day}">${format.shown.day(day)}</time></a
       >
     </td>
   </tr> `;
 }
 
 const placesPart = ({ texts, format }: View, merchantNo: string, { places, unread }: EntryPlaces): Html =>
-  html`<div class="scroll" role="region" tabindex="0" aria-labelledby="places">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">${texts.entry.file}</th>
-            <th scope="col">${texts.day.publishedAt}</th>
-            <th scope="col" class="n">${texts.entry.line}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${places.map(
-            (place) =>
-              html`<tr>
-                <th scope="row">
-                  <a
-                    href="${dayDownloadAddress({ merchantNo, currency: place.currency }, place.day, place.revision)}"
-                    >${place.file}</a
-                  >
-                </th>
-                <td class="t">${format.instant(place.publishedAt)}</td>
-                <td class="n">
-                  ${place.problem ?? (place.found === null ? texts.entry.notInFile : format.count(place.found.line))}
-                </td>
-              </tr> `,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${when(unread > 0, () => html`<p>${texts.entry.unread(format.count(unread))}</p>`)}`;
+  html`${scrolling(
+    { by: 'places' },
+    html`<table>
+      <thead>
+        <tr>
+          <th scope="col">${texts.entry.file}</th>
+          <th scope="col">${texts.day.publishedAt}</th>
+          <th scope="col" class="n">${texts.entry.line}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${places.map(
+          (place) =>
+            html`<tr>
+              <th scope="row">
+                <a
+                  href="${dayDownloadAddress({ merchantNo, currency: place.currency }, place.day, place.revision)}"
+                  >${place.file}</a
+                >
+              </th>
+              <td class="t">${format.shown.instant(place.publishedAt)}</td>
+              <td class="n">
+                ${place.problem ?? (place.found === null ? texts.entry.notInFile : format.count(place.found.line))}
+              </td>
+            </tr> `,
+        )}
+      </tbody>
+    </table>`,
+  )}
+  ${when(unread > 0, () => html`<p>${texts.entry.unread(format.count(unread))}</p>`)}`;

@@ -5,10 +5,13 @@
 import { decimalsOf } from '../ledger/money.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { wallMs } from '../ledger/wall-time.ts';
+import { html, type Part } from './html.ts';
 
 export interface Format {
   /** A BCP 47 tag. */
   readonly locale: string;
+  /** Whether it is the language of the page's other texts. */
+  readonly isOfPage: boolean;
   /** An amount, every digit of it; as it is stored where exact digits are asked for. */
   readonly amount: (exact: string) => string;
   readonly count: (count: number) => string;
@@ -17,6 +20,34 @@ export interface Format {
   readonly month: (month: string) => string;
   /** An instant, by the clock of the platform's zone. */
   readonly instant: (at: Date) => string;
+  /** The same as parts of a page, which name their language where it is not the page's. */
+  readonly shown: Readonly<Record<'day' | 'month', (text: string) => Part>> & {
+    readonly instant: (at: Date) => Part;
+  };
+  /** The same for attributes and titles, which cannot name one: as they are stored where it is not the page's. */
+  readonly plain: Readonly<Record<'day' | 'month', (text: string) => string>>;
+}
+
+/** The language of every text of the pages but dates. */
+export const PAGE_LANGUAGE = 'en';
+const RIGHT_TO_LEFT: readonly (string | undefined)[] = ['Arab', 'Hebr', 'Thaa', 'Syrc', 'Nkoo', 'Adlm'];
+
+/** Marks a text of this language. */
+function inLanguage(locale: string): (text: string) => Part {
+  const { language, script } = new Intl.Locale(locale).maximize();
+  if (language === PAGE_LANGUAGE) return (text) => text;
+  const direction = RIGHT_TO_LEFT.includes(script) ? 'rtl' : 'ltr';
+  return (text) => html`<span lang="${locale}" dir="${direction}">${text}</span>`;
+}
+
+/** Places of a sentence: characters that no text of ours has. */
+const SLOTS: readonly [string, string] = ['\ue000', '\ue001'];
+const BETWEEN_SLOTS = /([\ue000\ue001])/;
+
+/** A sentence with parts of a page in its places. */
+export function filled(sentence: (one: string, other: string) => string, ...parts: readonly Part[]): Part[] {
+  const words = sentence(...SLOTS).split(BETWEEN_SLOTS);
+  return words.map((text) => (SLOTS.includes(text) ? parts[SLOTS.indexOf(text)] : text));
 }
 
 const LOCALE_DEFAULT = 'en-GB';
@@ -47,6 +78,7 @@ interface Formatters {
   readonly month: (month: string) => string;
   readonly instant: Intl.DateTimeFormat;
   readonly count: Intl.NumberFormat;
+  readonly marked: (text: string) => Part;
   /** By the number of decimals. */
   readonly amounts: (decimals: number) => Intl.NumberFormat;
 }
@@ -86,6 +118,7 @@ function formattersOf(locale: string): Formatters {
     month: kept(DAYS_MAX, (text: string) => month.format(new Date(`${text}-01T00:00:00Z`))),
     instant: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
     count: new Intl.NumberFormat(tag),
+    marked: inLanguage(locale),
     amounts: kept(
       DECIMALS_MAX,
       (decimals: number) =>
@@ -94,16 +127,27 @@ function formattersOf(locale: string): Formatters {
   };
 }
 
-const formatOf = (
+function formatOf(
   locale: string,
-  { day, month, instant, count, amounts }: Formatters,
+  { day, month, instant, count, amounts, marked }: Formatters,
   { zone, isExact }: { readonly zone: string; readonly isExact: boolean },
-): Format => ({
-  locale,
-  // Given as text, no digit is lost.
-  amount: isExact ? (exact) => exact : (exact) => amounts(decimalsOf(exact)).format(exact as `${number}`),
-  count: (whole) => count.format(whole),
-  day,
-  month,
-  instant: (at) => instant.format(wallMs(at.getTime(), zone)),
-});
+): Format {
+  const instantText = (at: Date): string => instant.format(wallMs(at.getTime(), zone));
+  const isOfPage = new Intl.Locale(locale).language === PAGE_LANGUAGE;
+  const asStored = (text: string): string => text;
+  return {
+    ...{ locale, isOfPage },
+    // Given as text, no digit is lost.
+    amount: isExact ? (exact) => exact : (exact) => amounts(decimalsOf(exact)).format(exact as `${number}`),
+    count: (whole) => count.format(whole),
+    day,
+    month,
+    instant: instantText,
+    shown: {
+      day: (text) => marked(day(text)),
+      month: (text) => marked(month(text)),
+      instant: (at) => marked(instantText(at)),
+    },
+    plain: isOfPage ? { day, month } : { day: asStored, month: asStored },
+  };
+}

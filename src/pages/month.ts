@@ -4,8 +4,10 @@ import type { OpenDay } from '../statements/open-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { addressWith, dayAddress, monthAddress, monthDownloadAddress, monthPdfAddress } from './addresses.ts';
 import { closeSection, daysText, type CloseShown } from './close.ts';
+import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { closedMark, stateMark, WITHOUT_PAGE, type DayMark } from './months.ts';
+import { scrolling } from './tables.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 
 export interface MonthShown {
@@ -27,13 +29,14 @@ export interface MonthShown {
 export function monthPage(view: View, shown: MonthShown): string {
   const { texts, format } = view;
   const { merchantNo, month, accounts, chosen } = shown;
-  const title = texts.month.title(merchantNo, format.month(month.name));
+  const title = (name: string): string => texts.month.title(merchantNo, name);
   const hasStatements = accounts.some(({ statements }) => statements.length > 0);
   return page(view, {
-    title,
+    title: title(format.plain.month(month.name)),
     section: 'months',
     content: html`<h1>
-        ${title} ${when(shown.close.closes.length > 0, () => closedMark(view, shown.close))}
+        ${filled(title, format.shown.month(month.name))}
+        ${when(shown.close.closes.length > 0, () => closedMark(view, shown.close))}
       </h1>
       ${saidPart(shown.said)}
       <ul class="links paging">
@@ -65,8 +68,9 @@ const accountsTable = (view: View, { accounts, openDays }: MonthShown): Html => 
   const { month } = view.texts;
   const open = Map.groupBy(openDays, ({ currency }) => currency);
   return html`<h2 id="accounts">${month.accounts}</h2>
-    <div class="scroll" role="region" tabindex="0" aria-labelledby="accounts">
-      <table>
+    ${scrolling(
+      { by: 'accounts' },
+      html`<table>
         <thead>
           <tr>
             <th scope="col">${month.account}</th>
@@ -83,8 +87,8 @@ const accountsTable = (view: View, { accounts, openDays }: MonthShown): Html => 
         <tbody>
           ${accounts.map((account) => accountRow(view, account, open.get(account.currency) ?? []))}
         </tbody>
-      </table>
-    </div>
+      </table>`,
+    )}
     ${when(
       openDays.length > 0 || accounts.some((account) => monthFigures(account).daysBroken > 0),
       () => html`<p class="soft">${month.brokenNote}</p>`,
@@ -94,12 +98,12 @@ const accountsTable = (view: View, { accounts, openDays }: MonthShown): Html => 
 function accountRow({ texts, format, address }: View, account: AccountMonth, open: readonly OpenDay[]): Html {
   const figures = monthFigures(account);
   const amount = (exact: string | null): Part => (exact === null ? null : format.amount(exact));
-  const days = account.statements.map(({ day }) => format.day(day));
+  const days = new Set([account.statements[0], account.statements.at(-1)].flatMap((row) => row?.day ?? []));
   return html`<tr>
     <th scope="row">
       <a href="${addressWith(address, { currency: account.currency })}#days">${account.currency}</a>
     </th>
-    <td>${[...new Set([days[0], days.at(-1)])].join(' – ')}</td>
+    <td>${[...days].map((day, at) => [at === 0 ? null : ' – ', format.shown.day(day)])}</td>
     <td class="n">${amount(figures.opening)}</td>
     <td class="n">${amount(figures.creditTotal)}</td>
     <td class="n">${format.count(figures.creditCount)}</td>
@@ -124,8 +128,9 @@ function daysTable(
   const { month } = view.texts;
   const published = new Map(account.statements.map((row) => [row.day, row]));
   return html`<h2 id="days">${month.days(account.currency)}</h2>
-    <div class="scroll" role="region" tabindex="0" aria-labelledby="days">
-      <table>
+    ${scrolling(
+      { by: 'days' },
+      html`<table>
         <thead>
           <tr>
             <th scope="col">${month.day}</th>
@@ -141,8 +146,8 @@ function daysTable(
         <tbody>
           ${days.filter(({ state }) => state !== 'before').map((mark) => dayRow(view, { merchantNo, currency: account.currency }, mark, published.get(mark.day)))}
         </tbody>
-      </table>
-    </div>`;
+      </table>`,
+    )}`;
 }
 
 function dayRow(
@@ -153,14 +158,14 @@ function dayRow(
 ): Html {
   const { format, texts } = view;
   const { day, state } = mark;
-  const name = html`<time datetime="${day}">${format.day(day)}</time>`;
+  const name = html`<time datetime="${day}">${format.shown.day(day)}</time>`;
   const amount = (exact: string | undefined): Part =>
     html`<td class="n">${exact === undefined ? null : format.amount(exact)}</td>`;
   return html`<tr>
     <th scope="row">
       ${WITHOUT_PAGE.includes(state) ? name : html`<a href="${dayAddress(account, day)}">${name}</a>`}
     </th>
-    <td class="t">${stateMark(view, mark)}</td>
+    <td class="state">${stateMark(view, mark)}</td>
     ${amount(row?.opening)}${amount(row?.credit_total)}${amount(row?.debit_total)}${amount(row?.closing)}
     <td class="n">${row === undefined ? null : format.count(row.credit_count + row.debit_count)}</td>
     <td>

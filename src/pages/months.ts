@@ -6,7 +6,9 @@ import type { Month } from '../statements/month.ts';
 import type { ClosedMonth } from '../store/month-close.ts';
 import type { AccountFacts } from '../store/pages/day-facts.ts';
 import { addressWith, dayAddresses, monthAddress } from './addresses.ts';
+import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { scrolling } from './tables.ts';
 import { page, type View } from './view.ts';
 
 /** A day of an account, with its mark. */
@@ -68,11 +70,10 @@ export const WITHOUT_PAGE: readonly DayState[] = ['before', 'not-read'];
 export function monthsPage(view: View, shown: MonthsShown): string {
   const { texts, format } = view;
   const { month, contains, accounts } = shown;
-  const name = format.month(month.name);
   return page(view, {
-    title: texts.months.of(name),
+    title: texts.months.of(format.plain.month(month.name)),
     section: 'months',
-    content: html`<h1>${texts.months.of(name)}</h1>
+    content: html`<h1>${filled(texts.months.of, format.shown.month(month.name))}</h1>
       <ul class="links paging">
         <li><a href="${monthBeside(view, addDays(month.from, -1))}">${texts.months.earlier}</a></li>
         <li><a href="${monthBeside(view, addDays(month.to, 1))}">${texts.months.later}</a></li>
@@ -88,7 +89,7 @@ export function monthsPage(view: View, shown: MonthsShown): string {
         </p>
         <p><button>${texts.months.show}</button></p>
       </form>
-      ${accounts.length === 0 ? html`<p>${texts.months.nothing}</p>` : grid(view, shown, name)}
+      ${accounts.length === 0 ? html`<p>${texts.months.nothing}</p>` : grid(view, shown, format.plain.month(month.name))}
       ${paging(view, shown)} ${legend(view)}`,
   });
 }
@@ -97,8 +98,9 @@ const monthBeside = ({ address }: View, day: BusinessDay): string =>
   addressWith(address, { month: day.slice(0, 7), after: null });
 
 const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html =>
-  html`<div class="scroll" role="region" tabindex="0" aria-label="${view.texts.months.caption(name)}">
-    <table class="grid">
+  scrolling(
+    { label: view.texts.months.caption(name) },
+    html`<table class="grid">
       <caption>
         ${view.texts.months.caption(name)}
       </caption>
@@ -121,8 +123,8 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
           </tr> `;
         })}
       </tbody>
-    </table>
-  </div>`;
+    </table>`,
+  );
 
 /** Of a closed month, what adjusts this account's days. */
 const ofAccount = (closed: ClosedMonth, { currency }: Account): Pick<ClosedMonth, 'adjustments'> => ({

@@ -6,7 +6,9 @@ import { causeText, type CausedRow } from '../statements/row-causes.ts';
 import { changeOf, type ChangeCounts } from '../statements/row-tally.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { addressWith, dayDownloadAddress, entryAddress } from './addresses.ts';
+import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { amountHeads, scrolling } from './tables.ts';
 import type { View } from './view.ts';
 
 export interface ComparisonShown {
@@ -31,8 +33,9 @@ export function revisionsSection(
     return html`<h2>${day.revisions}</h2>
       <p>${day.nothingPublished}</p>`;
   return html`<h2 id="revisions">${day.revisions}</h2>
-    <div class="scroll" role="region" tabindex="0" aria-labelledby="revisions">
-      <table>
+    ${scrolling(
+      { by: 'revisions' },
+      html`<table>
         <thead>
           <tr>
             <th scope="col">${day.revision}</th>
@@ -46,8 +49,8 @@ export function revisionsSection(
         <tbody>
           ${revisions.map((row) => revisionRow(view, account, row))}
         </tbody>
-      </table>
-    </div>
+      </table>`,
+    )}
     ${when(comparison !== null, () => comparisonPart(view, account, comparison!))}`;
 }
 
@@ -58,7 +61,7 @@ function revisionRow(view: View, account: Account, row: StatementRow): Html {
     <th scope="row">
       <a href="${dayDownloadAddress(account, row.day, revision)}">${texts.month.revision(revision)}</a>
     </th>
-    <td class="t">${format.instant(row.published_at)}</td>
+    <td class="t">${format.shown.instant(row.published_at)}</td>
     <td class="w">${row.reason ?? texts.day.firstRevision}</td>
     <td><code title="SHA-256">${row.sha256}</code></td>
     <td class="n">${format.count(row.byte_count)}</td>
@@ -93,18 +96,21 @@ function figuresTable({ texts, format }: View, before: StatementRow, after: Stat
     );
   const count = (name: string, column: 'credit_count' | 'debit_count' | 'break_count'): Html =>
     row(name, format.count(before[column]), format.count(after[column]), before[column] === after[column]);
-  return html`<table>
-    <thead>
-      <tr>
-        <td></td>
-        <th scope="col" class="n">${texts.month.revision(before.revision)}</th>
-        <th scope="col" class="n">${texts.month.revision(after.revision)}</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${amount(day.opening, 'opening')}${amount(day.credits, 'credit_total')}${count(day.creditCount, 'credit_count')}${amount(day.debits, 'debit_total')}${count(day.debitCount, 'debit_count')}${amount(day.closing, 'closing')}${row(day.verdict, before.verdict, after.verdict, before.verdict === after.verdict)}${count(day.breaks, 'break_count')}
-    </tbody>
-  </table>`;
+  return scrolling(
+    { by: 'compared' },
+    html`<table>
+      <thead>
+        <tr>
+          <td></td>
+          <th scope="col" class="n">${texts.month.revision(before.revision)}</th>
+          <th scope="col" class="n">${texts.month.revision(after.revision)}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${amount(day.opening, 'opening')}${amount(day.credits, 'credit_total')}${count(day.creditCount, 'credit_count')}${amount(day.debits, 'debit_total')}${count(day.debitCount, 'debit_count')}${amount(day.closing, 'closing')}${row(day.verdict, before.verdict, after.verdict, before.verdict === after.verdict)}${count(day.breaks, 'break_count')}
+      </tbody>
+    </table>`,
+  );
 }
 
 function rowsPart(
@@ -121,25 +127,24 @@ function rowsPart(
     format.count(counts.changed),
   );
   return html`<p>${said}</p>
-    <div class="scroll" role="region" tabindex="0" aria-label="${said}">
-      <table>
+    ${scrolling(
+      { label: said },
+      html`<table>
         <thead>
           <tr>
             <th scope="col">${texts.day.what}</th>
             <th scope="col">${texts.day.batchNo}</th>
             <th scope="col">${texts.day.time}</th>
             <th scope="col">${texts.day.type}</th>
-            <th scope="col" class="n">${texts.day.credit}</th>
-            <th scope="col" class="n">${texts.day.debit}</th>
-            <th scope="col" class="n">${texts.day.balance}</th>
+            ${amountHeads(view)}
             <th scope="col">${texts.day.cause}</th>
           </tr>
         </thead>
         <tbody>
           ${shown.map((row) => differingRow(view, account, row))}
         </tbody>
-      </table>
-    </div>
+      </table>`,
+    )}
     ${when(all > shown.length, () => html`<p>${texts.day.rowsMore(format.count(all - shown.length))}</p>`)}`;
 }
 
@@ -163,8 +168,15 @@ function differingRow(view: View, account: Account, row: CausedRow): Html {
     <td class="n">${cell('credit', amount)}</td>
     <td class="n">${cell('debit', amount)}</td>
     <td class="n">${cell('balance', amount)}</td>
-    <td class="w">${causeText(row, account, format.instant)}</td>
+    <td class="w">${causePart(view, account, row)}</td>
   </tr> `;
+}
+
+/** Why the row changed; the instants in it name their language. */
+function causePart({ format }: View, account: Account, row: CausedRow): Part[] {
+  const instants: Part[] = [];
+  causeText(row, account, (at) => String(instants.push(format.shown.instant(at))));
+  return filled((place) => causeText(row, account, () => place), ...instants);
 }
 
 const textIn = (cells: Cells | null, column: string): string => cells?.[column] ?? '';

@@ -6,7 +6,9 @@ import type { MerchantStatus } from '../run/status.ts';
 import type { StatusList } from '../run/status-lists.ts';
 import { addressWith } from './addresses.ts';
 import { withCommands } from './close.ts';
+import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { scrolling } from './tables.ts';
 import { page, type View } from './view.ts';
 
 export interface StatusShown {
@@ -57,8 +59,8 @@ function wholePart(view: View, health: Health): Html {
       <tbody>
         ${row(status.lastRun, runs.last === null ? status.noRun : runPart(view, runs.last))}
         ${others.map((run) => row(status.notMadeUpFor, runPart(view, run)))}
-        ${when(nextRun !== null, () => row(status.nextRun, html`${nextRun!.job}, ${format.instant(nextRun!.at)}`))}
-        ${row(status.lastGoodNight, lastGoodNight === null ? status.never : format.instant(lastGoodNight.at))}
+        ${when(nextRun !== null, () => row(status.nextRun, html`${nextRun!.job}, ${format.shown.instant(nextRun!.at)}`))}
+        ${row(status.lastGoodNight, lastGoodNight === null ? status.never : format.shown.instant(lastGoodNight.at))}
         ${row(status.proven, spanText(view, health.provenFrom, health.provenThrough))}
         ${row(status.unproven, count(health.unproven))} ${row(status.daysMissing, count(health.daysMissing))}
         ${row(status.openBreaks, html`<a href="/breaks">${count(health.newBreaks + health.knownBreaks)}</a>`)}
@@ -69,13 +71,15 @@ function wholePart(view: View, health: Health): Html {
 
 function runPart({ texts, format }: View, run: KnownRun): Html {
   const reason = reasonOf(run);
-  const at = format.instant(run.finishedAt ?? run.startedAt);
+  const at = format.shown.instant(run.finishedAt ?? run.startedAt);
   return html`${texts.status.run(run.id, run.command)}, ${at}:
-  ${runEnd(run)}${when(reason !== null, () => html`<br />${reason}`)}`;
+  ${runEnd(run)}${when(reason !== null, () => html`<br />${withCommands(reason!)}`)}`;
 }
 
-const spanText = ({ texts, format }: View, from: string | null, to: string | null): string =>
-  from === null || to === null ? texts.status.never : texts.status.from(format.day(from), format.day(to));
+const spanText = ({ texts, format }: View, from: string | null, to: string | null): Part =>
+  from === null || to === null
+    ? texts.status.never
+    : filled(texts.status.from, format.shown.day(from), format.shown.day(to));
 
 function merchantsPart(view: View, shown: StatusShown): Html {
   const { merchants, next, maxAgeMs, checked } = shown;
@@ -83,8 +87,9 @@ function merchantsPart(view: View, shown: StatusShown): Html {
   if (merchants.length === 0)
     return html`<p>${view.address.includes('after=') ? status.nothingBehind : status.nothing}</p>`;
   return html`<h2 id="merchants">${status.merchants}</h2>
-    <div class="scroll" role="region" tabindex="0" aria-labelledby="merchants">
-      <table>
+    ${scrolling(
+      { by: 'merchants' },
+      html`<table>
         <thead>
           <tr>
             <th scope="col">${status.merchant}</th>
@@ -93,14 +98,13 @@ function merchantsPart(view: View, shown: StatusShown): Html {
             <th scope="col" class="n">${status.missing}</th>
             <th scope="col" class="n">${status.breaks}</th>
             <th scope="col" class="n">${status.quarantined}</th>
-            <th scope="col">${status.age}</th>
           </tr>
         </thead>
         <tbody>
           ${merchants.map((one) => merchantRow(view, one, maxAgeMs))}
         </tbody>
-      </table>
-    </div>
+      </table>`,
+    )}
     <p class="soft">${status.ages(ageName(maxAgeMs))}</p>
     ${[...checked, shown.zoneRemark ?? []].flat().map((text) => html`<p class="soft">${text}</p>`)}
     ${when(next !== null, () => html`<nav class="paging" aria-label="${paging}"><a href="${addressWith(view.address, { after: next })}">${more}</a></nav>`)}`;
@@ -110,12 +114,14 @@ const merchantRow = (view: View, one: MerchantStatus, maxAgeMs: number): Html =>
   const { format, texts } = view;
   return html`<tr>
     <th scope="row"><a href="/?q=${encodeURIComponent(one.merchantNo)}">${one.merchantNo}</a></th>
-    <td class="t">${one.lastGoodRunAt === null ? texts.status.never : format.instant(one.lastGoodRunAt)}</td>
+    <td class="t">
+      ${one.lastGoodRunAt === null ? texts.status.never : format.shown.instant(one.lastGoodRunAt)}
+      ${when(one.tooOld, () => html`<br /><span class="s broken">${texts.status.tooOld(ageName(maxAgeMs))}</span>`)}
+    </td>
     <td class="t">${spanText(view, one.provenFrom, one.provenThrough)}</td>
     <td class="n">${format.count(one.daysMissing)}</td>
     <td class="n">${format.count(one.openBreaks)}</td>
     <td class="n">${format.count(one.quarantined)}</td>
-    <td class="t">${when(one.tooOld, () => texts.status.tooOld(ageName(maxAgeMs)))}</td>
   </tr> `;
 };
 

@@ -1,7 +1,7 @@
 /** What every page is made with, whatever it shows: texts, formats, the reader, and the frame around the content. */
 import type { Person } from '../access/access.ts';
 import { addressWith } from './addresses.ts';
-import type { Format } from './format.ts';
+import { PAGE_LANGUAGE, type Format } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import type { Texts } from './texts/en.ts';
 
@@ -51,7 +51,7 @@ export function page(
   const { texts } = view;
   return String(
     html`<!doctype html>
-      <html lang="en">
+      <html lang="${PAGE_LANGUAGE}">
         <head>
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -68,7 +68,7 @@ export function wholeDays(window: Window, zone: string): DayRange | null {
 /**
  * The range of days, without a gap, that counts as proven. It goes from the first proven day to the day before the
  * first one that should be proven and is not. A long gap that nobody asked for is skipped; the range then begins after
- * the last gap skipped. `missing` are spans still to be read; `unproven` are days with a break or without figures. Null
+ * the last gap skipped. `missing` are spans still to be read, or with a break; `unproven` are days without figures. Null
  * if no day is proven.
  */
 export function provenStretch(

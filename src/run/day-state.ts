@@ -2,7 +2,7 @@
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import { covers, overlaps } from '../ledger/window.ts';
-import { beganAtZero, type AccountFacts } from '../store/pages/day-facts.ts';
+import { beganAtZero, openBreaksOn, type AccountFacts } from '../store/pages/day-facts.ts';
 
 /** In the order in which they are explained to people. */
 export const DAY_STATES = [
@@ -46,8 +46,8 @@ export function dayState(facts: AccountFacts, day: BusinessDay, { zone, today }:
   }
   const fact = facts.days.get(day);
   if (fact === undefined || !isWhole || facts.changed.has(day)) return 'uncertified';
-  if (fact.verdict === 'broken')
-    return facts.openBreaks.some((span) => overlaps(span, window)) ? 'broken' : 'explained';
+  if (openBreaksOn(facts, window).length > 0) return 'broken';
+  if (fact.verdict === 'broken') return 'explained';
   if (isUnreadable(facts, window)) return 'unreadable';
   if (fact.verdict === 'reordered') return 'reordered';
   return fact.entries === 0 ? 'empty' : 'proven';

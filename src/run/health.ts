@@ -154,8 +154,7 @@ async function provenOfAll(
   const counted: ProofCounted[] = [];
   const proofOf = createProof(clock);
   for (const shape of await proofShapes(db, own)) {
-    const broken = shape.brokenMs.map((ms) => dayOf(ms, clock.zone));
-    const { unread, ...proven } = proofOf(shape.certified, [...broken, ...shape.changed], []);
+    const { unread, ...proven } = proofOf(shape.certified, shape.changed, shape.broken);
     const daysMissing = countDaysMissing([...unread, ...shape.uncertified], clock);
     counted.push({ merchants: shape.merchants, ...proven, daysMissing });
   }

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { changedDaysOfEach } from '../store/changed-days.ts';
-import { brokenDays } from '../store/breaks/open-breaks.ts';
+import { openBreakSpans } from '../store/breaks/open-breaks.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedOfEach } from '../store/windows.ts';
@@ -36,21 +36,20 @@ export function provenOf(
   return askInParts(merchants, async (some) => {
     const certifiedOf = await certifiedOfEach(db, some, ALL_TIME);
     const unreconciledOf = await changedDaysOfEach(db, some);
-    const brokenOf = await brokenDays(db, some, clock.zone);
+    const brokenOf = await openBreakSpans(db, some);
     return some.map((merchantNo, nth) => ({
       merchantNo,
-      ...proofOf(
-        certifiedOf[nth]!,
-        [...(brokenOf.get(merchantNo) ?? []), ...(unreconciledOf.get(merchantNo) ?? [])],
-        (requestedOf.get(merchantNo) ?? []).flatMap(({ missing }) => missing),
-      ),
+      ...proofOf(certifiedOf[nth]!, unreconciledOf.get(merchantNo) ?? [], [
+        ...(requestedOf.get(merchantNo) ?? []).flatMap(({ missing }) => missing),
+        ...(brokenOf.get(merchantNo) ?? []).map(({ beginMs, endMs }) => ({ beginMs, endMs })),
+      ]),
     }));
   });
 }
 
 /**
- * What is proven by `certified` windows, less the `unproven` days (with a break, or without figures) and what is missing
- * of ranges asked for by date. Equal questions are worked out once, as most merchants are read at the same times.
+ * What is proven by `certified` windows, less the `unproven` days (without figures) and each day of `open` spans: where breaks
+ * lie, and what is missing of ranges asked for by date. Equal questions are worked out once, as most merchants are read at the same times.
  */
 export function createProof({
   zone,
@@ -61,13 +60,13 @@ export function createProof({
 }): (
   certified: readonly Window[],
   unproven: readonly BusinessDay[],
-  requested: readonly Window[],
+  open: readonly Window[],
 ) => Omit<Proven, 'merchantNo'> {
   const readBeforeMs = dayWindow(addDays(dayOf(now.getTime(), zone), -1), zone).endMs;
   const stretchOf = eachOnce(provenStretch);
-  return (certified, unproven, requested) => {
+  return (certified, unproven, open) => {
     const { missing: unread } = coverageOf(certified, readBeforeMs);
-    const stretch = stretchOf(certified, [...unread, ...requested], unproven, zone);
+    const stretch = stretchOf(certified, [...unread, ...open], unproven, zone);
     return { provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };
   };
 }

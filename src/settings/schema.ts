@@ -8,6 +8,7 @@ import { ALWAYS_PUBLISHED, PUBLISHABLE_FORMATS } from '../ledger/statement-forma
 import {
   baseUrl,
   databaseUrl,
+  issuer,
   listenAddress,
   pagesUrl,
   publicUrl,
@@ -121,7 +122,7 @@ export const settingsSchema = z.strictObject({
       .meta(notes('12')),
     accessProxyHeader: headerName().optional().meta(notes('X-Forwarded-User')),
     accessProxies: networks().default([]).meta(notes('10.0.0.7')),
-    oidcIssuer: baseUrl().optional().meta(notes('https://login.example')),
+    oidcIssuer: issuer().optional().meta(notes('https://login.example')),
     oidcClientId: clientText().optional().meta(notes('daybook')),
     oidcClientSecret: clientText().optional().meta(secret('the secret the provider gave the client')),
     oidcNameClaim: clientText().default('email').meta(notes('email')),

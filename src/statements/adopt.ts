@@ -186,6 +186,7 @@ async function unknownRevisions(
       row_count: entriesIn(read.figures),
       columns: read.columns,
       ...figureColumns(read.figures),
+      unreadable_count: one.unreadable ?? 0,
       published_at: new Date(one.publishedAt),
       supersedes: before?.revision ?? null,
       reason: before !== undefined && 'reason' in before ? before.reason : null,

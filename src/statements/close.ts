@@ -1,6 +1,5 @@
 /** Closes a month: freezes the list of its statements as rows, and as a file in the object store that `verify` can check. */
 import type { Kysely, Transaction } from 'kysely';
-import { accountsOf } from '../ledger/account-filter.ts';
 import {
   ObjectExists,
   ObjectStoreUnreachable,
@@ -12,7 +11,6 @@ import {
 import { signatureFile } from '../signing/signatures.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import { recordDeed, type Deed } from '../store/audit.ts';
-import { listBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { figuresOf } from '../store/figures.ts';
 import {
@@ -27,6 +25,7 @@ import { accountMonths } from './account-months.ts';
 import { CLOSE_FORMAT, closeText, parseClose, type ClosedStatement, type CloseFile } from './close-file.ts';
 import { closedAccount } from './closed-account.ts';
 import { sha256Of } from '../host/sha256.ts';
+import { explainedOfEach } from './explained.ts';
 import { StatementDamaged } from './fetch.ts';
 import { closeKey, fileOf, SIGNATURE_EXTENSION } from './keys.ts';
 import type { AccountMonth, Month } from './month.ts';
@@ -125,7 +124,7 @@ async function freeze(
   const number = (before?.number ?? 0) + 1;
   const objectKey = closeKey(merchantNo, month.name, number);
   await refuseUnknown(objects, objectKey);
-  const frozen = await frozenStatements(trx, merchantNo, month, accounts);
+  const frozen = await frozenStatements(trx, merchantNo, zone, accounts);
   const file: CloseFile = {
     format: CLOSE_FORMAT,
     ...{ merchantNo, month: month.name, number },
@@ -193,27 +192,22 @@ function openedSince({ content }: StoredClose, openDays: readonly OpenDay[]): Op
 async function frozenStatements(
   trx: Transaction<DB>,
   merchantNo: string,
-  { from, to }: Month,
+  zone: string,
   accounts: readonly AccountMonth[],
 ): Promise<ClosedStatement[]> {
-  const breaks = await listBreaks(trx, { ...accountsOf(merchantNo), fromDay: from, toDay: to, all: true });
-  const explained = Map.groupBy(
-    breaks.filter(({ status }) => status === 'resolved'),
-    ({ currency, day }) => `${currency} ${day}`,
-  );
-  return accounts.flatMap(({ statements }) =>
-    statements.map((row) => {
-      const { currency, day, revision, sha256, object_key } = row;
-      const { opening, creditTotal, creditCount, debitTotal, debitCount, closing, verdict, breakCount } =
-        figuresOf(row);
-      const ids = explained.get(`${currency} ${day}`)?.map(({ id }) => id) ?? [];
-      return {
-        ...{ currency, day, revision, file: fileOf(object_key), sha256 },
-        ...{ opening, creditTotal, creditCount, debitTotal, debitCount, closing },
-        ...{ verdict, breaks: breakCount, explained: ids },
-      };
-    }),
-  );
+  const current = accounts.flatMap(({ statements }) => statements);
+  const explained = await explainedOfEach(trx, merchantNo, zone, current);
+  return current.map((row) => {
+    const { currency, day, revision, sha256, object_key } = row;
+    const { opening, creditTotal, creditCount, debitTotal, debitCount, closing, verdict, breakCount } =
+      figuresOf(row);
+    const ids = explained.get(row)?.map(({ id }) => id) ?? [];
+    return {
+      ...{ currency, day, revision, file: fileOf(object_key), sha256 },
+      ...{ opening, creditTotal, creditCount, debitTotal, debitCount, closing },
+      ...{ verdict, breaks: breakCount, explained: ids },
+    };
+  });
 }
 
 /** Writes the file, and its signature before it, where they are not in the store yet. */

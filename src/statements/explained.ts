@@ -5,6 +5,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { overlaps } from '../ledger/window.ts';
 import { explainedBreaks, type ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { type StatementRow } from '../store/statements/statements.ts';
@@ -29,6 +30,34 @@ export async function explainedOf(
   return Map.groupBy(
     found.filter(({ currency }) => broken.has(currency)),
     ({ currency }) => currency,
+  );
+}
+
+/** The same of each of a merchant's broken statements of some days, in one query; only those that have one. */
+export async function explainedOfEach(
+  db: Kysely<DB>,
+  merchantNo: string,
+  zone: string,
+  current: readonly StatementRow[],
+): Promise<ReadonlyMap<StatementRow, readonly ExplainedBreak[]>> {
+  const broken = current
+    .filter((row) => row.break_count > 0)
+    .map((row) => ({ row, window: dayWindow(row.day, zone) }));
+  if (broken.length === 0) return new Map();
+  const found = await explainedBreaks(db, merchantNo, {
+    beginMs: Math.min(...broken.map(({ window }) => window.beginMs)),
+    endMs: Math.max(...broken.map(({ window }) => window.endMs)),
+  });
+  return new Map(
+    broken
+      .map(
+        ({ row, window }) =>
+          [
+            row,
+            found.filter(({ currency, span }) => currency === row.currency && overlaps(span, window)),
+          ] as const,
+      )
+      .filter(([, own]) => own.length > 0),
   );
 }
 

@@ -102,6 +102,7 @@ const revisionOf = (row: StatementRow): PublishedRevision => ({
   revision: row.revision,
   publishedAt: row.published_at,
   figures: figuresOf(row),
+  unreadable: row.unreadable_count ?? 0,
   reason: row.reason,
   file: fileOf(row.object_key),
   sha256: row.sha256,

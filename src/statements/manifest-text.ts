@@ -71,6 +71,7 @@ export function manifestText(sources: ManifestSources): string {
         verdict: row.verdict as ManifestStatement['verdict'],
         breaks: row.break_count,
         ...(row.breaks_after === 0 ? {} : { breaksAfter: row.breaks_after }),
+        ...unreadableIn(row),
         ...explainedIn(sources.explained.get(row.currency) ?? []),
         publishedAt: row.published_at.toISOString(),
         previousDay: before?.day ?? null,
@@ -111,6 +112,11 @@ function openingIn(
     `published as it now stands`;
   return { openingDerived: true, openingReason };
 }
+
+const unreadableIn = ({
+  unreadable_count: unreadable,
+}: StatementRow): Pick<ManifestStatement, 'unreadable'> =>
+  unreadable === null || unreadable === 0 ? {} : { unreadable };
 
 const explainedIn = (
   explained: readonly ExplainedBreak[],
@@ -159,6 +165,7 @@ function supersededBefore(
     publishedAt: row.published_at.toISOString(),
     supersededBy: revisions[index + 1]!.revision,
     reason: revisions[index + 1]!.reason ?? '',
+    ...unreadableIn(row),
     ...listedFormats(row, otherFormats),
   }));
 }

@@ -23,6 +23,7 @@ const supersededSchema = z.object({
   supersededBy: z.int().positive(),
   /** Why the next revision replaced it. */
   reason: z.string(),
+  unreadable: count.optional(),
   otherFormats: z.array(otherFormatSchema).nonempty().optional(),
 });
 
@@ -65,6 +66,8 @@ const statementSchema = z.object({
    * If left out, 0.
    */
   breaksAfter: count.optional(),
+  /** How many entries that may be of the day had come and could not be read when it was published. If left out, 0. */
+  unreadable: count.optional(),
   /** How many of the breaks a person resolved; the verdict stays `broken`. If left out, 0. */
   explained: count.optional(),
   explanations: z.array(explanationSchema).optional(),

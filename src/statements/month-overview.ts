@@ -1,12 +1,17 @@
 /** Reads what the overview of a merchant's month tells, all of one moment. */
 import type { Kysely, Transaction } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
+import { dayWindow } from '../ledger/business-day.ts';
+import { quarantinedIn } from '../ledger/chain/quarantined-entries.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { readQuarantined } from '../platform/quarantined.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { adjustmentsOf, closesOfMonth, type Adjustment, type MonthClose } from '../store/month-close.ts';
+import { unreadableWithin } from '../store/quarantine.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { accountMonths } from './account-months.ts';
-import { explainedOf } from './explained.ts';
+import { explainedOfEach } from './explained.ts';
 import { zoneIn } from './manifest.ts';
 import type { AccountMonth, Month } from './month.ts';
 import { openDaysOf, type OpenDay } from './open-days.ts';
@@ -23,7 +28,9 @@ export interface MonthOverview {
   readonly accounts: readonly AccountMonth[];
   /** How many breaks of a day a person has resolved, by `accountDayName`; left out where none is. */
   readonly explained: ReadonlyMap<string, number>;
-  readonly openDays: readonly Pick<OpenDay, 'currency' | 'day' | 'why'>[];
+  /** Days, by `accountDayName`, of which entries came that cannot be read, whether or not a person has acknowledged them. */
+  readonly unreadable: ReadonlySet<string>;
+  readonly openDays: readonly Omit<OpenDay, 'todo'>[];
   /** In order; the last one counts. */
   readonly closes: readonly MonthClose[];
   /** What changed since the last close. */
@@ -53,10 +60,8 @@ export const monthOverview = (db: Kysely<DB>, asked: OverviewAsked): Promise<Mon
     .setAccessMode('read only')
     .execute((trx) => overviewIn(trx, asked));
 
-async function overviewIn(
-  trx: Transaction<DB>,
-  { merchantNo, month, currencies, now }: OverviewAsked,
-): Promise<MonthOverview | null> {
+async function overviewIn(trx: Transaction<DB>, asked: OverviewAsked): Promise<MonthOverview | null> {
+  const { merchantNo, month, currencies, now } = asked;
   const at = now();
   const { accounts } = await accountMonths(trx, merchantNo, month, currencies);
   const statements = accounts.flatMap((account) => account.statements);
@@ -66,17 +71,11 @@ async function overviewIn(
   const zone = recorded === undefined ? null : zoneIn(recorded);
   const closes = await closesOfMonth(trx, merchantNo, month.name);
   const isAsked = ({ currency }: Adjustment): boolean => accounts.some((one) => one.currency === currency);
-  const explained = new Map<string, number>();
-  const ofBroken = Map.groupBy(
-    statements.filter((row) => row.break_count > 0),
-    ({ day }) => day,
-  );
-  if (zone !== null)
-    for (const [day, current] of ofBroken)
-      for (const [currency, breaks] of await explainedOf(trx, merchantNo, day, zone, current))
-        explained.set(accountDayName({ currency, day }), breaks.length);
+  const explained = zone === null ? [] : await explainedOfEach(trx, merchantNo, zone, statements);
   return {
-    ...{ merchantNo, month, zone, at, currencies, accounts, explained, closes },
+    ...{ merchantNo, month, zone, at, currencies, accounts, closes },
+    explained: new Map([...explained].map(([row, breaks]) => [accountDayName(row), breaks.length])),
+    unreadable: zone === null ? new Set() : await unreadableDays(trx, asked, statements, zone),
     openDays:
       zone === null
         ? accounts.flatMap(unpublishedOf)
@@ -85,5 +84,27 @@ async function overviewIn(
   };
 }
 
+/** Most unreadable entries of a merchant that are looked at. */
+const UNREADABLE_MAX = 10_000;
+
+async function unreadableDays(
+  trx: Transaction<DB>,
+  { merchantNo, month: { from, to } }: OverviewAsked,
+  statements: readonly StatementRow[],
+  zone: string,
+): Promise<ReadonlySet<string>> {
+  const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
+  const found = await unreadableWithin(trx, merchantNo, window, {
+    read: readQuarantined,
+    limit: UNREADABLE_MAX,
+  });
+  const isUnreadable = ({ currency, day }: StatementRow): boolean =>
+    quarantinedIn({ currency, span: dayWindow(day, zone) }, found).length > 0;
+  return new Set(statements.filter(isUnreadable).map(accountDayName));
+}
+
 const unpublishedOf = ({ currency, unpublished }: AccountMonth): MonthOverview['openDays'] =>
-  unpublished.map((day) => ({ currency, day, why: 'it has no statement, or one that is out of date' }));
+  unpublished.map((day) => ({
+    ...{ currency, day, cause: 'not-published' },
+    why: 'it has no statement, or one that is out of date',
+  }));

@@ -1,5 +1,6 @@
 /** A merchant's month as PDF: what each account adds up to, what is open, the close with what it froze, and every day's hash. */
 import { entriesIn } from '../ledger/chain/figures.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import { addAmounts, subtractAmounts } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
 import { figuresOf } from '../store/figures.ts';
@@ -11,8 +12,9 @@ import { LOOK, type Look } from './formats/pdf/drawing.ts';
 import { createSheet, type Sheet } from './formats/pdf/sheet.ts';
 import type { Column, Row } from './formats/pdf/table.ts';
 import { fileOf } from './keys.ts';
-import { monthFigures, type AccountMonth } from './month.ts';
+import { monthFigures, stretches, type AccountMonth } from './month.ts';
 import { accountDayName, type MonthOverview } from './month-overview.ts';
+import { openGroups } from './open-days.ts';
 
 /** The same overview gives the same bytes. */
 export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Array> {
@@ -36,7 +38,7 @@ export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Ar
   sheet.signOff();
   openSection(sheet, overview);
   adjustmentsSection(sheet, overview);
-  for (const account of accounts) daysSection(sheet, account, overview.explained);
+  for (const account of accounts) daysSection(sheet, account, overview);
   yield* sheet.end();
 }
 
@@ -78,18 +80,35 @@ function accountsSection(sheet: Sheet, overview: MonthOverview): void {
 const some = (count: number, what: string): string[] => (count === 0 ? [] : [`${count} ${what}`]);
 
 /** What the whole month is worth, in words. */
-function verdictSection(sheet: Sheet, { accounts, openDays }: MonthOverview): void {
-  const broken = accounts.reduce((sum, account) => sum + monthFigures(account).daysBroken, 0);
+function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadable }: MonthOverview): void {
   sheet.heading('Verdict');
+  const lacking = accounts.flatMap(({ statements }) =>
+    statements.filter((row) => unreadable.has(accountDayName(row))),
+  );
+  const broken = accounts.flatMap(({ statements }) =>
+    statements.filter(({ verdict }) => verdict === 'broken'),
+  );
   if (openDays.length > 0)
     sheet.paragraph(`Not complete: ${counted(openDays.length, 'day')} still open, listed below.`, BAD);
-  else if (broken > 0)
+  else if (broken.length > 0) {
+    const left = broken.filter((row) => (explained.get(accountDayName(row)) ?? 0) < row.break_count);
+    const said =
+      left.length === 0
+        ? 'a person has explained each of their breaks.'
+        : `not every break is explained by a person, as of ${daysOf(left)}.`;
+    sheet.paragraph(`Complete, with ${counted(broken.length, 'broken day')}: ${said}`, BAD);
+  } else if (lacking.length > 0)
     sheet.paragraph(
-      `Complete, with ${counted(broken, 'broken day')}: a person has explained each of their breaks.`,
+      'Complete: every day is published, and a person has acknowledged what could not be read.',
       BAD,
     );
   else
     sheet.paragraph('Proven: every day is published, and every balance follows from the one before.', GOOD);
+  if (lacking.length > 0)
+    sheet.paragraph(
+      `Entries that may be of ${counted(lacking.length, 'day')} came and could not be read, and the figures lack what they say: ${daysOf(lacking)}.`,
+      BAD,
+    );
   const derived = accounts.flatMap(({ statements }) => statements.filter((row) => figuresOf(row).restarted));
   if (derived.length > 0)
     sheet.paragraph(
@@ -103,6 +122,15 @@ function verdictSection(sheet: Sheet, { accounts, openDays }: MonthOverview): vo
       );
   }
 }
+
+/** `USD 2026-03-05, 2026-03-08 to 2026-03-31; EUR 2026-03-07` */
+const daysOf = (rows: readonly StatementRow[]): string =>
+  [...Map.groupBy(rows, ({ currency }) => currency)]
+    .map(([currency, own]) => `${currency} ${stretchTexts(own).join(', ')}`)
+    .join('; ');
+
+const stretchTexts = (days: readonly { readonly day: BusinessDay }[]): string[] =>
+  stretches(days.map(({ day }) => day)).map((one) => one.replace('/', ' to '));
 
 /** How far the closing is from what the month adds up to; null where it is not, or nothing was published. */
 function offBy(account: AccountMonth): string | null {
@@ -150,8 +178,8 @@ const closeRow = ({ number, closedAt, by, sha256 }: MonthClose): Row => ({
 
 const OPEN_COLUMNS: readonly Column[] = [
   { head: 'Account', width: 44 },
-  { head: 'Day', width: 60 },
-  { head: 'Why it is open', width: 395.28 },
+  { head: 'Days', width: 130 },
+  { head: 'Why they are open', width: 325.28 },
 ];
 
 function openSection(sheet: Sheet, { openDays }: MonthOverview): void {
@@ -159,7 +187,12 @@ function openSection(sheet: Sheet, { openDays }: MonthOverview): void {
   sheet.heading('Days still open');
   sheet.table(
     OPEN_COLUMNS,
-    openDays.map(({ currency, day, why }) => ({ cells: [currency, day, why] })),
+    openGroups(openDays).map((group) => {
+      const { currency, why } = group[0]!;
+      const days = stretchTexts(group).map((text) => ({ text, look: LOOK.cell }));
+      const more = group.some((one) => one.why !== why) ? ', and so on' : '';
+      return { cells: [currency, days, `${why}${more}`] };
+    }),
   );
 }
 
@@ -203,14 +236,14 @@ const DAY_COLUMNS: readonly Column[] = [
   ...['Credits', 'Debits', 'Closing'].map((head) => ({ head, width: 81, isAmount: true })),
 ];
 
-function daysSection(sheet: Sheet, account: AccountMonth, explained: MonthOverview['explained']): void {
+function daysSection(sheet: Sheet, account: AccountMonth, overview: MonthOverview): void {
   if (account.statements.length === 0) return;
   sheet.heading(`Days of ${account.currency}`);
   sheet.table(
     DAY_COLUMNS,
     account.statements.map((row): Row => ({
       cells: [
-        ...[row.day, String(row.revision), verdictText(row, explained.get(accountDayName(row)) ?? 0)],
+        ...[row.day, String(row.revision), verdictText(row, overview)],
         countText(entriesIn(figuresOf(row))),
         ...[row.credit_total, row.debit_total, row.closing].map(grouped),
       ],
@@ -219,9 +252,17 @@ function daysSection(sheet: Sheet, account: AccountMonth, explained: MonthOvervi
   );
 }
 
-function verdictText(row: StatementRow, explained: number): string {
+function verdictText(row: StatementRow, { explained, unreadable }: MonthOverview): string {
   const { verdict, breakCount, restarted } = figuresOf(row);
-  const derived = restarted ? ', opening derived' : '';
-  if (verdict !== 'broken') return `${verdict === 'continuous' ? 'proven' : verdict}${derived}`;
-  return `broken: ${counted(breakCount, 'break')}${explained === 0 ? '' : `, ${explained} explained`}${derived}`;
+  const name = accountDayName(row);
+  const lacks = unreadable.has(name);
+  const told = explained.get(name) ?? 0;
+  return [
+    ...(verdict === 'broken' ? [`broken: ${counted(breakCount, 'break')}`] : []),
+    ...(told === 0 ? [] : [`${told} explained`]),
+    ...(lacks ? ['not all readable'] : []),
+    ...(verdict === 'continuous' && !lacks ? ['proven'] : []),
+    ...(verdict === 'reordered' ? [verdict] : []),
+    ...(restarted ? ['opening derived'] : []),
+  ].join(', ');
 }

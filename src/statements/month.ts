@@ -55,6 +55,7 @@ const MONTH_COLUMNS = [
   'open_days',
   'closed',
   'adjusted_days',
+  'days_unreadable',
 ] as const;
 
 /**
@@ -85,6 +86,7 @@ function monthLine(name: string, account: ToldMonth): string[] {
     stretches(account.openDays).join(' '),
     account.closed === undefined ? '' : String(account.closed),
     stretches(account.adjustedDays ?? []).join(' '),
+    String(account.statements.filter((row) => (row.unreadable_count ?? 0) > 0).length),
   ];
 }
 

@@ -5,6 +5,7 @@ import { collected, type ObjectContent } from '../objects/object-store.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { figureColumns } from '../store/figures.ts';
 import type { DueAccountDay } from '../store/statements/due-batch.ts';
+import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
 import { dayContent, isAsPublished } from './day-content.ts';
@@ -41,6 +42,8 @@ export interface Prepared {
   readonly current: StatementRow | undefined;
   /** All published revisions, oldest first. */
   readonly earlier: readonly StatementRow[];
+  /** Entries that may be of the day and cannot be read. */
+  readonly unreadable: number;
   /** Null if the published statement still holds. */
   readonly content: ObjectContent | null;
 }
@@ -51,12 +54,13 @@ export interface Prepared {
  */
 export async function prepareRevision(
   { account, day, own: figures }: DueAccountDay,
-  standing: readonly StatementRow[],
+  past: Pick<PastOfDay, 'statements' | 'unreadable'>,
   options: PublishDayOptions,
 ): Promise<Prepared> {
-  const earlier = standing.filter((row) => row.currency === account.currency);
+  const earlier = past.statements.filter((row) => row.currency === account.currency);
   const current = earlier.at(-1);
-  const prepared = { account, day, figures, current, earlier };
+  const unreadable = past.unreadable(account.currency);
+  const prepared = { account, day, figures, current, earlier, unreadable };
   if (current !== undefined && (await isAsPublished(current, figures, options)))
     return { ...prepared, content: null };
   const content = () => dayContent(account, day, options);
@@ -66,7 +70,7 @@ export async function prepareRevision(
 
 /** Writes the account's next statement; null if the published one still holds. */
 export async function newRevision(
-  { account, day, figures, current, earlier, content }: Prepared,
+  { account, day, figures, current, earlier, unreadable, content }: Prepared,
   options: PublishDayOptions,
 ): Promise<WrittenStatement | null> {
   if (content === null) return null;
@@ -96,6 +100,7 @@ export async function newRevision(
     object_key: stored.key,
     columns: columns.map(({ name }) => name).join(','),
     ...figureColumns(figures),
+    unreadable_count: unreadable,
     published_at: now(),
     supersedes: stored.revision === 1 ? null : stored.revision - 1,
     run_id: options.runId,

@@ -5,7 +5,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { dayFacts, type AccountFacts } from '../store/pages/day-facts.ts';
+import { dayFacts, openBreaksOn, type AccountFacts } from '../store/pages/day-facts.ts';
 import { judgedDays } from './judged-days.ts';
 import type { AccountMonth, Month } from './month.ts';
 
@@ -23,10 +23,15 @@ export interface OpenDay {
   readonly todo: string;
 }
 
-/** Open days as they are told to a person: those of one account and cause together, and each broken one by itself. */
-export const openGroups = (openDays: readonly OpenDay[]): (readonly OpenDay[])[] =>
+/**
+ * Open days as they are told to a person: those of one account and cause together, and broken ones only if the same breaks
+ * keep them open.
+ */
+export const openGroups = <Open extends Pick<OpenDay, 'currency' | 'cause' | 'why'>>(
+  openDays: readonly Open[],
+): (readonly Open[])[] =>
   [...Map.groupBy(openDays, ({ currency, cause }) => `${currency} ${cause}`).values()].flatMap((days) =>
-    days[0]!.cause === 'broken' ? days.map((one) => [one]) : [days],
+    days[0]!.cause === 'broken' ? [...Map.groupBy(days, ({ why }) => why).values()] : [days],
   );
 
 export interface Clock {
@@ -69,9 +74,10 @@ export const openDaysIn = (
 function whyOpen(
   { merchantNo, unpublished }: AccountMonth,
   day: BusinessDay,
-  { certified, changed, openBreaks, unreadable }: AccountFacts,
+  known: AccountFacts,
   { zone, now }: Clock,
 ): Pick<OpenDay, 'cause' | 'why' | 'todo'> | null {
+  const { certified, changed, unreadable } = known;
   const window = dayWindow(day, zone);
   const flags = `--from ${day} --to ${day} --merchant ${merchantNo}`;
   if (now.getTime() <= window.endMs) {
@@ -91,7 +97,7 @@ function whyOpen(
     const why = 'it has no statement, or one that is out of date';
     return { cause: 'not-published', why, todo: `\`daybook publish ${flags}\`` };
   }
-  const breaks = openBreaks.filter((one) => one.day === day).sort((a, b) => a.id - b.id);
+  const breaks = openBreaksOn(known, window);
   const [first] = breaks;
   if (first !== undefined) {
     const why = `its balance chain is broken: ${breaks.map((one) => `break ${one.id}`).join(', ')}`;

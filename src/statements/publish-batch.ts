@@ -114,11 +114,11 @@ async function publishPortion(
 /** What the account's day has to hold; a clause where its entries do not give its figures. */
 async function preparedOr(
   due: DueAccountDay,
-  { statements }: PastOfDay,
+  past: PastOfDay,
   options: PublishDayOptions,
 ): Promise<Prepared | string> {
   try {
-    return await prepareRevision(due, statements, options);
+    return await prepareRevision(due, past, options);
   } catch (error) {
     if (!(error instanceof StatementMisfit)) throw error;
     return error.message;

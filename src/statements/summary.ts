@@ -25,6 +25,9 @@ const SUMMARY_COLUMNS = [
 /** Added after the others on days with a break that a person resolved. */
 const EXPLAINED_COLUMNS = ['explained', 'explanations'] as const;
 
+/** Added at the end on days of which entries could not be read when their statements were published. */
+export const UNREADABLE_COLUMN = 'unreadable';
+
 /** Most notes in one line; the manifest has more of them. */
 const EXPLANATIONS_MAX = 20;
 
@@ -34,8 +37,9 @@ export function summaryCsv(
   explained: Explained = NOTHING_EXPLAINED,
 ): string {
   const tells = explained.size > 0;
+  const lacks = current.some((row) => (row.unreadable_count ?? 0) > 0);
   return csvText([
-    tells ? [...SUMMARY_COLUMNS, ...EXPLAINED_COLUMNS] : SUMMARY_COLUMNS,
+    [...SUMMARY_COLUMNS, ...(tells ? EXPLAINED_COLUMNS : []), ...(lacks ? [UNREADABLE_COLUMN] : [])],
     ...current.map((row) => [
       row.merchant_no,
       row.day,
@@ -52,6 +56,7 @@ export function summaryCsv(
       fileOf(row.object_key),
       row.sha256,
       ...(tells ? explainedCells(explained.get(row.currency) ?? []) : []),
+      ...(lacks ? [String(row.unreadable_count ?? 0)] : []),
     ]),
   ]);
 }

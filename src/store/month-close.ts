@@ -187,18 +187,24 @@ const ACCOUNTS = sql`known AS MATERIALIZED (
   ) AS own
 )`;
 
-/** First statements of accounts of which a close had nothing, as they were seen later. */
-const OF_NEW_ACCOUNTS = sql`
-  SELECT one.* FROM known JOIN statement AS one USING (merchant_no, currency)
-  WHERE known.merchant_no = closed.merchant_no AND closed.open_days = 0 AND ${IN_MONTH} AND one.revision = 1
-    AND NOT EXISTS (
-      SELECT FROM month_close_statement AS own
-      WHERE (own.merchant_no, own.month, own.number, own.currency)
-        = (closed.merchant_no, closed.month, closed.number, known.currency)
-    ) AND NOT EXISTS (
-      SELECT FROM statement AS next
-      WHERE (next.merchant_no, next.currency, next.day, next.revision) = (one.merchant_no, one.currency, one.day, 2)
-    )`;
+/**
+ * First statements of days before the first one that a close froze of an account: the account began earlier than was known,
+ * or was not known at all.
+ */
+const OF_EARLIER_DAYS = sql`
+  SELECT one.* FROM known CROSS JOIN LATERAL (
+    SELECT min(own.day) AS day FROM month_close_statement AS own
+    WHERE (own.merchant_no, own.month, own.number, own.currency)
+      = (closed.merchant_no, closed.month, closed.number, known.currency)
+  ) AS first CROSS JOIN LATERAL (
+    SELECT one.* FROM statement AS one
+    WHERE ${IN_MONTH} AND one.currency = known.currency AND one.day < coalesce(first.day, 'infinity')
+      AND one.revision = 1
+  ) AS one
+  WHERE known.merchant_no = closed.merchant_no AND closed.open_days = 0 AND NOT EXISTS (
+    SELECT FROM statement AS next
+    WHERE (next.merchant_no, next.currency, next.day, next.revision) = (one.merchant_no, one.currency, one.day, 2)
+  )`;
 
 const adjustments = (
   filter: CloseFilter,
@@ -249,7 +255,7 @@ export async function closedMonths(db: Kysely<DB>, filter: CloseFilter): Promise
 
 /**
  * The adjustments of all closed months of these merchants, cheap whatever lies in them: it looks at revised statements, and at
- * every statement only of months that were closed with days open, and of accounts that a close had nothing of.
+ * every statement only of months that were closed with days open, and at those before the first day that a close had of an account.
  */
 export async function adjustmentsOfEach(
   db: Kysely<DB>,
@@ -260,7 +266,7 @@ export async function adjustmentsOfEach(
   const { rows } = await adjustments(
     { merchants },
     sql`SELECT * FROM (${revised}) AS revised UNION ALL SELECT * FROM (${first}) AS first
-      UNION ALL ${OF_NEW_ACCOUNTS}`,
+      UNION ALL ${OF_EARLIER_DAYS}`,
   ).execute(db);
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }

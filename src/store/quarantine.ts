@@ -1,11 +1,15 @@
 /** Stores what came as an entry and cannot be read as one, with its raw text, until the platform no longer sends it. */
 import { createHash } from 'node:crypto';
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
+
+/** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it cannot be told. */
+export const UNREADABLE_CURRENCY: RawBuilder<string | null> =
+  sql`substring(q.raw FROM '"currency"\\s*:\\s*"([A-Z]{3})"')`;
 
 const fingerprintOf = (raw: string): string => createHash('sha256').update(raw).digest('hex');
 

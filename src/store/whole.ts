@@ -21,8 +21,8 @@ export interface ProofShape {
   readonly certified: readonly Window[];
   /** Windows whose last reading failed, or that wait for a second look. */
   readonly uncertified: readonly Window[];
-  /** Instants at which the span of an open break begins or ends. */
-  readonly brokenMs: readonly number[];
+  /** Where open breaks lie, from the entries before them to those after them. */
+  readonly broken: readonly Window[];
   /** Days with changed entries that have no figures yet. */
   readonly changed: readonly BusinessDay[];
 }
@@ -36,7 +36,7 @@ export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promi
     merchants: number;
     certified: readonly (readonly [number, number])[];
     uncertified: readonly (readonly [number, number])[];
-    brokenMs: number[] | null;
+    broken: readonly (readonly [number, number])[];
     changed: BusinessDay[] | null;
   }>`
     WITH asked AS (${activeWith(own)}), open AS (
@@ -45,14 +45,13 @@ export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promi
         UNION ALL SELECT merchant_no, begin_ms, end_ms FROM absent_entry
       ) AS open GROUP BY merchant_no
     ), broken AS (
-      SELECT merchant_no, array_agg(DISTINCT ms ORDER BY ms) AS ms
-      FROM continuity_break CROSS JOIN LATERAL unnest(ARRAY[begin_ms, end_ms]) AS ms
-      WHERE status = 'open' GROUP BY merchant_no
+      SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans
+      FROM continuity_break WHERE status = 'open' GROUP BY merchant_no
     ), changed AS (
       SELECT merchant_no, array_agg(DISTINCT day::text ORDER BY day::text) AS days FROM changed_day GROUP BY merchant_no
     ), shape AS (
       SELECT count(*) AS merchants, coalesce(held.spans, '{}') - coalesce(open.spans, '{}') AS certified,
-        coalesce(open.spans, '{}') AS uncertified, broken.ms AS broken_ms, changed.days
+        coalesce(open.spans, '{}') AS uncertified, coalesce(broken.spans, '{}') AS broken, changed.days
       FROM asked
       LEFT JOIN certified_span held ON held.merchant_no = asked.merchant_no AND held.currency = ${sql.lit(EVERY_CURRENCY)}
       LEFT JOIN open ON open.merchant_no = asked.merchant_no
@@ -65,13 +64,13 @@ export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promi
       GROUP BY 2, 3, 4, 5
     )
     SELECT merchants, ${spansAsJson('certified')} AS certified, ${spansAsJson('uncertified')} AS uncertified,
-      to_json(broken_ms) AS "brokenMs", to_json(days) AS changed
+      ${spansAsJson('broken')} AS broken, to_json(days) AS changed
     FROM shape`.execute(db);
   return rows.map((row) => ({
     merchants: row.merchants,
     certified: row.certified.map(windowOf),
     uncertified: row.uncertified.map(windowOf),
-    brokenMs: row.brokenMs ?? [],
+    broken: row.broken.map(windowOf),
     changed: row.changed ?? [],
   }));
 }

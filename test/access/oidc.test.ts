@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { identityOf } from '../../src/access/oidc.ts';
+import { createOidcLogin, identityOf } from '../../src/access/oidc.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accessSettings, Browser, guarded, type Guarded } from './support.ts';
@@ -102,6 +102,30 @@ const expectNobody = async (browser: Browser): Promise<void> => {
   expect(browser.cookies.has('daybook_session')).toBe(false);
   expect((await browser.get('/')).status).toBe(303);
 };
+
+test.each(['/realms/books', '/application/o/books/', '', '/'])(
+  'the provider’s issuer may end in “%s”, and has to be written as the provider writes it',
+  async (path) => {
+    const server = createServer((request, response) => {
+      const known = {
+        issuer: origin + path,
+        authorization_endpoint: `${origin}/authorize`,
+        token_endpoint: `${origin}/token`,
+        jwks_uri: `${origin}/keys`,
+        response_types_supported: ['code'],
+      };
+      const isAsked = request.url === `${path.replace(/\/$/, '')}/.well-known/openid-configuration`;
+      response.writeHead(isAsked ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isAsked ? known : {}));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const given = settings({ oidcIssuer: origin + path });
+    const { address } = await createOidcLogin(given.oidc!, given.pagesUrl!).begin();
+    expect(address).toMatch(`${origin}/authorize?`);
+    server.close();
+  },
+);
 
 describe('a login at the provider', () => {
   it('brings in who has a role, by name, to where they wanted to go', async () => {

@@ -49,12 +49,34 @@ test('on loopback without settings everybody is the operator, but nobody whom a 
     (await server.inject({ url: '/', headers: { host: 'localhost:8082', ...headers } })).statusCode;
   expect(await ask({})).toBe(200);
   expect(await ask({ 'x-forwarded-for': '203.0.113.9' })).toBe(403);
-  expect(await ask({ forwarded: 'for=203.0.113.9' })).toBe(403);
+  for (const [name, value] of PROXIES_SAY) expect(await ask({ [name]: value }), name).toBe(403);
   expect(await ask({ host: 'rebound.example' })).toBe(403);
   const image = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
   expect(await ask({ 'sec-fetch-site': 'cross-site', ...image })).toBe(403);
   expect(await ask({ 'sec-fetch-site': 'same-origin', ...image })).toBe(200);
   await server.close();
+});
+
+/** What proxies send on, each by itself: nginx, Apache, Traefik, Envoy, oauth2-proxy, Cloudflare, Akamai. */
+const PROXIES_SAY = Object.entries({
+  forwarded: 'for=203.0.113.9',
+  via: '1.1 proxy',
+  'x-real-ip': '203.0.113.9',
+  'x-forwarded-proto': 'https',
+  'x-forwarded-port': '443',
+  'x-forwarded-server': 'proxy',
+  'x-forwarded-user': 'ada',
+  'x-original-forwarded-for': '203.0.113.9',
+  'x-original-uri': '/',
+  'x-auth-request-email': 'ada@company.example',
+  'x-client-ip': '203.0.113.9',
+  'x-cluster-client-ip': '203.0.113.9',
+  'x-envoy-external-address': '203.0.113.9',
+  'x-remote-user': 'ada',
+  'remote-user': 'ada',
+  'true-client-ip': '203.0.113.9',
+  'cf-connecting-ip': '203.0.113.9',
+  'fastly-client-ip': '203.0.113.9',
 });
 
 test('on loopback without settings nobody comes in who speaks as nginx does by itself to what is behind it', async () => {

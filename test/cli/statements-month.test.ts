@@ -159,14 +159,17 @@ describe('a month’s line', () => {
     }) as StatementRow;
 
   it('keeps every digit, counts broken days, and joins open days in a row', () => {
-    const statements = [row('2026-02-01', '1.00', '2.005'), row('2026-02-02', '2.005', '3.01', 'broken')];
+    const statements = [
+      { ...row('2026-02-01', '1.00', '2.005'), unreadable_count: 2 },
+      row('2026-02-02', '2.005', '3.01', 'broken'),
+    ];
     const openDays = ['2026-02-03', '2026-02-05', '2026-02-06', '2026-02-28'];
     expect(
       monthCsv(monthOf('2026-02')!, [{ merchantNo: 'M,1', currency: 'USD', statements, openDays }]),
     ).toBe(
       'merchant_no,currency,month,opening,credit_total,credit_count,debit_total,debit_count,closing,days_published,' +
-        'days_broken,open_days,closed,adjusted_days\r\n' +
-        '"M,1",USD,2026-02,1.00,2.010,2,0,0,3.01,2,1,2026-02-03 2026-02-05/2026-02-06 2026-02-28,,\r\n',
+        'days_broken,open_days,closed,adjusted_days,days_unreadable\r\n' +
+        '"M,1",USD,2026-02,1.00,2.010,2,0,0,3.01,2,1,2026-02-03 2026-02-05/2026-02-06 2026-02-28,,,1\r\n',
     );
   });
 

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { jobs } from '../../jobs/all.ts';
+import { healthOf } from '../../src/run/health.ts';
 import { statusOf, type MerchantStatus } from '../../src/run/status.ts';
 import { FROM, MERCHANT, openStage, OTHER, TO, ZONE, type Stage } from '../support/stage.ts';
 
@@ -119,6 +121,21 @@ describe('status', () => {
     expect(row!.missing).toEqual([
       { beginMs: midnight('2026-03-03'), endMs: midnight('2026-03-04') - 1, why: 'not read yet' },
     ]);
+  });
+
+  test('no day that an open break may lie in is proven, be it between its two entries', async () => {
+    const between = stage.sandbox
+      .entriesOf(merchantNo)
+      .filter(({ currency, busiDate }) => currency === 'USD' && /^2026-03-0[34]/.test(busiDate));
+    for (const { batchNo } of between) stage.sandbox.takeOut(merchantNo, batchNo);
+    await stage.run();
+    const breaks = stage.app.database.db.selectFrom('continuity_break').select('day');
+    expect(await breaks.execute()).toEqual([{ day: TO }]);
+    expect(await status()).toMatchObject([{ provenFrom: null, provenThrough: null, missing: [] }]);
+    const { db } = stage.app.database;
+    expect(await healthOf(db, { settings: stage.app.settings, jobs, now: stage.app.now() })).toMatchObject({
+      provenThrough: null,
+    });
   });
 
   test('reading one currency does not prove the whole ledger', async () => {

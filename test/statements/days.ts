@@ -35,6 +35,7 @@ export const revisionOf = (change: Partial<PublishedRevision> = {}): PublishedRe
   revision: 1,
   publishedAt: new Date('2026-04-01T02:00:00Z'),
   figures: NOTHING,
+  unreadable: 0,
   reason: null,
   file: `M-1_USD_2026-03-31.r${change.revision ?? 1}.csv`,
   sha256: 'ab'.repeat(32),

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { monthOf, type AccountMonth } from '../../src/statements/month.ts';
 import type { MonthOverview } from '../../src/statements/month-overview.ts';
 import { monthPdf } from '../../src/statements/month-pdf.ts';
+import type { OpenDay } from '../../src/statements/open-days.ts';
 import type { MonthClose } from '../../src/store/month-close.ts';
 import type { StatementRow } from '../../src/store/statements/statements.ts';
 import { pagesOf, textOf } from '../support/read-pdf.ts';
@@ -15,7 +16,7 @@ const statement = (day: string, change: Partial<StatementRow> = {}): StatementRo
   ...{ byte_count: 1, row_count: 3, run_id: 1, published_at: new Date('2026-04-01T02:00:00Z'), reason: null },
   ...{ object_key: `merchant=M-1/date=${day}/M-1_USD_${day}.r1.csv`, opening: '0.00', closing: '1000.00' },
   ...{ credit_total: '1500.50', credit_count: 2, debit_total: '500.50', debit_count: 1 },
-  ...{ verdict: 'continuous', break_count: 0, breaks_after: 0, restarted: false },
+  ...{ verdict: 'continuous', break_count: 0, breaks_after: 0, restarted: false, unreadable_count: 0 },
   ...change,
 });
 
@@ -31,7 +32,7 @@ const overviewOf = (change: Partial<MonthOverview> = {}): MonthOverview => ({
   ...{ merchantNo: 'M-1', month: monthOf('2026-03')!, zone: 'Asia/Shanghai', currencies: null },
   at: new Date('2026-04-02T08:00:00Z'),
   accounts: [usd([statement('2026-03-30'), SECOND])],
-  ...{ explained: new Map(), openDays: [], closes: [], adjustments: [] },
+  ...{ explained: new Map(), unreadable: new Set(), openDays: [], closes: [], adjustments: [] },
   ...change,
 });
 
@@ -86,7 +87,12 @@ describe('what is not as it should be is said', () => {
   test('days that are open, and why', async () => {
     const text = await read({
       accounts,
-      openDays: [{ currency: 'USD', day: '2026-03-31', why: 'its balance chain is broken: break 7' }],
+      openDays: [
+        {
+          ...{ currency: 'USD', day: '2026-03-31', cause: 'broken' },
+          why: 'its balance chain is broken: break 7',
+        },
+      ],
     });
     expect(text).toContain('2 published\n4 entries | 2 entries | 1 broken\n1 open');
     expect(text).toContain('Not complete: 1 day still open, listed below.');
@@ -95,6 +101,63 @@ describe('what is not as it should be is said', () => {
     );
     expect(text).toContain('USD | 2026-03-31 | its balance chain is broken: break 7');
     expect(text).toContain('broken: 2 breaks | 3 | 1,500.50 | 500.50 | 2,306.15');
+  });
+
+  test('open days in a row with one reason as one line, and others with the reason of the first', async () => {
+    const open = (day: string, cause: OpenDay['cause'], why: string) => ({
+      currency: 'USD',
+      day,
+      cause,
+      why,
+    });
+    const days = ['2026-03-05', '2026-03-06', '2026-03-07', '2026-03-09'];
+    const text = await read({
+      openDays: [
+        ...days.map((day) => open(day, 'uncertified', 'not all of the day is under certificate')),
+        ...['2026-03-10', '2026-03-11'].map((day) =>
+          open(day, 'broken', 'its balance chain is broken: break 7'),
+        ),
+        open('2026-03-12', 'broken', 'its balance chain is broken: break 8'),
+        ...['2026-03-30', '2026-03-31'].map((day) => open(day, 'not-over', `${day} is not over`)),
+      ],
+    });
+    expect(text).toContain(
+      [
+        'Account | Days | Why they are open',
+        'USD | 2026-03-05 to 2026-03-07 | not all of the day is under certificate',
+        '2026-03-09',
+        'USD | 2026-03-10 to 2026-03-11 | its balance chain is broken: break 7',
+        'USD | 2026-03-12 | its balance chain is broken: break 8',
+        'USD | 2026-03-30 to 2026-03-31 | 2026-03-30 is not over, and so on',
+      ].join('\n'),
+    );
+  });
+
+  test('days of which entries could not be read: never as proven, open or not', async () => {
+    const unreadable = new Set(['USD 2026-03-30', 'USD 2026-03-31']);
+    const text = (await read({ unreadable })).replaceAll('\n', ' ');
+    expect(text).toContain(
+      'Complete: every day is published, and a person has acknowledged what could not be read. Entries that may be of 2 days ' +
+        'came and could not be read, and the figures lack what they say: USD 2026-03-30 to 2026-03-31.',
+    );
+    expect(text).toContain('2026-03-30 | 1 | not all readable | 3');
+    expect(text.toLowerCase()).not.toContain('proven');
+    const openDays = [
+      { ...{ currency: 'USD', day: '2026-03-31', cause: 'unreadable' as const }, why: 'an entry came' },
+    ];
+    const open = await read({ unreadable, openDays });
+    expect(open.replaceAll('\n', ' ')).toContain(
+      'listed below. Entries that may be of 2 days came and could not be read',
+    );
+    expect(open.toLowerCase()).not.toContain('proven');
+  });
+
+  test('broken days of which a break is not explained, whether or not they are open', async () => {
+    const text = await read({ accounts, explained: new Map([['USD 2026-03-31', 1]]) });
+    expect(text.replaceAll('\n', ' ')).toContain(
+      'Complete, with 1 broken day: not every break is explained by a person, as of USD 2026-03-31.',
+    );
+    expect(text).not.toContain('a person has explained each');
   });
 
   test('broken days that a person has explained, and openings that are derived', async () => {

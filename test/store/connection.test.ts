@@ -188,7 +188,8 @@ describe('the embedded database', () => {
       '0035_alerts_bounded',
       '0037_month_close',
       '0038_pages',
-      '0039_late_statements',
+      '0039_unreadable_at_publishing',
+      '0040_late_statements',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

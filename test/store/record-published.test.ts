@@ -66,7 +66,14 @@ const statement = (day: string, change: Partial<StatementRow> = {}): StatementRo
     break_count: 0,
     breaks_after: 0,
   },
-  ...{ restarted: false, published_at: NOW, supersedes: null, reason: null, run_id: null },
+  ...{
+    restarted: false,
+    unreadable_count: 0,
+    published_at: NOW,
+    supersedes: null,
+    reason: null,
+    run_id: null,
+  },
   ...change,
 });
 

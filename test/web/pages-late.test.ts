@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 /** The first three days are read without entries, which come afterwards; `meanwhile` happens in between. */
-async function comeLate(meanwhile: () => Promise<void>): Promise<string[]> {
+async function comeLate(meanwhile: () => Promise<void>): Promise<readonly string[]> {
   stage = await openStage({ scenario: SCENARIO });
   pages = await showPages(stage);
   const early = stage.sandbox
@@ -99,7 +99,7 @@ test('days that their closed month did not have are listed; so they are after a 
   expect(noted.map(({ day, after_close }) => [day, after_close])).toEqual(RETURNED.map((day) => [day, true]));
   // What was published before the table was there.
   await db.deleteFrom('late_statement').execute();
-  const migration = await readFile(new URL('../../sql/0039_late_statements.sql', import.meta.url), 'utf8');
+  const migration = await readFile(new URL('../../sql/0040_late_statements.sql', import.meta.url), 'utf8');
   for (const text of migration.match(/^INSERT INTO [^;]*/gm)!) await sql.raw(text).execute(db);
   expect(await late(stage)).toEqual(noted);
   const second = await openStage({ scenario: SCENARIO, objects: stage.app.objects });

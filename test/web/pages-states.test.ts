@@ -189,7 +189,7 @@ test('the status says of ages, checks and the whole what `daybook status` says',
   const zone = told.find((line) => line.startsWith('time zone taken on trust'))!;
   for (const line of [checked, clock, zone]) expect(page).toContain(line);
   // The nights of the schedule are 24 hours apart, and two more are no reason to worry.
-  expect(page).toContain('A last good run is too old after 26h');
+  expect(page).toContain('A last good run is marked after 26h');
   expect(page).not.toContain('older than');
   stage.setNow('2026-03-07T04:00:00+08:00');
   expect(await words('/status')).toContain('older than 26h');

@@ -210,7 +210,7 @@ describe('downloads', () => {
     );
     expect(text).toMatch(/USD \| 2026-03-03 \| its balance chain is broken: break \d+/);
     expect(text).toContain(
-      'USD | 2026-03-31 | the day is not over before 2026-04-01 00:00:00 (Asia/Shanghai)',
+      'USD | 2026-03-07 to 2026-03-31 | the day is not over before 2026-03-08 00:00:00 (Asia/Shanghai), and so on',
     );
     const { sha256 } = (await statementOf(
       database(),

@@ -46,11 +46,11 @@ export function closeResultText(merchantNo: string, { name }: Month, result: Clo
 const daysAreOpen = ({ length }: readonly OpenDay[]): string =>
   `${counted(length, 'day')} of its accounts ${length === 1 ? 'is' : 'are'} open`;
 
-/** Days of one account that are open for the same cause. */
+/** One of `openGroups`. */
 function openText(days: readonly OpenDay[]): string {
-  const { currency, day, cause, why, todo } = days[0]!;
+  const { currency, cause, why, todo } = days[0]!;
   const named = stretches(days.map(({ day }) => day)).join(' ');
-  if (cause === 'broken') return `  ${currency} ${day}: ${why}: ${todo}`;
+  if (cause === 'broken') return `  ${currency} ${named}: ${why}: ${todo}`;
   const more = days.length === 1 ? '' : ', and so on';
   return `  ${currency} ${named}: ${CAUSES[cause]}: ${why}: ${todo}${more}`;
 }

@@ -12,8 +12,14 @@ const parseUrl = (value: string): URL => {
   return new URL(value);
 };
 
-/** Origin and path of an address. It must be https, or http to this machine. */
+/** Origin and path of an address, without slashes at its end. Throws as `checked` does. */
 function addressOf(value: string, credentialsMend: string): string {
+  const { origin, pathname } = checked(value, credentialsMend);
+  return `${origin}${pathname.replace(/\/+$/, '')}`;
+}
+
+/** Throws `Wrong` for what is not https, or http to this machine, or is more than an origin and a path. */
+function checked(value: string, credentialsMend: string): URL {
   const url = parseUrl(value);
   if (url.username !== '' || url.password !== '') {
     throw new Wrong(`must not carry a user or password${credentialsMend}`);
@@ -22,11 +28,18 @@ function addressOf(value: string, credentialsMend: string): string {
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
     throw new Wrong('must be https; plain http is for loopback only');
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return url;
 }
 
 /** The address of the platform. */
 export const baseUrl = () => reading((value) => addressOf(value, '; credentials go into PLATFORM_HEADERS'));
+
+/** A provider of OpenID Connect, as it writes itself: a slash at the end is part of its name. */
+export const issuer = () =>
+  reading((value) => {
+    checked(value, '; DAYBOOK_OIDC_CLIENT_SECRET has the secret');
+    return value;
+  });
 
 /**
  * The address at which the platform reaches us. callbackUrls begin with it and have at most 255 characters

@@ -15,6 +15,8 @@ export interface PublishedRevision {
   readonly revision: number;
   readonly publishedAt: Date;
   readonly figures: StatedFigures;
+  /** How many entries that may be of the day had come and could not be read; the figures lack what they say. */
+  readonly unreadable: number;
   /** Why it replaced the one before; null for the first. */
   readonly reason: string | null;
   /** Name and SHA-256 of its CSV. */

@@ -1,6 +1,7 @@
 /** What formats of a bank tell of a statement in words, as they have no field for it. */
 import type { StatedFigures } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
+import { counted } from '../../ledger/text.ts';
 import type { PublishedRevision } from './format.ts';
 
 /** What opening + credits - debits lacks of the closing; null where they agree. */
@@ -9,12 +10,17 @@ export function missingIn({ opening, creditTotal, debitTotal, closing }: StatedF
   return compareAmounts(missing, '0') === 0 ? null : missing;
 }
 
-/** The verdict, the breaks, by how much the figures do not add up, and where the opening is from. */
-export function toldOf({ figures }: Pick<PublishedRevision, 'figures'>): string[] {
+/** `2 entries that may be of this day came and could not be read` */
+export const unreadableText = (count: number): string =>
+  `${counted(count, 'entry', 'entries')} that may be of this day came and could not be read`;
+
+/** The verdict, the breaks, what could not be read, by how much the figures do not add up, and where the opening is from. */
+export function toldOf({ figures, unreadable }: Pick<PublishedRevision, 'figures' | 'unreadable'>): string[] {
   const { verdict, breakCount, restarted } = figures;
   const missing = missingIn(figures);
   return [
     ...[verdict, `breaks: ${breakCount}`],
+    ...(unreadable === 0 ? [] : [`${unreadableText(unreadable)}: the figures lack what they say`]),
     ...(missing === null ? [] : [`a net ${missing} is missing between opening and closing`]),
     ...(restarted ? ['opening derived from the first entry'] : []),
   ];

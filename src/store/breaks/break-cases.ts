@@ -134,6 +134,8 @@ export interface ExplainedBreak {
   readonly afterBatchNo: string | null;
   readonly beforeBatchNo: string;
   readonly missingNet: string;
+  /** From the entry before it to the entry after it. */
+  readonly span: Window;
   readonly note: string;
   /** Who resolved it; null where that was not recorded. */
   readonly by: string | null;
@@ -146,9 +148,10 @@ export async function explainedBreaks(
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<ExplainedBreak[]> {
-  const { rows } = await sql<ExplainedBreak>`
+  const { rows } = await sql<Omit<ExplainedBreak, 'span'> & Window>`
     SELECT found.id, found.currency, found.after_batch_no AS "afterBatchNo",
-      found.before_batch_no AS "beforeBatchNo", found.missing_net AS "missingNet", found.note,
+      found.before_batch_no AS "beforeBatchNo", found.missing_net AS "missingNet",
+      found.begin_ms AS "beginMs", found.end_ms AS "endMs", found.note,
       last.by_whom AS by, found.closed_at AS at
     FROM continuity_break AS found
     LEFT JOIN LATERAL (
@@ -159,5 +162,5 @@ export async function explainedBreaks(
     WHERE found.merchant_no = ${merchantNo} AND found.status = 'resolved'
       AND found.end_ms >= ${beginMs} AND found.begin_ms <= ${endMs}
     ORDER BY found.id`.execute(db);
-  return rows;
+  return rows.map(({ beginMs, endMs, ...row }) => ({ ...row, span: { beginMs, endMs } }));
 }

@@ -1,8 +1,7 @@
 /** Queries on open breaks: how many there are, on which days, and which to read again next. */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
-import { dayOf } from '../../ledger/business-day.ts';
-import type { BusinessDay } from '../../ledger/entry.ts';
+import type { Window } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../account-filter.ts';
 import type { BreakRow } from './breaks.ts';
 import type { DB } from '../engine/schema.ts';
@@ -53,25 +52,19 @@ export async function openBreaksByMerchant(
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
-/** By merchant, the days on which the span of an open break begins or ends, in order. */
-export async function brokenDays(
+/** By merchant, where its open breaks lie, each from the entry before it to the entry after it. */
+export async function openBreakSpans(
   db: Kysely<DB>,
   merchants: readonly string[],
-  zone: string,
-): Promise<ReadonlyMap<string, readonly BusinessDay[]>> {
+): Promise<ReadonlyMap<string, readonly Window[]>> {
   const rows = await db
     .selectFrom('continuity_break')
-    .select(['merchant_no', 'begin_ms', 'end_ms'])
+    .select(['merchant_no as merchantNo', 'begin_ms as beginMs', 'end_ms as endMs'])
     .distinct()
     .where('status', '=', 'open')
     .where(ofMerchants(merchants))
     .execute();
-  const days = new Map<string, Set<BusinessDay>>();
-  for (const { merchant_no: merchantNo, begin_ms: beginMs, end_ms: endMs } of rows) {
-    const own = days.get(merchantNo) ?? new Set();
-    days.set(merchantNo, own.add(dayOf(beginMs, zone)).add(dayOf(endMs, zone)));
-  }
-  return new Map([...days].map(([merchantNo, own]) => [merchantNo, [...own].sort()]));
+  return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }
 
 /**

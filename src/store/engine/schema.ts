@@ -1785,6 +1785,10 @@ export interface Statement {
    */
   supersedes: number | null;
   /**
+   * How many entries that may be of the day came and could not be read, when it was published; null where that was not recorded.
+   */
+  unreadable_count: number | null;
+  /**
    * Verdict as published: continuous, reordered or broken.
    */
   verdict: string;

@@ -1,5 +1,6 @@
 /** Finds the breaks that lie in an account's day, or between it and the next. */
 import type { Kysely } from 'kysely';
+import { addDays } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import type { BreakRow } from '../breaks/breaks.ts';
 import type { DB } from '../engine/schema.ts';
@@ -11,7 +12,10 @@ export interface BreaksFound {
   readonly inAll: number;
 }
 
-/** Uses continuity_break_account: a break's day is that of the entry behind it. */
+/**
+ * The same breaks as `openBreaksOn`, and those that a person resolved. Uses continuity_break_account: a break's day is that of
+ * the entry behind it, which around midnight may be stamped a little before the entry in front.
+ */
 export async function breaksOfDay(
   db: Kysely<DB>,
   { account, window }: DayOfAccount,
@@ -20,7 +24,7 @@ export async function breaksOfDay(
 ): Promise<BreaksFound> {
   const rows = await notHealed(db, account)
     .select((eb) => eb.fn.countAll<number>().over().as('in_all'))
-    .where('day', '>=', day)
+    .where('day', '>=', addDays(day, -1))
     .where('begin_ms', '<=', window.endMs)
     .where('end_ms', '>=', window.beginMs)
     .orderBy('begin_ms')

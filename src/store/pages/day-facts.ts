@@ -5,9 +5,11 @@
 import { sql, type Kysely } from 'kysely';
 import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
+import { overlaps } from '../../ledger/window.ts';
 import { PROVEN_SPANS } from '../certified-windows.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
+import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
 
 /** The figures of a day, as far as its state needs them. */
@@ -22,10 +24,9 @@ export interface DayFact {
   readonly isRestarted: boolean;
 }
 
-/** An open break, under the day of the entry behind it. */
+/** An open break, with the time from the entry before it to the entry after it. */
 export interface OpenBreak extends Window {
   readonly id: number;
-  readonly day: BusinessDay;
 }
 
 /** What is known of an account's days in a range. */
@@ -53,6 +54,13 @@ export interface AccountFacts {
  */
 export const beganAtZero = ({ firstOpening }: Pick<AccountFacts, 'firstOpening'>): boolean =>
   firstOpening === null || compareAmounts(firstOpening, '0') === 0;
+
+/**
+ * The open breaks that keep a day open, by id: what is missing may belong to each day from the entry before the break to
+ * the entry after it.
+ */
+export const openBreaksOn = ({ openBreaks }: Pick<AccountFacts, 'openBreaks'>, day: Window): OpenBreak[] =>
+  openBreaks.filter((span) => overlaps(span, day)).sort((a, b) => a.id - b.id);
 
 export interface DaysAsked {
   readonly from: BusinessDay;
@@ -98,7 +106,7 @@ export async function dayFacts(
     SELECT 'revised', nth::int, day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "withoutMs"
     FROM (${revisedSinceDownload({ from, to, by: by?.name ?? null })}) AS revised
     UNION ALL
-    SELECT 'break', nth::int, d.day, NULL, NULL, NULL, NULL, NULL, NULL, d.id, d.begin_ms, d.end_ms
+    SELECT 'break', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, d.id, d.begin_ms, d.end_ms
     FROM asked JOIN continuity_break d ON ${OF_ASKED} AND d.status = 'open'
       AND d.begin_ms <= asked.end_ms AND d.end_ms >= asked.begin_ms
     UNION ALL
@@ -118,7 +126,7 @@ const UNREADABLE_SPANS = sql`
   SELECT range_agg(part) AS spans FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
   WHERE q.merchant_no = asked.merchant_no AND q.released_at IS NULL AND q.acknowledged_at IS NULL
     AND q.begin_ms <= asked.end_ms AND q.end_ms >= asked.begin_ms
-    AND coalesce(substring(q.raw FROM '"currency"\\s*:\\s*"([A-Z]{3})"'), asked.currency) = asked.currency`;
+    AND coalesce(${UNREADABLE_CURRENCY}, asked.currency) = asked.currency`;
 
 interface FactRow {
   readonly kind: 'day' | 'first' | 'changed' | 'revised' | 'break' | 'unreadable' | 'certified';
@@ -167,8 +175,8 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
         by !== null && isRevisedSince({ day: day!, withoutMs: endMs }, by) ? [day!] : [],
       ),
     ),
-    openBreaks: of('break').map(({ id, day, beginMs, endMs }) => ({
-      ...{ id: id!, day: day!, beginMs: beginMs!, endMs: endMs! },
+    openBreaks: of('break').map(({ id, beginMs, endMs }) => ({
+      ...{ id: id!, beginMs: beginMs!, endMs: endMs! },
     })),
     unreadable: spans('unreadable'),
     certified: spans('certified').sort((a, b) => a.beginMs - b.beginMs),

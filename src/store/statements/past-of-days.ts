@@ -5,6 +5,7 @@ import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
+import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
   publishedAccounts,
   statementFrom,
@@ -40,6 +41,8 @@ export interface PastOfDay {
   readonly certificates: readonly CertificateRow[];
   /** The spans of the day that are proven for a currency, as `certifiedWindows` says it. */
   readonly proven: (currency: string) => Window[];
+  /** How many entries of a currency came that may be of the day and cannot be read, acknowledged or not. */
+  readonly unreadable: (currency: string) => number;
 }
 
 /** A manifest as others name it. */
@@ -75,6 +78,8 @@ export interface PastRow {
   readonly unchained: NamedManifest[] | null;
   readonly readings: (ReadSpan & CertificateRow)[] | null;
   readonly absent: (Span & { readonly currency: string })[] | null;
+  /** Currency null: that cannot be told. */
+  readonly unreadable: { readonly currency: string | null; readonly count: number }[] | null;
 }
 
 /** By day. Each part is found by an index, whatever is stored of other days. */
@@ -135,7 +140,11 @@ export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<Past
        WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS readings,
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
        FROM absent_entry
-       WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS absent
+       WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS absent,
+      (SELECT jsonb_agg(jsonb_build_object('currency', ${UNREADABLE_CURRENCY}, 'count', occurrences))
+       FROM quarantined_entry q
+       WHERE merchant_no = ${merchantNo} AND released_at IS NULL
+         AND span && int8range(asked.begin_ms, asked.end_ms, '[]')) AS unreadable
     FROM asked`;
 
 const lastInChain = (merchantNo: string): RawBuilder<unknown> => sql`
@@ -177,5 +186,9 @@ function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Wi
         window,
         currency,
       ),
+    unreadable: (currency) =>
+      (row.unreadable ?? [])
+        .filter((one) => one.currency === null || one.currency === currency)
+        .reduce((total, { count }) => total + count, 0),
   };
 }

@@ -35,7 +35,7 @@ test('a day is a sheet of its figures, a sheet of its rows, and a sheet of what 
   const figures = { opening: '-1235.00', creditTotal: '1234.50', creditCount: 1, closing: '-0.50' };
   const [summary, account, changes] = await read(statementDay([ROW], { figures }));
   expect([summary!.name, account!.name, changes!.name]).toEqual(['Summary', 'USD', 'Changes']);
-  expect(linesOf(summary!, 2).slice(0, 19)).toEqual([
+  expect(linesOf(summary!, 2).slice(0, 20)).toEqual([
     ['summary', ''],
     ['merchant_no', 'M-1'],
     ['currency', 'USD'],
@@ -50,6 +50,7 @@ test('a day is a sheet of its figures, a sheet of its rows, and a sheet of what 
     ['closing', '-0.50'],
     ['verdict', 'continuous'],
     ['breaks', '0'],
+    ['unreadable', '0'],
     ['missing_net', '0'],
     ['restarted', 'no'],
     ['reason', ''],
@@ -149,8 +150,8 @@ describe('a later revision', () => {
 
   test('tells all revisions, and why each was replaced', async () => {
     const [summary] = await read(statementDay([ROW], second));
-    const lines = linesOf(summary!, 15).slice(20, 23);
-    expect(lines.map((line) => [line[0], line[1], line[12]])).toEqual([
+    const lines = linesOf(summary!, 16).slice(21, 24);
+    expect(lines.map((line) => [line[0], line[1], line[13]])).toEqual([
       ['revision', 'published_at', 'reason'],
       ['1', '2026-04-01 02:00:00', ''],
       ['2', '2026-04-01 02:00:00', '1 late entry (B9)'],

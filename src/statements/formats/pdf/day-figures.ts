@@ -1,8 +1,8 @@
 /** The first page of a day's statement: whose it is, its figures, its verdict in words, and what proves it. */
 import { entriesIn } from '../../../ledger/chain/figures.ts';
-import type { StatedFigures } from '../../../ledger/entry.ts';
 import { counted } from '../../../ledger/text.ts';
 import type { PublishedRevision, StatementDay } from '../format.ts';
+import { unreadableText } from '../told.ts';
 import { grouped } from './drawable.ts';
 import { COLOR, LOOK, type Look } from './drawing.ts';
 import type { Column, Row } from './table.ts';
@@ -52,7 +52,8 @@ const FIGURE_COLUMNS = (currency: string): readonly Column[] => [
 ];
 
 /** Opening, credits, debits and closing as a table; then what the chain of balances says of them. */
-export function figuresSection(sheet: Sheet, { account, published: { figures } }: StatementDay): void {
+export function figuresSection(sheet: Sheet, { account, published }: StatementDay): void {
+  const { figures } = published;
   const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = figures;
   const look: Look = { ...LOOK.text, size: 10 };
   const row = (name: string, count: string, amount: string, own = look): Row => ({
@@ -67,12 +68,16 @@ export function figuresSection(sheet: Sheet, { account, published: { figures } }
     row('Closing balance', '', closing, { ...look, font: 'bold' }),
   ]);
   sheet.heading('Verdict');
-  for (const [text, own] of verdictTexts(figures)) sheet.paragraph(text, own);
+  for (const [text, own] of verdictTexts(published)) sheet.paragraph(text, own);
 }
 
 /** The verdict in words: one line that says which, and what else a reader has to know. */
-function verdictTexts(figures: StatedFigures): (readonly [text: string, look?: Look])[] {
+function verdictTexts({ figures, unreadable }: PublishedRevision): (readonly [text: string, look?: Look])[] {
   const { verdict, breakCount, restarted } = figures;
+  const lacking =
+    unreadable === 0
+      ? []
+      : [[`Not all readable: ${unreadableText(unreadable)}. The figures lack what they say.`, BAD] as const];
   const derived = restarted
     ? [['The opening is derived from the first entry: it does not follow from the day before.'] as const]
     : [];
@@ -84,15 +89,17 @@ function verdictTexts(figures: StatedFigures): (readonly [text: string, look?: L
         'Opening plus credits minus debits need not be the closing. What a person has explained since is in the ' +
           'manifest of the day: this file stays as it was published.',
       ],
+      ...lacking,
       ...derived,
     ];
-  if (entriesIn(figures) === 0)
-    return [['Proven: nothing was booked, and the balance stayed.', GOOD], ...derived];
+  const isEmpty = entriesIn(figures) === 0;
+  const holds = isEmpty
+    ? 'nothing was booked, and the balance stayed.'
+    : `every balance follows from the one before${verdict === 'reordered' ? ', in another order than that of the times' : ''}.`;
   return [
-    verdict === 'reordered'
-      ? ['Proven: every balance follows from the one before, in another order than that of the times.', GOOD]
-      : ['Proven: every balance follows from the one before.', GOOD],
-    [sum],
+    ...lacking,
+    unreadable === 0 ? [`Proven: ${holds}`, GOOD] : [`Of what could be read: ${holds}`],
+    ...(isEmpty ? [] : [[sum] as const]),
     ...derived,
   ];
 }

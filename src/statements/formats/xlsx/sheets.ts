@@ -30,6 +30,7 @@ const REVISION_CELLS: readonly (readonly [name: string, value: (of: PublishedRev
   ['closing', ({ figures }) => amount(figures.closing)],
   ['verdict', ({ figures }) => text(figures.verdict)],
   ['breaks', ({ figures }) => count(figures.breakCount)],
+  ['unreadable', ({ unreadable }) => count(unreadable)],
   ['missing_net', ({ figures }) => amount(missingIn(figures) ?? '0')],
   ['restarted', ({ figures }) => text(figures.restarted ? 'yes' : 'no')],
   ['reason', ({ reason }) => text(reason ?? '')],
@@ -39,12 +40,17 @@ const REVISION_CELLS: readonly (readonly [name: string, value: (of: PublishedRev
 
 const NOTES = [
   'missing_net is what opening + credits - debits lacks of the closing; restarted: the opening is derived from the first entry.',
+  'unreadable: entries that came and could not be read when it was published; the figures lack what they say.',
   'published_at is in UTC; booked_at is in the time zone of the platform.',
   'An amount of more than 15 digits is text on yellow: a spreadsheet would round it as a number.',
   'The rows are those of the CSV that is named here; that file is the one proven.',
 ];
 
-export const SUMMARY_WIDTHS: readonly number[] = [22, 22, ...Array.from({ length: 13 }, () => 18)];
+export const SUMMARY_WIDTHS: readonly number[] = [
+  22,
+  22,
+  ...Array.from({ length: REVISION_CELLS.length - 2 }, () => 18),
+];
 
 /** The account and its figures, one below the other; then all revisions, one line each, this one last. */
 export function summaryRows({ account, day, published, earlier }: StatementDay): Value[][] {
