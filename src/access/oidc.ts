@@ -9,7 +9,6 @@ export const OIDC_RETURN_PATH = '/login/oidc/back';
 
 const CALL_TIMEOUT_S = 10;
 const SCOPE = 'openid email profile';
-const GROUPS_MAX = 200;
 
 /** What a login began with, kept by the browser until it comes back. */
 export interface Flow {
@@ -109,6 +108,5 @@ export function identityOf(
   // Anybody may claim an address that nobody looked at.
   if (nameClaim === 'email' && claims['email_verified'] !== true)
     throw new NotLoggedIn('the provider does not say that the email is verified');
-  const groups = [claims[groupsClaim] ?? []].flat().filter((one) => typeof one === 'string');
-  return { name, groups: groups.slice(0, GROUPS_MAX) };
+  return { name, groups: [claims[groupsClaim] ?? []].flat().filter((one) => typeof one === 'string') };
 }

@@ -16,6 +16,10 @@ const ACCOUNTS: Readonly<Record<string, object>> = {
   vera: { email: 'vera@company.example', email_verified: true, groups: ['shops'] },
   eve: { email: 'ada@company.example', email_verified: false, groups: ['finance'] },
   otto: { email: 'otto@company.example', email_verified: true, groups: [] },
+  greta: {
+    ...{ email: 'greta@company.example', email_verified: true },
+    groups: [...Array.from({ length: 500 }, (_, at) => `group ${at}`), 'shops'],
+  },
 };
 
 let database: Database;
@@ -146,6 +150,14 @@ describe('a login at the provider', () => {
     expect((await browser.get('/m/M1')).status).toBe(200);
     expect((await browser.get('/m/M2')).status).toBe(404);
     expect((await browser.post('/resolve', { form_token: await browser.formToken() })).status).toBe(403);
+  });
+
+  it('brings in who has a role by the last of many groups, and keeps no group that has none', async () => {
+    const browser = new Browser(pages.url);
+    await browser.get(await atProvider(await begun(browser), 'greta'));
+    expect((await browser.get('/m/M1')).status).toBe(200);
+    const kept = database.db.selectFrom('page_session').select('groups');
+    expect(await kept.where('name', '=', 'greta@company.example').execute()).toEqual([{ groups: ['shops'] }]);
   });
 
   it.each([
