@@ -73,6 +73,7 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
     },
     finish: async (query, { state, nonce, verifier }) => {
       const known = await provider();
+      assertReturned(new URLSearchParams(query), { state, issuer: known.serverMetadata().issuer });
       const tokens = await client.authorizationCodeGrant(known, new URL(returnUrl + query), {
         expectedState: state,
         expectedNonce: nonce,
@@ -93,6 +94,30 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
       return client.buildEndSessionUrl(known, { post_logout_redirect_uri: pagesUrl + LOGIN_PATH }).href;
     },
   };
+}
+
+/** Errors of the protocol. Others may hold what somebody typed, so they are not logged. */
+const PROTOCOL_ERRORS: readonly string[] = [
+  ...['access_denied', 'login_required', 'consent_required', 'interaction_required'],
+  ...['account_selection_required', 'invalid_request', 'invalid_scope', 'unauthorized_client'],
+  ...['unsupported_response_type', 'server_error', 'temporarily_unavailable'],
+];
+
+/** Throws `NotLoggedIn` for an address that the provider did not send this browser to, or by which it says no. */
+function assertReturned(
+  given: URLSearchParams,
+  { state, issuer }: { readonly state: string; readonly issuer: string },
+): void {
+  const only = (name: string): string | null => {
+    const [value = null, ...more] = given.getAll(name);
+    return more.length === 0 ? value : null;
+  };
+  if (only('state') !== state || (given.has('iss') && only('iss') !== issuer))
+    throw new NotLoggedIn('what came back is of another login');
+  const error = given.get('error');
+  if (error !== null)
+    throw new NotLoggedIn(`the provider says ${PROTOCOL_ERRORS.includes(error) ? error : 'no'}`);
+  if (only('code') === null) throw new NotLoggedIn('what came back has no code');
 }
 
 type Claims = Readonly<Record<string, unknown>>;

@@ -264,7 +264,7 @@ describe('what comes back from the provider', () => {
     const [none, other] = [new Browser(pages.url), new Browser(pages.url)];
     await begun(other);
     expect((await none.get(back)).status).toBe(401);
-    expect((await other.get(back)).status).toBe(502);
+    expect((await other.get(back)).status).toBe(401);
     await expectNobody(none);
     await expectNobody(other);
   });
@@ -273,9 +273,9 @@ describe('what comes back from the provider', () => {
     const browser = new Browser(pages.url);
     const changed = new URL(await atProvider(await begun(browser), 'ada'));
     changed.searchParams.set('state', 'other');
-    expect((await browser.get(changed.href)).status).toBe(502);
+    expect((await browser.get(changed.href)).status).toBe(401);
     await begun(browser);
-    expect((await browser.get('/login/oidc/back?error=access_denied')).status).toBe(502);
+    expect((await browser.get('/login/oidc/back?error=access_denied')).status).toBe(401);
     const late = await atProvider(await begun(browser), 'ada');
     now += 600_000;
     expect((await browser.get(late)).status).toBe(401);
@@ -283,6 +283,27 @@ describe('what comes back from the provider', () => {
     const told = JSON.stringify(pages.refusals);
     expect(told).not.toContain(changed.searchParams.get('code'));
     expect(told).not.toContain(CLIENT.secret);
+  });
+
+  it('is no failure of the provider where it says no, or where the address is not what it sent', async () => {
+    const browser = new Browser(pages.url);
+    const answered = async (query: string, change: Readonly<Record<string, string>> = {}) => {
+      const state = new URL(await begun(browser)).searchParams.get('state')!;
+      const sent = new URLSearchParams({ state, iss: issuer, ...change });
+      const response = await browser.get(`/login/oidc/back?${sent}&${query}`);
+      expect(await response.text()).toContain('The login did not succeed');
+      return [response.status, pages.refusals.at(-1)!.reason];
+    };
+    expect(await answered('error=access_denied')).toEqual([401, 'the provider says access_denied']);
+    expect(await answered('error=Ada+L.')).toEqual([401, 'the provider says no']);
+    expect(await answered('')).toEqual([401, 'what came back has no code']);
+    expect(await answered('code=a&code=b')).toEqual([401, 'what came back has no code']);
+    const foreign = 'what came back is of another login';
+    expect(await answered('state=other&code=c')).toEqual([401, foreign]);
+    expect(await answered('code=c', { iss: 'https://evil.example' })).toEqual([401, foreign]);
+    await expectNobody(browser);
+    // What the provider refuses itself is one.
+    expect((await answered('code=c'))[0]).toBe(502);
   });
 
   it('is refused with a forged cookie', async () => {
