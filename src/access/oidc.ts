@@ -38,6 +38,8 @@ export interface OidcLogin {
 export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pagesUrl: string): OidcLogin {
   const returnUrl = pagesUrl + OIDC_RETURN_PATH;
   const issuer = new URL(oidc.issuer);
+  // An email and whether it is verified have to be of the same answer.
+  const nameClaims = oidc.nameClaim === 'email' ? ['email', 'email_verified'] : [oidc.nameClaim];
   let found: Promise<client.Configuration> | null = null;
   const provider = (): Promise<client.Configuration> => {
     // The settings take plain http on loopback alone. It is marked as deprecated so that it stands out.
@@ -82,10 +84,12 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
       });
       const claims = tokens.claims()!;
       // Some providers tell only `sub` in the token, and the rest when they are asked.
-      const isAll = claims[oidc.nameClaim] !== undefined && claims[oidc.groupsClaim] !== undefined;
+      const isAll = tells(claims, nameClaims) && tells(claims, [oidc.groupsClaim]);
       if (isAll || known.serverMetadata().userinfo_endpoint === undefined) return identityOf(claims, oidc);
       const more = await client.fetchUserInfo(known, tokens.access_token, claims.sub);
-      return identityOf({ ...more, ...claims }, oidc);
+      const named = tells(claims, nameClaims) ? claims : more;
+      const name = Object.fromEntries(nameClaims.map((claim) => [claim, named[claim]]));
+      return identityOf({ ...more, ...claims, ...name }, oidc);
     },
     end: async () => {
       const known = await provider();
@@ -121,6 +125,9 @@ function assertReturned(
 }
 
 type Claims = Readonly<Record<string, unknown>>;
+
+const tells = (claims: Claims, names: readonly string[]): boolean =>
+  names.every((name) => claims[name] !== undefined);
 
 /** Throws `NotLoggedIn` for a name that is missing, or not verified. */
 export function identityOf(

@@ -16,10 +16,17 @@ const ACCOUNTS: Readonly<Record<string, object>> = {
   vera: { email: 'vera@company.example', email_verified: true, groups: ['shops'] },
   eve: { email: 'ada@company.example', email_verified: false, groups: ['finance'] },
   otto: { email: 'otto@company.example', email_verified: true, groups: [] },
+  vic: { email: 'ada@company.example', email_verified: true, groups: [] },
+  mix: { email: 'mix@company.example', email_verified: true, groups: [] },
   greta: {
     ...{ email: 'greta@company.example', email_verified: true },
     groups: [...Array.from({ length: 500 }, (_, at) => `group ${at}`), 'shops'],
   },
+};
+/** What the token tells of some beside `sub`. Of others it tells nothing, and the provider has to be asked. */
+const IN_TOKEN: Readonly<Record<string, object>> = {
+  vic: { email: 'ada@company.example', groups: [] },
+  mix: { email: 'ada@company.example', groups: [] },
 };
 
 let database: Database;
@@ -49,10 +56,14 @@ beforeAll(async () => {
       },
     ],
     scopes: ['openid', 'groups'],
+    conformIdTokenClaims: false,
     claims: { email: ['email', 'email_verified'], groups: ['groups'], profile: ['name'] },
     findAccount: (_context, accountId) => ({
       accountId,
-      claims: () => ({ sub: accountId, ...ACCOUNTS[accountId] }),
+      claims: (use) => ({
+        sub: accountId,
+        ...(use === 'id_token' ? IN_TOKEN : ACCOUNTS)[accountId],
+      }),
     }),
     cookies: { keys: ['made up'] },
   });
@@ -160,7 +171,14 @@ describe('a login at the provider', () => {
     expect(await kept.where('name', '=', 'greta@company.example').execute()).toEqual([{ groups: ['shops'] }]);
   });
 
+  it('brings in whose token has an email, and who is asked for whether it is verified', async () => {
+    const browser = new Browser(pages.url);
+    await browser.get(await atProvider(await begun(browser), 'vic'));
+    expect(await (await browser.get('/')).json()).toMatchObject({ name: 'ada@company.example' });
+  });
+
   it.each([
+    ['mix', 'no role'],
     ['otto', 'no role'],
     ['eve', 'the provider does not say that the email is verified'],
   ])('keeps out %s: %s', async (login, reason) => {
