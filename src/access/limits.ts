@@ -12,8 +12,11 @@ const OF_ADDRESS = { max: 10, timeWindow: 5 * 60_000 } as const;
 const NETWORK_BITS = 48;
 /** From one network of IPv6. */
 const OF_NETWORK = { max: 40, timeWindow: 5 * 60_000, ipv6Subnet: NETWORK_BITS } as const;
-/** For one name, from wherever. */
+/** For one name, from wherever it was not right before. */
 const OF_NAME = { max: 20, timeWindow: 15 * 60_000 } as const;
+/** Addresses, of IPv6 a /64, that are remembered of a name because it was right there. */
+const PLACES_OF_NAME_MAX = 100;
+const PLACE_BITS = 64;
 /** Beginnings of a login at the provider, and returns from there: those of a whole office come from one address. */
 export const OF_PROVIDER = { max: 200, timeWindow: 5 * 60_000 } as const;
 
@@ -34,6 +37,7 @@ export interface LimitedCheckDeps {
  * Wrong tries count, right ones do not: a whole office may log in from one address. A pair that was right is not checked
  * again, which is for programs that send it with every request, and one check serves requests side by side. Names are
  * counted alike whether somebody has them or not, but apart, so that strangers cannot push known names out of the memory.
+ * The count of a name is for places alone at which it was not right before, so that strangers cannot lock its own people out.
  */
 export async function limitedCheck(
   server: FastifyInstance,
@@ -49,8 +53,10 @@ export async function limitedCheck(
     ...ofPlaces,
     users.has(names.get(request)!) ? ofKnown : ofUnknown,
   ];
+  const ownPlaces = createOwnPlaces();
   const isExceeded = async (request: FastifyRequest): Promise<boolean> => {
-    for (const limit of limitsOf(request)) {
+    const isOwnPlace = ownPlaces.has(names.get(request)!, request.ip);
+    for (const limit of isOwnPlace ? ofPlaces : limitsOf(request)) {
       const counted = await limit(request, { increment: false });
       if (!counted.isAllowed && counted.remaining === 0) return true;
     }
@@ -69,6 +75,7 @@ export async function limitedCheck(
     if (await isExceeded(request)) return 'tooMany';
     if (await isRight(name, password)) {
       proven.set(name, pair);
+      ownPlaces.add(name, request.ip);
       return 'right';
     }
     for (const limit of limitsOf(request)) await limit(request);
@@ -80,7 +87,10 @@ export async function limitedCheck(
     names.set(request, name);
     const pair = secret(JSON.stringify([name, password]));
     if (await isExceeded(request)) return 'tooMany';
-    if (proven.get(name) === pair) return 'right';
+    if (proven.get(name) === pair) {
+      ownPlaces.add(name, request.ip);
+      return 'right';
+    }
     const check = `${request.ip} ${pair}`;
     const begun =
       running.get(check) ??
@@ -92,5 +102,22 @@ export async function limitedCheck(
         .finally(() => running.delete(check));
     running.set(check, begun);
     return begun;
+  };
+}
+
+/** Where each name was right: its latest places. Only names that have a password get here, so it stays small. */
+function createOwnPlaces() {
+  const placesOf = new Map<string, Set<string>>();
+  const placeOf = (address: string): string => normalizeIP(address, PLACE_BITS);
+  return {
+    has: (name: string, address: string): boolean => placesOf.get(name)?.has(placeOf(address)) === true,
+    add: (name: string, address: string): void => {
+      const places = placesOf.get(name) ?? new Set();
+      const place = placeOf(address);
+      places.delete(place);
+      placesOf.set(name, places.add(place));
+      const [oldest] = places;
+      if (places.size > PLACES_OF_NAME_MAX) places.delete(oldest!);
+    },
   };
 }

@@ -9,7 +9,6 @@ export const OIDC_RETURN_PATH = '/login/oidc/back';
 
 const CALL_TIMEOUT_S = 10;
 const SCOPE = 'openid email profile';
-const GROUPS_MAX = 200;
 
 /** What a login began with, kept by the browser until it comes back. */
 export interface Flow {
@@ -39,6 +38,8 @@ export interface OidcLogin {
 export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pagesUrl: string): OidcLogin {
   const returnUrl = pagesUrl + OIDC_RETURN_PATH;
   const issuer = new URL(oidc.issuer);
+  // An email and whether it is verified have to be of the same answer.
+  const nameClaims = oidc.nameClaim === 'email' ? ['email', 'email_verified'] : [oidc.nameClaim];
   let found: Promise<client.Configuration> | null = null;
   const provider = (): Promise<client.Configuration> => {
     // The settings take plain http on loopback alone. It is marked as deprecated so that it stands out.
@@ -74,6 +75,7 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
     },
     finish: async (query, { state, nonce, verifier }) => {
       const known = await provider();
+      assertReturned(new URLSearchParams(query), { state, issuer: known.serverMetadata().issuer });
       const tokens = await client.authorizationCodeGrant(known, new URL(returnUrl + query), {
         expectedState: state,
         expectedNonce: nonce,
@@ -82,10 +84,12 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
       });
       const claims = tokens.claims()!;
       // Some providers tell only `sub` in the token, and the rest when they are asked.
-      const isAll = claims[oidc.nameClaim] !== undefined && claims[oidc.groupsClaim] !== undefined;
+      const isAll = tells(claims, nameClaims) && tells(claims, [oidc.groupsClaim]);
       if (isAll || known.serverMetadata().userinfo_endpoint === undefined) return identityOf(claims, oidc);
       const more = await client.fetchUserInfo(known, tokens.access_token, claims.sub);
-      return identityOf({ ...more, ...claims }, oidc);
+      const named = tells(claims, nameClaims) ? claims : more;
+      const name = Object.fromEntries(nameClaims.map((claim) => [claim, named[claim]]));
+      return identityOf({ ...more, ...claims, ...name }, oidc);
     },
     end: async () => {
       const known = await provider();
@@ -96,7 +100,34 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
   };
 }
 
+/** Errors of the protocol. Others may hold what somebody typed, so they are not logged. */
+const PROTOCOL_ERRORS: readonly string[] = [
+  ...['access_denied', 'login_required', 'consent_required', 'interaction_required'],
+  ...['account_selection_required', 'invalid_request', 'invalid_scope', 'unauthorized_client'],
+  ...['unsupported_response_type', 'server_error', 'temporarily_unavailable'],
+];
+
+/** Throws `NotLoggedIn` for an address that the provider did not send this browser to, or by which it says no. */
+function assertReturned(
+  given: URLSearchParams,
+  { state, issuer }: { readonly state: string; readonly issuer: string },
+): void {
+  const only = (name: string): string | null => {
+    const [value = null, ...more] = given.getAll(name);
+    return more.length === 0 ? value : null;
+  };
+  if (only('state') !== state || (given.has('iss') && only('iss') !== issuer))
+    throw new NotLoggedIn('what came back is of another login');
+  const error = given.get('error');
+  if (error !== null)
+    throw new NotLoggedIn(`the provider says ${PROTOCOL_ERRORS.includes(error) ? error : 'no'}`);
+  if (only('code') === null) throw new NotLoggedIn('what came back has no code');
+}
+
 type Claims = Readonly<Record<string, unknown>>;
+
+const tells = (claims: Claims, names: readonly string[]): boolean =>
+  names.every((name) => claims[name] !== undefined);
 
 /** Throws `NotLoggedIn` for a name that is missing, or not verified. */
 export function identityOf(
@@ -109,6 +140,5 @@ export function identityOf(
   // Anybody may claim an address that nobody looked at.
   if (nameClaim === 'email' && claims['email_verified'] !== true)
     throw new NotLoggedIn('the provider does not say that the email is verified');
-  const groups = [claims[groupsClaim] ?? []].flat().filter((one) => typeof one === 'string');
-  return { name, groups: groups.slice(0, GROUPS_MAX) };
+  return { name, groups: [claims[groupsClaim] ?? []].flat().filter((one) => typeof one === 'string') };
 }

@@ -5,6 +5,12 @@ import type { Person } from './access.ts';
 const GROUP = 'group:';
 const EVERYBODY = '*';
 
+/** Those of the groups that the settings give a role. */
+export const groupsWithRole = (
+  groups: readonly string[],
+  roles: AccessSettings['roles'],
+): readonly string[] => [...new Set(groups)].filter((group) => roles.has(GROUP + group));
+
 /** What a way of logging in says of somebody. */
 export interface Identity {
   readonly name: string;

@@ -14,7 +14,7 @@ import {
 } from '../store/page-sessions.ts';
 import type { Person } from './access.ts';
 import { cookieNames, cookieOptions } from './cookies.ts';
-import { personWithRole, type Identity } from './roles.ts';
+import { groupsWithRole, personWithRole, type Identity } from './roles.ts';
 
 const TOKEN_BYTES = 32;
 const HOUR_MS = 3_600_000;
@@ -39,7 +39,7 @@ export interface Sessions {
   /** Null where there is no cookie, or one that counts for nothing: forged, over, logged out, or without a role by now. */
   readonly find: (request: FastifyRequest) => Promise<Identified | null>;
   /**
-   * Logs somebody in, and leaves a row in the audit. The session that the browser had until then is over. Null for who has
+   * Logs somebody in, and leaves a row in the audit. Only groups that have a role now are kept. The session that the browser had until then is over. Null for who has
    * no role.
    */
   readonly begin: (
@@ -85,7 +85,7 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
         if (before !== null) await endSession(trx, before);
         await beginSession(trx, {
           tokenSha256: sha256Of(token),
-          ...{ way, name: identity.name, groups: identity.groups },
+          ...{ way, name: identity.name, groups: groupsWithRole(identity.groups, roles) },
           proofSha256: proofOf(way, identity.name),
           begunAt,
           endsAt: new Date(begunAt.getTime() + lastsMs),

@@ -2,6 +2,7 @@
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
+import { formatNote } from '../statements/fetch-in-format.ts';
 import { monthOf, type Month, type ToldMonth } from '../statements/month.ts';
 import { monthDownload } from '../statements/month-download.ts';
 import { zippedMonth, type DayAsCsv } from '../statements/month-zip.ts';
@@ -52,7 +53,7 @@ export async function getMonth(flags: MonthFlags, format: StatementFormat, self:
     }
     await recordDeed(
       db,
-      deedOf(self, [month.name, ...flags.merchant, ...(currencies ?? [])].join(' ')),
+      deedOf(self, [month.name, ...flags.merchant, ...(currencies ?? [])].join(' '), formatNote(format)),
       now(),
     );
     const asCsv: DayAsCsv[] = [];

@@ -6,7 +6,7 @@ import { collect } from './collect.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { App } from '../run/app.ts';
-import { inFormat } from '../statements/fetch-in-format.ts';
+import { formatNote, inFormat } from '../statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
@@ -97,7 +97,7 @@ function getDay(flags: GetFlags, self: Command): Promise<void> {
   return withApp(offlineSettings(self), async (app) => {
     const { format } = flags;
     const found = await chosenStatement(app, flags);
-    await recordDeed(app.database.db, deedOf(self, found.object_key), app.now());
+    await recordDeed(app.database.db, deedOf(self, found.object_key, formatNote(format)), app.now());
     const recorded = await manifestOfDay(app.database.db, found.merchant_no, found.day);
     const ofDay = await statementsOfDay(app.database.db, found.merchant_no, found.day);
     const { isPublished, read } = inFormat(app.objects, found, format, { recorded, ofDay });

@@ -34,8 +34,9 @@ export function createPagesServer(deps: PagesServerDeps): FastifyInstance {
 
 const NO_PAGE = '/no-page';
 
-/** A path that cannot be read is answered by a page like any other at which there is nothing. */
+/** A path that cannot be read, or an address with a host of its own, is answered by a page like any other at which there is nothing. */
 function readablePath({ url = '' }: { readonly url?: string | undefined }): string {
+  if (!url.startsWith('/')) return NO_PAGE;
   const [path = ''] = url.split('?', 1);
   try {
     const parts = path.split('/').map(decodeURIComponent);

@@ -87,6 +87,26 @@ describe('wrong passwords', () => {
     expect(await triedFrom(server, '203.0.113.5', RIGHT)).toBe(200);
   });
 
+  it('of strangers do not lock a name out where it was right before', async () => {
+    const server = await shown();
+    const [office, home] = ['192.0.2.1', '2001:db8:9:1::5'];
+    for (const address of [office, home]) expect(await triedFrom(server, address, RIGHT)).toBe(200);
+    await times(20, (at) => triedFrom(server, `198.51.100.${at % 3}`, ['ada', `guess ${at}`]));
+    const loginFrom = async (address: string, password: string): Promise<number> => {
+      const browser = new Browser(server.url, { 'x-forwarded-for': address });
+      return (await browser.login('ada', password)).status;
+    };
+    expect(await triedFrom(server, '203.0.113.5', RIGHT)).toBe(429);
+    for (const address of [office, home, '2001:db8:9:1:ffff::6']) {
+      expect(await triedFrom(server, address, RIGHT), address).toBe(200);
+      expect(await loginFrom(address, PASSWORDS.ada), address).toBe(303);
+    }
+    // Who guesses there has the tries of one address, and no more.
+    const guesses = await times(11, (at) => loginFrom(office, `guess ${at}`));
+    expect(guesses).toEqual([...Array<number>(10).fill(401), 429]);
+    expect(await triedFrom(server, office, ['vera', PASSWORDS.vera])).toBe(429);
+  });
+
   it('of one address are not more than ten, however many come at once', async () => {
     const server = await shown({ isQuick: false });
     const statuses = await Promise.all(

@@ -16,6 +16,17 @@ const ACCOUNTS: Readonly<Record<string, object>> = {
   vera: { email: 'vera@company.example', email_verified: true, groups: ['shops'] },
   eve: { email: 'ada@company.example', email_verified: false, groups: ['finance'] },
   otto: { email: 'otto@company.example', email_verified: true, groups: [] },
+  vic: { email: 'ada@company.example', email_verified: true, groups: [] },
+  mix: { email: 'mix@company.example', email_verified: true, groups: [] },
+  greta: {
+    ...{ email: 'greta@company.example', email_verified: true },
+    groups: [...Array.from({ length: 500 }, (_, at) => `group ${at}`), 'shops'],
+  },
+};
+/** What the token tells of some beside `sub`. Of others it tells nothing, and the provider has to be asked. */
+const IN_TOKEN: Readonly<Record<string, object>> = {
+  vic: { email: 'ada@company.example', groups: [] },
+  mix: { email: 'ada@company.example', groups: [] },
 };
 
 let database: Database;
@@ -45,10 +56,14 @@ beforeAll(async () => {
       },
     ],
     scopes: ['openid', 'groups'],
+    conformIdTokenClaims: false,
     claims: { email: ['email', 'email_verified'], groups: ['groups'], profile: ['name'] },
     findAccount: (_context, accountId) => ({
       accountId,
-      claims: () => ({ sub: accountId, ...ACCOUNTS[accountId] }),
+      claims: (use) => ({
+        sub: accountId,
+        ...(use === 'id_token' ? IN_TOKEN : ACCOUNTS)[accountId],
+      }),
     }),
     cookies: { keys: ['made up'] },
   });
@@ -148,7 +163,22 @@ describe('a login at the provider', () => {
     expect((await browser.post('/resolve', { form_token: await browser.formToken() })).status).toBe(403);
   });
 
+  it('brings in who has a role by the last of many groups, and keeps no group that has none', async () => {
+    const browser = new Browser(pages.url);
+    await browser.get(await atProvider(await begun(browser), 'greta'));
+    expect((await browser.get('/m/M1')).status).toBe(200);
+    const kept = database.db.selectFrom('page_session').select('groups');
+    expect(await kept.where('name', '=', 'greta@company.example').execute()).toEqual([{ groups: ['shops'] }]);
+  });
+
+  it('brings in whose token has an email, and who is asked for whether it is verified', async () => {
+    const browser = new Browser(pages.url);
+    await browser.get(await atProvider(await begun(browser), 'vic'));
+    expect(await (await browser.get('/')).json()).toMatchObject({ name: 'ada@company.example' });
+  });
+
   it.each([
+    ['mix', 'no role'],
     ['otto', 'no role'],
     ['eve', 'the provider does not say that the email is verified'],
   ])('keeps out %s: %s', async (login, reason) => {
@@ -252,7 +282,7 @@ describe('what comes back from the provider', () => {
     const [none, other] = [new Browser(pages.url), new Browser(pages.url)];
     await begun(other);
     expect((await none.get(back)).status).toBe(401);
-    expect((await other.get(back)).status).toBe(502);
+    expect((await other.get(back)).status).toBe(401);
     await expectNobody(none);
     await expectNobody(other);
   });
@@ -261,9 +291,9 @@ describe('what comes back from the provider', () => {
     const browser = new Browser(pages.url);
     const changed = new URL(await atProvider(await begun(browser), 'ada'));
     changed.searchParams.set('state', 'other');
-    expect((await browser.get(changed.href)).status).toBe(502);
+    expect((await browser.get(changed.href)).status).toBe(401);
     await begun(browser);
-    expect((await browser.get('/login/oidc/back?error=access_denied')).status).toBe(502);
+    expect((await browser.get('/login/oidc/back?error=access_denied')).status).toBe(401);
     const late = await atProvider(await begun(browser), 'ada');
     now += 600_000;
     expect((await browser.get(late)).status).toBe(401);
@@ -271,6 +301,27 @@ describe('what comes back from the provider', () => {
     const told = JSON.stringify(pages.refusals);
     expect(told).not.toContain(changed.searchParams.get('code'));
     expect(told).not.toContain(CLIENT.secret);
+  });
+
+  it('is no failure of the provider where it says no, or where the address is not what it sent', async () => {
+    const browser = new Browser(pages.url);
+    const answered = async (query: string, change: Readonly<Record<string, string>> = {}) => {
+      const state = new URL(await begun(browser)).searchParams.get('state')!;
+      const sent = new URLSearchParams({ state, iss: issuer, ...change });
+      const response = await browser.get(`/login/oidc/back?${sent}&${query}`);
+      expect(await response.text()).toContain('The login did not succeed');
+      return [response.status, pages.refusals.at(-1)!.reason];
+    };
+    expect(await answered('error=access_denied')).toEqual([401, 'the provider says access_denied']);
+    expect(await answered('error=Ada+L.')).toEqual([401, 'the provider says no']);
+    expect(await answered('')).toEqual([401, 'what came back has no code']);
+    expect(await answered('code=a&code=b')).toEqual([401, 'what came back has no code']);
+    const foreign = 'what came back is of another login';
+    expect(await answered('state=other&code=c')).toEqual([401, foreign]);
+    expect(await answered('code=c', { iss: 'https://evil.example' })).toEqual([401, foreign]);
+    await expectNobody(browser);
+    // What the provider refuses itself is one.
+    expect((await answered('code=c'))[0]).toBe(502);
   });
 
   it('is refused with a forged cookie', async () => {

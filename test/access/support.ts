@@ -109,12 +109,15 @@ export async function guarded(
 /** Keeps cookies as a browser does, and follows no redirect by itself. */
 export class Browser {
   readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly cookies = new Map<string, string>();
   /** Every `Set-Cookie` that came. */
   readonly set: string[] = [];
 
-  constructor(url: string) {
+  /** `headers` go with each request. */
+  constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
     this.#url = url;
+    this.#headers = headers;
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -147,7 +150,7 @@ export class Browser {
 
   #with(headers: Record<string, string>): Record<string, string> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    return cookie === '' ? headers : { cookie, ...headers };
+    return { ...(cookie !== '' && { cookie }), ...this.#headers, ...headers };
   }
 
   #kept(response: Response): Response {

@@ -193,10 +193,14 @@ describe('downloads', () => {
       ),
     ]);
     const added = (await deeds()).slice(before);
-    expect(added.map(({ subject }) => subject)).toEqual([
-      ...names.slice(0, 6).map(() => `merchant=SBX-M-1/date=${BROKEN_DAY}/${name}.csv`),
-      'month-2026-03-SBX-M-1.pdf',
-      ...names.slice(7).map(() => '2026-03 SBX-M-1'),
+    const formats = ['spreadsheet', 'xlsx', 'camt053', 'mt940', 'pdf'];
+    expect(added.map(({ subject, note }) => [subject, note])).toEqual([
+      ...[null, ...formats].map((format) => [
+        `merchant=SBX-M-1/date=${BROKEN_DAY}/${name}.csv`,
+        format && `as ${format}`,
+      ]),
+      ['month-2026-03-SBX-M-1.pdf', null],
+      ...[null, ...formats].map((format) => ['2026-03 SBX-M-1', format && `as ${format}`]),
     ]);
   });
 

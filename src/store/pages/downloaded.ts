@@ -11,7 +11,7 @@ export const DOWNLOAD_COMMAND = 'statements get';
 /** A month's download as the audit names it. */
 export const monthSubject = (month: string, merchantNo: string): string => `${month} ${merchantNo}`;
 
-/** The note of a download that ended before its last byte. */
+/** The note of a download that ended before its last byte; its format may follow. */
 export const CUT_DOWNLOAD = 'cut off';
 
 /** Whose downloads are looked at. */
@@ -108,5 +108,5 @@ const lastDownload = (by: string | null): RawBuilder<unknown> => sql`
   SELECT e.at FROM audit_entry e
   WHERE e.command = 'statements get' AND e.subject = named.subject AND e.by_whom = ${by}
     AND left(e.subject, 200) COLLATE "C" = left(named.subject, 200)
-    AND left(e.by_whom, 200) COLLATE "C" = left(${by}, 200) AND e.note IS DISTINCT FROM ${CUT_DOWNLOAD}
+    AND left(e.by_whom, 200) COLLATE "C" = left(${by}, 200) AND starts_with(e.note, ${CUT_DOWNLOAD}) IS NOT TRUE
   ORDER BY e.at DESC LIMIT 1`;

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { firstBytes, joined } from '../../objects/first-bytes.ts';
-import { inFormat } from '../../statements/fetch-in-format.ts';
+import { formatNote, inFormat } from '../../statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../../statements/formats/all.ts';
 import { CSV } from '../../statements/formats/csv.ts';
 import type { StatementFormat } from '../../statements/formats/format.ts';
@@ -53,7 +53,7 @@ async function sendDay(context: PagesContext, asked: Asked, reply: FastifyReply)
   const ofDay = await statementsOfDay(db, account.merchantNo, day);
   const { read } = inFormat(objects, statement, format, { recorded, ofDay });
   const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
-  return send(reply, recordAs(statement.object_key, joined(bytes, rest)), {
+  return send(reply, recordAs(statement.object_key, joined(bytes, rest), formatNote(format)), {
     name,
     contentType: format.contentType,
   });
@@ -91,7 +91,7 @@ async function sendMonthZip(
   if (files.length === 0) throw new PageRefusal(404);
   const inFormat = format.name === CSV.name ? '' : `-${format.name}`;
   const zip = zippedMonth(month, accounts, files);
-  return send(reply, recordAs(monthSubject(month.name, merchantNo), zip), {
+  return send(reply, recordAs(monthSubject(month.name, merchantNo), zip, formatNote(format)), {
     name: `statements-${month.name}-${merchantNo}${inFormat}.zip`,
     contentType: 'application/zip',
   });
@@ -125,13 +125,17 @@ function formatIn(asked: Asked): StatementFormat {
  */
 function recorder({ db, now }: PagesContext, { person }: Asked) {
   const at = now();
-  return async function* (subject: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  return async function* (
+    subject: string,
+    bytes: AsyncIterable<Uint8Array>,
+    ofFormat?: string,
+  ): AsyncGenerator<Uint8Array> {
     let isWhole = false;
     try {
       yield* bytes;
       isWhole = true;
     } finally {
-      const note = isWhole ? undefined : CUT_DOWNLOAD;
+      const note = isWhole ? ofFormat : [CUT_DOWNLOAD, ofFormat].filter(Boolean).join(', ');
       await recordDeed(db, { by: person.name, command: DOWNLOAD_COMMAND, subject, note }, at);
     }
   };
