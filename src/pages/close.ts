@@ -202,8 +202,9 @@ function openRow({ texts }: View, merchantNo: string, group: readonly OpenDay[])
 /** Days in a row as one: `2026-03-05, 2026-03-08 – 2026-03-31`. */
 export const daysText = (days: readonly BusinessDay[]): Part =>
   stretches(days).map((stretch, at, all) => {
-    const text = stretch.replace('/', ' – ');
-    return html`<span class="together">${at < all.length - 1 ? `${text},` : text}</span> `;
+    const text = at < all.length - 1 ? `${stretch},` : stretch;
+    const ends = text.split('/').map((end) => html`<span class="together">${end}</span>`);
+    return ends.length === 1 ? html`${ends} ` : html`${ends[0]} – ${ends[1]} `;
   });
 
 /** What stands between backticks is a command. */
