@@ -110,7 +110,7 @@ function accountRow({ texts, format, address }: View, account: AccountMonth, ope
     <td class="n">${amount(figures.debitTotal)}</td>
     <td class="n">${format.count(figures.debitCount)}</td>
     <td class="n">${amount(figures.closing)}</td>
-    <td class="open">${open.length === 0 ? texts.month.noneOpen : openList(texts, open)}</td>
+    <td class="listed">${open.length === 0 ? texts.month.noneOpen : openList(texts, open)}</td>
   </tr> `;
 }
 
