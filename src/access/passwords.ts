@@ -31,10 +31,16 @@ export async function hashPassword(password: string, salt: Buffer): Promise<stri
 /** Whether a name has this password. */
 export type PasswordCheck = (name: string, password: string) => Promise<boolean>;
 
-/** A name that nobody has takes as long as any other: its password is compared with a hash that nothing fits. */
+/** What a hash takes of time, in scrypt's own measure. */
+const workOf = ({ cost, blockSize, parallel }: Parameters): number => 2 ** cost * blockSize * parallel;
+
+/**
+ * A name that nobody has takes as long as the one whose hash takes longest: its password is compared with a hash that
+ * nothing fits.
+ */
 export function createPasswordCheck(users: ReadonlyMap<string, PasswordHash>): PasswordCheck {
-  const [first] = users.values();
-  const nobodys = { ...COST, ...first, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES) };
+  const [costliest] = [...users.values()].sort((a, b) => workOf(b) - workOf(a));
+  const nobodys = { ...COST, ...costliest, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES) };
   return async (name, password) => {
     const known = users.get(name);
     const { hash, ...parameters } = known ?? nobodys;

@@ -50,7 +50,7 @@ export interface Sessions {
   ) => Promise<Person | null>;
   /** Deletes those that are over: names and groups are kept no longer than they are needed. */
   readonly tidy: () => Promise<void>;
-  /** Ends the browser's session. Returns how that person had logged in; null if there was none. */
+  /** Ends the browser's session, and leaves a row in the audit. Returns how that person had logged in; null if there was none. */
   readonly end: (request: FastifyRequest, reply: FastifyReply) => Promise<PageSession['way'] | null>;
 }
 
@@ -99,7 +99,11 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
     end: async (request, reply) => {
       const tokenSha256 = tokenIn(request, cookie);
       const session = tokenSha256 === null ? undefined : await findSession(db, tokenSha256, now());
-      if (tokenSha256 !== null) await endSession(db, tokenSha256);
+      if (session !== undefined)
+        await db.transaction().execute(async (trx) => {
+          await endSession(trx, session.tokenSha256);
+          await recordDeed(trx, { by: session.name, command: 'logout', subject: session.way }, now());
+        });
       void reply.clearCookie(cookie, cookieOptions(isSecure));
       return session?.way ?? null;
     },

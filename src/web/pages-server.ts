@@ -28,13 +28,13 @@ export function createPagesServer(deps: PagesServerDeps): FastifyInstance {
     bareServer({ ...deps, maxParamLength: PATH_PART_CHARACTERS_MAX, rewriteUrl: readablePath }),
     deps,
   );
-  addPages(server, deps);
+  addPages(server, deps, { isAlone: true });
   return server;
 }
 
 const NO_PAGE = '/no-page';
 
-/** A path that cannot be read, or an address with a host of its own, is answered by a page like any other at which there is nothing. */
+/** A path that cannot be read, or one with a host before it, is answered as any other at which there is nothing. */
 function readablePath({ url = '' }: { readonly url?: string | undefined }): string {
   if (!url.startsWith('/')) return NO_PAGE;
   const [path = ''] = url.split('?', 1);
@@ -46,8 +46,11 @@ function readablePath({ url = '' }: { readonly url?: string | undefined }): stri
   }
 }
 
-/** Adds the pages to a server. What they add of headers, access and answers is for their own routes alone. */
-export function addPages(server: FastifyInstance, deps: PagesServerDeps): void {
+/**
+ * Adds the pages to a server. What they add of headers, access and answers is for their own routes alone. `isAlone`: there
+ * are no others, so whatever is asked of it is answered by a page.
+ */
+export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlone = false } = {}): void {
   const context = createPagesContext(deps);
   void server.register(async (pages) => {
     await pages.register(helmet, HEADERS);
@@ -62,7 +65,9 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps): void {
       });
       for (const add of PAGES) add(inner, context);
       // Whoever may not come in is told so here as well, and not what there is.
-      inner.get('/*', () => Promise.reject(new PageRefusal(404)));
+      const nothing = () => Promise.reject(new PageRefusal(404));
+      if (isAlone) inner.all('/*', nothing);
+      else inner.get('/*', nothing);
     });
   });
 }

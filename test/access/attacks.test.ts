@@ -1,6 +1,7 @@
 /** Who has no right to something gets nothing: not by guessing, forging, replaying, waiting, or borrowing a browser. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import type { AccessDeps } from '../../src/access/create.ts';
+import { createPasswordCheck } from '../../src/access/passwords.ts';
 import { listDeeds } from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -108,6 +109,18 @@ describe('a login', () => {
     expect(server.refusals).toEqual([1, 2, 3].map(() => ({ way: 'password', status: 401, reason: 'wrong' })));
   });
 
+  it('with a wrong name takes as long as the costliest password, whoever is named first', async () => {
+    const cheap = { cost: 4, blockSize: 8, parallel: 1, salt: Buffer.alloc(16), hash: Buffer.alloc(32) };
+    const isRight = createPasswordCheck(new Map([['cheap', cheap], ...settings.users]));
+    const took = async (name: string): Promise<number> => {
+      const begun = performance.now();
+      expect(await isRight(name, 'not the password')).toBe(false);
+      return performance.now() - begun;
+    };
+    await took('ada');
+    expect(await took('nobody')).toBeGreaterThan((await took('ada')) / 3);
+  });
+
   it('is not tried more than ten times from one address, right password or not', async () => {
     const server = await shown();
     const statuses: number[] = [];
@@ -169,6 +182,13 @@ describe('a cookie', () => {
     expect(browser.cookies.has(SESSION)).toBe(false);
     browser.cookies.set(SESSION, copied);
     await expectNothing(await browser.get('/'));
+    const told = (await listDeeds(database.db, 2)).map(({ by_whom, command, subject }) => [
+      ...[by_whom, command, subject],
+    ]);
+    expect(told).toEqual([
+      ['ada', 'logout', 'password'],
+      ['ada', 'login', 'password'],
+    ]);
   });
 
   it('of a browser that logged in again opens nothing', async () => {

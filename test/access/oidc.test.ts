@@ -354,7 +354,18 @@ test.each([
   [{ email: 'a@b.example', email_verified: 'true' }],
   [{ email: ['a@b.example'], email_verified: true }],
   [{ email: 'a,b', email_verified: true }],
+  // A line's end, a paragraph's end, letters that are not seen, a letter in two parts.
+  ...['ada\u2028x', 'ada\u2029x', 'ada\u3164', 'ada\u115f', 'ada\ufe0f', 'A\u030asa'].map(
+    (email) => [{ email, email_verified: true }] as const,
+  ),
   [{}],
 ])('%j names nobody', (claims) => {
   expect(() => identityOf(claims, { nameClaim: 'email', groupsClaim: 'groups' })).toThrow(/^the provider/);
 });
+
+test.each(['\u00c5sa L\u00f6f', '\u738b\u5c0f\u660e', 'ada+books@company.example'])(
+  '%s is a name',
+  (name) => {
+    expect(identityOf({ name }, { nameClaim: 'name', groupsClaim: 'groups' })).toEqual({ name, groups: [] });
+  },
+);

@@ -1,6 +1,6 @@
 /** Whoever is not let in reads why, and so does the log; whatever the address was, the answer is a page of ours. */
 import { once } from 'node:events';
-import { createServer, request } from 'node:http';
+import { createServer, request, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { createAccess } from '../../src/access/create.ts';
@@ -25,6 +25,23 @@ async function shown(settings?: AccessSettings): Promise<ShownPages> {
   open.push(pages);
   return pages;
 }
+/** Sends it as it is, which `fetch` does not. */
+const sent = (
+  pages: ShownPages,
+  options: { readonly method?: string; readonly path: string; readonly headers?: Record<string, string> },
+): Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(pages.url);
+    request({ hostname, port, ...options }, (response) => {
+      response.setEncoding('utf8');
+      let text = '';
+      response.on('data', (part: string) => (text += part));
+      response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, text }));
+    })
+      .on('error', reject)
+      .end();
+  });
+
 const PROXY = {
   accessProxyHeader: 'X-User',
   accessProxies: '127.0.0.1',
@@ -59,18 +76,9 @@ describe('why somebody is not let in', () => {
 
   it('another name', async () => {
     const pages = await shown(accessSettings(PROXY));
-    const { hostname, port } = new URL(pages.url);
-    const got = await new Promise<readonly [number, string]>((resolve, reject) => {
-      request({ hostname, port, headers: { host: 'evil.example', 'x-user': 'ada' } }, (response) => {
-        response.setEncoding('utf8');
-        let text = '';
-        response.on('data', (part: string) => (text += part));
-        response.on('end', () => resolve([response.statusCode!, text]));
-      })
-        .on('error', reject)
-        .end();
-    });
-    saysWhy(pages, got, {
+    const headers = { host: 'evil.example', 'x-user': 'ada' };
+    const { status, text } = await sent(pages, { path: '/', headers });
+    saysWhy(pages, [status, text], {
       reason: 'called by another name than that of DAYBOOK_PAGES_URL',
       words: 'not opened by this name',
     });
@@ -131,25 +139,42 @@ test('a provider that is away is in the log with what was answered, and too many
 });
 
 describe('an address that is none', () => {
-  it('of another host gets no link there', async () => {
-    const pages = await shown();
-    const response = await pages.get('//evil.example/x');
-    expect(response.status).toBe(404);
-    expect(await response.text()).not.toContain('evil.example');
-  });
+  it.each(['//evil.example/x', 'http://evil.example/', 'http://evil.example/breaks'])(
+    'of another host, like %s, gets no link there',
+    async (path) => {
+      const { status, text } = await sent(await shown(), { path });
+      expect(status).toBe(404);
+      expect(text).not.toContain('evil.example');
+    },
+  );
+
+  it.each([
+    ['POST', '/nothing', 403],
+    ['PUT', '/breaks/1', 403],
+    ['DELETE', '/', 403],
+    ['TRACE', '/', 403],
+    ['OPTIONS', '*', 303],
+    ['OPTIONS', '/', 303],
+  ])(
+    'by its method, like %s %s, is answered by a page too, and after access',
+    async (method, path, statusWithLogins) => {
+      const answer = await sent(await shown(), { method, path });
+      expect(answer).toMatchObject({
+        status: 403,
+        headers: {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': expect.stringContaining("default-src 'none'") as string,
+        },
+      });
+      const closed = await sent(await shown(await withPasswords()), { method, path });
+      expect(closed.status).toBe(statusWithLogins);
+    },
+  );
 
   it.each(['/%zz', '/%ff', '/m/%E0%A4/2026-03', `/breaks/${'9'.repeat(600)}`, '/entry/M1/%'])(
     'like %s is answered as any other: by a page to who is logged in, else by the way to log in',
     async (path) => {
-      const { hostname, port } = new URL((await shown()).url);
-      const response = await new Promise<{ status: number; headers: object }>((resolve, reject) => {
-        request({ hostname, port, path }, ({ statusCode, headers }) =>
-          resolve({ status: statusCode!, headers }),
-        )
-          .on('error', reject)
-          .end();
-      });
-      expect(response).toMatchObject({
+      expect(await sent(await shown(), { path })).toMatchObject({
         status: 404,
         headers: {
           'content-type': 'text/html; charset=utf-8',

@@ -28,9 +28,16 @@ function hashFrom(text: string): PasswordHash | null {
   return isStrong && isBearable && isWhole ? read : null;
 }
 
-/** Whether it can be a person's name, or a group's. A comma would make two headers look like one name. */
+/** Characters that cannot be seen or end a line, and the comma, which would make two headers look like one name. */
+const NOT_IN_NAMES = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point},]/u;
+
+/** Whether it can be a person's name, or a group's. One name is written in one way: composed, as Unicode's NFC has it. */
 export const isPersonName = (text: string): boolean =>
-  text.length >= 1 && text.length <= NAME_CHARACTERS_MAX && text.trim() === text && !/[\p{C},]/u.test(text);
+  text.length >= 1 &&
+  text.length <= NAME_CHARACTERS_MAX &&
+  text.trim() === text &&
+  text === text.normalize('NFC') &&
+  !NOT_IN_NAMES.test(text);
 
 /** A mapping with few keys, each of them a name. Gives one problem, and shows no value. */
 const named = <Value>(read: (value: unknown) => Value | null, error: string) =>
