@@ -308,7 +308,7 @@ describe('what comes back from the provider', () => {
     const answered = async (query: string, change: Readonly<Record<string, string>> = {}) => {
       const state = new URL(await begun(browser)).searchParams.get('state')!;
       const sent = new URLSearchParams({ state, iss: issuer, ...change });
-      const response = await browser.get(`/login/oidc/back?${sent}&${query}`);
+      const response = await browser.get(`/login/oidc/back?${sent.toString()}&${query}`);
       expect(await response.text()).toContain('The login did not succeed');
       return [response.status, pages.refusals.at(-1)!.reason];
     };
@@ -349,14 +349,14 @@ test('a provider that is away is told in plain words, and asked again by the nex
   await stranded.close();
 });
 
-test.each([
+test.each<[Readonly<Record<string, unknown>>]>([
   [{ email: 'a@b.example' }],
   [{ email: 'a@b.example', email_verified: 'true' }],
   [{ email: ['a@b.example'], email_verified: true }],
   [{ email: 'a,b', email_verified: true }],
   // A line's end, a paragraph's end, letters that are not seen, a letter in two parts.
   ...['ada\u2028x', 'ada\u2029x', 'ada\u3164', 'ada\u115f', 'ada\ufe0f', 'A\u030asa'].map(
-    (email) => [{ email, email_verified: true }] as const,
+    (email): [Readonly<Record<string, unknown>>] => [{ email, email_verified: true }],
   ),
   [{}],
 ])('%j names nobody', (claims) => {
