@@ -42,7 +42,7 @@ const CAMT = [
   ['`RltdDts/TxDtTm`', '`booked_at`, a time of the platform’s zone'],
   [
     '`AddtlStmtInf`',
-    'revision, verdict, number of breaks, by how much opening and entries miss the closing, the name and SHA-256 of the CSV, ' +
+    'revision, verdict, number of breaks and how many of them lie before an entry of a later day, by how much opening and entries miss the closing, the name and SHA-256 of the CSV, ' +
       'and of a later revision the `Id` of the statement that it replaces, and why',
   ],
 ];
@@ -70,7 +70,7 @@ const MT940 = [
   ['`:62M:`, `:60M:`', 'the balance carried from one message to the next'],
   [
     '`:62F:`, `:86:`',
-    'the closing; then revision, verdict, number of breaks, by how much opening and entries miss the closing, how many entries ' +
+    'the closing; then revision, verdict, number of breaks and how many of them lie before an entry of a later day, by how much opening and entries miss the closing, how many entries ' +
       'had texts to be spelled otherwise, and of a later revision which one it replaces, and why',
   ],
   ['`-`', 'the end of a message'],
@@ -82,14 +82,17 @@ const PDF = [
     'whose day it is, with the zone that `booked_at` is in; revision, when it was published, and why',
   ],
   ['Figures', 'opening, credits and debits with their counts, closing'],
-  ['Verdict', 'proven, proven in another order, or broken, in words; whether the opening was derived'],
+  [
+    'Verdict',
+    'proven, proven in another order, or broken, in words; by how much opening and entries miss the closing; which breaks lie before an entry of a later day; whether the opening was derived',
+  ],
   ['Proof', 'name and SHA-256 of the CSV'],
   ['Prepared by, approved by', 'lines for name, date and signature, on the page of the figures'],
   ['Earlier revisions', 'the latest 20, each with reason, CSV and its SHA-256'],
   ['What changed', 'the first 100 rows that `came`, `went`, or were one thing `before` and another `after`'],
   [
     'Entries',
-    'the first 1,000 in the order of the CSV, with a line wherever a balance does not follow; how many more the CSV has',
+    'the first 1,000 in the order of the CSV, with a line wherever a balance does not follow; how many more entries and breaks the CSV has',
   ],
 ];
 

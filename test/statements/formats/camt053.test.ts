@@ -187,6 +187,15 @@ test('a broken day says by how much its entries miss the closing', async () => {
   });
 });
 
+test('a broken day says how many of its breaks lie before the next entry', async () => {
+  const figures = { verdict: 'broken', breakCount: 3, breaksAfter: 2 } as const;
+  await reading(statementDay([], { figures }), (document) => {
+    expect(textsAt(document, '//c:AddtlStmtInf')[0]).toContain(
+      'broken, breaks: 3, 2 of them between the last balance of the day and the next entry.',
+    );
+  });
+});
+
 test('accounts of one merchant have different numbers, short enough and never those of another', async () => {
   const numberOf = (merchantNo: string, currency: string) =>
     reading(statementDay([], { merchantNo, currency }), (document) =>
