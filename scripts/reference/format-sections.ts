@@ -34,7 +34,7 @@ const CAMT = [
   ],
   [
     '`NtryRef`, `AcctSvcrRef`',
-    '`batch_no`; one of more than 35 characters is its first 26, `~`, and 8 digits of its SHA-256',
+    '`batch_no`; one of more than 35 characters, or with one that XML cannot hold, is its first 26, `~`, and 8 digits of its SHA-256',
   ],
   ['`BookgDt`, `ValDt`', 'the day of `booked_at`: the platform names one time, which stands for both'],
   ['`BkTxCd/Prtry/Cd`', '`transaction_type`, shortened like `batch_no`; `NTAV` where it is empty'],
@@ -54,7 +54,10 @@ const MT940 = [
     'merchant number and currency: `10001USD`. A merchant number that holds other characters than those of SWIFT, or makes more ' +
       'than 35 with the currency, has `+` and 8 digits of its SHA-256 before the currency',
   ],
-  ['`:28C:`', 'day of the year (three digits) and revision (two, at most 99), `/`, number of the message'],
+  [
+    '`:28C:`',
+    'day of the year (three digits) and revision (two; from 100 on it is 99), `/`, number of the message',
+  ],
   [
     '`:60F:`',
     'the opening, dated the day before; where the day follows from that one, it equals its `:62F:`',
@@ -159,7 +162,7 @@ export const formatSections = (): string[] => [
     'in UTC. What the fonts of a page do not have is spelled out as JSON does: `支付` is `\\u652f\\u4ed8`, and so is a space ' +
     'that would not be seen.',
   table(['part', 'what it holds'], PDF),
-  'A month as PDF is `month-YYYY-MM-MERCHANT.pdf`: the first file of the month’s ZIP in this format, and a download of the pages. ' +
+  'A month as PDF is `month-YYYY-MM-MERCHANT.pdf`: it comes before the merchant’s statements in the month’s ZIP in this format, and is a download of the pages. ' +
     'It is made when it is asked for, of what is known then, and never published.',
   table(['part', 'what it holds'], MONTH_PDF),
   '### What a format cannot hold',
