@@ -50,6 +50,8 @@ export const MONTH_MEANINGS: Meanings = {
   adjusted_days: 'days whose statement is not the one that this close froze',
   days_unreadable:
     'of how many published days entries that could not be read had come; the figures lack what they say',
+  missing_net:
+    'what opening + credits - debits lacks of the closing: 0 where no day in between is missing or broken; empty where no day is published',
 };
 
 export const CLOSE_MEANINGS: Meanings = {

@@ -265,6 +265,10 @@ const downloadSections = (): string[] => {
     'The ZIP of a month holds every current statement, summary, manifest and signature under its key of the object store, and ' +
       '`month-{YYYY-MM}.csv`, a line for each account; of a closed month also its closes. With `--currency` there are no summaries, and the manifest lies beside each ' +
       `statement under the name \`${patternOf(manifestFileBeside(file))}\`.`,
+    'With `--format` other than `csv` the ZIP holds the statements in that format and `month-{YYYY-MM}.csv`. A file that was published in the ' +
+      'format has the manifest of its day beside it, under the same name as with `--currency`, and `daybook verify` checks it. A ' +
+      'file that was made for the download has none, as no manifest names it: `daybook verify` says so of each of them. As `csv`, ' +
+      'the ZIP has every published format of each day.',
     columnTable(headerOf(monthCsv(monthOf('2026-03')!, [])), MONTH_MEANINGS),
   ];
 };

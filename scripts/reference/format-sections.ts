@@ -34,7 +34,7 @@ const CAMT = [
   ],
   [
     '`NtryRef`, `AcctSvcrRef`',
-    '`batch_no`; one of more than 35 characters is its first 26, `~`, and 8 digits of its SHA-256',
+    '`batch_no`; one of more than 35 characters, or with one that XML cannot hold, is its first 26, `~`, and 8 digits of its SHA-256',
   ],
   ['`BookgDt`, `ValDt`', 'the day of `booked_at`: the platform names one time, which stands for both'],
   ['`BkTxCd/Prtry/Cd`', '`transaction_type`, shortened like `batch_no`; `NTAV` where it is empty'],
@@ -42,7 +42,7 @@ const CAMT = [
   ['`RltdDts/TxDtTm`', '`booked_at`, a time of the platform’s zone'],
   [
     '`AddtlStmtInf`',
-    'revision, verdict, number of breaks, by how much opening and entries miss the closing, the name and SHA-256 of the CSV, ' +
+    'revision, verdict, number of breaks and how many of them lie before an entry of a later day, by how much opening and entries miss the closing, the name and SHA-256 of the CSV, ' +
       'and of a later revision the `Id` of the statement that it replaces, and why',
   ],
 ];
@@ -54,7 +54,10 @@ const MT940 = [
     'merchant number and currency: `10001USD`. A merchant number that holds other characters than those of SWIFT, or makes more ' +
       'than 35 with the currency, has `+` and 8 digits of its SHA-256 before the currency',
   ],
-  ['`:28C:`', 'day of the year (three digits) and revision (two, at most 99), `/`, number of the message'],
+  [
+    '`:28C:`',
+    'day of the year (three digits) and revision (two; from 100 on it is 99), `/`, number of the message',
+  ],
   [
     '`:60F:`',
     'the opening, dated the day before; where the day follows from that one, it equals its `:62F:`',
@@ -70,7 +73,7 @@ const MT940 = [
   ['`:62M:`, `:60M:`', 'the balance carried from one message to the next'],
   [
     '`:62F:`, `:86:`',
-    'the closing; then revision, verdict, number of breaks, by how much opening and entries miss the closing, how many entries ' +
+    'the closing; then revision, verdict, number of breaks and how many of them lie before an entry of a later day, by how much opening and entries miss the closing, how many entries ' +
       'had texts to be spelled otherwise, and of a later revision which one it replaces, and why',
   ],
   ['`-`', 'the end of a message'],
@@ -82,14 +85,17 @@ const PDF = [
     'whose day it is, with the zone that `booked_at` is in; revision, when it was published, and why',
   ],
   ['Figures', 'opening, credits and debits with their counts, closing'],
-  ['Verdict', 'proven, proven in another order, or broken, in words; whether the opening was derived'],
+  [
+    'Verdict',
+    'proven, proven in another order, or broken, in words; by how much opening and entries miss the closing; which breaks lie before an entry of a later day; whether the opening was derived',
+  ],
   ['Proof', 'name and SHA-256 of the CSV'],
   ['Prepared by, approved by', 'lines for name, date and signature, on the page of the figures'],
   ['Earlier revisions', 'the latest 20, each with reason, CSV and its SHA-256'],
   ['What changed', 'the first 100 rows that `came`, `went`, or were one thing `before` and another `after`'],
   [
     'Entries',
-    'the first 1,000 in the order of the CSV, with a line wherever a balance does not follow; how many more the CSV has',
+    'the first 1,000 in the order of the CSV, with a line wherever a balance does not follow; how many more entries and breaks the CSV has',
   ],
 ];
 
@@ -156,7 +162,7 @@ export const formatSections = (): string[] => [
     'in UTC. What the fonts of a page do not have is spelled out as JSON does: `支付` is `\\u652f\\u4ed8`, and so is a space ' +
     'that would not be seen.',
   table(['part', 'what it holds'], PDF),
-  'A month as PDF is `month-YYYY-MM-MERCHANT.pdf`: the first file of the month’s ZIP in this format, and a download of the pages. ' +
+  'A month as PDF is `month-YYYY-MM-MERCHANT.pdf`: it comes before the merchant’s statements in the month’s ZIP in this format, and is a download of the pages. ' +
     'It is made when it is asked for, of what is known then, and never published.',
   table(['part', 'what it holds'], MONTH_PDF),
   '### What a format cannot hold',

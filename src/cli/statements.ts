@@ -64,12 +64,15 @@ export function addStatementsCommand(program: Command): void {
     .option('--merchant <no>', 'merchant number (of a month: may be repeated, or left out)', collect, [])
     .option('--currency <code>', 'currency, like USD (of a month: may be repeated, or left out)', collect, [])
     .option('--day <day>', 'business day, YYYY-MM-DD')
-    .option('--month <month>', 'a whole month, YYYY-MM, as one ZIP with manifests and a summary')
+    .option(
+      '--month <month>',
+      'a whole month, YYYY-MM, as one ZIP with a summary and the manifests of what was published',
+    )
     .option('--revision <n>', 'an earlier revision; without it the current one')
     .addOption(
       new Option(
         '--format <name>',
-        'the format to get it in; made from the canonical CSV if it was not published so',
+        'the format to get it in; made from the canonical CSV if it was not published so, and then no manifest names it',
       )
         .choices(STATEMENT_FORMATS.map(({ name }) => name))
         .default(CSV.name)

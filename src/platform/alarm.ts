@@ -27,7 +27,7 @@ export function createAlarm({ clock, sleep }: TimeSource, ring: () => void): Ala
       if (!Number.isFinite(atMs)) return;
       const stop = new AbortController();
       set = { atMs, stop };
-      sleep(Math.ceil(atMs - clock()), stop.signal).then(
+      sleep(Math.max(0, Math.ceil(atMs - clock())), stop.signal).then(
         () => {
           if (stop.signal.aborted) return;
           set = null;

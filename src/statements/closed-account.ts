@@ -1,6 +1,5 @@
 /** What an account's closed month adds up to. No package, as `verify.mjs` works it out again. */
-import { addAmounts, subtractAmounts } from '../ledger/money.ts';
-import { sumOfDays, type DayFigures, type MonthFigures } from './month-figures.ts';
+import { missingNetOf, sumOfDays, type DayFigures, type MonthFigures } from './month-figures.ts';
 
 /** Figures of a frozen statement. */
 export interface ClosedFigures extends DayFigures {
@@ -22,14 +21,12 @@ export interface ClosedAccount extends MonthFigures {
 /** Adds up the account's statements of a month, which are in the order of their days. */
 export function closedAccount(currency: string, statements: readonly ClosedFigures[]): ClosedAccount {
   const { daysBroken, ...sums } = sumOfDays(statements);
-  const { opening, creditTotal, debitTotal, closing } = sums;
   const count = (countOf: (one: ClosedFigures) => number): number =>
     statements.reduce((total, one) => total + countOf(one), 0);
-  const reached = opening === null ? null : subtractAmounts(addAmounts(opening, creditTotal), debitTotal);
   return {
     currency,
     ...sums,
-    missingNet: reached === null || closing === null ? null : subtractAmounts(closing, reached),
+    missingNet: missingNetOf({ ...sums, daysBroken }),
     days: statements.length,
     daysBroken,
     breaks: count((one) => one.breaks),

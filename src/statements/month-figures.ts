@@ -1,6 +1,6 @@
 /** Adds up days of an account that follow each other. No package, as `verify.mjs` adds them up too. */
 import type { Figures } from '../ledger/entry.ts';
-import { addAmounts } from '../ledger/money.ts';
+import { addAmounts, subtractAmounts } from '../ledger/money.ts';
 
 /** Figures of one day. */
 export type DayFigures = Omit<Figures, 'breakCount' | 'breaksAfter'>;
@@ -31,4 +31,10 @@ export function sumOfDays(days: readonly DayFigures[]): MonthFigures {
     closing: days.at(-1)?.closing ?? null,
     daysBroken: days.filter(({ verdict }) => verdict === 'broken').length,
   };
+}
+
+/** What opening + credits - debits lacks of the closing; null where nothing was published. */
+export function missingNetOf({ opening, creditTotal, debitTotal, closing }: MonthFigures): string | null {
+  if (opening === null || closing === null) return null;
+  return subtractAmounts(closing, subtractAmounts(addAmounts(opening, creditTotal), debitTotal));
 }

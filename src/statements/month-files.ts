@@ -30,8 +30,8 @@ export interface MonthFile {
   readonly read: () => AsyncIterable<Uint8Array>;
   /** It is of what the file before it turns out to be, so it is not read ahead of that. */
   readonly isOfFileBefore?: true;
-  /** Its published CSV, where `read` may throw `FormatTooSmall`. */
-  readonly instead?: Pick<MonthFile, 'key' | 'read'>;
+  /** Its published CSV with the manifest, where `read` may throw `FormatTooSmall`. */
+  readonly instead?: Pick<MonthFile, 'key' | 'read'> & { readonly beside: readonly MonthFile[] };
 }
 
 export interface MerchantMonth {
@@ -42,7 +42,10 @@ export interface MerchantMonth {
 export interface MonthSources {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
-  /** CSV: everything as it lies in the store. Any other: the statements alone, made from their CSV if not published so. */
+  /**
+   * CSV: everything as it lies in the store. Any other: the statements, each with a manifest beside it where it was
+   * published so, else made from its CSV.
+   */
   readonly format: StatementFormat;
   /** Days that are not over are open. */
   readonly now: () => Date;
@@ -92,6 +95,12 @@ interface DayRows {
   readonly rows: readonly StatementRow[];
 }
 
+/** A statement's file, and the manifest that names it. */
+interface Sheet {
+  readonly file: MonthFile;
+  readonly beside: readonly MonthFile[];
+}
+
 /** The day's files, and the zone that its manifest names; undefined where no manifest is recorded. */
 async function filesOfDay(
   sources: MonthSources,
@@ -101,16 +110,21 @@ async function filesOfDay(
   const { db, objects, format } = sources;
   const statements = currentOf(rows);
   const recorded = await manifestOfDay(db, merchantNo, day);
-  const sheets = statements.map((row): MonthFile => {
+  const sheets = statements.map((row): Sheet => {
     const { isPublished, read } = inFormat(objects, row, format, { recorded, ofDay: rows });
-    const file = { key: nameIn(format, row.object_key), publishedAt: row.published_at, read };
-    return isPublished || format.holdsEveryDay === true
-      ? file
-      : { ...file, instead: { key: row.object_key, read: () => fetchStatement(objects, row) } };
+    const { object_key: key, published_at: publishedAt } = row;
+    const file = { key: nameIn(format, key), publishedAt, read };
+    const beside = manifestAs(sources, { merchantNo, day, recorded }, publishedAt, keyBeside(key));
+    if (isPublished) return { file, beside };
+    const instead = { key, read: () => fetchStatement(objects, row), beside };
+    return { file: format.holdsEveryDay === true ? file : { ...file, instead }, beside: [] };
   });
-  const ofDay = { merchantNo, day, statements, recorded, sheets };
+  const ofDay = { merchantNo, day, statements, recorded, sheets: sheets.map(({ file }) => file) };
   return {
-    files: format.name === CSV.name ? await dayFiles(sources, ofDay, isWhole) : sheets,
+    files:
+      format.name === CSV.name
+        ? await dayFiles(sources, ofDay, isWhole)
+        : sheets.flatMap(({ file, beside }) => [file, ...beside]),
     zone: recorded && zoneIn(recorded),
   };
 }
@@ -176,18 +190,8 @@ async function dayFiles(
   const { db, objects } = sources;
   const published = [...sheets, ...otherFormatFiles(sources, recorded, day, statements)];
   const publishedAt = new Date(Math.max(...published.map((file) => file.publishedAt.getTime())));
-  /** The manifest under this name, and its signature. */
-  const manifestAs = (name: string): MonthFile[] =>
-    recorded === undefined
-      ? [{ key: name, publishedAt, read: () => wholeFile(objects, manifestKey(merchantNo, day)) }]
-      : recordedManifest(db, recorded, name).map((file) => ({ ...file, publishedAt }));
-  if (!isWhole) {
-    const beside = statements.flatMap(({ object_key }) => {
-      const at = object_key.lastIndexOf('/') + 1;
-      return manifestAs(object_key.slice(0, at) + manifestFileBeside(object_key.slice(at)));
-    });
-    return [...published, ...beside];
-  }
+  const manifest = (name: string) => manifestAs(sources, { merchantNo, day, recorded }, publishedAt, name);
+  if (!isWhole) return [...published, ...statements.flatMap((row) => manifest(keyBeside(row.object_key)))];
   const summary = (await summariesOfDay(db, merchantNo, day)).at(-1);
   return [
     ...published,
@@ -200,8 +204,26 @@ async function dayFiles(
             read: () => fetchStatement(objects, summary),
           },
         ]),
-    ...manifestAs(manifestKey(merchantNo, day)),
+    ...manifest(manifestKey(merchantNo, day)),
   ];
+}
+
+/** Key of the copy of the manifest that comes with one statement. */
+function keyBeside(statement: string): string {
+  const at = statement.lastIndexOf('/') + 1;
+  return statement.slice(0, at) + manifestFileBeside(statement.slice(at));
+}
+
+/** The day's manifest under this name, and its signature. */
+function manifestAs(
+  { db, objects }: MonthSources,
+  { merchantNo, day, recorded }: Pick<PublishedDay, 'merchantNo' | 'day' | 'recorded'>,
+  publishedAt: Date,
+  name: string,
+): MonthFile[] {
+  return recorded === undefined
+    ? [{ key: name, publishedAt, read: () => wholeFile(objects, manifestKey(merchantNo, day)) }]
+    : recordedManifest(db, recorded, name).map((file) => ({ ...file, publishedAt }));
 }
 
 /**

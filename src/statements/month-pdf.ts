@@ -1,7 +1,6 @@
 /** A merchant's month as PDF: what each account adds up to, what is open, the close with what it froze, and every day's hash. */
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { addAmounts, subtractAmounts } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
 import { figuresOf } from '../store/figures.ts';
 import type { MonthClose } from '../store/month-close.ts';
@@ -12,6 +11,7 @@ import { LOOK, type Look } from './formats/pdf/drawing.ts';
 import { createSheet, type Sheet } from './formats/pdf/sheet.ts';
 import type { Column, Row } from './formats/pdf/table.ts';
 import { fileOf } from './keys.ts';
+import { missingNetOf } from './month-figures.ts';
 import { monthFigures, stretches, type AccountMonth } from './month.ts';
 import { accountDayName, type MonthOverview } from './month-overview.ts';
 import { openGroups } from './open-days.ts';
@@ -134,10 +134,8 @@ const stretchTexts = (days: readonly { readonly day: BusinessDay }[]): string[] 
 
 /** How far the closing is from what the month adds up to; null where it is not, or nothing was published. */
 function offBy(account: AccountMonth): string | null {
-  const { opening, creditTotal, debitTotal, closing } = monthFigures(account);
-  if (opening === null || closing === null) return null;
-  const off = subtractAmounts(closing, subtractAmounts(addAmounts(opening, creditTotal), debitTotal));
-  return /[1-9]/.test(off) ? off : null;
+  const off = missingNetOf(monthFigures(account));
+  return off !== null && /[1-9]/.test(off) ? off : null;
 }
 
 const CLOSES_COLUMNS: readonly Column[] = [

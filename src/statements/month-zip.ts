@@ -46,8 +46,10 @@ async function* filesOf(
     content: Buffer.from(monthCsv(month, accounts)),
   };
   const asCsv: DayAsCsv[] = [];
-  for await (const { key, publishedAt, read, why } of readAhead(files)) {
-    yield { name: key, options: { mtime: publishedAt }, content: read };
+  for await (const { key, publishedAt, read, why, beside } of readAhead(files)) {
+    const options = { mtime: publishedAt };
+    yield { name: key, options, content: read };
+    for (const one of beside) yield { name: one.key, options, content: one.read };
     if (why === null) continue;
     asCsv.push({ key, why });
     tell({ key, why });
@@ -59,6 +61,8 @@ async function* filesOf(
 interface ReadyFile extends Pick<MonthFile, 'key' | 'publishedAt' | 'read'> {
   /** Why it is the CSV; null where it is the file that was asked for. */
   readonly why: string | null;
+  /** What comes with it. */
+  readonly beside: readonly MonthFile[];
 }
 
 /** The files in their order. What reading one throws is thrown when its turn comes. */
@@ -78,7 +82,7 @@ async function* readAhead(files: readonly MonthFile[]): AsyncGenerator<ReadyFile
 async function readyFile(file: MonthFile): Promise<ReadyFile> {
   const { key, publishedAt, instead } = file;
   try {
-    return { key, publishedAt, read: await readSoFar(file), why: null };
+    return { key, publishedAt, read: await readSoFar(file), why: null, beside: [] };
   } catch (error) {
     if (instead === undefined || !(error instanceof FormatTooSmall)) throw error;
     return { ...instead, publishedAt, why: error.message };

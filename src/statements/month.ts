@@ -4,7 +4,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { figuresOf } from '../store/figures.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { csvText } from './formats/csv.ts';
-import { sumOfDays, type MonthFigures } from './month-figures.ts';
+import { missingNetOf, sumOfDays, type MonthFigures } from './month-figures.ts';
 
 export interface Month {
   /** `2026-03`. */
@@ -56,11 +56,12 @@ const MONTH_COLUMNS = [
   'closed',
   'adjusted_days',
   'days_unreadable',
+  'missing_net',
 ] as const;
 
 /**
  * The month's summary as CSV, a line an account. Opening and closing are those of its first and last published day, so
- * that opening + credits - debits is the closing where no day is open or broken.
+ * that opening + credits - debits is the closing where no day is open or broken; what they lack of it is told.
  */
 export const monthCsv = ({ name }: Month, accounts: readonly ToldMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
@@ -87,6 +88,7 @@ function monthLine(name: string, account: ToldMonth): string[] {
     account.closed === undefined ? '' : String(account.closed),
     stretches(account.adjustedDays ?? []).join(' '),
     String(account.statements.filter((row) => (row.unreadable_count ?? 0) > 0).length),
+    missingNetOf(figures) ?? '',
   ];
 }
 

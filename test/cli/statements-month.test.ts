@@ -168,8 +168,8 @@ describe('a month’s line', () => {
       monthCsv(monthOf('2026-02')!, [{ merchantNo: 'M,1', currency: 'USD', statements, openDays }]),
     ).toBe(
       'merchant_no,currency,month,opening,credit_total,credit_count,debit_total,debit_count,closing,days_published,' +
-        'days_broken,open_days,closed,adjusted_days,days_unreadable\r\n' +
-        '"M,1",USD,2026-02,1.00,2.010,2,0,0,3.01,2,1,2026-02-03 2026-02-05/2026-02-06 2026-02-28,,,1\r\n',
+        'days_broken,open_days,closed,adjusted_days,days_unreadable,missing_net\r\n' +
+        '"M,1",USD,2026-02,1.00,2.010,2,0,0,3.01,2,1,2026-02-03 2026-02-05/2026-02-06 2026-02-28,,,1,0.000\r\n',
     );
   });
 

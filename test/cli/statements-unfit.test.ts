@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { manifestFileBeside } from '../../src/statements/keys.ts';
 import type { StatementRow } from '../../src/store/statements/statements.ts';
 import { showPages } from '../support/pages.ts';
 import { MERCHANT, objectsOf, openStage, scenario, type Stage } from '../support/stage.ts';
@@ -54,12 +55,16 @@ async function unpacked(zip: string): Promise<{ names: string[]; text: string; c
     csv: await readFile(join(into, KEY), 'utf8'),
   };
 }
+/** MT940 is published, so that its files have manifests beside them. */
 const namesIn = (extension: string): string[] =>
   [
-    ...['2026-03-02', '2026-03-03', '2026-03-04', '2026-03-05'].flatMap((day) => [
-      `${merchantNo}_KWD_${day}.r1.${extension}`,
-      ...(day === DAY ? [`${NAME}.csv`] : [`${merchantNo}_USD_${day}.r1.${extension}`]),
-    ]),
+    ...['2026-03-02', '2026-03-03', '2026-03-04', '2026-03-05'].flatMap((day) =>
+      ['KWD', 'USD'].flatMap((currency) => {
+        const name = `${merchantNo}_${currency}_${day}.r1`;
+        const file = `${name}.${name === NAME ? 'csv' : extension}`;
+        return name === NAME || extension === 'mt940' ? [file, manifestFileBeside(file)] : [file];
+      }),
+    ),
     ...['month-2026-03-as-csv.txt', 'month-2026-03.csv'],
   ].sort();
 
@@ -95,7 +100,10 @@ describe('a day that does not fit a format', () => {
     const document = await daybook([...get, '--out', out, '--json'], env);
     expect([document.code, JSON.parse(document.stdout)]).toEqual([
       3,
-      expect.objectContaining({ files: 8, asCsv: [{ key: KEY, why: whyIn(format) }] }),
+      expect.objectContaining({
+        files: format === 'mt940' ? 15 : 8,
+        asCsv: [{ key: KEY, why: whyIn(format) }],
+      }),
     ]);
     const printed = await daybook([...get, '--stdout'], env);
     expect([printed.code, plain(printed.stderr)]).toEqual([3, expect.stringContaining(told)]);

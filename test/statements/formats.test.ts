@@ -1,7 +1,8 @@
 /** Another format than CSV: published beside it, checked, repaired and downloaded, with nothing but its own value. */
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { readXlsx } from 'hucre/xlsx';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PUBLISHABLE_FORMATS } from '../../src/ledger/statement-formats.ts';
@@ -14,6 +15,7 @@ import { FormatTooSmall } from '../../src/statements/formats/too-small.ts';
 import { manifestFileBeside } from '../../src/statements/keys.ts';
 import { monthOf } from '../../src/statements/month.ts';
 import { merchantMonth } from '../../src/statements/month-files.ts';
+import { zippedMonth } from '../../src/statements/month-zip.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { listStatements, statementOf, type StatementRow } from '../../src/store/statements/statements.ts';
@@ -254,6 +256,52 @@ describe('formats made for a download', () => {
     const { files } = await merchantMonth(sources, MERCHANT, monthOf('2026-03')!, null);
     expect(files.map(({ key }) => join(folder, key))).toEqual([pathOf('txt'), pathOf('txt', { day: NEXT })]);
     expect(await textOf(files[0]!.read())).toBe(`USD ${DAY}: 2 rows to 124.50\n`);
+  });
+});
+
+describe('a month in a format that is published', () => {
+  /** Verified as another program unpacks it. */
+  const verifiedMonth = async (format: StatementFormat) => {
+    const sources = { db: book.database.db, objects: store, format, now: () => new Date() };
+    const month = monthOf('2026-03')!;
+    const { accounts, files } = await merchantMonth(sources, MERCHANT, month, null);
+    const zip = join(folder, '.month.zip');
+    await writeFile(zip, zippedMonth(month, accounts, files));
+    const into = join(folder, '.unpacked');
+    execFileSync('python3', ['-m', 'zipfile', '-e', zip, into]);
+    const { files: found, problems } = await verifyPaths([into], KNOWN);
+    return {
+      found: found.map(({ path }) => basename(path)),
+      problems: problems.map(({ problem }) => problem),
+    };
+  };
+  const names = (...extensions: string[]) =>
+    extensions.map((extension, at) => basename(pathOf(extension, { day: [DAY, NEXT][at]! })));
+
+  test('has its manifests, so that `verify` finds each file as published', async () => {
+    await book.published(store, { formats: BOTH });
+    expect(await verifiedMonth(SENTENCE)).toEqual({ found: names('txt', 'txt'), problems: [] });
+  });
+
+  test('has one also beside the CSV of a day that the format cannot hold', async () => {
+    const small: StatementFormat = {
+      ...SENTENCE,
+      write: async function* (day) {
+        yield* SENTENCE.write(day);
+        if (day.day === NEXT) throw new FormatTooSmall(day, 'sentence', 'it is too long');
+      },
+    };
+    await book.published(store, { formats: [small] });
+    expect(await verifiedMonth(small)).toEqual({ found: names('txt', 'csv'), problems: [] });
+  });
+
+  test('has none beside a file that was made for the download', async () => {
+    await book.published(store);
+    const { found, problems } = await verifiedMonth(SENTENCE);
+    expect(found).toEqual([]);
+    expect(problems).toContain(
+      'no manifest here names this file: it was made for a download, or somebody put it here',
+    );
   });
 });
 

@@ -46,7 +46,11 @@ const fileOf = (key: string, parts: readonly string[], end: Error | null = null)
 });
 const orCsv = (file: MonthFile, csv: string): MonthFile => ({
   ...file,
-  instead: { key: file.key.replace('.mt940', '.csv'), read: fileOf('', [csv]).read },
+  instead: {
+    key: file.key.replace('.mt940', '.csv'),
+    read: fileOf('', [csv]).read,
+    beside: [fileOf(file.key.replace('.mt940', '.manifest.json'), [`manifest of ${csv}`])],
+  },
 });
 
 test.each([
@@ -74,6 +78,7 @@ test.each([
     'month-2026-03.csv': expect.stringContaining('merchant_no,'),
     '1.mt940': 'one',
     '2.csv': 'csv 2',
+    '2.manifest.json': 'manifest of csv 2',
     '3.mt940': 'y'.repeat(9 * 65_536),
     '4.mt940': 'four',
     'month-2026-03-as-csv.txt':

@@ -28,6 +28,9 @@ const MARKUP: Readonly<Record<string, string>> = {
 };
 const SPECIAL = /[&<>\u0000-\u001f\ufffe\uffff]/g;
 
+/** What XML cannot hold: the rest of them, and halves of a character. */
+const UNHOLDABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff\p{Surrogate}]/u;
+
 /** Nearly every text. */
 const PLAIN = /^[\w .,:;/()+*#@=-]*$/;
 
@@ -39,11 +42,14 @@ const xml = (text: string): string =>
 const element = (name: string, text: string): string =>
   text === '' ? '' : `<${name}>${xml(text)}</${name}>`;
 
-/** A name that fits, different for different names: one that is too long ends with a digest of the whole. */
+/**
+ * A name that fits, different for different names: one that is too long, or holds what XML cannot, ends with a digest of
+ * the whole.
+ */
 function reference(name: string): string {
-  if (name.length <= REFERENCE_MAX) return name;
+  if (name.length <= REFERENCE_MAX && PLAIN.test(name)) return name;
   const characters = Array.from(name);
-  return characters.length <= REFERENCE_MAX
+  return characters.length <= REFERENCE_MAX && !UNHOLDABLE.test(name)
     ? name
     : `${characters.slice(0, REFERENCE_MAX - 9).join('')}~${sha256Of(name).slice(0, 8)}`;
 }

@@ -16,10 +16,13 @@ export const unreadableText = (count: number): string =>
 
 /** The verdict, the breaks, what could not be read, by how much the figures do not add up, and where the opening is from. */
 export function toldOf({ figures, unreadable }: Pick<PublishedRevision, 'figures' | 'unreadable'>): string[] {
-  const { verdict, breakCount, restarted } = figures;
+  const { verdict, breakCount, breaksAfter, restarted } = figures;
   const missing = missingIn(figures);
   return [
     ...[verdict, `breaks: ${breakCount}`],
+    ...(breaksAfter === 0
+      ? []
+      : [`${breaksAfter} of them between the last balance of the day and the next entry`]),
     ...(unreadable === 0 ? [] : [`${unreadableText(unreadable)}: the figures lack what they say`]),
     ...(missing === null ? [] : [`a net ${missing} is missing between opening and closing`]),
     ...(restarted ? ['opening derived from the first entry'] : []),

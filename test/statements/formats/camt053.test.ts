@@ -104,7 +104,7 @@ test('every entry of any day is read back as it is in the CSV', async () => {
           return { reference, type, text, at, amount, isCredit };
         });
         const shortened = (name: string) =>
-          Array.from(name).length <= 35
+          Array.from(name).length <= 35 && textOfCamt(name) === name
             ? textOfCamt(name)
             : textOfCamt(`${Array.from(name).slice(0, 26).join('')}~${sha256Of(name).slice(0, 8)}`);
         expect(found).toEqual(
@@ -172,6 +172,19 @@ test('a revision says which statement it replaces, and why, as somebody may impo
   });
 });
 
+test('batch numbers that differ in a character that XML cannot hold have references that differ', async () => {
+  const rows = ['REF\ufffe', 'REF\uffff', 'REF\u0007', 'REF\ud800', 'REF\ufffd', 'RÉF\t1'].map((batchNo) => [
+    ...[batchNo, '2026-03-31 09:00:00', 'USD', 'PAY', '1.00', '', '1.00'],
+  ]);
+  const digestOf = (name: string) => `REF\ufffd~${sha256Of(name).slice(0, 8)}`;
+  await reading(statementDay(rows, { figures: { creditCount: 6 } }), (document) => {
+    expect(textsAt(document, '//c:NtryRef')).toEqual([
+      ...['REF\ufffe', 'REF\uffff', 'REF\u0007', 'REF\ud800'].map(digestOf),
+      ...['REF\ufffd', 'RÉF\t1'],
+    ]);
+  });
+});
+
 test('a broken day says by how much its entries miss the closing', async () => {
   const figures = {
     opening: '1.00',
@@ -183,6 +196,15 @@ test('a broken day says by how much its entries miss the closing', async () => {
   await reading(statementDay([], { figures }), (document) => {
     expect(textsAt(document, '//c:AddtlStmtInf')[0]).toContain(
       'broken, breaks: 1, a net 4.50 is missing between opening and closing.',
+    );
+  });
+});
+
+test('a broken day says how many of its breaks lie before the next entry', async () => {
+  const figures = { verdict: 'broken', breakCount: 3, breaksAfter: 2 } as const;
+  await reading(statementDay([], { figures }), (document) => {
+    expect(textsAt(document, '//c:AddtlStmtInf')[0]).toContain(
+      'broken, breaks: 3, 2 of them between the last balance of the day and the next entry.',
     );
   });
 });

@@ -179,6 +179,44 @@ describe('the verdict in words', () => {
     );
   });
 
+  test('a broken day says by how much it is off, and which of its breaks lie before a later entry', async () => {
+    const figures = { opening: '10.00', closing: '12.50', verdict: 'broken', breakCount: 3 } as const;
+    const told = await verdictOf({ figures: { ...figures, breaksAfter: 1 } });
+    expect(told?.replaceAll('\n', ' ')).toBe(
+      'Broken: 3 breaks, where a balance does not follow from the one before. 1 of them lies between the last balance of ' +
+        'this day and the next entry, which is of a later day. Opening plus credits minus debits is not the closing: a net ' +
+        '2.50 is missing between them. What a person has explained since is in the manifest of the day: this file stays as ' +
+        'it was published.',
+    );
+    const all = await verdictOf({ figures: { ...figures, closing: '10.00', breaksAfter: 3 } });
+    expect(all?.replaceAll('\n', ' ')).toContain(
+      '. All 3 lie between the last balance of this day and the next entry',
+    );
+    const only = await verdictOf({ figures: { ...figures, breakCount: 1, breaksAfter: 1 } });
+    expect(only?.replaceAll('\n', ' ')).toContain('. It lies between the last balance');
+  });
+
+  test('a break in an entry that is not listed is counted', async () => {
+    const listed = Array.from({ length: 1_000 }, (_, at) => [
+      ...[`B${at}`, '2026-03-31 09:00:00', 'USD', 'PAY', '1.00', '', `${at + 1}.00`],
+    ]);
+    const rows = [...listed, ['B1000', '2026-03-31 09:00:00', 'USD', 'PAY', '1.00', '', '7.00']];
+    const figures = {
+      creditCount: 1_001,
+      creditTotal: '1001.00',
+      closing: '7.00',
+      verdict: 'broken',
+    } as const;
+    const told = async (breakCount: number, breaksAfter = 0) =>
+      textOf(await read(statementDay(rows, { figures: { ...figures, breakCount, breaksAfter } }))).replaceAll(
+        '\n',
+        ' ',
+      );
+    expect(await told(1)).toContain('. 1 break is among those.');
+    expect(await told(3, 1)).toContain('. 2 breaks are among those.');
+    expect(await told(1, 1)).not.toContain('among those');
+  });
+
   test('a reordered one, one whose opening is derived, and one without entries', async () => {
     expect(await verdictOf({ figures: { ...FIGURES, verdict: 'reordered' } })).toContain('in another order');
     expect(await verdictOf({ figures: { ...FIGURES, restarted: true } })).toContain(

@@ -1,8 +1,9 @@
 /** The first page of a day's statement: whose it is, its figures, its verdict in words, and what proves it. */
 import { entriesIn } from '../../../ledger/chain/figures.ts';
+import type { StatedFigures } from '../../../ledger/entry.ts';
 import { counted } from '../../../ledger/text.ts';
 import type { PublishedRevision, StatementDay } from '../format.ts';
-import { unreadableText } from '../told.ts';
+import { missingIn, unreadableText } from '../told.ts';
 import { grouped } from './drawable.ts';
 import { COLOR, LOOK, type Look } from './drawing.ts';
 import type { Column, Row } from './table.ts';
@@ -82,16 +83,24 @@ function verdictTexts({ figures, unreadable }: PublishedRevision): (readonly [te
     ? [['The opening is derived from the first entry: it does not follow from the day before.'] as const]
     : [];
   const sum = 'Opening plus credits minus debits is the closing.';
-  if (verdict === 'broken')
+  if (verdict === 'broken') {
+    const missing = missingIn(figures);
+    const adds =
+      missing === null
+        ? 'Opening plus credits minus debits need not be the closing.'
+        : `Opening plus credits minus debits is not the closing: a net ${grouped(missing)} is missing between them.`;
     return [
-      [`Broken: ${counted(breakCount, 'break')}, where a balance does not follow from the one before.`, BAD],
       [
-        'Opening plus credits minus debits need not be the closing. What a person has explained since is in the ' +
-          'manifest of the day: this file stays as it was published.',
+        `Broken: ${counted(breakCount, 'break')}, where a balance does not follow from the one before.${laterText(figures)}`,
+        BAD,
+      ],
+      [
+        `${adds} What a person has explained since is in the manifest of the day: this file stays as it was published.`,
       ],
       ...lacking,
       ...derived,
     ];
+  }
   const isEmpty = entriesIn(figures) === 0;
   const holds = isEmpty
     ? 'nothing was booked, and the balance stayed.'
@@ -102,6 +111,18 @@ function verdictTexts({ figures, unreadable }: PublishedRevision): (readonly [te
     ...(isEmpty ? [] : [[sum] as const]),
     ...derived,
   ];
+}
+
+/** Which of the breaks no entry of the day shows; empty where none is so. */
+function laterText({ breakCount, breaksAfter }: StatedFigures): string {
+  if (breaksAfter === 0) return '';
+  const which =
+    breakCount === 1
+      ? 'It lies'
+      : breaksAfter === breakCount
+        ? `All ${breakCount} lie`
+        : `${breaksAfter} of them ${breaksAfter === 1 ? 'lies' : 'lie'}`;
+  return ` ${which} between the last balance of this day and the next entry, which is of a later day.`;
 }
 
 export function proofSection(sheet: Sheet, { file, sha256 }: PublishedRevision): void {

@@ -1,5 +1,6 @@
 /** The tables of a day's statement: the revisions before, what changed since the last of them, and the entries. */
 import { addAmounts, subtractAmounts } from '../../../ledger/money.ts';
+import { counted } from '../../../ledger/text.ts';
 import type { Changes, PublishedRevision, RowCells, StatementDay } from '../format.ts';
 import { placesOf, type Places } from '../places.ts';
 import { countText, instantText } from './day-figures.ts';
@@ -111,22 +112,29 @@ export function entriesSection(
   { shown, inAll }: { readonly shown: readonly RowCells[]; readonly inAll: number },
 ): void {
   const { published, zone } = day;
+  const { breakCount, breaksAfter } = published.figures;
   sheet.heading('Entries');
   if (inAll === 0) {
     sheet.paragraph('None.');
     return;
   }
+  const rows = [...entryRows(day, shown)];
   const left = inAll - shown.length;
-  if (left > 0)
+  if (left > 0) {
+    const breaksLeft = breakCount - breaksAfter - rows.filter(({ before }) => before !== undefined).length;
     sheet.paragraph(
       `The first ${countText(shown.length)} of ${countText(inAll)}. The other ${countText(left)} are in the CSV, ` +
-        `${published.file}.`,
+        `${published.file}.` +
+        (breaksLeft > 0
+          ? ` ${counted(breaksLeft, 'break')} ${breaksLeft === 1 ? 'is' : 'are'} among those.`
+          : ''),
     );
+  }
   sheet.paragraph(
     `In the order of their balances. Times are of ${zone ?? 'the platform’s time zone'}.`,
     LOOK.soft,
   );
-  sheet.table(ENTRY_COLUMNS, entryRows(day, shown));
+  sheet.table(ENTRY_COLUMNS, rows);
 }
 
 const BREAK = { ...LOOK.cell, color: COLOR.bad };
