@@ -99,6 +99,7 @@ function verifyText(report: VerifyReport, whole: boolean): string {
 const closeTexts = (close: VerifiedClose): string[] => [
   `close ${close.number} of ${close.month}, ${close.merchantNo}: ` +
     `${close.compared} of ${counted(close.statements, 'statement')} compared` +
+    (close.byHash === 0 ? '' : `, ${close.byHash} of them by hash alone, as their files are not here`) +
     (close.openDays === 0
       ? ''
       : `; it was closed despite ${counted(close.openDays, 'open day')}: ${close.despite ?? ''}`),

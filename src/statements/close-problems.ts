@@ -1,4 +1,5 @@
 /** Says what a close's file contradicts in itself. */
+import { counted } from '../ledger/text.ts';
 import { closedAccount } from './closed-account.ts';
 import type { CloseFile, ClosedStatement } from './close-file.ts';
 import { closeKey, fileOf } from './keys.ts';
@@ -32,8 +33,12 @@ function problemsWithPlace(path: string, { merchantNo, month, number, previous }
 function problemsWithDays({ month, statements, openDays, despite }: CloseFile): string[] {
   const seen = new Set<string>();
   const problems: string[] = [];
-  for (const { currency, day } of statements) {
+  for (const { currency, day, verdict, breaks, explained } of statements) {
     const name = `${currency} ${day}`;
+    if ((verdict === 'broken') !== breaks > 0)
+      problems.push(`${name}: it is ${verdict}, with ${counted(breaks, 'break')}`);
+    if (explained.length > breaks)
+      problems.push(`${name}: more breaks are explained than there are, which are ${breaks}`);
     if (!day.startsWith(`${month}-`)) problems.push(`${name}: the day is not in ${month}`);
     if (seen.has(name)) problems.push(`${name}: it is frozen twice`);
     seen.add(name);

@@ -93,16 +93,16 @@ function whyOpen(
     const why = `entries of ${changedFrom} changed since the figures were made`;
     return { cause: 'not-reconciled', why, todo: `\`daybook run ${flags}\`` };
   }
-  if (unpublished.includes(day)) {
-    const why = 'it has no statement, or one that is out of date';
-    return { cause: 'not-published', why, todo: `\`daybook publish ${flags}\`` };
-  }
   const breaks = openBreaksOn(known, window);
   const [first] = breaks;
   if (first !== undefined) {
     const why = `its balance chain is broken: ${breaks.map((one) => `break ${one.id}`).join(', ')}`;
     const todo = `\`daybook breaks show ${first.id}\`, then \`breaks resolve ${first.id} --note TEXT\``;
     return { cause: 'broken', why, todo };
+  }
+  if (unpublished.includes(day)) {
+    const why = 'it has no statement, or one that is out of date';
+    return { cause: 'not-published', why, todo: `\`daybook publish ${flags}\`` };
   }
   if (!unreadable.some((span) => overlaps(span, window))) return null;
   return {

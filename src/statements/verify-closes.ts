@@ -31,15 +31,21 @@ export interface VerifiedClose {
   /** How many statements it froze, and of how many the day's manifest is here. */
   readonly statements: number;
   readonly compared: number;
+  /** How many of these were replaced since and have no file here: their SHA-256 alone was compared, and no figure. */
+  readonly byHash: number;
   /** What changed since, as far as the manifests here tell; empty where a later close is here. */
   readonly adjusted: readonly AdjustedDay[];
 }
+
+/** What the rows of replaced statements contradict, as far as their files are here. */
+export type ByRows = ReadonlyMap<ClosedStatement, readonly string[]>;
 
 /** With `whole`, every close before the last one of a month has to be here. */
 export function verifyCloses(
   closes: readonly ReadCloseFile[],
   manifests: readonly ReadManifest[],
   whole = false,
+  byRows: ByRows = new Map(),
 ): { readonly closes: readonly VerifiedClose[]; readonly problems: readonly Problem[] } {
   const byDay = newestByDay(manifests);
   const problems: Problem[] = [];
@@ -56,12 +62,12 @@ export function verifyCloses(
         ...(whole && isLast ? missingBefore(one, others) : []),
       ].map((problem) => ({ path, problem })),
     );
-    const { compared, adjusted, wrong } = comparedDays(close, byDay);
+    const { compared, byHash, adjusted, wrong } = comparedDays(close, byDay, byRows);
     problems.push(...wrong.map((problem) => ({ path, problem })));
     const { merchantNo, month, number, despite, openDays, statements } = close;
     return {
       ...{ path, merchantNo, month, number, despite, openDays: openDays.length },
-      ...{ statements: statements.length, compared },
+      ...{ statements: statements.length, compared, byHash },
       adjusted: isLast ? adjusted : [],
     };
   });
@@ -115,10 +121,17 @@ const otherFigures = (frozen: ClosedStatement, current: ManifestStatement): stri
 function comparedDays(
   { merchantNo, month, statements }: CloseFile,
   byDay: ReadonlyMap<string, Manifest>,
-): { readonly compared: number; readonly adjusted: AdjustedDay[]; readonly wrong: string[] } {
+  byRows: ByRows,
+): {
+  readonly compared: number;
+  readonly byHash: number;
+  readonly adjusted: AdjustedDay[];
+  readonly wrong: string[];
+} {
   const adjusted: AdjustedDay[] = [];
   const wrong: string[] = [];
   let compared = 0;
+  let byHash = 0;
   const frozen = new Set(statements.map(({ currency, day }) => `${currency} ${day}`));
   for (const statement of statements) {
     const { currency, day, revision, sha256 } = statement;
@@ -138,8 +151,12 @@ function comparedDays(
         `${currency} ${day}: the close froze revision ${revision} with SHA-256 ${sha256}, the manifest here says ${own.sha256}`,
       );
     else if (own === current) wrong.push(...otherFigures(statement, current));
-    else if (current.revision !== revision)
+    else {
       adjusted.push({ currency, day, frozenRevision: revision, revision: current.revision });
+      const told = byRows.get(statement);
+      if (told === undefined) byHash += 1;
+      else wrong.push(...told.map((problem) => `${currency} ${day}, revision ${revision}: ${problem}`));
+    }
   }
   for (const manifest of byDay.values()) {
     if (manifest.merchantNo !== merchantNo || !manifest.day.startsWith(`${month}-`)) continue;
@@ -147,5 +164,5 @@ function comparedDays(
       if (!frozen.has(`${currency} ${manifest.day}`))
         adjusted.push({ currency, day: manifest.day, frozenRevision: null, revision });
   }
-  return { compared, adjusted, wrong };
+  return { compared, byHash, adjusted, wrong };
 }

@@ -11,6 +11,7 @@ import { filesUnder, isManifest, type Found } from './downloaded-files.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { parseClose } from './close-file.ts';
 import { expectedFiles, type ExpectedFile } from './expected-files.ts';
+import { checkedByRows, type ReplacedFile } from './frozen-rows.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { columnsOf } from './formats/columns.ts';
 import { UnreadableRows, type StatementFormat } from './formats/format.ts';
@@ -112,12 +113,27 @@ export async function verifyPaths(
       ...(await leftAlone(found)),
     );
   if (whole) problems.push(...chains.flatMap(({ outside }) => outside));
-  const { closes, problems: inCloses } = verifyCloses(closed, manifests, whole);
+  const byRows = await checkedByRows(
+    closed.map(({ close }) => close),
+    replacedIn(files, manifests),
+  );
+  const { closes, problems: inCloses } = verifyCloses(closed, manifests, whole, byRows);
   problems.push(...inCloses);
   if (manifests.length === 0 && closes.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });
   for (const { path, problems: own } of files) for (const problem of own) problems.push({ path, problem });
   return { manifests: manifests.length, files, problems, signed, chains, closes };
+}
+
+/** Statements that are no longer current, as they were published. */
+function replacedIn(files: readonly VerifiedFile[], manifests: readonly ReadManifest[]): ReplacedFile[] {
+  const zones = new Map(manifests.map(({ manifest }) => [manifest.merchantNo, manifest.timeZone]));
+  return files
+    .filter(
+      ({ path, current, currency, problems }) =>
+        !current && currency !== null && path.endsWith(CSV_END) && problems.length === 0,
+    )
+    .map(({ path, merchantNo }) => ({ path, merchantNo, timeZone: zones.get(merchantNo)! }));
 }
 
 const CSV_END = '.csv';

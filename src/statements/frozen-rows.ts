@@ -1,0 +1,65 @@
+/**
+ * Checks what a close froze of statements that were replaced since against their rows: manifests have figures of current
+ * statements only. No package, as `verify.mjs` checks them too.
+ */
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
+import type { ClosedStatement } from './close-file.ts';
+import { CSV } from './formats/csv.ts';
+import { UnreadableRows } from './formats/format.ts';
+import { checkRows, type RowCheck } from './verify-rows.ts';
+
+/** A file that lies here as it was published. */
+export interface ReplacedFile {
+  readonly path: string;
+  readonly merchantNo: string;
+  readonly timeZone: string;
+}
+
+/** Problems of each frozen statement whose file is among these; others have no entry. */
+export async function checkedByRows(
+  closes: readonly { readonly merchantNo: string; readonly statements: readonly ClosedStatement[] }[],
+  files: readonly ReplacedFile[],
+): Promise<ReadonlyMap<ClosedStatement, readonly string[]>> {
+  const byName = new Map(files.map((one) => [`${one.merchantNo} ${basename(one.path)}`, one]));
+  const checked = new Map<ClosedStatement, readonly string[]>();
+  for (const { merchantNo, statements } of closes)
+    for (const statement of statements) {
+      const file = byName.get(`${merchantNo} ${statement.file}`);
+      if (file === undefined) continue;
+      const problems = await problemsWithRows(statement, file);
+      if (problems !== null) checked.set(statement, problems);
+    }
+  return checked;
+}
+
+/** Null if its rows cannot be read. */
+async function problemsWithRows(
+  statement: ClosedStatement,
+  { path, timeZone }: ReplacedFile,
+): Promise<string[] | null> {
+  let checks: readonly RowCheck[] | null = null;
+  try {
+    for await (const rows of CSV.reader.rows(createReadStream(path), []))
+      for (const cells of rows) {
+        checks ??= checksOf(statement, timeZone, cells);
+        for (const check of checks) check.take(cells);
+      }
+  } catch (error) {
+    if (error instanceof UnreadableRows) return null;
+    throw error;
+  }
+  const [found, ...others] = (checks ?? []).map((check) => check.end());
+  if (found === undefined) return null;
+  return others.some((problems) => problems.length === 0) ? [] : found.map(inClose);
+}
+
+/** A close does not say whether one of the breaks lies behind the last row, where no row shows it. */
+const checksOf = (statement: ClosedStatement, zone: string, columns: readonly string[]): RowCheck[] =>
+  [0, 1].map((breaksAfter) => {
+    const { explained: _, ...figures } = statement;
+    const said = { ...figures, columns: [...columns], breaksAfter };
+    return checkRows(said, statement.day, zone, CSV.reader);
+  });
+
+const inClose = (problem: string): string => problem.replace('the manifest says', 'the close says');
