@@ -195,7 +195,7 @@ describe('close', () => {
       month,
       null,
     );
-    expect(monthCsv(month, accounts)).toMatch(/^SBX-M-1,USD,.*,1,2026-02-28,0\r$/m);
+    expect(monthCsv(month, accounts)).toMatch(/^SBX-M-1,USD,.*,1,2026-02-28,0,0\.00\r$/m);
     expect(files.map(({ key }) => key).filter((key) => key.includes('close'))).toEqual([
       `${KEY}.close1.json`,
       `${KEY}.close1.json.minisig`,
