@@ -112,7 +112,7 @@ it('without the file of the replaced statement its figures are said not to be co
   const { problems, closes } = await verifyPaths([folder]);
   expect(problems).toEqual([]);
   expect(closes).toMatchObject([{ compared: 6, byHash: 1 }]);
-  const { stdout } = await daybook(['verify', folder]);
+  const { stdout } = await daybook(['verify', folder], {});
   expect(stdout).toContain(
     '6 of 6 statements compared, 1 of them by hash alone, as their files are not here',
   );
