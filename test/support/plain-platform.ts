@@ -81,7 +81,9 @@ function historyOf(entries: readonly WireEntry[], body: WireCall['body']): unkno
       (batchNo === undefined || entry.batchNo === batchNo),
   );
   const first = (Number(pageNum) - 1) * Number(pageSize);
-  const list = matching.slice(first, first + Number(pageSize)).map(({ atMs: _, ...fields }) => fields);
+  const list = matching
+    .slice(first, first + Number(pageSize))
+    .map((entry) => Object.fromEntries(Object.entries(entry).filter(([field]) => field !== 'atMs')));
   return { pageNum: Number(pageNum), pageSize: Number(pageSize), total: matching.length, list };
 }
 
