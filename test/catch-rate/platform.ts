@@ -1,4 +1,5 @@
 /** A platform in memory that serves books over sp2404, and the ways in which it can lie about them. */
+import { createSuccessCheck, SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
@@ -66,6 +67,8 @@ export interface Lies {
 /** The orders in which a page may show its entries. */
 export const ORDERS = ['ascending', 'descending', 'by batchNo', 'by amount', 'shuffled', 'changing'] as const;
 export type Order = (typeof ORDERS)[number];
+
+const isSuccess = createSuccessCheck(SUCCESS_CODES);
 
 const hashOf = (text: string): number => {
   let hash = 7;
@@ -169,7 +172,8 @@ export function serve(options: PlatformOptions, at: Moment): Served {
       const aheadMs = lies.clockAheadMs?.(at) ?? 0;
       const clock = { aheadMinMs: aheadMs, aheadMaxMs: aheadMs + 999 };
       return new Promise((resolve) => {
-        resolve(read(pageText(reply, pageNum), (text) => text.slice(0, 200), clock));
+        const excerpt = (text: string) => text.slice(0, 200);
+        resolve(read(pageText(reply, pageNum), { excerpt, isSuccess, clock }));
       });
     },
     close: () => Promise.resolve(),
