@@ -4,7 +4,7 @@
  * It is read outside the transaction that writes. Only the holder of the lease writes these tables, but for `publish_due`,
  * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { addDays } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
@@ -102,6 +102,19 @@ const FIGURES = sql`json_build_object(${STATED}, 'last_batch_no', last_batch_no,
 const FIGURES_OF_STATEMENT = sql`json_build_object(${STATED}, 'last_batch_no', NULL, 'last_booked_ms', NULL,
   'clean_end', true, 'jumps_in', false)`;
 
+/**
+ * The days with a statement and without figures of a row `account (currency, begun, since)`. From `begun` to `since` every
+ * day has figures, so it reads nothing there.
+ */
+export const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
+  const outside = (table: 'statement' | 'account_day', days: RawBuilder<unknown>) => sql`
+    SELECT day FROM ${sql.table(table)}
+    WHERE merchant_no = ${merchantNo} AND currency = account.currency AND ${days}`;
+  const before = sql`day < coalesce(account.begun, 'infinity')`;
+  const after = sql`day > account.since`;
+  return sql`(${outside('statement', before)} UNION ALL ${outside('statement', after)}) EXCEPT ${outside('account_day', after)}`;
+};
+
 /** The merchant's accounts, in order of currency. Each part is found by an index, whatever else is stored. */
 export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<AccountToChain[]> {
   const { merchantNo, currencies, days, within } = asked;
@@ -139,16 +152,11 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
     SELECT account.*,
       (SELECT json_agg(day ORDER BY day) FROM account_day
        WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day >= account.since) AS figured,
-      (SELECT json_agg(figures ORDER BY day) FROM (
-        SELECT DISTINCT ON (day) day, ${FIGURES_OF_STATEMENT} AS figures FROM statement AS published
-        WHERE merchant_no = ${merchantNo} AND currency = account.currency
-          AND (day < coalesce(account.begun, 'infinity') OR day > account.since)
-          AND NOT EXISTS (
-            SELECT FROM account_day AS own
-            WHERE (own.merchant_no, own.currency, own.day) = (published.merchant_no, published.currency, published.day)
-          )
-        ORDER BY day, revision DESC
-      ) AS stated) AS stated,
+      (SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
+        SELECT ${FIGURES_OF_STATEMENT} AS figures FROM statement
+        WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = bare.day
+        ORDER BY revision DESC LIMIT 1
+      ) AS last) AS stated,
       (SELECT json_agg(near.figures ORDER BY near.day) FROM (
         (SELECT day, ${FIGURES} AS figures FROM account_day
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < account.first
