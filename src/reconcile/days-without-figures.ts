@@ -10,8 +10,11 @@ import type { AccountInZone } from './account-view.ts';
  * figures is certified, or is about to be filled. A day with a statement of another database and no entry counts by itself.
  */
 export async function daysWithoutFigures(
-  { zone, isCertified }: AccountInZone,
-  { figured, stated }: Pick<AccountToChain, 'figured' | 'stated'>,
+  { zone, isCertified }: Pick<AccountInZone, 'zone' | 'isCertified'>,
+  {
+    figured,
+    stated,
+  }: Pick<AccountToChain, 'figured'> & { readonly stated: readonly { readonly day: BusinessDay }[] },
   changed: readonly BusinessDay[],
 ): Promise<BusinessDay[]> {
   const spanOf = (from: BusinessDay, to = from) => ({

@@ -214,7 +214,8 @@ function accountToChain(merchantNo: string, row: Row): AccountToChain {
     account: { merchantNo, currency: row.currency },
     changed: row.changed ?? [],
     last: row.last,
-    gapless: row.begun === null ? null : { from: row.begun, through: lastInRow(row.since!, row.figured ?? []) },
+    gapless:
+      row.begun === null ? null : { from: row.begun, through: lastInRow(row.since!, row.figured ?? []) },
     figured: row.figured ?? [],
     stated: (row.stated ?? []).map(dayFigures),
     around: daysAround((row.around ?? []).map(dayFigures), row.first ?? row.stated![0]!.day),

@@ -30,27 +30,29 @@ test('proven quiet days before a stretch that was read earlier get statements', 
   expect(await differing()).toEqual([]);
 });
 
-test.each([
-  [['03', '01', '02']],
-  [['03', '02', '01']],
-  [['02', '03', '01']],
-])('months that are read in the order %s leave no quiet day out', async (months) => {
-  const entries = entriesOfAmounts('USD', [
-    ['A-0', '2026-01-20 10:00:00', 2_000],
-    ['A-1', '2026-02-10 10:00:00', 10_000],
-    ['A-2', '2026-03-10 10:00:00', 500],
-  ]);
-  stage = await openPlainStage(entries, NIGHT);
-  const lastOf: Record<string, string> = { '01': '31', '02': '28', '03': '31' };
-  for (const month of months) await stage.run(`2026-${month}-01`, `2026-${month}-${lastOf[month]}`);
-  expect(await differing()).toEqual([]);
-});
+test.each([[['03', '01', '02']], [['03', '02', '01']], [['02', '03', '01']]])(
+  'months that are read in the order %s leave no quiet day out',
+  async (months) => {
+    const entries = entriesOfAmounts('USD', [
+      ['A-0', '2026-01-20 10:00:00', 2_000],
+      ['A-1', '2026-02-10 10:00:00', 10_000],
+      ['A-2', '2026-03-10 10:00:00', 500],
+    ]);
+    stage = await openPlainStage(entries, NIGHT);
+    const lastOf: Record<string, string> = { '01': '31', '02': '28', '03': '31' };
+    for (const month of months) await stage.run(`2026-${month}-01`, `2026-${month}-${lastOf[month]}`);
+    expect(await differing()).toEqual([]);
+  },
+);
 
 test('a day that could not be certified one night and is empty the next gets a statement', async () => {
   stage = await openPlainStage(SPARSE, '2026-03-12T01:30:00+08:00');
   await stage.run('2026-03-10', '2026-03-11');
   stage.setNow('2026-03-14T01:30:00+08:00');
-  const day = (at: string): readonly [number, number] => [plainMs(`${at} 00:00:00`), plainMs(`${at} 23:59:59`)];
+  const day = (at: string): readonly [number, number] => [
+    plainMs(`${at} 00:00:00`),
+    plainMs(`${at} 23:59:59`),
+  ];
   const [from, to] = day('2026-03-12');
   stage.platform.alter = (honest, { body }) =>
     Number(body['beginDate']) <= to && Number(body['endDate']) >= from
@@ -93,7 +95,10 @@ test('after a store was adopted, a day that is empty now has a statement without
   await stage.adopt();
   // The first entry is gone, and the second one lies on another day.
   const [, second, third] = SPARSE;
-  stage.entries = [{ ...second!, busiDate: '2026-03-12 10:00:00', atMs: plainMs('2026-03-12 10:00:00') }, third!];
+  stage.entries = [
+    { ...second!, busiDate: '2026-03-12 10:00:00', atMs: plainMs('2026-03-12 10:00:00') },
+    third!,
+  ];
   await stage.run('2026-02-10', '2026-04-02');
   expect(await differing()).toEqual([]);
 });

@@ -69,11 +69,21 @@ export async function differencesFromLaw(asked: LawAsked): Promise<Differences> 
       if (!known) statements.push(`${name} has a statement and is not proven`);
       const cellOf = (cell: string | null) => cell ?? '';
       const stored = (entriesOn.get(day) ?? []).map((row) =>
-        [row.batch_no, row.booked_at, row.currency, row.transaction_type, cellOf(row.credit), cellOf(row.debit), row.balance].join(),
+        [
+          row.batch_no,
+          row.booked_at,
+          row.currency,
+          row.transaction_type,
+          cellOf(row.credit),
+          cellOf(row.debit),
+          row.balance,
+        ].join(),
       );
       const rows = rowsOf(statement.text ?? '').map((cells) => cells.slice(0, 7).join());
       if (stored.sort().join('\n') !== rows.sort().join('\n'))
-        statements.push(`${name} has a statement with other rows than its ${stored.length} entries: ${rows.length}`);
+        statements.push(
+          `${name} has a statement with other rows than its ${stored.length} entries: ${rows.length}`,
+        );
     }
   }
   return { figures, statements };
@@ -83,11 +93,15 @@ export async function differencesFromLaw(asked: LawAsked): Promise<Differences> 
 async function proven(db: Kysely<DB>, merchantNo: string) {
   const { rows: held } = await sql<{ currency: string; begin: number; end: number }>`
     SELECT currency, lower(span) AS begin, upper(span) - 1 AS end
-    FROM certified_span CROSS JOIN LATERAL unnest(spans) AS span WHERE merchant_no = ${merchantNo}`.execute(db);
+    FROM certified_span CROSS JOIN LATERAL unnest(spans) AS span WHERE merchant_no = ${merchantNo}`.execute(
+    db,
+  );
   const { rows: open } = await sql<{ currency: string; begin: number; end: number; others: string[] }>`
     SELECT currency, begin_ms AS begin, end_ms AS end, proven_currencies AS others FROM sync_window
     WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
-    UNION ALL SELECT currency, begin_ms, end_ms, '{}' FROM absent_entry WHERE merchant_no = ${merchantNo}`.execute(db);
+    UNION ALL SELECT currency, begin_ms, end_ms, '{}' FROM absent_entry WHERE merchant_no = ${merchantNo}`.execute(
+    db,
+  );
   const covers = (currency: string, { beginMs, endMs }: Span): boolean => {
     const isOpen = open.some(
       (one) =>

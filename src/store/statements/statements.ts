@@ -37,7 +37,7 @@ export const summaryFrom = (json: SummaryRow): SummaryRow => ({
 
 /** The currencies that the merchant has statements in, as a recursive query of that name. One jump along the primary key finds each. */
 export const publishedAccounts = (
-  merchantNo: string,
+  merchantNo: string | RawBuilder<unknown>,
   name: 'account' | 'published' = 'account',
 ): RawBuilder<unknown> => sql`${sql.raw(name)} (currency) AS (
     (SELECT currency FROM statement WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
