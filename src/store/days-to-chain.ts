@@ -111,7 +111,8 @@ export const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): 
     SELECT day FROM ${sql.table(table)}
     WHERE merchant_no = ${merchantNo} AND currency = account.currency AND ${days}`;
   const before = sql`day < coalesce(account.begun, 'infinity')`;
-  const after = sql`day > account.since`;
+  // An upper end as well lets the planner expect few rows.
+  const after = sql`day > account.since AND day < 'infinity'`;
   return sql`(${outside('statement', before)} UNION ALL ${outside('statement', after)}) EXCEPT ${outside('account_day', after)}`;
 };
 
@@ -151,7 +152,7 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
     )
     SELECT account.*,
       (SELECT json_agg(day ORDER BY day) FROM account_day
-       WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day >= account.since) AS figured,
+       WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day BETWEEN account.since AND 'infinity') AS figured,
       (SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
         SELECT ${FIGURES_OF_STATEMENT} AS figures FROM statement
         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = bare.day

@@ -52,7 +52,7 @@ export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Pr
       ) AS first ON true
     )
     SELECT account.merchant_no AS "merchantNo", account.currency,
-      (SELECT json_agg(day ORDER BY day) FROM account_day WHERE ${ofAccount} AND day >= account.since) AS figured,
+      (SELECT json_agg(day ORDER BY day) FROM account_day WHERE ${ofAccount} AND day BETWEEN account.since AND 'infinity') AS figured,
       (SELECT json_agg(day ORDER BY day) FROM (${statedWithoutFigures(merchantNo)}) AS bare) AS stated,
       (SELECT json_agg(day ORDER BY day) FROM changed_day AS changed WHERE ${ofAccount} AND NOT EXISTS (
         SELECT FROM account_day AS own
