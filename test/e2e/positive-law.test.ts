@@ -1,5 +1,9 @@
 /** Days proven since an account's first = days with figures = days with a current statement whose rows are the entries. */
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { statusExitCode, statusOf } from '../../src/run/status.ts';
+import { verifyPaths } from '../../src/statements/verify.ts';
 import { entriesOfAmounts, plainMs, type WireEntry } from '../support/plain-platform.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
 import { differencesFromLaw } from '../support/positive-law.ts';
@@ -26,8 +30,12 @@ const differing = async () => {
 test('proven quiet days before a stretch that was read earlier get statements', async () => {
   stage = await openPlainStage(SPARSE, NIGHT);
   await stage.night();
-  expect(await stage.run('2026-02-01', '2026-03-31')).toMatchObject({ exitCode: 0 });
+  // The slices of a backfill: the second one begins after the days that the first one read.
+  await stage.run('2026-02-01', '2026-03-03');
+  expect(await stage.run('2026-03-04', '2026-03-31')).toMatchObject({ exitCode: 0 });
   expect(await differing()).toEqual([]);
+  const { problems } = await verifyPaths([stage.folder]);
+  expect(problems).toEqual([]);
 });
 
 test.each([[['03', '01', '02']], [['03', '02', '01']], [['02', '03', '01']]])(
@@ -101,4 +109,39 @@ test('after a store was adopted, a day that is empty now has a statement without
   ];
   await stage.run('2026-02-10', '2026-04-02');
   expect(await differing()).toEqual([]);
+});
+
+test('a day that no reading has proven any more, and adopted days that were not read, are reasons of a run and of status', async () => {
+  stage = await openPlainStage(SPARSE, NIGHT);
+  await stage.run('2026-02-10', '2026-04-02');
+  await stage.newDatabase();
+  await stage.adopt();
+  const report = await stage.run('2026-04-01', '2026-04-02');
+  expect(report.exitCode).toBe(3);
+  expect(report.notes.join()).toContain(
+    'USD: 50 days with an adopted statement that this database has not read',
+  );
+  const clock = { zone: 'Asia/Shanghai', now: stage.now(), maxAgeMs: null };
+  const [status] = await statusOf(stage.app().database.db, [merchantNo], clock);
+  expect(status!.discrepancies).toMatchObject([{ currency: 'USD', what: 'not-read' }]);
+  expect(statusExitCode([status!], { notMadeUpFor: [] })).toBe(3);
+});
+
+test('verify names days left out of an account, and a number in two current statements', async () => {
+  stage = await openPlainStage(SPARSE, NIGHT);
+  await stage.run('2026-03-08', '2026-03-12');
+  const folderOf = (day: string) => join(stage.folder, `merchant=${merchantNo}/date=${day}`);
+  const manifest = join(folderOf('2026-03-12'), 'manifest.json');
+  const text = await readFile(manifest, 'utf8');
+  await writeFile(manifest, text.replace('"previousDay": "2026-03-11"', '"previousDay": "2026-03-10"'));
+  const told = async () =>
+    (await verifyPaths([stage.folder])).problems.map(({ problem }) => problem).join('\n');
+  expect(await told()).toContain(
+    'USD: 2026-03-11 has no statement, though 2026-03-12 takes up the closing of 2026-03-10',
+  );
+  await writeFile(manifest, text);
+  expect(await told()).toBe('');
+  const csvOf = (day: string) => join(folderOf(day), `${merchantNo}_USD_${day}.r1.csv`);
+  await copyFile(csvOf('2026-03-10'), csvOf('2026-03-11'));
+  expect(await told()).toContain('A-2 is in the current statement of 2026-03-10 too');
 });
