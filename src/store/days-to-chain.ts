@@ -116,22 +116,8 @@ export const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): 
   return sql`(${outside('statement', before)} UNION ALL ${outside('statement', after)}) EXCEPT ${outside('account_day', after)}`;
 };
 
-/** The merchant's accounts, in order of currency. Each part is found by an index, whatever else is stored. */
-export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<AccountToChain[]> {
-  const { merchantNo, currencies, days, within } = asked;
-  const chosen = currencies === null ? null : arrayLiteral(currencies);
-  const { rows } = await sql<Row>`
-    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
-    ), ${publishedAccounts(merchantNo, 'published')}, changed AS MATERIALIZED (
-      SELECT currency, day, row_number() OVER (ORDER BY currency, day) AS nth
-      FROM changed_day WHERE merchant_no = ${merchantNo}
-    ), part AS MATERIALIZED (
-      SELECT * FROM unnest(
-        ${arrayLiteral(days.map(({ day }) => day))}::date[],
-        ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
-        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
-      ) AS part (day, begin_ms, end_ms)
-    ), account AS MATERIALIZED (
+/** The accounts with figures, with changed days or with statements: `first` is where they are looked at, `since` where a gap may be. */
+const accountsKnown = (merchantNo: string, chosen: string | null): RawBuilder<unknown> => sql`
       SELECT own.currency, own.changed, own.last, coalesce(own.first, own.last, own.begun) AS first, own.begun,
         CASE WHEN gapless.from_day = own.begun THEN gapless.through_day ELSE own.begun END AS since
       FROM (
@@ -148,8 +134,24 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
         WHERE known.currency IS NOT NULL
           AND (${chosen}::text[] IS NULL OR known.currency = ANY (${chosen}::text[]))
       ) AS own LEFT JOIN figured_days AS gapless
-        ON gapless.merchant_no = ${merchantNo} AND gapless.currency = own.currency
-    )
+        ON gapless.merchant_no = ${merchantNo} AND gapless.currency = own.currency`;
+
+/** The merchant's accounts, in order of currency. Each part is found by an index, whatever else is stored. */
+export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<AccountToChain[]> {
+  const { merchantNo, currencies, days, within } = asked;
+  const chosen = currencies === null ? null : arrayLiteral(currencies);
+  const { rows } = await sql<Row>`
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
+    ), ${publishedAccounts(merchantNo, 'published')}, changed AS MATERIALIZED (
+      SELECT currency, day, row_number() OVER (ORDER BY currency, day) AS nth
+      FROM changed_day WHERE merchant_no = ${merchantNo}
+    ), part AS MATERIALIZED (
+      SELECT * FROM unnest(
+        ${arrayLiteral(days.map(({ day }) => day))}::date[],
+        ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
+        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
+      ) AS part (day, begin_ms, end_ms)
+    ), account AS MATERIALIZED (${accountsKnown(merchantNo, chosen)})
     SELECT account.*,
       (SELECT json_agg(day ORDER BY day) FROM account_day
        WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day BETWEEN account.since AND 'infinity') AS figured,
