@@ -69,7 +69,8 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       );
       const stored = await view.known.stored(day);
       const made = stretch.chained.days.find((one) => one.day === day);
-      const figures = made ?? (stored === undefined ? undefined : emptied(stored));
+      const known = stored ?? options.read?.stated.find((one) => one.day === day);
+      const figures = made ?? (known === undefined ? undefined : emptied(known));
       if (figures !== undefined) keep(figures, stored);
     }
     for (const quiet of await emptiedDaysBefore(stretch.chained.days, options, view)) {

@@ -134,8 +134,8 @@ async function chainInPasses(
   while (waiting.length > 0) {
     options.signal.throwIfAborted();
     const chained = await chainAccount({ ...options, ...own, read: already, changed: waiting });
-    await take({ account: own.account, changed: waiting, chained });
-    already = { entries: read.entries, around: null };
+    await take({ account: own.account, gapless: read.gapless, changed: waiting, chained });
+    already = { entries: read.entries, stated: read.stated, around: null };
     waiting = chained.left;
   }
 }

@@ -2,6 +2,7 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayFigures } from './account-days.ts';
+import type { Gapless } from './days-to-chain.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
@@ -24,6 +25,8 @@ export interface Chained {
   readonly done: readonly CurrencyDay[];
   /** Days to put on that list. */
   readonly left: readonly CurrencyDay[];
+  /** Of each account, the days that are known to have figures without a gap; no search looks there again. */
+  readonly gapless?: readonly (Gapless & { readonly currency: string })[];
 }
 
 /** Saves it in a transaction of the caller. */
@@ -54,7 +57,7 @@ export async function saveChainedUnderLease(
  */
 const saving = (
   merchantNo: string,
-  { figures, done, left }: Chained,
+  { figures, done, left, gapless = [] }: Chained,
   held: RawBuilder<unknown>,
 ): RawBuilder<unknown> => sql`
     WITH held AS MATERIALIZED ${held}, saved AS (
@@ -78,6 +81,15 @@ const saving = (
       INSERT INTO changed_day (merchant_no, currency, day)
       SELECT ${merchantNo}, one.* FROM held CROSS JOIN ${rowsOf(left)}
       ON CONFLICT DO NOTHING
+    ), gapless AS (
+      INSERT INTO figured_days AS known (merchant_no, currency, from_day, through_day)
+      SELECT ${merchantNo}, one.* FROM held CROSS JOIN unnest(
+        ${arrayLiteral(gapless.map(({ currency }) => currency))}::text[],
+        ${arrayLiteral(gapless.map(({ from }) => from))}::date[],
+        ${arrayLiteral(gapless.map(({ through }) => through))}::date[]
+      ) AS one
+      ON CONFLICT (merchant_no, currency) DO UPDATE SET from_day = excluded.from_day, through_day = excluded.through_day
+      WHERE (known.from_day, known.through_day) <> (excluded.from_day, excluded.through_day)
     ), stale AS (${forgetSum(
       merchantNo,
       sql`(SELECT one.day FROM held CROSS JOIN unnest(${arrayLiteral(done.map(({ day }) => day))}::date[]) AS one (day))`,

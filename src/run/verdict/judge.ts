@@ -10,6 +10,7 @@ import {
 } from './merchant-reasons.ts';
 import { reasonsOfOlderDays } from './older-days-reasons.ts';
 import type { Standing } from '../report.ts';
+import { reasonOfDiscrepancy } from './discrepancy-reasons.ts';
 import { reasonsOfNotices } from './notice-reasons.ts';
 import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfForeign, reasonsOfLeftOut, reasonsOfRepair } from './repair-reasons.ts';
@@ -64,6 +65,7 @@ export function judge(
     ...(outcome.publish === null ? [] : reasonsOfForeign(outcome.publish)),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),
+    ...standing.discrepancies.map(reasonOfDiscrepancy),
     ...reasonsOfNotices(standing.notices),
     ...reasonsOfRevised(standing.revised, run.id),
   ];

@@ -907,6 +907,25 @@ export interface DaybookStatements {
   verdict: string | null;
 }
 
+export interface FiguredDays {
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * The account's first day with figures. Once an earlier day has some, the row says nothing.
+   */
+  from_day: string;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * Every day up to this one has figures. Later ones may have some too.
+   */
+  through_day: string;
+}
+
 export interface FingerprintKey {
   /**
    * The key, encrypted with the secret keys.
@@ -2033,6 +2052,7 @@ export interface DB {
   daybook_coverage: DaybookCoverage;
   daybook_open_breaks: DaybookOpenBreaks;
   daybook_statements: DaybookStatements;
+  figured_days: FiguredDays;
   fingerprint_key: FingerprintKey;
   late_entry_count: LateEntryCount;
   late_statement: LateStatement;
