@@ -1,4 +1,5 @@
 /** Chains an account's changed days, and after each of them the later days that change with it. */
+import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
@@ -133,6 +134,7 @@ async function moves(next: DayFigures, options: ChainAccountOptions, view: Accou
   return (
     then === undefined ||
     compareAmounts(now.closing, then.closing) !== 0 ||
+    otherClosingsText(now.otherClosings) !== otherClosingsText(then.otherClosings) ||
     now.lastBatchNo !== then.lastBatchNo ||
     now.lastBookedMs !== then.lastBookedMs ||
     now.cleanEnd !== then.cleanEnd

@@ -6,6 +6,7 @@ import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { addAmounts, canonicalAmount, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
+import { markUndecided } from './undecided-days.ts';
 
 export interface ChainDaysOptions {
   readonly account: Account;
@@ -78,8 +79,9 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
     assertFoots(account, made, made.restarted ? undefined : previous);
     figures.push(made);
   }
+  const others = (chaining?.chain.otherClosings() ?? []).map((one) => canonicalAmount(one, minorUnits)!.amount);
   const brokenAtStart = chaining?.chain.wantsEarlier() ?? false;
-  return { days: figures, breaks: chaining?.fold.breaks() ?? [], brokenAtStart };
+  return { days: markUndecided(figures, others), breaks: chaining?.fold.breaks() ?? [], brokenAtStart };
 }
 
 interface Chaining {
@@ -91,6 +93,8 @@ const begin = (from: DayFigures | null, clockToleranceS: number, minorUnits: num
   fold: foldDays({ opening: from?.closing ?? null, minorUnits }),
   chain: createChain({
     clockToleranceS,
+    // Where nothing came before, an account opens on zero, if its entries allow it.
+    ...(from === null ? { preferred: { opening: '0', closing: '0' } } : {}),
     start: from && { balance: from.closing, batchNo: from.lastBatchNo, bookedMs: from.lastBookedMs! },
   }),
 });
@@ -123,6 +127,7 @@ function passedOn(
     cleanEnd: before.cleanEnd,
     jumpsIn: false,
     restarted: false,
+    ...(before.otherClosings && { otherClosings: before.otherClosings }),
   };
 }
 

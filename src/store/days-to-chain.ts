@@ -77,7 +77,7 @@ const FIGURES = sql`json_build_object('currency', currency, 'day', day, 'opening
   'credit_total', credit_total::text, 'credit_count', credit_count, 'debit_total', debit_total::text,
   'debit_count', debit_count, 'closing', closing::text, 'verdict', verdict, 'break_count', break_count,
   'breaks_after', breaks_after, 'restarted', restarted, 'last_batch_no', last_batch_no,
-  'last_booked_ms', last_booked_ms, 'clean_end', clean_end, 'jumps_in', jumps_in)`;
+  'last_booked_ms', last_booked_ms, 'other_closings', other_closings, 'clean_end', clean_end, 'jumps_in', jumps_in)`;
 
 /** The merchant's accounts, in order of currency. Each part is found by an index, whatever else is stored. */
 export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<AccountToChain[]> {

@@ -1,0 +1,103 @@
+/**
+ * Days whose closing is not certain: their entries fit several balances. It takes a later entry, an earlier day, or
+ * the proof that the ledger begins there, to decide between them.
+ */
+import { createChain, type Chain } from '../ledger/chain/chain.ts';
+import { dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
+import type { DayFigures } from '../store/account-days.ts';
+import { isLedgerBegin } from '../store/ledger-past.ts';
+import { isProvenUpTo, readDay, type AccountInZone, type AccountView } from './account-view.ts';
+
+/** Whether the choice between several balances begins on this day: it has a break, or nothing proven comes before it. */
+const beginsChoice = ({ restarted, breakCount, breaksAfter }: DayFigures): boolean =>
+  restarted || breakCount > breaksAfter;
+
+/**
+ * Marks the days that may close on other balances, from the one where the choice begins to the last. `others` are those
+ * of the last day; without a break in between, all closings are off by the same amount.
+ */
+export function markUndecided(days: readonly DayFigures[], others: readonly string[]): readonly DayFigures[] {
+  const last = days.at(-1);
+  if (last === undefined || others.length === 0) return days;
+  const begin = Math.max(0, days.findLastIndex(beginsChoice));
+  return days.map((day, at) => {
+    if (at < begin) return day;
+    const off = subtractAmounts(day.closing, last.closing);
+    return { ...day, otherClosings: others.map((other) => addAmounts(other, off)) };
+  });
+}
+
+/** The days before `day` that are not decided, in order. */
+export async function undecidedDaysBefore(
+  day: BusinessDay,
+  { known: { before } }: AccountView,
+): Promise<BusinessDay[]> {
+  const days: BusinessDay[] = [];
+  for (let earlier = await before(day); earlier !== undefined; earlier = await before(earlier.day)) {
+    if (earlier.otherClosings === undefined) break;
+    days.unshift(earlier.day);
+    if (beginsChoice(earlier)) break;
+  }
+  return days;
+}
+
+/**
+ * What the entries of some days say of the closing before them, where that is not certain. `decides`: it has to be chained
+ * again together with them. Otherwise they fit the assumed one, and `others` are what they may close on as well.
+ */
+export async function decisionOf(
+  days: readonly BusinessDay[],
+  options: AccountInZone & { readonly clockToleranceS: number },
+  view: AccountView,
+): Promise<{ readonly decides: boolean; readonly others: readonly string[] }> {
+  const nothing = { decides: false, others: [] };
+  const before = await view.known.before(days[0]!);
+  if (before?.otherClosings === undefined || before.lastBookedMs === null) return nothing;
+  let chain: Chain | null = null;
+  let closing = before.closing;
+  let breaks = 0;
+  let end = closing;
+  const take = (steps: ReturnType<Chain['push']>): void => {
+    for (const { entry, break: found } of steps) {
+      closing =
+        entry.credit === null ? subtractAmounts(closing, entry.debit!) : addAmounts(closing, entry.credit);
+      if (found !== null) breaks += 1;
+      end = entry.balance;
+    }
+  };
+  for (const day of days) {
+    for await (const entries of readDay(day, options)) {
+      const first = entries[0];
+      if (first === undefined) continue;
+      if (chain === null && !(await isProvenUpTo(before, first.bookedMs, view))) return nothing;
+      chain ??= createChain({
+        clockToleranceS: options.clockToleranceS,
+        start: {
+          ...{ balance: before.closing, others: before.otherClosings },
+          ...{ batchNo: before.lastBatchNo, bookedMs: before.lastBookedMs },
+        },
+      });
+      take(chain.push(entries));
+    }
+  }
+  if (chain === null) return nothing;
+  take(chain.end());
+  const ends = [end, ...chain.otherClosings()];
+  const others = ends.filter((one) => compareAmounts(one, closing) !== 0);
+  const isOpen = breaks === 0 && others.length > 0 && others.length < ends.length;
+  return isOpen ? { decides: false, others } : { decides: true, others: [] };
+}
+
+/** The days as they are, or as decided ones if they begin the account's ledger: it begins on zero. */
+export async function decidedByBegin(
+  days: readonly DayFigures[],
+  { db, account, zone }: AccountInZone,
+): Promise<readonly DayFigures[]> {
+  const first = days.find(({ lastBookedMs }) => lastBookedMs !== null);
+  if (first?.restarted !== true || first.otherClosings === undefined) return days;
+  if (compareAmounts(first.opening, '0') !== 0) return days;
+  if (!(await isLedgerBegin(db, account, dayWindow(first.day, zone)))) return days;
+  return days.map(({ otherClosings: _, ...day }) => day);
+}
