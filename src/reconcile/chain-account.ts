@@ -94,8 +94,9 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       quiet.unshift(at.day);
       at = await view.known.before(at.day);
     }
+    const closing = { balance: front.closing, isCertain: front.otherClosings === undefined };
     for (const day of at === undefined ? quiet : [at.day, ...quiet])
-      await take(await chainStretch(day, waiting, options, view));
+      await take(await chainStretch(day, waiting, options, view, closing));
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };

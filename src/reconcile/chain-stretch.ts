@@ -5,7 +5,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { decidedByBegin, decisionOf, markUndecided, undecidedDaysBefore } from './undecided-days.ts';
-import { chainDays, type ChainedDays } from './chain-days.ts';
+import { chainDays, type ChainDaysOptions, type ChainedDays } from './chain-days.ts';
 import {
   isProvenUpTo,
   isProvenUpToDay,
@@ -25,7 +25,8 @@ export interface StretchOptions extends AccountInZone {
 
 /**
  * Chains `first` together with the days before it whose end is open, the days before it whose entries might mend a break
- * at its start or whose closing it decides, and the days after it while its own end is open. The end of a day is open while its last entries may
+ * at its start or whose closing it decides, and the days after it while its own end is open. `closing`: see
+ * `ChainDaysOptions`. The end of a day is open while its last entries may
  * still trade places with the first ones of the next day.
  */
 export async function chainStretch(
@@ -33,6 +34,7 @@ export async function chainStretch(
   waiting: ReadonlySet<BusinessDay>,
   options: StretchOptions,
   view: AccountView,
+  closing?: ChainDaysOptions['closing'],
 ): Promise<Stretch> {
   const { before } = view.known;
   const takesUp = (earlier: DayFigures, day: BusinessDay) => isProvenUpToDay(earlier, day, options, view);
@@ -43,12 +45,13 @@ export async function chainStretch(
   const isFull = (more: number): boolean => days.length - decided.length + more > DAYS_TOGETHER_MAX;
   for (;;) {
     const isBrokenAfter = await jumpsAfter(days.at(-1)!, view);
-    const { decides, others } = await decisionOf(days, options, view);
+    const asked = { ...optionsOf(options, view), days, before: await view.known.before(days[0]!) };
+    const { decides, others } = await decisionOf(asked);
     if (decides) {
       decided.push(...(await withOpenDays(await undecidedDaysBefore(days[0]!, view), takesUp, view)));
       days.unshift(...decided);
     }
-    const together = await chainTogether(days, { ...options, isBrokenAfter }, view);
+    const together = await chainTogether(days, { ...options, isBrokenAfter, closing }, view);
     const chained = others.length === 0 ? together : { ...together, days: markUndecided(together.days, others) };
     if (chained.brokenAtStart) {
       const more = await daysThatMightMend(days[0]!, takesUp, view);
@@ -80,24 +83,27 @@ export interface Stretch {
 /** Chains days together, from `before` or else from the last day before them. */
 async function chainTogether(
   days: readonly BusinessDay[],
-  options: StretchOptions & { readonly isBrokenAfter: boolean },
+  options: StretchOptions & Pick<ChainDaysOptions, 'isBrokenAfter' | 'closing'>,
   view: AccountView,
   before?: DayFigures,
 ): Promise<ChainedDays> {
-  const { account, isBrokenAfter, clockToleranceS, zone, signal } = options;
+  const { account, isBrokenAfter, closing, zone, signal } = options;
   return chainDays({
-    account,
-    days,
+    ...optionsOf(options, view),
+    ...{ account, days, isBrokenAfter, closing, zone, signal },
     before: before ?? (await view.known.before(days[0]!)),
-    joins: (earlier, firstMs) => isProvenUpTo(earlier, firstMs, view),
-    isBrokenAfter,
-    read: (day) => readDay(day, options),
-    zone,
-    clockToleranceS,
     minorUnits: options.currencies.minorUnits(account.currency),
-    signal,
   });
 }
+
+const optionsOf = (
+  options: StretchOptions,
+  view: AccountView,
+): Pick<ChainDaysOptions, 'joins' | 'read' | 'clockToleranceS'> => ({
+  joins: (earlier, firstMs) => isProvenUpTo(earlier, firstMs, view),
+  read: (day) => readDay(day, options),
+  clockToleranceS: options.clockToleranceS,
+});
 
 /** The last day with entries before `day`, the days between, and the days it was chained together with. */
 async function daysThatMightMend(
@@ -143,7 +149,7 @@ async function withTrueEnds(
     const isBrokenAfter = await jumpsAfter(together.at(-1)!.day, view, ends);
     const alone = await chainTogether(
       together.map(({ day }) => day),
-      { ...options, isBrokenAfter },
+      { ...options, isBrokenAfter, closing: { balance: together.at(-1)!.closing, isCertain: false } },
       view,
       before,
     );

@@ -2,13 +2,15 @@
  * Days whose closing is not certain: their entries fit several balances. It takes a later entry, an earlier day, or
  * the proof that the ledger begins there, to decide between them.
  */
+import type { ChainStep } from '../ledger/chain/chain-link.ts';
 import { createChain, type Chain } from '../ledger/chain/chain.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { isLedgerBegin } from '../store/ledger-past.ts';
-import { isProvenUpTo, readDay, type AccountInZone, type AccountView } from './account-view.ts';
+import type { AccountInZone, AccountView } from './account-view.ts';
+import type { ChainDaysOptions } from './chain-days.ts';
 
 /** Whether the choice between several balances begins on this day: it has a break, or nothing proven comes before it. */
 const beginsChoice = ({ restarted, breakCount, breaksAfter }: DayFigures): boolean =>
@@ -43,42 +45,42 @@ export async function undecidedDaysBefore(
   return days;
 }
 
+export interface ToDecide extends Pick<ChainDaysOptions, 'days' | 'before' | 'joins' | 'read'> {
+  readonly clockToleranceS: number;
+}
+
 /**
- * What the entries of some days say of the closing before them, where that is not certain. `decides`: it has to be chained
- * again together with them. Otherwise they fit the assumed one, and `others` are what they may close on as well.
+ * What the entries of some days say of the closing before them, where that is not certain. `decides`: the undecided days
+ * have to be chained again together with these. Else they fit its closing, and `others` are what they may close on as well.
  */
-export async function decisionOf(
-  days: readonly BusinessDay[],
-  options: AccountInZone & { readonly clockToleranceS: number },
-  view: AccountView,
-): Promise<{ readonly decides: boolean; readonly others: readonly string[] }> {
+export async function decisionOf({
+  days,
+  before,
+  joins,
+  read,
+  clockToleranceS,
+}: ToDecide): Promise<{ readonly decides: boolean; readonly others: readonly string[] }> {
   const nothing = { decides: false, others: [] };
-  const before = await view.known.before(days[0]!);
   if (before?.otherClosings === undefined || before.lastBookedMs === null) return nothing;
+  const { lastBatchNo, lastBookedMs, otherClosings } = before;
   let chain: Chain | null = null;
-  let closing = before.closing;
+  let [closing, end] = [before.closing, before.closing];
   let breaks = 0;
-  let end = closing;
-  const take = (steps: ReturnType<Chain['push']>): void => {
+  const take = (steps: readonly ChainStep[]): void => {
     for (const { entry, break: found } of steps) {
-      closing =
-        entry.credit === null ? subtractAmounts(closing, entry.debit!) : addAmounts(closing, entry.credit);
+      const { credit, debit } = entry;
+      closing = credit === null ? subtractAmounts(closing, debit!) : addAmounts(closing, credit);
       if (found !== null) breaks += 1;
       end = entry.balance;
     }
   };
   for (const day of days) {
-    for await (const entries of readDay(day, options)) {
-      const first = entries[0];
-      if (first === undefined) continue;
-      if (chain === null && !(await isProvenUpTo(before, first.bookedMs, view))) return nothing;
-      chain ??= createChain({
-        clockToleranceS: options.clockToleranceS,
-        start: {
-          ...{ balance: before.closing, others: before.otherClosings },
-          ...{ batchNo: before.lastBatchNo, bookedMs: before.lastBookedMs },
-        },
-      });
+    for await (const entries of read(day)) {
+      if (entries[0] === undefined) continue;
+      if (chain === null && !(await joins(before, entries[0].bookedMs))) return nothing;
+      const known = { balance: before.closing, others: otherClosings };
+      const start = { ...known, batchNo: lastBatchNo, bookedMs: lastBookedMs };
+      chain ??= createChain({ clockToleranceS, start });
       take(chain.push(entries));
     }
   }
@@ -86,8 +88,8 @@ export async function decisionOf(
   take(chain.end());
   const ends = [end, ...chain.otherClosings()];
   const others = ends.filter((one) => compareAmounts(one, closing) !== 0);
-  const isOpen = breaks === 0 && others.length > 0 && others.length < ends.length;
-  return isOpen ? { decides: false, others } : { decides: true, others: [] };
+  const isAsOpen = breaks === 0 && others.length < ends.length && others.length === otherClosings.length;
+  return isAsOpen ? { decides: false, others } : { decides: true, others: [] };
 }
 
 /** The days as they are, or as decided ones if they begin the account's ledger: it begins on zero. */

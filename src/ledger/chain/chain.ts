@@ -63,6 +63,8 @@ export interface Chain<Entry extends ChainEntry = ChainEntry> {
    * `wantsEarlier`, or decides between several closings.
    */
   readonly isSettledAt: (ms: number) => boolean;
+  /** Whether the entries pushed so far, whose last second `isSettledAt` has ended, can end on one balance only. */
+  readonly hasOneEnd: () => boolean;
   /** Whether there was a break, solved or not, so near the start that earlier entries might change it. */
   readonly wantsEarlier: () => boolean;
   /** After `end`: the other balances that the entries may end on with as few breaks. */
@@ -125,5 +127,9 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
     return places.isSettledAt(ms);
   };
   const otherClosings = () => places.otherEnds.map((end) => fromScaled(end, scale));
-  return { push, end, isSettledAt, wantsEarlier: () => places.wantsEarlier, otherClosings };
+  return {
+    ...{ push, end, isSettledAt, otherClosings },
+    hasOneEnd: () => places.hasOneEnd,
+    wantsEarlier: () => places.wantsEarlier,
+  };
 }

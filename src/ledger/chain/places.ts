@@ -80,9 +80,24 @@ export class Places<E extends Edge> {
     this.#places = [startOf(start === null ? null : oneOrSome(new Set([...start.others, start.after])))];
   }
 
+  /** The balance to end on. */
+  #endOf({ ends, jumps, ways }: Place<E>): bigint {
+    const { opening, closing } = this.#preferred;
+    if (isOne(ends) || (closing !== null && listOf(ends)!.includes(closing)))
+      return likeliestOf(ends, closing);
+    // Without a break, several ends mean that the chain ends on its opening, whichever it is. The order of time is
+    // likelier than one that mixes seconds; its way is the first one.
+    return likeliestOf(ends, jumps > 0 ? null : likeliestOf(ways[0]!.ends, opening));
+  }
+
   /** Whether entries before the start might have avoided a break. */
   get wantsEarlier(): boolean {
     return this.#wantsEarlier;
+  }
+
+  /** Whether the entries so far can end on one balance only. */
+  get hasOneEnd(): boolean {
+    return isOne(this.#places.at(-1)!.ends);
   }
 
   /** After `giveOutAll`, the other balances that the entries may end on with as few breaks. */
@@ -135,10 +150,7 @@ export class Places<E extends Edge> {
   giveOutAll(): void {
     const last = this.#places.at(-1)!;
     if (this.#places.length === 1) return;
-    // Without a break, the order of time is likelier than one that mixes seconds. Its way is the first one.
-    const inTime = last.jumps === 0 && !isOne(last.ends) ? likeliestOf(last.ways[0]!.ends, null) : null;
-    const { closing } = this.#preferred;
-    const end = likeliestOf(last.ends, listOf(last.ends)!.includes(closing!) ? closing : inTime);
+    const end = this.#endOf(last);
     this.#otherEnds = listOf(last.ends)!.filter((other) => other !== end);
     last.ends = end;
     last.lastWithOne = last.number;
