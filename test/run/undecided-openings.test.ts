@@ -76,16 +76,19 @@ describe('where the ledger begins, an account opens on zero', () => {
     expect(new Set(await Promise.all(days.map((day) => balances(day))))).toEqual(new Set(['0.00 to 0.00']));
   });
 
-  test.each(BOTH_WAYS)('in a new currency of a merchant with a life before, %s and %s', async (...numbers) => {
-    const life: Amounts = [
-      ['A1', '2026-02-20 09:00:00', 100_000],
-      ['A2', `${DAY} 09:00:00`, 100],
-    ];
-    show(['EUR', life], ['USD', pair(DAY, 12_345, numbers)]);
-    const { exitCode } = await read(DAY, '2026-03-03');
-    expect(await balances(DAY)).toBe('0.00 to 0.00');
-    expect(exitCode).toBe(0);
-  });
+  test.each(BOTH_WAYS)(
+    'in a new currency of a merchant with a life before, %s and %s',
+    async (...numbers) => {
+      const life: Amounts = [
+        ['A1', '2026-02-20 09:00:00', 100_000],
+        ['A2', `${DAY} 09:00:00`, 100],
+      ];
+      show(['EUR', life], ['USD', pair(DAY, 12_345, numbers)]);
+      const { exitCode } = await read(DAY, '2026-03-03');
+      expect(await balances(DAY)).toBe('0.00 to 0.00');
+      expect(exitCode).toBe(0);
+    },
+  );
 });
 
 describe.each([5_000, -5_000])('where the life before is not read, %d and back in one second', (cents) => {
@@ -143,7 +146,9 @@ describe.each([5_000, -5_000])('where the life before is not read, %d and back i
     show(['USD', [['A0', '2026-02-18 09:00:00', 30_000], ...pair(DAY, cents, ['B1', 'B2'])]]);
     await read('2026-02-18', '2026-02-18');
     const { reasons } = await read(DAY, DAY);
-    expect(reasons.map(({ what }) => what).join()).toMatch(/USD 2026-03-02 opens on \d+.00 or on \d+.00: its entries/);
+    expect(reasons.map(({ what }) => what).join()).toMatch(
+      /USD 2026-03-02 opens on \d+.00 or on \d+.00: its entries/,
+    );
     expect((await published(DAY)).otherClosings).toHaveLength(1);
     await read('2026-02-19', DAY);
     expect(await balances(DAY)).toBe('300.00 to 300.00');
