@@ -8,7 +8,7 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { secondsSeen } from '../store/seconds-seen.ts';
-import type { Probe } from './time-zone-proof.ts';
+import { TimeZoneUnproven, TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 
 export class SecondsCut extends ExpectedError {
   override readonly name = 'SecondsCut';
@@ -36,10 +36,11 @@ export interface CutSecondsOptions {
 
 export interface CutSeconds {
   /**
-   * Resolves if the entries have the seconds that the platform knows. The platform is asked only if all of them end in
-   * :00 and the stored ones do not. Throws `SecondsCut`, or the error of the probe.
+   * Waits for the zone's proof by these entries. Where all of them end in :00 and the stored ones do not, or where they do
+   * not prove it at once, the platform is asked whether it has them at that second. Throws `SecondsCut`, or what `prove`
+   * and the probe throw.
    */
-  readonly check: (entries: readonly LedgerEntry[]) => Promise<void>;
+  readonly before: (entries: readonly LedgerEntry[], prove: () => Promise<void>) => Promise<void>;
 }
 
 export function createCutSeconds({ db, merchantNo, probe, slackMs }: CutSecondsOptions): CutSeconds {
@@ -47,8 +48,7 @@ export function createCutSeconds({ db, merchantNo, probe, slackMs }: CutSecondsO
   let isSound = false;
 
   /** Whether the platform has an entry in the minute of its timestamp, but not at that second. */
-  const isElsewhere = async ({ batchNo, bookedMs }: LedgerEntry): Promise<boolean> => {
-    const slack = slackMs();
+  const isElsewhere = async ({ batchNo, bookedMs }: LedgerEntry, slack: number): Promise<boolean> => {
     const exact = await probe(null, { beginMs: bookedMs - slack, endMs: bookedMs + slack + 999 });
     const holds = (page: typeof exact): boolean =>
       [...page.entries, ...page.unreadable].some((one) => one.batchNo === batchNo);
@@ -56,21 +56,33 @@ export function createCutSeconds({ db, merchantNo, probe, slackMs }: CutSecondsO
     return holds(await probe(batchNo, { beginMs: bookedMs, endMs: bookedMs + 59_999 }));
   };
 
+  const askAbout = async (entries: readonly LedgerEntry[], slack: number): Promise<void> => {
+    if (isSound) return;
+    // Two are asked about: one alone may truly be booked on a whole minute.
+    for (const entry of new Set([entries[0]!, entries.at(-1)!])) {
+      if (await isElsewhere(entry, slack))
+        throw new SecondsCut(entries.length, entry, 'and the platform finds it later in that minute');
+    }
+    isSound = true;
+  };
+
   return {
-    check: async (entries) => {
-      if (entries.length === 0 || !entries.every(endsOnMinute)) return;
+    before: async (entries, prove) => {
+      if (entries.length === 0 || !entries.every(endsOnMinute)) return prove();
+      const slack = slackMs();
       const { hasSeconds, cut } = await secondsSeen(db, merchantNo, entries);
       if (cut !== null) {
         const entry = entries.find(({ batchNo }) => batchNo === cut.batchNo)!;
         throw new SecondsCut(entries.length, entry, `and is stored with ${cut.bookedAt}`);
       }
-      if (isSound || hasSeconds === false) return;
-      // Two are asked about: one alone may truly be booked on a whole minute.
-      for (const entry of new Set([entries[0]!, entries.at(-1)!])) {
-        if (await isElsewhere(entry))
-          throw new SecondsCut(entries.length, entry, 'and the platform finds it later in that minute');
+      if (hasSeconds === true) await askAbout(entries, slack);
+      try {
+        await prove();
+      } catch (error) {
+        if (error instanceof TimeZoneWrong || error instanceof TimeZoneUnproven) await askAbout(entries, slack);
+        throw error;
       }
-      isSound = true;
+      if (slackMs() !== slack) await askAbout(entries, slack);
     },
   };
 }

@@ -187,15 +187,19 @@ const tellProgress = ({ options, counts, planned, readings }: Pass): void =>
 async function proveByNewest(pass: Pass, { newest }: NewestPage): Promise<void> {
   const found = await newest();
   if (found === null) return;
-  if (pass.options.timeZoneTrusted !== true) await pass.cutSeconds.check(found.entries);
-  await pass.zoneGate.prove(pass.probe, found.entries);
-  assertSlackUnchanged(pass);
+  await proveZone(pass, found.entries, () => pass.zoneGate.prove(pass.probe, found.entries));
   await pass.empty.release();
 }
 
-async function checkZone(pass: Pass, entries: readonly LedgerEntry[], window: Window): Promise<void> {
-  if (pass.options.timeZoneTrusted !== true) await pass.cutSeconds.check(entries);
-  await pass.zoneGate.check(pass.probe, entries, window);
+const checkZone = (pass: Pass, entries: readonly LedgerEntry[], window: Window): Promise<void> =>
+  proveZone(pass, entries, () => pass.zoneGate.check(pass.probe, entries, window));
+
+async function proveZone(
+  pass: Pass,
+  entries: readonly LedgerEntry[],
+  prove: () => Promise<void>,
+): Promise<void> {
+  await (pass.options.timeZoneTrusted === true ? prove() : pass.cutSeconds.before(entries, prove));
   assertSlackUnchanged(pass);
 }
 
