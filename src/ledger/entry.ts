@@ -120,5 +120,5 @@ export interface StatedFigures extends Figures {
    * Other balances that the day may close on just as well: nothing that is known decides. A day without breaks then
    * may open on them, too. Left out if there is none.
    */
-  readonly otherClosings?: readonly string[];
+  readonly otherClosings?: readonly string[] | undefined;
 }

@@ -138,7 +138,7 @@ function passedOn(
     cleanEnd: before.cleanEnd,
     jumpsIn: false,
     restarted: false,
-    ...(before.otherClosings && { otherClosings: before.otherClosings }),
+    otherClosings: before.otherClosings,
   };
 }
 

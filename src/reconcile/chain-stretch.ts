@@ -52,7 +52,8 @@ export async function chainStretch(
       days.unshift(...decided);
     }
     const together = await chainTogether(days, { ...options, isBrokenAfter, closing }, view);
-    const chained = others.length === 0 ? together : { ...together, days: markUndecided(together.days, others) };
+    const chained =
+      others.length === 0 ? together : { ...together, days: markUndecided(together.days, others) };
     if (chained.brokenAtStart) {
       const more = await daysThatMightMend(days[0]!, takesUp, view);
       if (more.length > 0 && !isFull(more.length)) {

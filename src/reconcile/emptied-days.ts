@@ -6,8 +6,9 @@ import type { DayFigures } from '../store/account-days.ts';
 import { firstBookedMs, type AccountInZone, type AccountView } from './account-view.ts';
 
 /** A first day whose entries have all vanished: its row stays, with no entry, and the next day begins a new chain. */
-export const emptied = ({ otherClosings: _, ...stored }: DayFigures): DayFigures => ({
+export const emptied = (stored: DayFigures): DayFigures => ({
   ...stored,
+  otherClosings: undefined,
   creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal),
   creditCount: 0,
   debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal),
@@ -44,7 +45,7 @@ export async function emptiedDaysBefore(
     const firstMs = await firstBookedMs(derived.day, options);
     if (!(await isCertified({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! }))) break;
     const { opening, otherClosings } = derived;
-    quiet.unshift({ ...day, opening, closing: opening, restarted: false, ...(otherClosings && { otherClosings }) });
+    quiet.unshift({ ...day, opening, closing: opening, restarted: false, otherClosings });
   }
   return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
 }

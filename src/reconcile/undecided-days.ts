@@ -101,5 +101,5 @@ export async function decidedByBegin(
   if (first?.restarted !== true || first.otherClosings === undefined) return days;
   if (compareAmounts(first.opening, '0') !== 0) return days;
   if (!(await isLedgerBegin(db, account, dayWindow(first.day, zone)))) return days;
-  return days.map(({ otherClosings: _, ...day }) => day);
+  return days.map((day) => ({ ...day, otherClosings: undefined }));
 }

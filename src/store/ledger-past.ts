@@ -42,7 +42,9 @@ export async function isLedgerBegin(
 ): Promise<boolean> {
   const { past } = await pastAndBegin(db, merchantNo);
   const [first] = await certifiedWindows(db, merchantNo, ALL_TIME, currency);
-  return past?.total === 0 && first !== undefined && first.beginMs <= past.beforeMs && covers([first], window);
+  return (
+    past?.total === 0 && first !== undefined && first.beginMs <= past.beforeMs && covers([first], window)
+  );
 }
 
 export async function storePast(

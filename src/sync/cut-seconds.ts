@@ -79,7 +79,8 @@ export function createCutSeconds({ db, merchantNo, probe, slackMs }: CutSecondsO
       try {
         await prove();
       } catch (error) {
-        if (error instanceof TimeZoneWrong || error instanceof TimeZoneUnproven) await askAbout(entries, slack);
+        if (error instanceof TimeZoneWrong || error instanceof TimeZoneUnproven)
+          await askAbout(entries, slack);
         throw error;
       }
       if (slackMs() !== slack) await askAbout(entries, slack);

@@ -20,7 +20,10 @@ export async function entriesBefore(
   if (beforeMs <= INSTANT_MS_MIN) return 0;
   const window = { beginMs: INSTANT_MS_MIN, endMs: beforeMs - 1 };
   try {
-    const page = await reader.page({ merchant, window, pageNum: 1, ...(currency === undefined ? {} : { currency }) }, signal);
+    const page = await reader.page(
+      { merchant, window, pageNum: 1, ...(currency === undefined ? {} : { currency }) },
+      signal,
+    );
     // If the list has entries, a total of 0 is not believed.
     return Math.min(Math.max(page.total, page.entries.length + page.unreadable.length), TOTAL_MAX);
   } catch (error) {

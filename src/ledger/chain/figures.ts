@@ -26,4 +26,3 @@ export const sameStated = (a: StatedFigures, b: StatedFigures): boolean =>
 
 /** As it is stored: '' for none. */
 export const otherClosingsText = (closings: StatedFigures['otherClosings'] = []): string => closings.join();
-

@@ -77,7 +77,11 @@ export function orderBetween<E extends Edge>(
 export function startFor(
   survey: Survey,
   starts: readonly bigint[] | null,
-  { end, jumps, preferred }: { readonly end: bigint; readonly jumps: number; readonly preferred: bigint | null },
+  {
+    end,
+    jumps,
+    preferred,
+  }: { readonly end: bigint; readonly jumps: number; readonly preferred: bigint | null },
 ): bigint {
   const candidates = starts ?? survey.edges.map(({ before }) => before);
   const fits = (start: bigint): boolean => jumpsBetween(survey, start, end) === jumps;

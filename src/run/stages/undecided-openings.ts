@@ -20,7 +20,8 @@ export async function settleUndecidedOpenings(work: MerchantWork, outcome: Merch
     const { currency, day, opening, others } = undecided;
     const total = await entriesBeforeIt(work, outcome, undecided);
     if (total === undefined) continue;
-    if (total === 0) await writeTransaction(deps.db, lease, (trx) => decideOpening(trx, merchantNo, undecided));
+    if (total === 0)
+      await writeTransaction(deps.db, lease, (trx) => decideOpening(trx, merchantNo, undecided));
     else notices.push({ kind: 'first', merchantNo, currency, day, figures: { opening, others } });
   }
   if (notices.length === 0) return;

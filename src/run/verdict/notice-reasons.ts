@@ -64,7 +64,9 @@ function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
 }
 
 const reasonOfFirst = (notice: FirstNotice): Reason =>
-  notice.figures.others === undefined ? reasonOfCarried(notice) : reasonOfUndecided(notice, notice.figures.others);
+  notice.figures.others === undefined
+    ? reasonOfCarried(notice)
+    : reasonOfUndecided(notice, notice.figures.others);
 
 const reasonOfUndecided = (notice: FirstNotice, others: readonly string[]): Reason =>
   needsPerson(

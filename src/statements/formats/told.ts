@@ -26,6 +26,8 @@ export function toldOf({ figures, unreadable }: Pick<PublishedRevision, 'figures
     ...(unreadable === 0 ? [] : [`${unreadableText(unreadable)}: the figures lack what they say`]),
     ...(missing === null ? [] : [`a net ${missing} is missing between opening and closing`]),
     ...(restarted ? ['opening derived from the first entry'] : []),
-    ...(otherClosings === undefined ? [] : [`may close on ${otherClosings.join(' or ')} as well: nothing decides`]),
+    ...(otherClosings === undefined
+      ? []
+      : [`may close on ${otherClosings.join(' or ')} as well: nothing decides`]),
   ];
 }
