@@ -83,11 +83,12 @@ export class Places<E extends Edge> {
   /** The balance to end on. */
   #endOf({ ends, jumps, ways }: Place<E>): bigint {
     const { opening, closing } = this.#preferred;
-    if (isOne(ends) || (closing !== null && listOf(ends)!.includes(closing)))
-      return likeliestOf(ends, closing);
+    const list = listOf(ends)!;
+    if (closing !== null && list.includes(closing)) return closing;
+    if (jumps > 0 || isOne(ends)) return list.at(-1)!;
     // Without a break, several ends mean that the chain ends on its opening, whichever it is. The order of time is
     // likelier than one that mixes seconds; its way is the first one.
-    return likeliestOf(ends, jumps > 0 ? null : likeliestOf(ways[0]!.ends, opening));
+    return opening !== null && list.includes(opening) ? opening : likeliestOf(ways[0]!.ends, null);
   }
 
   /** Whether entries before the start might have avoided a break. */
