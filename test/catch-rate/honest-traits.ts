@@ -62,10 +62,9 @@ function swept(books: readonly Booking[], random: Random, zone: string): Booking
   return balanced([...books, ...sweeps]);
 }
 
-/** A platform that refuses wider windows, or shows only their first days. */
-function limited(random: Random): Lies {
+/** A platform that refuses wider windows, or else shows only their first days. */
+function limited(random: Random, refuses: boolean): Lies {
   const limitMs = pick(random, LIMITS_DAYS) * DAY_MS;
-  const refuses = random() < 0.5;
   return {
     reply: (honest, call, _, ask) => {
       if (call.endMs - call.beginMs < limitMs) return honest;
@@ -170,9 +169,16 @@ export const HONEST_TRAITS: readonly Trait[] = [
     hidesPast: true,
   },
   {
-    name: 'windows limited to 9 or 31 days',
-    often: 1.5,
-    lies: (_, random) => limited(random),
+    name: 'windows over 9 or 31 days refused',
+    often: 1,
+    lies: (_, random) => limited(random, true),
+    hidesPast: true,
+  },
+  {
+    name: 'windows cut to 9 or 31 days',
+    // Not drawn while a total of 0 for all time is believed of such a platform: an honest first opening is reported.
+    often: 0,
+    lies: (_, random) => limited(random, false),
     hidesPast: true,
   },
 ];
