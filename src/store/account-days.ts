@@ -149,6 +149,7 @@ export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBooked
   readonly lastBatchNo: string | null;
   readonly lastBookedMs: number | null;
   readonly restarted: boolean;
+  readonly otherClosings?: readonly string[] | undefined;
 }
 
 /** The columns that hold a day's figures. */

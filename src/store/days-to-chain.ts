@@ -97,10 +97,10 @@ const STATED = sql`'currency', currency, 'day', day, 'opening', opening::text,
   'debit_count', debit_count, 'closing', closing::text, 'verdict', verdict, 'break_count', break_count,
   'breaks_after', breaks_after, 'restarted', restarted`;
 const FIGURES = sql`json_build_object(${STATED}, 'last_batch_no', last_batch_no, 'last_booked_ms', last_booked_ms,
-  'clean_end', clean_end, 'jumps_in', jumps_in)`;
+  'other_closings', other_closings, 'clean_end', clean_end, 'jumps_in', jumps_in)`;
 /** What a statement says, as figures. It does not tell where the chain stands at the day's end. */
 const FIGURES_OF_STATEMENT = sql`json_build_object(${STATED}, 'last_batch_no', NULL, 'last_booked_ms', NULL,
-  'clean_end', true, 'jumps_in', false)`;
+  'other_closings', other_closings, 'clean_end', true, 'jumps_in', false)`;
 
 /**
  * The days with a statement and without figures of a row `account (currency, begun, since)`. From `begun` to `since` every

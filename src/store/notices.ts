@@ -19,13 +19,13 @@ export interface EmptyNotice {
   readonly figures: { readonly fewest: number; readonly most: number };
 }
 
-/** An account whose first day opens on a balance other than zero, which no entry explains. */
+/** An opening that no entry explains: other than zero on an account's first day, or one of several that fit (`others`). */
 export interface FirstNotice {
   readonly kind: 'first';
   readonly merchantNo: string;
   readonly currency: string;
   readonly day: BusinessDay;
-  readonly figures: { readonly opening: string };
+  readonly figures: { readonly opening: string; readonly others?: readonly string[] };
 }
 
 /** Entries of an account day that two merchants both have, with equal numbers, times and amounts. */

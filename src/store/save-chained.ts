@@ -1,5 +1,6 @@
 /** Writes what chaining a merchant's days made, in one statement. */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayFigures } from './account-days.ts';
 import type { Gapless } from './days-to-chain.ts';
@@ -63,7 +64,7 @@ const saving = (
     WITH held AS MATERIALIZED ${held}, saved AS (
       INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
         closing, verdict, break_count, breaks_after, restarted, last_batch_no, last_booked_ms, clean_end, jumps_in,
-        publish_due)
+        other_closings, publish_due)
       SELECT ${merchantNo}, made.*, true FROM held CROSS JOIN unnest(${figureArrays(figures)}) AS made
       ON CONFLICT (merchant_no, currency, day) DO UPDATE SET
         opening = excluded.opening, credit_total = excluded.credit_total, credit_count = excluded.credit_count,
@@ -71,7 +72,7 @@ const saving = (
         verdict = excluded.verdict, break_count = excluded.break_count, breaks_after = excluded.breaks_after,
         restarted = excluded.restarted, last_batch_no = excluded.last_batch_no,
         last_booked_ms = excluded.last_booked_ms, clean_end = excluded.clean_end, jumps_in = excluded.jumps_in,
-        publish_due = true
+        other_closings = excluded.other_closings, publish_due = true
     ), cleared AS (
       DELETE FROM changed_day
       WHERE merchant_no = ${merchantNo} AND ((currency, day) IN (SELECT one.* FROM ${rowsOf(done)})) IS TRUE
@@ -114,5 +115,6 @@ function figureArrays(figures: readonly DayFigures[]): RawBuilder<unknown> {
     ${column(({ breakCount }) => breakCount)}::int[], ${column(({ breaksAfter }) => breaksAfter)}::int[],
     ${column(({ restarted }) => String(restarted))}::boolean[],
     ${column(({ lastBatchNo }) => lastBatchNo)}::text[], ${column(({ lastBookedMs }) => lastBookedMs)}::bigint[],
-    ${column(({ cleanEnd }) => String(cleanEnd))}::boolean[], ${column(({ jumpsIn }) => String(jumpsIn))}::boolean[]`;
+    ${column(({ cleanEnd }) => String(cleanEnd))}::boolean[], ${column(({ jumpsIn }) => String(jumpsIn))}::boolean[],
+    ${column(({ otherClosings }) => otherClosingsText(otherClosings))}::text[]`;
 }

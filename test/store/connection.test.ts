@@ -191,6 +191,7 @@ describe('the embedded database', () => {
       '0039_unreadable_at_publishing',
       '0040_late_statements',
       '0042_figured_days',
+      '0043_undecided_balances',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

@@ -6,10 +6,12 @@ import { addDays, dayOf, daysFromTo, dayWindow } from '../../ledger/business-day
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
+import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/entries-a-day.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
 import { keepNotices, type EmptyNotice, type FirstNotice, type Notice } from '../../store/notices.ts';
+import { settleUndecidedOpenings } from './undecided-openings.ts';
 import { sharedEntries } from '../../store/shared-entries.ts';
 import { forgetUncompared, uncomparedDays } from '../../store/uncompared-days.ts';
 import { certifiedWindows } from '../../store/windows.ts';
@@ -56,8 +58,9 @@ export async function noticeFigures(
 ): Promise<void> {
   const { checks } = work.deps;
   if (isChecked('empty', checks)) await noticeEmptyDays(work, seen?.busy);
-  if (isChecked('first', checks) && seen?.mayOpenOnBalance !== false)
-    await noticeFirstOpenings(work, outcome);
+  if (!isChecked('first', checks) || seen?.mayOpenOnBalance === false) return;
+  await noticeFirstOpenings(work, outcome);
+  await settleUndecidedOpenings(work, outcome);
 }
 
 async function noticeEmptyDays(work: MerchantWork, busy?: FiguresSeen['busy']): Promise<void> {
@@ -137,7 +140,8 @@ async function provenOnes(
  */
 async function noticeFirstOpenings(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
   const { deps, merchantNo } = work;
-  const openings = await firstDaysWithBalance(deps.db, merchantNo);
+  const first = await firstDaysWithBalance(deps.db, merchantNo);
+  const openings = first.filter(({ opening }) => compareAmounts(opening, '0') !== 0);
   if (openings.length === 0) return;
   const { past: answered, beginMs } = await pastAndBegin(deps.db, merchantNo);
   if (beginMs === null) return;

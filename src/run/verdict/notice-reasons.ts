@@ -64,6 +64,19 @@ function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
 }
 
 const reasonOfFirst = (notice: FirstNotice): Reason =>
+  notice.figures.others === undefined
+    ? reasonOfCarried(notice)
+    : reasonOfUndecided(notice, notice.figures.others);
+
+const reasonOfUndecided = (notice: FirstNotice, others: readonly string[]): Reason =>
+  needsPerson(
+    `${notice.merchantNo} ${accountDay(notice)} opens on ${notice.figures.opening} or on ${listed(others)}: its entries ` +
+      'cancel and fit each of them, and no other entry decides; it is published with the first',
+    `read earlier days with \`daybook run --from\`, or wait for the next entry; what it decides is then published as a ` +
+      'revision; this is reported once',
+  );
+
+const reasonOfCarried = (notice: FirstNotice): Reason =>
   needsPerson(
     `${notice.merchantNo} ${accountDay(notice)} is the account's first day and opens on ${notice.figures.opening}, and ` +
       'the platform has no entry before it: the balance was carried over from elsewhere, or its first entry is missing',

@@ -118,6 +118,10 @@ export interface AccountDay {
    */
   opening: string;
   /**
+   * Other balances that the day may close on just as well, joined by commas; empty where its closing is certain.
+   */
+  other_closings: Generated<string>;
+  /**
    * True where figures or entries changed since the statement was last written or compared.
    */
   publish_due: Generated<boolean>;
@@ -1771,6 +1775,10 @@ export interface Statement {
    * Opening as published, in units of the currency.
    */
   opening: string;
+  /**
+   * Other balances that the day might as well close on when it was published, joined by commas; empty where its closing was certain.
+   */
+  other_closings: Generated<string>;
   /**
    * When it was published.
    */
