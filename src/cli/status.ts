@@ -32,8 +32,8 @@ function parseAge(text: string): number {
 
 const HELP = `
 Ends with 4 where data is or may be missing: a merchant's last good run is older than --max-age, the schedule's last run
-did not end well (or was killed) and none made up for it, a range asked for with --from and --to is not read whole, or a
-slice of a backfill has failed.
+did not end well (or was killed) and none made up for it, a range asked for with --from and --to is not read whole, a
+slice of a backfill has failed, or a merchant that is active or has a ledger here has no token.
 Else with 3 where something needs a person: an open break, an unreadable entry. Else with 0.
 
 With --alert, people are told (DAYBOOK_ALERT_URL, DAYBOOK_ALERT_MAIL_TO) of a night that was missed and of a run that failed or
@@ -64,12 +64,14 @@ export function addStatusCommand(program: Command): void {
         const untold = isAlerting(settings) ? await undelivered(db) : null;
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
-        const merchants = chosenOf(overview.merchants, merchant);
+        const notRead =
+          merchant.length === 0 ? overview.notRead : overview.notRead.filter((one) => merchant.includes(one));
+        const merchants = chosenOf([...overview.merchants, ...overview.notRead].sort(), merchant);
         const times = timesOf(settings);
         const zoneText = zoneRemark(settings.platform.timeZoneProof);
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
         const text = new StatusText({ times, merchants: merchants.length, maxAge, all });
-        const exitCodes: ExitCode[] = [statusExitCode([], runs), backfillsExitCode(backfills)];
+        const exitCodes: ExitCode[] = [statusExitCode([], runs, notRead), backfillsExitCode(backfills)];
         const parts = statusesOf(db, merchants, { zone: times.zone, now: now(), maxAgeMs, newSince });
         const told = async function* () {
           for await (const statuses of parts) {
@@ -80,6 +82,7 @@ export function addStatusCommand(program: Command): void {
               notices: status.notices.map(noticeDocument),
               timeZoneProof: settings.platform.timeZoneProof,
               lastRun,
+              isRead: !notRead.includes(status.merchantNo),
               nextRun: next,
               backfills,
               ...(queue !== undefined && { queue }),
@@ -92,7 +95,7 @@ export function addStatusCommand(program: Command): void {
           text: () =>
             lines(
               runsText(runs, next, times),
-              ...remarksOf(overview, untold, times.zone),
+              ...remarksOf({ ...overview, notRead }, untold, times.zone),
               '',
               text.toString(),
               zoneText !== null && `\n${zoneText}`,

@@ -188,16 +188,17 @@ function statusOfMerchant(
 
 /**
  * The exit code of `status`. 4 if data is or may be missing: a merchant's last good run is too old, a scheduled run
- * did not end well, or a requested range was not fully read. Otherwise 3 if something open needs a person.
+ * did not end well, a requested range was not fully read, or a merchant that ought to be read is not. Otherwise 3 if something open needs a person.
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],
   { notMadeUpFor }: Pick<LastRuns, 'notMadeUpFor'>,
+  notRead: readonly string[] = [],
 ): ExitCode {
   const isIncomplete = statuses.some(
     ({ tooOld, requested }) => tooOld || requested.some(({ missing }) => missing.length > 0),
   );
-  if (isIncomplete || notMadeUpFor.length > 0) return EXIT.incomplete;
+  if (isIncomplete || notMadeUpFor.length + notRead.length > 0) return EXIT.incomplete;
   return statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
     ? EXIT.needsPerson
     : EXIT.done;

@@ -22,7 +22,8 @@ import { STAGES } from '../stages/stages-of.ts';
 import { noticeShared } from '../stages/notice-stage.ts';
 import { EXIT, gravest } from '../verdict/exit-codes.ts';
 import { reasonsOfNotices } from '../verdict/notice-reasons.ts';
-import type { Reason } from '../verdict/reason.ts';
+import { awaitsPerson, type Reason } from '../verdict/reason.ts';
+import { reasonOfNotRead } from '../verdict/scope-reasons.ts';
 import type { QueuedRequest } from './queued-run.ts';
 
 /** Different reasons that the summary tells. The merchants' rows have all. */
@@ -49,6 +50,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
   const told = await runReasons(db, runId, { limit: REASONS_MAX, named: MERCHANTS_NAMED });
   const reasons = [
     ...reasonsOfNotices(notices),
+    ...(request.notRead ?? []).map(reasonOfNotRead),
     ...told.map(reasonOfMerchants),
     ...(deps.timeZoneTrusted === true ? [{ exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null }] : []),
   ];
@@ -64,6 +66,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
     reasons,
     notes: reasons.map(({ what }) => what),
     interrupted: false,
+    ...(awaitsPerson(exitCode, reasons) && { awaitsPerson: true }),
   };
   const finish = (on: FinishDeps['db']): Promise<boolean> =>
     finishQueued(on, runId, { exitCode, figures, now: now() });

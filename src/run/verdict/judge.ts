@@ -17,6 +17,7 @@ import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 import type { BusyMerchant, StageOutcome } from '../report.ts';
 import type { Reason } from './reason.ts';
+import { reasonOfNotRead } from './scope-reasons.ts';
 
 /** A failure that ended the run early for all merchants. */
 export interface RunFailure {
@@ -41,6 +42,8 @@ export function judge(
     readonly zone: string;
     /** Whether the run before found as large a difference between the clocks. */
     readonly wereClocksApart?: boolean;
+    /** Merchants that it left out, as their token is nowhere. */
+    readonly notRead?: readonly string[];
   },
 ): Verdict {
   const reasons: Reason[] = [
@@ -55,6 +58,7 @@ export function judge(
       merchantNo,
     })),
     ...outcome.busy.map(reasonOfBusy),
+    ...(run.notRead ?? []).map(reasonOfNotRead),
     ...outcome.sync.flatMap(reasonsOfReading),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
