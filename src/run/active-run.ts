@@ -132,6 +132,8 @@ export interface MerchantOutcome {
   sync: MerchantSync | null;
   reconcile: ReconcileReport | null;
   healingReads: readonly HealingRead[];
+  /** Its days may hold another merchant's entries: they are compared before they are published. */
+  isToCompare: boolean;
   publish: PublishOutcome | null;
   trouble: MerchantTrouble | null;
   /** How older days compared with the platform, to be recorded with the merchant's end; null if they were not compared. */

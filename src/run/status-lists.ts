@@ -7,7 +7,7 @@ import { latenessText } from './lateness-text.ts';
 import type { OpenRange } from './requested.ts';
 import type { MerchantStatus } from './status.ts';
 import { daysName, rangeName } from './verdict/judge.ts';
-import { reasonsOfNotices } from './verdict/notice-reasons.ts';
+import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
 
 /** Lines under a heading; of all, the first ones. */
 export interface StatusList {
@@ -37,7 +37,8 @@ export class StatusLists {
     for (const span of missing) this.#missing.add(() => `${merchantNo} ${spanText(span, zone)}: ${span.why}`);
     for (const range of requested) this.#requested.add(() => requestedText(range, zone));
     for (const one of adjustments) this.#adjusted.add(() => adjustmentText(one));
-    for (const { what } of reasonsOfNotices(notices)) this.#notices.add(what);
+    for (const { what } of [...reasonsOfShared(notices), ...reasonsOfNotices(notices)])
+      this.#notices.add(what);
   }
 
   /** The lists that have lines. Those of each merchant's history are of the merchants `shown` alone. */

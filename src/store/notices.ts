@@ -36,8 +36,13 @@ export interface SharedNotice {
   readonly otherMerchantNo: string;
   readonly currency: string;
   readonly day: BusinessDay;
-  /** The first few batch numbers, in order. */
-  readonly figures: { readonly count: number; readonly batchNos: readonly string[] };
+  readonly figures: {
+    readonly count: number;
+    /** The first few, in order. */
+    readonly batchNos: readonly string[];
+    /** Of the two, those whose statement of the day was published before this was found; left out if there are none. */
+    readonly published?: readonly string[];
+  };
 }
 
 export type Notice = EmptyNotice | FirstNotice | SharedNotice;
@@ -70,6 +75,34 @@ export const noticesSince = (
   merchants: readonly string[],
   since: Date,
 ): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`found_at >= ${since}`);
+
+/** Most days of a merchant that `sharedNoticeDays` names. */
+const SHARED_DAYS_MAX = 60;
+
+/** The last days of which a shared notice of the merchant is stored, told or not. */
+export async function sharedNoticeDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+): Promise<{ readonly currency: string; readonly day: BusinessDay }[]> {
+  const { rows } = await sql<{ currency: string; day: BusinessDay }>`
+    SELECT DISTINCT currency, day FROM notice WHERE kind = 'shared' AND ${ofEither([merchantNo])}
+    ORDER BY day DESC LIMIT ${sql.lit(SHARED_DAYS_MAX)}`.execute(db);
+  return rows;
+}
+
+/** Those of the merchants that have a shared notice, or days left by an earlier run that are not compared yet. */
+export async function merchantsToCompare(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ merchant_no: string }>`
+    SELECT merchant_no FROM uncompared_day WHERE ${isChosen('merchant_no', merchants)}
+    UNION SELECT merchant_no FROM notice WHERE kind = 'shared' AND ${isChosen('merchant_no', merchants)}
+    UNION SELECT other_merchant_no FROM notice WHERE kind = 'shared' AND ${isChosen('other_merchant_no', merchants)}`.execute(
+    db,
+  );
+  return new Set(rows.map((row) => row.merchant_no));
+}
 
 /** The notices by merchant. What two merchants have is a notice of both. */
 export function noticesByMerchant(

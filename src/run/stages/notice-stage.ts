@@ -9,8 +9,15 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/entries-a-day.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
-import { keepNotices, type EmptyNotice, type FirstNotice, type Notice } from '../../store/notices.ts';
-import { sharedEntries } from '../../store/shared-entries.ts';
+import {
+  keepNotices,
+  sharedNoticeDays,
+  type EmptyNotice,
+  type FirstNotice,
+  type Notice,
+} from '../../store/notices.ts';
+import { accountKey, type SharedFrom } from '../../statements/withheld.ts';
+import { sharedEntries, type SharedDay } from '../../store/shared-entries.ts';
 import { forgetUncompared, uncomparedDays } from '../../store/uncompared-days.ts';
 import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
@@ -26,8 +33,8 @@ const keep = ({ deps, lease, runId }: MerchantWork, notices: readonly Notice[]):
 
 /**
  * Compares all days that this run or a killed one gave figures, and those that wait for theirs, with the days of all
- * other merchants, and stores notices of entries that two merchants both have. To be called once, when every merchant
- * of the run is chained.
+ * other merchants, and stores notices of entries that two merchants both have. To be called when every merchant of the
+ * run is chained, and before those are published whose days may hold such entries.
  */
 export async function noticeShared(
   deps: Pick<RunDeps, 'db' | 'checks' | 'zone' | 'now'>,
@@ -43,6 +50,35 @@ export async function noticeShared(
     await keepNotices(trx, shared, { runId, now: deps.now() });
     await forgetUncompared(trx, days);
   });
+}
+
+/**
+ * By account, the first of its days that holds entries of another merchant and may not be its own. Compared anew, so
+ * that a day is published once the entries are gone from either ledger.
+ */
+export async function sharedDays(
+  { deps, merchantNo, known }: MerchantWork,
+  { isToCompare }: MerchantOutcome,
+): Promise<SharedFrom> {
+  const first = new Map<string, SharedDay>();
+  if (!isChecked('shared', deps.checks) || !(known.isToCompare || isToCompare)) return new Map();
+  const days = await sharedNoticeDays(deps.db, merchantNo);
+  for (const shared of await sharedEntries(deps.db, [merchantNo], days, deps.zone)) {
+    const pair = JSON.stringify([shared.currency, shared.merchantNo, shared.otherMerchantNo]);
+    if (shared.day <= (first.get(pair)?.day ?? shared.day)) first.set(pair, shared);
+  }
+  const doubted = [...first.values()].filter((one) => one.doubted.includes(merchantNo));
+  return new Map(
+    doubted
+      .sort((a, b) => (a.day < b.day ? 1 : -1))
+      .map(({ currency, day, figures, ...pair }) => [
+        accountKey({ merchantNo, currency }),
+        {
+          ...{ day, count: figures.count },
+          otherMerchantNo: pair.merchantNo === merchantNo ? pair.otherMerchantNo : pair.merchantNo,
+        },
+      ]),
+  );
 }
 
 /**

@@ -10,7 +10,7 @@ import {
 } from './merchant-reasons.ts';
 import { reasonsOfOlderDays } from './older-days-reasons.ts';
 import type { Standing } from '../report.ts';
-import { reasonsOfNotices } from './notice-reasons.ts';
+import { reasonsOfNotices, reasonsOfShared } from './notice-reasons.ts';
 import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfForeign, reasonsOfLeftOut, reasonsOfRepair } from './repair-reasons.ts';
 import type { OpenRange } from '../requested.ts';
@@ -47,6 +47,7 @@ export function judge(
   },
 ): Verdict {
   const reasons: Reason[] = [
+    ...reasonsOfShared(standing.notices),
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
     ...outcome.troubles.map(({ exitCode, merchantNo, stage, message }) => ({
       exitCode,
