@@ -3,7 +3,7 @@ import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-st
 import { isChecked } from '../ledger/checks.ts';
 import { PublishedNow } from '../statements/published-now.ts';
 import { concernsAll, ownExitCode } from './stages/isolation.ts';
-import { noticeFigures, noticeShared } from './stages/notice-stage.ts';
+import { noticeFigures, noticeOddEntries, noticeShared } from './stages/notice-stage.ts';
 import { publishStage } from './stages/publish-stage.ts';
 import { reconcileStage } from './stages/reconcile-stage.ts';
 import { UNOBSERVED } from './observer.ts';
@@ -44,7 +44,10 @@ export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
 });
 
 const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome) => Promise<void>>> = {
-  sync: syncStage,
+  sync: async (work, outcome) => {
+    await syncStage(work, outcome);
+    await noticeOddEntries(work, outcome);
+  },
   reconcile: async (work, outcome) => {
     await noticeFigures(work, outcome, await reconcileStage(work, outcome));
   },

@@ -53,7 +53,12 @@ export function whyWithheld(
   const shared = sharedFrom?.get(accountKey(account));
   if (shared !== undefined && shared.day <= day) {
     const { day: since, otherMerchantNo, count } = shared;
-    const why = `since ${since} ${counted(count, 'entry is', 'entries are')} stored under merchant ${otherMerchantNo} as well`;
+    const entries = counted(count, 'entry', 'entries');
+    const under = `${count === 1 ? 'is' : 'are'} stored under merchant ${otherMerchantNo} as well`;
+    const why =
+      since === day
+        ? `${entries} of it ${under}, and later days wait for it`
+        : `it follows ${since}, of which ${entries} ${under}`;
     return { account, day, cause: 'shared', why };
   }
   const unreconciled = notReconciled({ account, day }, changed);

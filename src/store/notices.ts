@@ -45,10 +45,26 @@ export interface SharedNotice {
   };
 }
 
-export type Notice = EmptyNotice | FirstNotice | SharedNotice;
+/** Entries of an account day without a transaction type, or with more decimals than their currency has. */
+export interface OddNotice {
+  readonly kind: 'untyped' | 'finer';
+  readonly merchantNo: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
+  /** The first few batch numbers, in order. */
+  readonly figures: { readonly count: number; readonly batchNos: readonly string[] };
+}
+
+export type Notice = EmptyNotice | FirstNotice | SharedNotice | OddNotice;
 export type KnownNotice = Notice & { readonly foundAt: Date; readonly runId: number };
 
-/** Stores notices that are not known yet. A known `shared` notice counts as new again if it now has more entries. */
+/** Odd entries of an account are told of the first of so many days: after that they are how the platform books. */
+const ODD_AGAIN_DAYS = 31;
+
+/**
+ * Stores notices that are not known yet. A known `shared` notice counts as new again if it now has more entries. Odd
+ * entries are left out where the account has had some in the weeks before, or on a later one of these days.
+ */
 export async function keepNotices(
   trx: Transaction<DB>,
   notices: readonly Notice[],
@@ -58,6 +74,11 @@ export async function keepNotices(
   await sql`
     INSERT INTO notice AS known (merchant_no, kind, currency, day, other_merchant_no, figures, found_at, run_id)
     SELECT sent.*, ${now}::timestamptz, ${runId}::bigint FROM ${rowsOf(notices)}
+    WHERE sent.kind NOT IN ('untyped', 'finer') OR NOT EXISTS (
+      SELECT FROM notice before
+      WHERE before.merchant_no = sent.merchant_no AND before.kind = sent.kind AND before.currency = sent.currency
+        AND abs(sent.day - before.day) <= ${sql.lit(ODD_AGAIN_DAYS)}
+    )
     ON CONFLICT (merchant_no, kind, currency, day, other_merchant_no) DO UPDATE
       SET figures = excluded.figures, found_at = excluded.found_at, run_id = excluded.run_id, told_at = NULL
       WHERE known.kind = 'shared' AND (known.figures->'count')::int < (excluded.figures->'count')::int`.execute(

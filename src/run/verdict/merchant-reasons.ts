@@ -105,7 +105,7 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
   );
   return [
     ...[...byMerchant].flatMap(([merchantNo, days]) =>
-      firstOf(days.map(reasonOfWithheld), (more) => ({
+      firstOf(firstOfShared(days).map(reasonOfWithheld), (more) => ({
         exitCode: EXIT.incomplete,
         what: `${merchantNo}: ${counted(more, 'more account day')} ${more === 1 ? 'is' : 'are'} not published`,
         todo: 'the run that corrects this publishes them',
@@ -115,6 +115,16 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
     ),
     ...withheld.filter(isDone).map(reasonOfWithheld),
   ];
+}
+
+/** Of an account that is withheld from a day on, the first day says all. */
+function firstOfShared(days: readonly WithheldDay[]): WithheldDay[] {
+  const told = new Set<string>();
+  return days.filter(({ account, cause }) => {
+    const isTold = told.has(account.currency);
+    if (cause === 'shared') told.add(account.currency);
+    return cause !== 'shared' || !isTold;
+  });
 }
 
 const TODO_BY_CAUSE: Readonly<Partial<Record<WithheldDay['cause'], string>>> = {

@@ -1,6 +1,6 @@
 /** Words notices as reasons: what is odd, and what to do. Pure. */
 import { counted } from '../../ledger/text.ts';
-import type { EmptyNotice, FirstNotice, Notice, SharedNotice } from '../../store/notices.ts';
+import type { EmptyNotice, FirstNotice, Notice, OddNotice, SharedNotice } from '../../store/notices.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 
@@ -28,6 +28,9 @@ export function reasonsOfNotices(notices: readonly Notice[]): Reason[] {
   return [
     ...[...Map.groupBy(empty, ({ day }) => day).values()].flatMap(reasonsOfEmpty),
     ...notices.filter((notice) => notice.kind === 'first').map(reasonOfFirst),
+    ...notices.flatMap((notice) =>
+      notice.kind === 'untyped' || notice.kind === 'finer' ? [reasonOfOdd(notice)] : [],
+    ),
   ];
 }
 
@@ -78,6 +81,16 @@ const reasonOfFirst = (notice: FirstNotice): Reason =>
       'the platform has no entry before it: the balance was carried over from elsewhere, or its first entry is missing',
     'ask the platform what made the balance; this is reported once',
   );
+
+function reasonOfOdd(notice: OddNotice): Reason {
+  const { kind, merchantNo, currency, figures } = notice;
+  const what = kind === 'untyped' ? 'no transaction type' : `more decimals than ${currency} has`;
+  const entries = counted(figures.count, 'entry has', 'entries have');
+  return needsPerson(
+    `${merchantNo} ${accountDay(notice)}: ${entries} ${what}: ${listed(figures.batchNos, figures.count)}`,
+    'ask the platform whether it books so on purpose; the entries are kept as they came, and this is reported once a month',
+  );
+}
 
 const pairOf = ({ merchantNo, otherMerchantNo }: SharedNotice): string =>
   JSON.stringify([merchantNo, otherMerchantNo]);
