@@ -7,12 +7,13 @@ import { jobs } from '../../jobs/all.ts';
 import { gravest, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { ageOf } from '../run/age.ts';
 import { backfillsExitCode } from '../run/backfill/progress.ts';
+import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';
 import type { LastRuns } from '../run/last-runs.ts';
 import type { NextRun } from '../run/schedule/next-run.ts';
 import { isAlerting } from '../run/alerts/open.ts';
 import { reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
-import { remarksOf, zoneRemark } from '../run/status-remarks.ts';
+import { notReadLines, remarksOf, zoneRemark } from '../run/status-remarks.ts';
 import { statusesOf, statusExitCode } from '../run/status.ts';
 import { undelivered } from '../store/alerts/outbox.ts';
 import { deliverAtEnd, lookForTrouble } from './alerting.ts';
@@ -64,9 +65,9 @@ export function addStatusCommand(program: Command): void {
         const untold = isAlerting(settings) ? await undelivered(db) : null;
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
-        const notRead =
-          merchant.length === 0 ? overview.notRead : overview.notRead.filter((one) => merchant.includes(one));
-        const merchants = chosenOf([...overview.merchants, ...overview.notRead].sort(), merchant);
+        const leftOut = await merchantsNotRead(settings, db);
+        const notRead = leftOut.filter((one) => merchant.length === 0 || merchant.includes(one));
+        const merchants = chosenOf([...new Set([...overview.merchants, ...leftOut])].sort(), merchant);
         const times = timesOf(settings);
         const zoneText = zoneRemark(settings.platform.timeZoneProof);
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
@@ -95,7 +96,8 @@ export function addStatusCommand(program: Command): void {
           text: () =>
             lines(
               runsText(runs, next, times),
-              ...remarksOf({ ...overview, notRead }, untold, times.zone),
+              ...notReadLines(notRead),
+              ...remarksOf(overview, untold, times.zone),
               '',
               text.toString(),
               zoneText !== null && `\n${zoneText}`,

@@ -24,7 +24,6 @@ import {
 } from '../store/whole.ts';
 import { backfillStatuses, type BackfillStatus } from './backfill/progress.ts';
 import { BACKFILL_COMMAND } from './backfill/slices.ts';
-import { merchantsNotRead } from './chosen-merchants.ts';
 import { countDaysMissing } from './coverage.ts';
 import { lastRunsOf, type LastRuns } from './last-runs.ts';
 import { inParts } from './many-merchants.ts';
@@ -52,8 +51,6 @@ export interface HealthOptions {
 export interface Overview {
   /** The merchants whose ledgers are read, in order. */
   readonly merchants: readonly string[];
-  /** Those that ought to be read and are not, as their token is nowhere. */
-  readonly notRead: readonly string[];
   readonly runs: LastRuns;
   /** The last run of the ledger that has ended: breaks that it or a later one has found are new. Null if none has. */
   readonly newSince: number | null;
@@ -68,10 +65,7 @@ export interface Overview {
 
 export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: HealthOptions): Promise<Overview> {
   const own = ownMerchants(settings);
-  const notRead = await merchantsNotRead(settings, db);
-  const merchants = [...new Set([...(await activeMerchants(db)), ...own])]
-    .filter((merchantNo) => !notRead.includes(merchantNo))
-    .sort();
+  const merchants = [...new Set([...(await activeMerchants(db)), ...own])].sort();
   const namesOf = (isLedger: boolean) =>
     jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
   const runs = await lastRunsOf(db, {
@@ -83,7 +77,6 @@ export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: Health
   const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));
   return {
     merchants,
-    notRead,
     runs,
     newSince: await lastLedgerRun(db, [REFERENCE_COMMAND, BACKFILL_COMMAND]),
     lastReason: runs.last && reasonOf(runs.last),

@@ -19,12 +19,11 @@ const MERCHANTS_NAMED_MAX = 20;
 
 /** The queue, the backfills, the platform's clock and the alerts: a line for each thing that there is to say. */
 export const remarksOf = (
-  { notRead, queue, backfills, runs }: Pick<Overview, 'notRead' | 'queue' | 'backfills' | 'runs'>,
+  { queue, backfills, runs }: Pick<Overview, 'queue' | 'backfills' | 'runs'>,
   untold: Undelivered | null,
   zone: string,
 ): string[] =>
   [
-    ...notReadLines(notRead),
     ...(queue === undefined ? [] : queueLines(queue)),
     ...backfills.flatMap((one) => [backfillText(one), ...failureTexts(one, zone)]),
     clockText(runs),

@@ -74,6 +74,18 @@ async function hasTwoMerchants(db: Kysely<DB>): Promise<boolean> {
   return rows[0]!.found > 1;
 }
 
+interface SharedRow {
+  readonly merchant_no: string;
+  readonly other_merchant_no: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly count: number;
+  readonly batch_nos: string[];
+  readonly one_goes_on: boolean;
+  readonly other_goes_on: boolean;
+  readonly published: string[];
+}
+
 async function sharedOn(
   db: Kysely<DB>,
   days: readonly DayToCompare[],
@@ -81,17 +93,7 @@ async function sharedOn(
   zone: string,
 ): Promise<SharedDay[]> {
   const windows = days.map(({ day }) => dayWindow(day, zone));
-  const { rows } = await sql<{
-    merchant_no: string;
-    other_merchant_no: string;
-    currency: string;
-    day: BusinessDay;
-    count: number;
-    batch_nos: string[];
-    one_goes_on: boolean;
-    other_goes_on: boolean;
-    published: string[];
-  }>`
+  const { rows } = await sql<SharedRow>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant}), asked AS (
       SELECT * FROM unnest(
         ${arrayLiteral(days.map(({ currency }) => currency))}::text[],

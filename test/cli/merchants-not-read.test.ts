@@ -75,6 +75,10 @@ test('a merchant given by settings alone is told once these are gone, until it i
     });
     expect(stdout).toContain('daybook merchants disable S1');
   }
+});
+
+test('until it is read again or disabled; a run of another merchant answers for that alone', async () => {
+  await withoutSettings();
   // A run of S2 alone answers for S2 alone.
   expect(await ended('run', '--merchant', 'S2')).toMatchObject({ code: 0 });
   expect(await daybook(['run'], at(LATER, env, BY_SETTINGS))).toMatchObject({ code: 0 });

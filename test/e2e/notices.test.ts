@@ -214,7 +214,7 @@ describe('entries of another merchant', () => {
 
   test('are reported first by the run that stored them, with both merchants; nothing of either is published', async () => {
     const stage = await open({ scenario: both });
-    const held = ['SBX-M-1', 'SBX-M-2'].map((merchantNo) =>
+    const held = ['SBX-M-1', 'SBX-M-2'].map((merchantNo): unknown =>
       expect.stringMatching(
         new RegExp(`^${merchantNo} USD ${FROM} is not published: 60 entries of it are stored under`),
       ),

@@ -31,8 +31,8 @@ export async function reconcileStage(
   outcome.reconcile = report;
   const isBroken = known.hasBreaks || report.opened.length > 0;
   if (work.request.command === 'run' && isBroken && (await heal(work, outcome))) {
-    const { begins: _, seen: seenAgain, ...again } = await chain(work);
-    seen = seenAgain;
+    const again = await chain(work);
+    seen = again.seen;
     outcome.reconcile = joined(report, again);
   }
   const { opened } = outcome.reconcile;
