@@ -78,6 +78,8 @@ export interface FiguresSeen {
 export interface Reconciled extends ReconcileReport {
   /** Null if only some currencies were reconciled. */
   readonly seen: FiguresSeen | null;
+  /** Whether an account has its first figures. */
+  readonly begins: boolean;
 }
 
 /**
@@ -120,7 +122,8 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
   if (hadBreaks || opened.length > 0) await updateHints(options);
   options.onProgress?.({ accountsDone: work.length, accounts: work.length });
   const seen = currencies === null ? { busy: [...busy.values()], mayOpenOnBalance } : null;
-  return { accounts: work.length, daysChained, daysChanged, opened, healed, seen };
+  const begins = work.some(({ read }) => read.last === null);
+  return { accounts: work.length, daysChained, daysChanged, opened, healed, seen, begins };
 }
 
 /** Chains the days of an account in as many passes as it takes. */

@@ -8,7 +8,7 @@ import type { OpenRange } from './requested.ts';
 import type { MerchantStatus } from './status.ts';
 import { daysName, rangeName } from './verdict/judge.ts';
 import { reasonOfDiscrepancy } from './verdict/discrepancy-reasons.ts';
-import { reasonsOfNotices } from './verdict/notice-reasons.ts';
+import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
 
 /** Lines under a heading; of all, the first ones. */
 export interface StatusList {
@@ -43,7 +43,8 @@ export class StatusLists {
       const { what, todo } = reasonOfDiscrepancy(one);
       this.#differing.add(() => `${what}: ${todo}`);
     }
-    for (const { what } of reasonsOfNotices(notices)) this.#notices.add(what);
+    for (const { what } of [...reasonsOfShared(notices), ...reasonsOfNotices(notices)])
+      this.#notices.add(what);
   }
 
   /** The lists that have lines. Those of each merchant's history are of the merchants `shown` alone. */

@@ -196,17 +196,19 @@ function statusOfMerchant(
 
 /**
  * The exit code of `status`. 4 if data is or may be missing: a merchant's last good run is too old, a scheduled run
- * did not end well, a requested range was not fully read, or a proven day has no figures or no statement. Otherwise 3 if something open needs a person.
+ * did not end well, a requested range was not fully read, a proven day has no figures or no statement, or a merchant that
+ * ought to be read is not. Otherwise 3 if something open needs a person.
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],
   { notMadeUpFor }: Pick<LastRuns, 'notMadeUpFor'>,
+  notRead: readonly string[] = [],
 ): ExitCode {
   const differing = statuses.flatMap(({ discrepancies }) => discrepancies.map(exitCodeOfDiscrepancy));
   const isIncomplete =
     differing.includes(EXIT.incomplete) ||
     statuses.some(({ tooOld, requested }) => tooOld || requested.some(({ missing }) => missing.length > 0));
-  if (isIncomplete || notMadeUpFor.length > 0) return EXIT.incomplete;
+  if (isIncomplete || notMadeUpFor.length + notRead.length > 0) return EXIT.incomplete;
   return differing.length > 0 || statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
     ? EXIT.needsPerson
     : EXIT.done;

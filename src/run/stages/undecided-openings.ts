@@ -39,7 +39,12 @@ async function entriesBeforeIt(
   if (!mayBegin || proven === undefined || !covers([proven], dayWindow(day, deps.zone))) return null;
   const read = outcome.sync;
   if (read === null || read.report.failure !== null) return undefined;
-  const total = await entriesBefore(deps.reader, merchant, proven.beginMs, deps.signal, currency);
+  const total = await entriesBefore(
+    deps.reader,
+    merchant,
+    { beforeMs: proven.beginMs, currency },
+    deps.signal,
+  );
   outcome.sync = { ...read, report: { ...read.report, requests: read.report.requests + 1 } };
   return total;
 }

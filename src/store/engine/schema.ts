@@ -1126,11 +1126,15 @@ export interface LedgerPast {
    */
   before_ms: number;
   /**
+   * The currency that was asked for; '' for every currency together.
+   */
+  currency: Generated<string>;
+  /**
    * The platform's number of the merchant.
    */
   merchant_no: string;
   /**
-   * How many entries it has from before. Null where the platform refused the question.
+   * How many entries it has from before. Null where the platform refused the question, or where a currency begins with the first day read, so that the answer would say nothing.
    */
   total: number | null;
 }
@@ -1246,7 +1250,7 @@ export interface Notice {
    */
   day: string;
   /**
-   * What the sentence says. empty: fewest and most entries of that weekday before. first: opening. shared: count and a few batchNos.
+   * What the sentence says. empty: fewest and most entries of that weekday before. first: opening. shared: count, a few batchNos, and whose statement was published before. untyped and finer: count and a few batchNos.
    */
   figures: Json;
   /**
@@ -1254,7 +1258,7 @@ export interface Notice {
    */
   found_at: Date;
   /**
-   * empty: a busy day without entries. first: a first opening that no entry made. shared: entries that two merchants have.
+   * empty: a busy day without entries. first: a first opening that no entry made. shared: entries that two merchants have. untyped: entries without a transaction type. finer: amounts with more decimals than the currency has.
    */
   kind: string;
   /**
