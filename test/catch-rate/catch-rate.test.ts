@@ -72,6 +72,15 @@ const FLOORS: Readonly<Record<Family, Floor>> = {
   zone: { inTime: 4, told: 4 },
   'filters and pages': { inTime: 4, told: 4 },
   unreadable: { inTime: 4, told: 4 },
+  refusals: { inTime: 0, told: 0 },
+  'gone at once': { inTime: 0, told: 0 },
+  'windows and caps': { inTime: 0, told: 0 },
+  'night to night': { inTime: 0, told: 0 },
+  'one change over many': { inTime: 0, told: 0 },
+  notices: { inTime: 0, told: 0 },
+  'causes of a break': { inTime: 0, told: 0 },
+  'in mid-run': { inTime: 0, told: 0 },
+  combined: { inTime: 0, told: 0 },
 };
 
 /** The lowest share, of the lies that are caught, whose form's expected sentence is said. */
@@ -157,7 +166,7 @@ describe('the harness', () => {
     const seen = (since: number, change: Partial<Seen> = {}): Seen => ({
       step: step(since),
       exitCode: 0,
-      told: { text: '', places: [], breaks: 0 },
+      told: { text: '', first: '', places: [], breaks: 0 },
       isHarmed: false,
       wrongAsContinuous: [],
       revisedUnsaid: false,
@@ -165,8 +174,27 @@ describe('the harness', () => {
       report: null,
       ...change,
     });
-    const toldOf = (day: string, text: string) => ({ text, places: [{ currency: 'USD', day }], breaks: 1 });
-    const judged = (...runs: Seen[]): Outcome => judge({ name: 'a form' }, planted, [seen(-1), ...runs]);
+    const toldOf = (day: string, text: string) => ({
+      text,
+      first: text,
+      places: [{ currency: 'USD', day }],
+      breaks: 1,
+    });
+    const judged = (...runs: Seen[]): Outcome => ({
+      seed: '',
+      ...judge({ name: 'a form', mustBeTold: false }, planted, [seen(-1), ...runs]),
+    });
+    const toldOf = (day: string, text: string) => ({
+      text,
+      first: text,
+      places: [{ currency: 'USD', day }],
+      breaks: 1,
+    });
+    const judged = (...runs: Seen[]): Outcome =>
+      {
+      seed: '',
+      ...judge({ name: 'a form', mustBeTold: false }, planted, [seen(-1), ...runs]),
+    };
 
     test('a lie caught in its night, at its place and with the right sentence', () => {
       const told = toldOf('2026-03-04', 'entries are missing');
@@ -215,6 +243,7 @@ describe('the harness', () => {
         caught: 2,
         atPlace: 1,
         rightSentence: 1,
+        firstRight: 1,
         wrongAsContinuous: 1,
         revisedUnsaid: 1,
         mendedUnsaid: 0,

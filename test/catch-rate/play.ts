@@ -117,6 +117,8 @@ export type Ending = 'same night' | 'later' | 'silent' | 'harmless';
 
 export interface Outcome {
   readonly form: string;
+  /** The seed it was drawn from. */
+  readonly seed: string;
   readonly ending: Ending;
   /** Exit code of the run that caught it; 0 if none did. */
   readonly exitCode: number;
@@ -126,6 +128,9 @@ export interface Outcome {
   readonly isAtPlace: boolean | null;
   /** Whether the report has the expected sentence; null if it was not caught. */
   readonly isRightSentence: boolean | null;
+  /** Whether the first sentence of the report names the cause; null if it was not caught. */
+  readonly isFirstRight: boolean | null;
+  readonly first: string;
   /** True if a wrong statement had the verdict continuous after some run of the lie. */
   readonly wrongAsContinuous: boolean;
   /** True if the lie was never reported, and everything was right again at the end. */
@@ -153,19 +158,24 @@ export async function playForm(rig: Rig, form: Form, seed: string, product?: Pro
     ...(product === undefined ? {} : { product }),
     isDone: ({ exitCode }) => exitCode !== 0,
   });
-  return judge(form, planted, seen);
+  return { ...judge(form, planted, seen), seed };
 }
 
 /** Compares what was seen with the lie. */
-export function judge(form: Pick<Form, 'name'>, planted: Planted, seen: readonly Seen[]): Outcome {
+export function judge(
+  form: Pick<Form, 'name' | 'mustBeTold'>,
+  planted: Planted,
+  seen: readonly Seen[],
+): Omit<Outcome, 'seed'> {
   const early = seen.find(({ step, exitCode, isHarmed }) => step.since < 0 && (exitCode !== 0 || isHarmed));
   const lied = seen.filter(({ step }) => step.since >= 0);
   const caught = lied.find(({ exitCode }) => exitCode !== 0);
   const before = lied.filter((one) => one !== caught);
   const wasHarmed = before.some(({ isHarmed }) => isHarmed);
   const last = seen.at(-1)!;
+  const isSilent = wasHarmed || form.mustBeTold;
   const ending =
-    caught === undefined ? (wasHarmed ? 'silent' : 'harmless') : wasHarmed ? 'later' : 'same night';
+    caught === undefined ? (isSilent ? 'silent' : 'harmless') : wasHarmed ? 'later' : 'same night';
   return {
     form: form.name,
     ending,
@@ -173,6 +183,8 @@ export function judge(form: Pick<Form, 'name'>, planted: Planted, seen: readonly
     nights: caught?.step.night ?? 0,
     isAtPlace: caught === undefined ? null : isAt(planted, caught.told),
     isRightSentence: caught === undefined ? null : planted.says.test(caught.told.text),
+    isFirstRight: caught === undefined ? null : (planted.first ?? planted.says).test(caught.told.first),
+    first: caught?.told.first ?? '',
     wrongAsContinuous: lied.some(({ wrongAsContinuous }) => wrongAsContinuous.length > 0),
     isMendedUnsaid: ending === 'silent' && !last.isHarmed,
     revisedUnsaid: lied.some(({ revisedUnsaid }) => revisedUnsaid),

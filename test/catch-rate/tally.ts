@@ -12,6 +12,7 @@ export interface Count {
   readonly caught: number;
   readonly atPlace: number;
   readonly rightSentence: number;
+  readonly firstRight: number;
   readonly wrongAsContinuous: number;
   readonly revisedUnsaid: number;
   readonly mendedUnsaid: number;
@@ -43,6 +44,7 @@ export function countOf(outcomes: readonly Outcome[]): Count {
     caught: endings['same night'] + endings.later,
     atPlace: count(({ isAtPlace }) => isAtPlace === true),
     rightSentence: count(({ isRightSentence }) => isRightSentence === true),
+    firstRight: count(({ isFirstRight }) => isFirstRight === true),
     wrongAsContinuous: count(({ wrongAsContinuous }) => wrongAsContinuous),
     revisedUnsaid: count(({ revisedUnsaid }) => revisedUnsaid),
     mendedUnsaid: count(({ isMendedUnsaid }) => isMendedUnsaid),
