@@ -184,17 +184,6 @@ describe('the harness', () => {
       seed: '',
       ...judge({ name: 'a form', mustBeTold: false }, planted, [seen(-1), ...runs]),
     });
-    const toldOf = (day: string, text: string) => ({
-      text,
-      first: text,
-      places: [{ currency: 'USD', day }],
-      breaks: 1,
-    });
-    const judged = (...runs: Seen[]): Outcome =>
-      {
-      seed: '',
-      ...judge({ name: 'a form', mustBeTold: false }, planted, [seen(-1), ...runs]),
-    };
 
     test('a lie caught in its night, at its place and with the right sentence', () => {
       const told = toldOf('2026-03-04', 'entries are missing');

@@ -35,8 +35,23 @@ function formText(form: Form, outcomes: readonly Outcome[]): string | null {
   ].join('\n');
 }
 
-export const findingsText = (forms: readonly Form[], outcomes: readonly Outcome[]): string =>
-  `${byForm(forms, outcomes)
-    .map(([form, own]) => formText(form, own))
-    .filter((text) => text !== null)
-    .join('\n\n')}\n`;
+/** One line a form of which anything is to be looked at. */
+function rowOf(form: Form, outcomes: readonly Outcome[]): string | null {
+  const count = (is: (outcome: Outcome) => boolean): number => outcomes.filter(is).length;
+  const silent = count(({ ending }) => ending === 'silent');
+  const wrong = count(({ isFirstRight }) => isFirstRight === false);
+  const spoiled = count((one) => one.spoiled !== null);
+  const later = count(({ ending }) => ending === 'later');
+  if (form.sight.kind !== 'visible' || silent + wrong + spoiled + later === 0) return null;
+  return `| ${[form.name, outcomes.length, silent, later, wrong, spoiled].join(' | ')} |`;
+}
+
+const HEAD = `| form | histories | silent | later | wrong first | alarm before the lie |
+| --- | --: | --: | --: | --: | --: |`;
+
+export function findingsText(forms: readonly Form[], outcomes: readonly Outcome[]): string {
+  const all = byForm(forms, outcomes);
+  const parts = (of: (form: Form, own: readonly Outcome[]) => string | null): string[] =>
+    all.map(([form, own]) => of(form, own)).filter((text) => text !== null);
+  return `${HEAD}\n${parts(rowOf).join('\n')}\n\n${parts(formText).join('\n\n')}\n`;
+}

@@ -34,8 +34,7 @@ const COUNTS_BREAKS = /^\d+ (?:\w+ )?breaks?\b.*: see /;
 const COUNTS_QUARANTINED = /^\d+ (?:\w+ )?quarantined\b.*: see /;
 
 /**
- * The first reason. If it only counts what is in a list, the first of the list: of a break, what it most likely comes
- * from.
+ * The first reason. If it only counts what is in a list, the first of the list: of a break, what it comes from.
  */
 function firstOf(
   error: Error | null,
@@ -46,7 +45,7 @@ function firstOf(
   const first = report?.reasons[0]?.what ?? '';
   if (COUNTS_QUARANTINED.test(first)) return listed.quarantined[0] ?? first;
   if (!COUNTS_BREAKS.test(first)) return first;
-  return (listed.breaks[0] ?? first).split('\n').at(-1)!.split('; otherwise')[0]!.trim();
+  return (listed.breaks[0] ?? first).split('\n').at(-1)!.trim();
 }
 
 export async function toldBy(

@@ -3,7 +3,17 @@ import { balanced, decimal, type Booking } from '../books.ts';
 import { nobodyCanTell, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import type { Line } from '../platform.ts';
 import { moved } from './amounts.ts';
-import { changing, dayEntries, formOf, hiding, likeness, middleOf, placesOf, together } from './tools.ts';
+import {
+  changing,
+  dayEntries,
+  formOf,
+  hiding,
+  leads,
+  likeness,
+  middleOf,
+  placesOf,
+  together,
+} from './tools.ts';
 
 const form = formOf('causes of a break');
 const MANY: Setting = { perDay: [6, 12] };
@@ -12,6 +22,7 @@ const SAYS_AMENDED = /amended/i;
 const SAYS_UNREADABLE = /quarantin|cannot be read|not a number|unreadable/i;
 const SAYS_PAIR = /entr(?:y|ies)[^.]*\bmissing\b|missing[^.]*entr(?:y|ies)|payment/i;
 
+/** Of what is known, not guessed, the first sentence must lead with it. */
 const planted = (
   scene: Scene,
   bookings: readonly Booking[],
@@ -21,6 +32,7 @@ const planted = (
   lies,
   where: placesOf(bookings, scene.zone),
   says,
+  first: [SAYS_GONE, SAYS_AMENDED, SAYS_UNREADABLE].includes(says) ? leads(says) : says,
 });
 
 const inner = (scene: Scene, day: string): Booking[] => dayEntries(scene, day).slice(1, -1);

@@ -132,7 +132,7 @@ export const combinedForms: readonly Form[] = [
         ...reply,
         lines: reply.lines.filter(({ batchNo }) => batchNo !== booking.batchNo),
       })),
-      says('total|distinct|records', MISSING),
+      says('total|distinct|records|held \\d+ where', MISSING),
     );
   }),
   form(
@@ -145,7 +145,7 @@ export const combinedForms: readonly Form[] = [
         total: reply.total === 0 ? 0 : reply.total + 1,
         lines: reply.lines.filter(({ batchNo }) => batchNo !== booking.batchNo),
       }));
-      return at(scene, [booking], short, says('total|distinct|records', MISSING));
+      return at(scene, [booking], short, says('total|distinct|records|held \\d+ where', MISSING));
     },
   ),
   form(

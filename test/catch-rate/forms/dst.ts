@@ -1,8 +1,7 @@
 /** Forms of lie: windows cut otherwise than asked for, and clocks that change at another time than the zone's. */
 import { dayWindow } from '../../../src/ledger/business-day.ts';
-import { wallText } from '../../simulation/history-platform.ts';
 import type { Booking } from '../books.ts';
-import type { Form, Planted, Scene, Setting } from '../form.ts';
+import { nobodyCanTell, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import type { Call, Lies } from '../platform.ts';
 import { stampedAt } from './moved.ts';
 import { accountOf, answering, changing, dayEntries, formOf, placesOf, type Lasting } from './tools.ts';
@@ -172,7 +171,6 @@ export const dstForms: readonly Form[] = [
       return {
         lies: changing(entries, (line) => ({
           ...stampedAt(line, endMs + 1_000, scene.zone),
-          stamp: wallText(endMs + 1_000, scene.zone),
         })),
         where: [
           ...placesOf(entries, scene.zone),
@@ -180,6 +178,11 @@ export const dstForms: readonly Form[] = [
         ],
         says: /timestamp|missing|stamped|late|booked at/i,
       };
+    },
+    {
+      sight: nobodyCanTell(
+        'the order of the entries stays, and nothing but the timestamp says which day they are of',
+      ),
     },
   ),
   form(

@@ -96,7 +96,7 @@ export const filterForms: readonly Form[] = [
     'page-two-of-another-merchant',
     "Page 2 is of another merchant's ledger.",
     (_, call, ask) => ask({ ...call, merchantNo: OTHER }),
-    /merchant|\bpages?\b|distinct|total|not steady|contradict/i,
+    /merchant|\bpages?\b|distinct|total|not steady|contradict|came without/i,
     { setting: { ...TWO_PAGES, bothMerchants: true } },
   ),
   onPageTwo('page-two-lacks-an-entry', 'Page 2 lacks its last entry; the total counts it.', (reply) => ({

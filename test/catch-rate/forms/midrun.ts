@@ -8,7 +8,7 @@ import { OWN } from '../form.ts';
 
 const form = formOf('in mid-run');
 const SAYS_CONTRADICTS =
-  /contradict|not steady|empty|no longer|vanished|missing|amended|revised|late|different|older state|stale|behind/i;
+  /contradict|not steady|empty|no longer|vanished|missing|amended|revised|late|different|older state|stale|behind|not found by its batchNo/i;
 
 type Ask = (call: Call) => Reply;
 
@@ -109,14 +109,14 @@ export const midrunForms: readonly Form[] = [
     "After some calls of a night another merchant's ledger is answered, for good.",
     (_, nth) => fromCall(nth, (_reply, call, ask) => ask({ ...call, merchantNo: OTHER })),
     { bothMerchants: true },
-    /merchant/i,
+    /merchant|not found by its batchNo|not steady|contradict/i,
   ),
   midForm(
     'mid-run-other-ledger-one-night',
     "After some calls of a night another merchant's ledger is answered, in that night alone.",
     (_, nth) => fromCall(nth, (_reply, call, ask) => ask({ ...call, merchantNo: OTHER }), 'one night'),
     { bothMerchants: true },
-    /merchant|not steady|contradict|no longer|vanished/i,
+    /merchant|not found by its batchNo|not steady|contradict|no longer|vanished/i,
   ),
   midForm(
     'mid-run-types-emptied',

@@ -13,6 +13,7 @@ import {
   emptied,
   formOf,
   hiding,
+  leads,
   middleOf,
   neighboursIn,
   placesOf,
@@ -106,6 +107,7 @@ export const nightlyForms: readonly Form[] = [
         lies: sharing(one!, two!),
         where: placesOf([one!, two!], scene.zone),
         says: /vanished|no longer|amended|two (?:different )?entries|twice/i,
+        first: leads(/vanished|no longer|two (?:different )?entries|twice/i),
       };
     },
     { setting: NIGHTS },
@@ -240,6 +242,7 @@ export const nightlyForms: readonly Form[] = [
         ),
         where: placesOf([booking], scene.zone),
         says: /amended/i,
+        first: leads(/amended/i),
       };
     },
     { setting: NIGHTS },
@@ -253,6 +256,7 @@ export const nightlyForms: readonly Form[] = [
         lies: changing([booking], (line) => ({ ...line, type: 'T9' }), 'every other night'),
         where: placesOf([booking], scene.zone),
         says: /amended|revised/i,
+        first: leads(/amended|revised/i),
       };
     },
     { setting: NIGHTS },
@@ -266,6 +270,7 @@ export const nightlyForms: readonly Form[] = [
         lies: hiding([booking], 'every other night'),
         where: placesOf([booking], scene.zone),
         says: /vanished|no longer/i,
+        first: leads(/vanished|no longer/i),
       };
     },
     { setting: NIGHTS },
@@ -299,7 +304,7 @@ export const nightlyForms: readonly Form[] = [
           return call.nth === 0 || first === '' ? reply : ask(JSON.parse(first) as typeof call);
         }),
         where: 'everywhere',
-        says: /cache|same (?:reply|answer|page)|outside|ignore|contradict|not steady|for every call|whatever/i,
+        says: /cache|sent others too|could not be proven|same (?:reply|answer|page)|outside|ignore|contradict|not steady|for every call|whatever/i,
       };
     },
   ),

@@ -151,8 +151,20 @@ export const noticeForms: readonly Form[] = [
     { setting: NEW },
   ),
   form(
-    'currency-codes-of-two-letters',
-    'From the first reading on an account is shown under one code for two currencies whose chains never meet.',
+    'new-currency-without-its-first-entry-after-a-life-before',
+    'A new currency is shown without its first entry; the merchant has a life in another from before the first reading.',
+    (scene) => unbegun(scene, 1, 'for good'),
+    { setting: { ...NEW, lifeBefore: true } },
+  ),
+  form(
+    'new-currency-without-its-first-entries-after-a-life-before',
+    'A new currency is shown without its first two entries; the merchant has a life from before the first reading.',
+    (scene) => unbegun(scene, 2, 'for good'),
+    { setting: { ...NEW, lifeBefore: true, nightsAfter: 4 } },
+  ),
+  form(
+    'currency-under-another-code',
+    'From the first reading on an account is shown under the code of another currency.',
     (scene) => {
       const [, two] = scene.currencies;
       const gone = ofNewAccount(scene);

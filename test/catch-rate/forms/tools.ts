@@ -65,7 +65,15 @@ export function saysGap(scene: Scene, { batchNo, net, currency }: Booking): RegE
   );
 }
 
-export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held entries/i;
+/** Names the cause before any other that is possible. For causes that are known, not guessed. */
+export const leads = (cause: RegExp): RegExp =>
+  new RegExp(`^(?:(?!otherwise|perhaps).)*(?:${cause.source})`, 'is');
+
+/** That entries are missing, or came late after they were missing. */
+export const FIRST_MISSING =
+  /entr(?:y|ies)[^.]* missing|no longer held|late entr|held \d+ where \d+ were due/i;
+
+export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held entries|late entr(?:y|ies)/i;
 
 /** Shows some of the merchant's lines changed, or not at all. */
 export const changing = (
@@ -122,19 +130,12 @@ export const formOf =
 
 /** Several lies at once: what one shows, the next one changes. */
 export const together = (...all: readonly Lies[]): Lies => ({
+  ...(Object.assign({}, ...all) as Lies),
   books: (books, at) => all.reduce((held, { books: change }) => change?.(held, at) ?? held, books),
   lines: (lines, at, merchantNo) =>
     all.reduce((shown, { lines: change }) => change?.(shown, at, merchantNo) ?? shown, lines),
   reply: (reply, call, at, ask) =>
     all.reduce((answer, { reply: change }) => change?.(answer, call, at, ask) ?? answer, reply),
-  ...Object.assign(
-    {},
-    ...all.map(({ zoneOf, lagMs, clockAheadMs }) => ({
-      ...(zoneOf && { zoneOf }),
-      ...(lagMs && { lagMs }),
-      ...(clockAheadMs && { clockAheadMs }),
-    })),
-  ),
 });
 
 /** Changes all of the merchant's lines that `isMeant` picks. */

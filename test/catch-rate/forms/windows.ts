@@ -116,8 +116,8 @@ export const windowForms: readonly Form[] = [
   ),
   limitForm(
     'pages-past-a-cap-refused',
-    'Pages past the third are always refused, and an old entry is amended.',
-    () => always(pagedTo(3, refused)),
+    'From one night on pages past the third are refused, and an old entry is amended.',
+    () => answering(pagedTo(3, refused)),
     PAGED_LIFE,
   ),
   limitForm(
@@ -178,7 +178,7 @@ export const windowForms: readonly Form[] = [
       return {
         lies: together(hide, short),
         where: placesOf([booking], scene.zone),
-        says: /missing|vanished|not steady|different|empty|contradict/i,
+        says: /missing|vanished|not steady|different|empty|contradict|no instant|not found/i,
       };
     },
   ),
