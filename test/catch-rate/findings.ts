@@ -41,13 +41,14 @@ function rowOf(form: Form, outcomes: readonly Outcome[]): string | null {
   const silent = count(({ ending }) => ending === 'silent');
   const wrong = count(({ isFirstRight }) => isFirstRight === false);
   const spoiled = count((one) => one.spoiled !== null);
+  const believed = count(({ isBelieved }) => isBelieved);
   const later = count(({ ending }) => ending === 'later');
-  if (form.sight.kind !== 'visible' || silent + wrong + spoiled + later === 0) return null;
-  return `| ${[form.name, outcomes.length, silent, later, wrong, spoiled].join(' | ')} |`;
+  if (form.sight.kind !== 'visible' || silent + wrong + spoiled + later + believed === 0) return null;
+  return `| ${[form.name, outcomes.length, silent, later, wrong, believed, spoiled].join(' | ')} |`;
 }
 
-const HEAD = `| form | histories | silent | later | wrong first | alarm before the lie |
-| --- | --: | --: | --: | --: | --: |`;
+const HEAD = `| form | histories | silent | later | wrong first | believed | alarm before the lie |
+| --- | --: | --: | --: | --: | --: | --: |`;
 
 export function findingsText(forms: readonly Form[], outcomes: readonly Outcome[]): string {
   const all = byForm(forms, outcomes);

@@ -13,6 +13,7 @@ export interface Count {
   readonly atPlace: number;
   readonly rightSentence: number;
   readonly firstRight: number;
+  readonly believed: number;
   readonly wrongAsContinuous: number;
   readonly revisedUnsaid: number;
   readonly mendedUnsaid: number;
@@ -45,6 +46,7 @@ export function countOf(outcomes: readonly Outcome[]): Count {
     atPlace: count(({ isAtPlace }) => isAtPlace === true),
     rightSentence: count(({ isRightSentence }) => isRightSentence === true),
     firstRight: count(({ isFirstRight }) => isFirstRight === true),
+    believed: count(({ isBelieved }) => isBelieved),
     wrongAsContinuous: count(({ wrongAsContinuous }) => wrongAsContinuous),
     revisedUnsaid: count(({ revisedUnsaid }) => revisedUnsaid),
     mendedUnsaid: count(({ isMendedUnsaid }) => isMendedUnsaid),

@@ -25,13 +25,16 @@ const everything = (scene: Scene): Booking[] => onDays(scene, [...before(scene),
 const OLD: Setting = { honestDays: 9, resweepDays: 3, perDay: [3, 5], nightsAfter: 8 };
 const QUIET: Setting = { currencies: 1, honestDays: 4, quietFrom: 3 };
 
-const goneForm = (
+const partly = (
   name: string,
   lie: string,
   told: Lasting,
   choose: (scene: Scene) => readonly Booking[],
   setting: Setting = {},
 ): Form => form(name, lie, (scene) => hidden(scene, choose(scene), told), { setting });
+
+/** A day of an account or more. */
+const goneForm: typeof partly = (...of) => ({ ...partly(...of), neverBelieved: true });
 
 export const goneForms: readonly Form[] = [
   goneForm(
@@ -101,28 +104,28 @@ export const goneForms: readonly Form[] = [
     (scene) => everything(scene).filter(({ currency }) => currency === accountOf(scene)),
     { currencies: 2 },
   ),
-  goneForm(
+  partly(
     'gone-half-of-a-day',
     'From one night on half of the entries of a day read before are gone.',
     'for good',
     (scene) => dayEntries(scene, scene.days[1]).filter((_, at) => at % 2 === 0),
     { perDay: [6, 12] },
   ),
-  goneForm(
+  partly(
     'gone-debits-of-all-days',
     'From one night on no debit of the days read before is shown.',
     'for good',
     (scene) => onDays(scene, before(scene)).filter(({ net }) => net < 0),
     { perDay: [6, 12] },
   ),
-  goneForm(
+  partly(
     'gone-type-of-all-days',
     'From one night on no entry of one type is shown, of the days read before.',
     'for good',
     (scene) => onDays(scene, before(scene)).filter(({ type }) => type === 'T2'),
     { perDay: [6, 12] },
   ),
-  goneForm(
+  partly(
     'gone-evenings',
     'From one night on the later half of each day read before is gone.',
     'for good',

@@ -4,7 +4,9 @@ import type { Form, Planted, Scene, Setting } from '../form.ts';
 import { pageText, type Call, type Lies, type Moment, type Reply } from '../platform.ts';
 import { answering, emptied, formOf, isTold, reaches, type Lasting } from './tools.ts';
 
-const form = formOf('refusals');
+const plain = formOf('refusals');
+const form: typeof plain = (name, lie, plant, more) =>
+  plain(name, lie, plant, { ...more, neverBelieved: true });
 const SAYS_REFUSED = /refus|rejected|E99999|system busy|\berror\b|does not say success|no success/i;
 const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 1 };
 

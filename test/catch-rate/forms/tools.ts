@@ -125,8 +125,18 @@ export const formOf =
     name: string,
     lie: string,
     plant: (scene: Scene) => Planted,
-    more: Partial<Pick<Form, 'sight' | 'setting' | 'mustBeTold'>> = {},
-  ): Form => ({ name, family, lie, plant, sight: VISIBLE, setting: {}, mustBeTold: false, ...more });
+    more: Partial<Pick<Form, 'sight' | 'setting' | 'mustBeTold' | 'neverBelieved'>> = {},
+  ): Form => ({
+    name,
+    family,
+    lie,
+    plant,
+    sight: VISIBLE,
+    setting: {},
+    mustBeTold: false,
+    neverBelieved: false,
+    ...more,
+  });
 
 /** Several lies at once: what one shows, the next one changes. */
 export const together = (...all: readonly Lies[]): Lies => ({

@@ -159,7 +159,7 @@ export const windowForms: readonly Form[] = [
         says: /vanished|no longer|\bgone\b|empty|older days?/i,
       };
     },
-    { setting: SHORT_LIFE },
+    { setting: SHORT_LIFE, neverBelieved: true },
   ),
   form(
     'window-under-a-day-empty',
