@@ -79,7 +79,7 @@ const FLOORS: Readonly<Record<Family, Floor>> = {
   'one change over many': { of: 2, inTime: 0, told: 0 },
   notices: { of: 2, inTime: 0, told: 0 },
   'causes of a break': { of: 2, inTime: 0, told: 0 },
-  'in mid-run': { inTime: 0, told: 0 },
+  'in mid-run': { of: 2, inTime: 0, told: 0 },
   combined: { of: 2, inTime: 0, told: 0 },
 };
 

@@ -107,13 +107,13 @@ export const manyForms: readonly Form[] = [
     'new-day-a-hundredfold',
     'Amounts and balances of a new day are in minor units.',
     (line) => scaledLine(line, 100),
-    /100|hundred|minor units|factor|every balance|off/i,
+    /100|hundred|minor units|factor/i,
   ),
   ofDay(
     'new-day-amounts-a-hundredfold',
     'Amounts of a new day are in minor units; balances are not.',
     (line) => scaledLine(line, 100, false),
-    /100|hundred|minor units|factor|amount/i,
+    /100|hundred|minor units|factor/i,
   ),
   form(
     'all-rounded',
