@@ -23,6 +23,7 @@ import { filterForms } from './forms/filters.ts';
 import { dstForms } from './forms/dst.ts';
 import { midrunForms } from './forms/midrun.ts';
 import { combinedForms } from './forms/combined.ts';
+import { roundForms } from './forms/rounds.ts';
 import type { Form } from './form.ts';
 
 export const FORMS: readonly Form[] = [
@@ -51,4 +52,5 @@ export const FORMS: readonly Form[] = [
   ...dstForms,
   ...midrunForms,
   ...combinedForms,
+  ...roundForms,
 ];
