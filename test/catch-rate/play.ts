@@ -192,7 +192,7 @@ export function judge(
     isFirstRight: caught === undefined ? null : (planted.first ?? planted.says).test(caught.told.first),
     first: caught?.told.first ?? '',
     wrongAsContinuous: lied.some(({ wrongAsContinuous }) => wrongAsContinuous.length > 0),
-    isMendedUnsaid: ending === 'silent' && !last.isHarmed,
+    isMendedUnsaid: ending === 'silent' && wasHarmed && !last.isHarmed,
     revisedUnsaid: lied.some(({ revisedUnsaid }) => revisedUnsaid),
     spoiled:
       early === undefined ? null : `${early.step.name} ended with ${early.exitCode}: ${early.told.text}`,

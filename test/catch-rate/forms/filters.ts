@@ -1,4 +1,5 @@
 /** Forms of lie: requests with a filter, and second pages, that are answered otherwise than the rest. */
+import { dayWindow } from '../../../src/ledger/business-day.ts';
 import type { Form, Scene, Setting } from '../form.ts';
 import { OTHER } from '../form.ts';
 import { PAGE_SIZE_MAX } from '../../../src/platform/wire.ts';
@@ -14,25 +15,26 @@ import {
   placesOf,
   reaches,
   together,
-  type Lasting,
 } from './tools.ts';
 
 const form = formOf('filters and pages');
-const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 2 };
+/** Replies that contradict each other have to be told after three nights of them. */
+const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 4 };
 const THREE_PAGES: Setting = { ...TWO_PAGES, perDay: [210, 230] };
 const SAYS_PAGES =
-  /\bpages?\b|distinct|total|not steady|contradict|entries are missing|is missing|vanished|no longer/i;
+  /\bpages?\b|distinct|total|not steady|contradict|came without|entries are missing|is missing|vanished|no longer/i;
 const SAYS_FILTER = /filter|batchNo|currency|ignore|not steady|contradict/i;
 const DAY_MS = 86_400_000;
 
 type Change = (reply: Reply, call: Call, ask: (call: Call) => Reply) => Reply;
 
+/** Every page 2 from the new day on. */
 const onPageTwo = (
   name: string,
   lie: string,
   change: Change,
   says = SAYS_PAGES,
-  more: { readonly told?: Lasting; readonly setting?: Setting } = {},
+  setting: Setting = TWO_PAGES,
 ): Form =>
   form(
     name,
@@ -40,13 +42,13 @@ const onPageTwo = (
     (scene: Scene) => ({
       lies: answering(
         change,
-        more.told ?? 'for good',
-        (call) => call.pageNum > 1 && reaches(call, scene.target, scene.zone),
+        'for good',
+        (call) => call.pageNum > 1 && call.endMs >= dayWindow(scene.target, scene.zone).beginMs,
       ),
-      where: [{ currency: null, day: scene.target }],
+      where: 'everywhere',
       says,
     }),
-    { setting: more.setting ?? TWO_PAGES },
+    { setting, mustBeTold: true },
   );
 
 /** The day's pages, on page 1 as well. */
@@ -97,7 +99,7 @@ export const filterForms: readonly Form[] = [
     "Page 2 is of another merchant's ledger.",
     (_, call, ask) => ask({ ...call, merchantNo: OTHER }),
     /merchant|\bpages?\b|distinct|total|not steady|contradict|came without/i,
-    { setting: { ...TWO_PAGES, bothMerchants: true } },
+    { ...TWO_PAGES, bothMerchants: true },
   ),
   onPageTwo('page-two-lacks-an-entry', 'Page 2 lacks its last entry; the total counts it.', (reply) => ({
     ...reply,
@@ -126,7 +128,7 @@ export const filterForms: readonly Form[] = [
     'Page 3 repeats page 2.',
     (reply, call, ask) => (call.pageNum > 2 ? ask({ ...call, pageNum: 2 }) : reply),
     SAYS_PAGES,
-    { setting: THREE_PAGES },
+    THREE_PAGES,
   ),
   onEveryPage('totals-count-pages', 'The total of a day is its number of pages.', (reply) => ({
     ...reply,

@@ -194,6 +194,7 @@ export const nightlyForms: readonly Form[] = [
     'entry-gone-after-the-first-call',
     'The first call of every night shows an entry of the new day, the others do not.',
     (scene) => byCall(scene, [middleOf(scene)], (nth) => nth > 0),
+    { setting: NIGHTS, mustBeTold: true },
   ),
   form(
     'first-call-of-each-night-empty',
