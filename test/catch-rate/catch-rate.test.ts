@@ -80,6 +80,7 @@ const FLOORS: Readonly<Record<Family, Floor>> = {
   notices: { of: 2, inTime: 0, told: 0 },
   'causes of a break': { of: 2, inTime: 0, told: 0 },
   'in mid-run': { of: 2, inTime: 0, told: 0 },
+  'pages and filters that contradict': { of: 2, inTime: 0, told: 0 },
   combined: { of: 2, inTime: 0, told: 0 },
 };
 

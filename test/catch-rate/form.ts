@@ -29,6 +29,7 @@ export const FAMILIES = [
   'notices',
   'causes of a break',
   'in mid-run',
+  'pages and filters that contradict',
   'combined',
 ] as const;
 export type Family = (typeof FAMILIES)[number];

@@ -3,7 +3,7 @@ import type { Booking } from '../books.ts';
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import { formOf, likeness, middleOf, placesOf, rewriting } from './tools.ts';
 
-const form = formOf('late and vanished');
+const form = formOf('windows and caps');
 /** Older days are compared within seven nights. */
 const ROUNDS: Setting = {
   honestDays: 18,
