@@ -51,6 +51,11 @@ export type BusinessDay = string;
 export type Verdict = 'continuous' | 'reordered' | 'broken';
 /** The likely cause of a break, judged by what is around it. `chain/break-stories.ts` makes sentences of it. */
 export type BreakHint =
+  | 'vanished-entry'
+  | 'vanished-in-span'
+  | 'amended-entry'
+  | 'amended-in-span'
+  | 'several-changes'
   | 'quarantined-entry'
   | 'quarantined-in-span'
   | 'below-minor-unit'

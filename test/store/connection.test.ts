@@ -192,6 +192,7 @@ describe('the embedded database', () => {
       '0040_late_statements',
       '0042_figured_days',
       '0043_undecided_balances',
+      '0044_changed_in_time',
       '0045_odd_entries',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);

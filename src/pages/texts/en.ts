@@ -325,6 +325,11 @@ export const EN = {
       healed: 'healed',
     },
     by: (name: string) => `by ${name}`,
+    changed: 'Vanished or amended, of that span',
+    changedWhat: {
+      vanished: (at: string) => `vanished, found at ${at}`,
+      amended: (at: string) => `amended, found at ${at}`,
+    },
     quarantine: 'In quarantine, of that span',
     noQuarantine: 'Nothing of that span is in quarantine.',
     explains: 'this one explains it',

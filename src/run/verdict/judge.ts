@@ -158,11 +158,12 @@ function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing
     ],
   ];
   return [
+    // What is known to be the cause comes before what is only counted.
+    ...reasonsOfCauses(reconcile?.opened ?? []),
     ...told
       .filter(([count]) => count > 0)
       .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo })),
     ...sync.flatMap(reasonsOfUnsteadyTotals),
-    ...reasonsOfCauses(reconcile?.opened ?? []),
   ];
 }
 
