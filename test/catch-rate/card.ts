@@ -85,6 +85,10 @@ const LEGEND = [
   '- **harmless**: every run ended with 0, and all that is stored and published was true throughout',
   '- **at its place**, **right sentence**: of the lies caught, those told of an account day they are about, and those of ' +
     'which the run said what each form in `test/catch-rate/forms` expects',
+  '- **first sentence right**: of the lies caught, those whose cause is named by the first reason of that run; where it only ' +
+    'counts breaks, by what the first of them most likely comes from',
+  '- **believed**: a published statement followed a lie that is never to be believed, however often it is repeated: a refusal, ' +
+    'or days and accounts that are gone at once',
   '- **wrong as continuous**: a statement that is not true stood published without a break after a run',
   '- **revised unsaid**: a published statement was replaced by a run that ended with 0 and did not say so',
 ].join('\n');

@@ -10,8 +10,6 @@ import { countClean, countOf } from './tally.ts';
 
 const SEED = 2404;
 const TIMEOUT_MS = 240_000;
-/** This many forms of each family, spread over it. The command `npm run catch-rate` plays all forms. */
-const FORMS_A_FAMILY = 4;
 const CLEAN_HISTORIES = 12;
 
 let rigs: Rig[];
@@ -42,11 +40,13 @@ async function onRigs<Item, Result>(
 
 const chosenOf = (family: Family): Form[] => {
   const visible = FORMS.filter((form) => form.family === family && form.sight.kind === 'visible');
-  const count = Math.min(FORMS_A_FAMILY, visible.length);
+  const count = Math.min(FLOORS[family].of, visible.length);
   return Array.from({ length: count }, (_, at) => visible[Math.floor((at * visible.length) / count)]!);
 };
 
 interface Floor {
+  /** This many forms are played, spread over the family. The command `npm run catch-rate` plays all. */
+  readonly of: number;
   /** Lies caught in the same night, or harmless. */
   readonly inTime: number;
   /** Lies caught at any time, or harmless. */
@@ -58,20 +58,30 @@ interface Floor {
  * of its family.
  */
 const FLOORS: Readonly<Record<Family, Floor>> = {
-  missing: { inTime: 2, told: 4 },
-  totals: { inTime: 2, told: 4 },
-  doubled: { inTime: 4, told: 4 },
-  'moved in time': { inTime: 4, told: 4 },
-  amounts: { inTime: 4, told: 4 },
-  balances: { inTime: 4, told: 4 },
-  'currency and type': { inTime: 2, told: 2 },
-  amended: { inTime: 4, told: 4 },
-  'late and vanished': { inTime: 4, told: 4 },
-  merchants: { inTime: 4, told: 4 },
-  'clocks and replicas': { inTime: 1, told: 4 },
-  zone: { inTime: 4, told: 4 },
-  'filters and pages': { inTime: 4, told: 4 },
-  unreadable: { inTime: 4, told: 4 },
+  missing: { of: 4, inTime: 2, told: 4 },
+  totals: { of: 4, inTime: 2, told: 4 },
+  doubled: { of: 4, inTime: 4, told: 4 },
+  'moved in time': { of: 4, inTime: 4, told: 4 },
+  amounts: { of: 4, inTime: 4, told: 4 },
+  balances: { of: 4, inTime: 4, told: 4 },
+  'currency and type': { of: 4, inTime: 2, told: 2 },
+  amended: { of: 4, inTime: 4, told: 4 },
+  'late and vanished': { of: 4, inTime: 4, told: 4 },
+  merchants: { of: 4, inTime: 4, told: 4 },
+  'clocks and replicas': { of: 4, inTime: 1, told: 4 },
+  zone: { of: 4, inTime: 4, told: 4 },
+  'filters and pages': { of: 4, inTime: 4, told: 4 },
+  unreadable: { of: 4, inTime: 4, told: 4 },
+  refusals: { of: 2, inTime: 0, told: 0 },
+  'gone at once': { of: 2, inTime: 0, told: 0 },
+  'windows and caps': { of: 2, inTime: 0, told: 0 },
+  'night to night': { of: 2, inTime: 0, told: 0 },
+  'one change over many': { of: 2, inTime: 0, told: 0 },
+  notices: { of: 2, inTime: 0, told: 0 },
+  'causes of a break': { of: 2, inTime: 0, told: 0 },
+  'in mid-run': { of: 2, inTime: 0, told: 0 },
+  'pages and filters that contradict': { of: 2, inTime: 0, told: 0 },
+  combined: { of: 2, inTime: 0, told: 0 },
 };
 
 /** The lowest share, of the lies that are caught, whose form's expected sentence is said. */
@@ -157,16 +167,27 @@ describe('the harness', () => {
     const seen = (since: number, change: Partial<Seen> = {}): Seen => ({
       step: step(since),
       exitCode: 0,
-      told: { text: '', places: [], breaks: 0 },
+      told: { text: '', first: '', places: [], breaks: 0 },
       isHarmed: false,
+      wrongStatements: 0,
       wrongAsContinuous: [],
       revisedUnsaid: false,
       calls: 1,
       report: null,
       ...change,
     });
-    const toldOf = (day: string, text: string) => ({ text, places: [{ currency: 'USD', day }], breaks: 1 });
-    const judged = (...runs: Seen[]): Outcome => judge({ name: 'a form' }, planted, [seen(-1), ...runs]);
+    const toldOf = (day: string, text: string) => ({
+      text,
+      first: text,
+      places: [{ currency: 'USD', day }],
+      breaks: 1,
+    });
+    const A_FORM = { name: 'a form', mustBeTold: false, neverBelieved: false };
+    const judgedAs = (form: Partial<typeof A_FORM>, ...runs: Seen[]): Outcome => ({
+      seed: '',
+      ...judge({ ...A_FORM, ...form }, planted, [seen(-1), ...runs]),
+    });
+    const judged = (...runs: Seen[]): Outcome => judgedAs({}, ...runs);
 
     test('a lie caught in its night, at its place and with the right sentence', () => {
       const told = toldOf('2026-03-04', 'entries are missing');
@@ -202,6 +223,30 @@ describe('the harness', () => {
       expect(judged(seen(0), seen(1))).toMatchObject({ ending: 'harmless', isMendedUnsaid: false });
     });
 
+    test('a lie whose first sentence names another cause', () => {
+      const told = {
+        ...toldOf('2026-03-04', 'a hold was placed\nentries are missing'),
+        first: 'a hold was placed',
+      };
+      expect(judged(seen(0, { exitCode: 3, told }))).toMatchObject({
+        isRightSentence: true,
+        isFirstRight: false,
+      });
+    });
+
+    test('a lie that does no harm as silent if it must be told', () => {
+      expect(judgedAs({ mustBeTold: true }, seen(0), seen(1))).toMatchObject({ ending: 'silent' });
+    });
+
+    test('a lie as believed if statements followed it after it was told', () => {
+      const runs = [seen(0, { exitCode: 4 }), seen(1, { exitCode: 3, isHarmed: true, wrongStatements: 2 })];
+      expect(judgedAs({ neverBelieved: true }, ...runs)).toMatchObject({
+        ending: 'same night',
+        isBelieved: true,
+      });
+      expect(judged(...runs)).toMatchObject({ isBelieved: false });
+    });
+
     test('and counts each of these', () => {
       const outcomes = [
         judged(seen(0, { exitCode: 3, told: toldOf('2026-03-04', 'entries are missing') })),
@@ -215,6 +260,8 @@ describe('the harness', () => {
         caught: 2,
         atPlace: 1,
         rightSentence: 1,
+        firstRight: 1,
+        believed: 0,
         wrongAsContinuous: 1,
         revisedUnsaid: 1,
         mendedUnsaid: 0,

@@ -1,5 +1,5 @@
 /**
- * `npm run catch-rate -- [--form NAME]... [--histories N] [--seed S] [--minutes M] [--card PATH]`: plants every form
+ * `npm run catch-rate -- [--form NAME]... [--histories N] [--seed S] [--minutes M] [--from N] [--card PATH] [--findings PATH]`: plants every form
  * of lie in made-up ledgers and counts how often daybook catches it. Two processes work side by side.
  */
 import { fork } from 'node:child_process';
@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { PAGES_A_DAY } from './calls.ts';
 import { cardPage, cardText } from './card.ts';
+import { findingsText } from './findings.ts';
 import { FORMS } from './forms.ts';
 import { noResults, playAll, type Results, type Task } from './work.ts';
 
@@ -22,15 +23,17 @@ const TOLD_SHOWN_MAX = 3;
 interface Asked {
   readonly forms: readonly string[];
   readonly histories: number;
+  /** The number of the first history, to play a single one again. */
+  readonly from: number;
   readonly seed: number;
   readonly minutes: number;
 }
 
 /** Goes through all forms history by history, so that a run that is cut short has equally many of each. */
-function tasksOf({ forms, histories }: Asked): Task[] {
+function tasksOf({ forms, histories, from }: Asked): Task[] {
   const isAll = forms.length === FORMS.length;
   const rounds = Array.from({ length: histories }, (_, history): Task[] => [
-    ...forms.map((form): Task => ({ kind: 'lie', form, history })),
+    ...forms.map((form): Task => ({ kind: 'lie', form, history: from + history })),
     ...Array.from({ length: isAll ? CLEAN_FACTOR : 0 }, (_none, at): Task => {
       return { kind: 'clean', history: history * CLEAN_FACTOR + at };
     }),
@@ -56,9 +59,10 @@ async function playShare(share: number, asked: Asked): Promise<Results> {
 }
 
 /** The arguments for a child process that plays a share of the same. */
-const argumentsOf = ({ forms, histories, seed, minutes }: Asked): string[] => [
+const argumentsOf = ({ forms, histories, from, seed, minutes }: Asked): string[] => [
   ...(forms.length === FORMS.length ? [] : forms.flatMap((form) => ['--form', form])),
   ...['--histories', String(histories), '--seed', String(seed)],
+  ...(from === 0 ? [] : ['--from', String(from)]),
   ...(Number.isFinite(minutes) ? ['--minutes', String(minutes)] : []),
 ];
 
@@ -91,23 +95,26 @@ const { values } = parseArgs({
   options: {
     form: { type: 'string', multiple: true },
     histories: { type: 'string', default: String(HISTORIES) },
+    from: { type: 'string', default: '0' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     minutes: { type: 'string', default: 'Infinity' },
     card: { type: 'string' },
+    findings: { type: 'string' },
   },
 });
 const names = FORMS.map(({ name }) => name);
 const asked: Asked = {
   forms: values.form ?? names,
   histories: Number(values.histories),
+  from: Number(values.from),
   seed: Number(values.seed),
   minutes: Number(values.minutes),
 };
 const unknown = asked.forms.filter((name) => !names.includes(name));
-if (unknown.length > 0 || [asked.histories, asked.seed, asked.minutes].some(Number.isNaN)) {
+if (unknown.length > 0 || [asked.histories, asked.from, asked.seed, asked.minutes].some(Number.isNaN)) {
   console.error(
     `${unknown.length > 0 ? `There is no form ${unknown.join(', ')}. ` : ''}Usage: npm run catch-rate -- ` +
-      `[--form NAME]... [--histories N] [--seed S] [--minutes M] [--card PATH]\nForms: ${names.join(', ')}`,
+      `[--form NAME]... [--histories N] [--seed S] [--minutes M] [--from N] [--card PATH] [--findings PATH]\nForms: ${names.join(', ')}`,
   );
   process.exit(2);
 }
@@ -132,5 +139,6 @@ if (asked.forms.length === 1) {
   for (const { ending, text } of results.outcomes.slice(0, TOLD_SHOWN_MAX))
     console.log(`\n${ending}; the last run told:\n${text.trim()}`);
 }
+if (values.findings !== undefined) writeFileSync(values.findings, findingsText(FORMS, results.outcomes));
 if (values.card !== undefined) writeFileSync(values.card, cardPage(context));
 process.exit(results.failures.length === 0 ? 0 : 1);

@@ -4,7 +4,7 @@
  */
 import type { Random } from '../../src/sandbox/random.ts';
 import type { Booking } from './books.ts';
-import type { Lies } from './platform.ts';
+import type { Lies, Order } from './platform.ts';
 
 export const FAMILIES = [
   'missing',
@@ -21,6 +21,16 @@ export const FAMILIES = [
   'zone',
   'filters and pages',
   'unreadable',
+  'refusals',
+  'gone at once',
+  'windows and caps',
+  'night to night',
+  'one change over many',
+  'notices',
+  'causes of a break',
+  'in mid-run',
+  'pages and filters that contradict',
+  'combined',
 ] as const;
 export type Family = (typeof FAMILIES)[number];
 
@@ -48,6 +58,10 @@ export interface Setting {
   readonly nightMinutes?: number;
   /** The platform lies from the first reading on, instead of after the honest days. */
   readonly fromTheFirstReading?: boolean;
+  /** The order of the entries in a page. */
+  readonly order?: Order;
+  /** The second account begins on the day that the lie's run reads first. */
+  readonly newCurrency?: boolean;
   /** The other merchant's ledger is read in the same runs. */
   readonly bothMerchants?: boolean;
 }
@@ -82,6 +96,8 @@ export interface Planted {
   readonly where: readonly Place[] | 'everywhere';
   /** What a report of it must contain. */
   readonly says: RegExp;
+  /** What its first sentence must name; if left out, `says`. */
+  readonly first?: RegExp;
 }
 
 /** Whether a client of sp2404 can see the lie at all. */
@@ -95,6 +111,10 @@ export interface Form {
   readonly lie: string;
   readonly sight: AccountView;
   readonly setting: Setting;
+  /** A run must report it even if all that is stored and published stays true, because a check has stopped working. */
+  readonly mustBeTold: boolean;
+  /** However often it is repeated, no published statement may follow it. All its runs are played. */
+  readonly neverBelieved: boolean;
   readonly plant: (scene: Scene) => Planted;
 }
 

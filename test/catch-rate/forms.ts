@@ -12,6 +12,18 @@ import { pageForms } from './forms/pages.ts';
 import { totalForms } from './forms/totals.ts';
 import { unreadableForms } from './forms/unreadable.ts';
 import { zoneForms } from './forms/zones.ts';
+import { refusalForms } from './forms/refusals.ts';
+import { goneForms } from './forms/gone.ts';
+import { windowForms } from './forms/windows.ts';
+import { nightlyForms } from './forms/nightly.ts';
+import { manyForms } from './forms/many.ts';
+import { noticeForms } from './forms/notices.ts';
+import { causeForms } from './forms/causes.ts';
+import { filterForms } from './forms/filters.ts';
+import { dstForms } from './forms/dst.ts';
+import { midrunForms } from './forms/midrun.ts';
+import { combinedForms } from './forms/combined.ts';
+import { roundForms } from './forms/rounds.ts';
 import type { Form } from './form.ts';
 
 export const FORMS: readonly Form[] = [
@@ -29,4 +41,16 @@ export const FORMS: readonly Form[] = [
   ...zoneForms,
   ...pageForms,
   ...unreadableForms,
+  ...refusalForms,
+  ...goneForms,
+  ...windowForms,
+  ...roundForms,
+  ...nightlyForms,
+  ...manyForms,
+  ...noticeForms,
+  ...causeForms,
+  ...dstForms,
+  ...midrunForms,
+  ...filterForms,
+  ...combinedForms,
 ];

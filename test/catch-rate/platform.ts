@@ -2,9 +2,10 @@
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import type { PlatformCall, Transport } from '../../src/platform/transport.ts';
-import { PAGE_SIZE_MAX, type LedgerHistoryRequest } from '../../src/platform/wire.ts';
+import { createTransportOver, systemTransportDeps, type Transport } from '../../src/platform/transport.ts';
+import { PAGE_SIZE_MAX } from '../../src/platform/wire.ts';
 import type { Random } from '../../src/sandbox/random.ts';
+import { loadSettings } from '../../src/settings/load.ts';
 import { wallText } from '../simulation/history-platform.ts';
 import { decimal, type Booking } from './books.ts';
 
@@ -29,6 +30,8 @@ export interface Reply {
   readonly total: number;
   readonly pageSize: number;
   readonly lines: readonly Line[];
+  /** Sent in place of the page, as it is. */
+  readonly text?: string;
 }
 
 export interface Call {
@@ -38,12 +41,20 @@ export interface Call {
   readonly beginMs: number;
   readonly endMs: number;
   readonly batchNo: string | undefined;
+  readonly currency: string | undefined;
+  /** `1` for credits, `2` for debits. */
+  readonly flowType: string | undefined;
+  readonly busiType: string | undefined;
   readonly pageNum: number;
 }
 
-/** The time of a run. `since` counts runs from the one in which the lie begins; below 0 the platform is honest. */
+/**
+ * The time of a run. `since` counts runs from the one in which the lie begins, and `night` nights; below 0 the platform
+ * is honest.
+ */
 export interface Moment {
   readonly since: number;
+  readonly night: number;
   readonly nowMs: number;
 }
 
@@ -141,12 +152,7 @@ export function serve(options: PlatformOptions, at: Moment): Served {
     return told;
   };
   const ask = (call: Call): Reply => {
-    const found = linesOf(call.merchantNo).filter(
-      ({ filterMs, batchNo }) =>
-        filterMs >= call.beginMs &&
-        filterMs <= call.endMs &&
-        (call.batchNo === undefined || batchNo === call.batchNo),
-    );
+    const found = linesOf(call.merchantNo).filter((line) => isAskedFor(line, call));
     const sorted = inOrder(found, order, random);
     const first = (call.pageNum - 1) * PAGE_SIZE_MAX;
     return {
@@ -156,24 +162,17 @@ export function serve(options: PlatformOptions, at: Moment): Served {
     };
   };
   const calls = new Map<string, number>();
-  const transport: Transport = {
-    post: <T>({ access, body, read }: PlatformCall<T>): Promise<T> => {
-      if (access.kind !== 'merchant') throw new Error('sp2404 is asked for merchants only');
-      const { beginDate, endDate, batchNo, pageNum } = body as Required<LedgerHistoryRequest>;
-      const { merchantNo } = access.merchant;
-      const nth = calls.get(merchantNo) ?? 0;
-      calls.set(merchantNo, nth + 1);
-      const call: Call = { nth, merchantNo, beginMs: beginDate, endMs: endDate, batchNo, pageNum };
-      const honest = ask(call);
-      const reply = lies.reply?.(honest, call, at, ask) ?? honest;
-      const aheadMs = lies.clockAheadMs?.(at) ?? 0;
-      const clock = { aheadMinMs: aheadMs, aheadMaxMs: aheadMs + 999 };
-      return new Promise((resolve) => {
-        resolve(read(pageText(reply, pageNum), (text) => text.slice(0, 200), clock));
-      });
-    },
-    close: () => Promise.resolve(),
+  const answer = (asked: Asked, merchantNo: string): string => {
+    const nth = calls.get(merchantNo) ?? 0;
+    calls.set(merchantNo, nth + 1);
+    const { beginDate, endDate, batchNo, currency, flowType, busiType, pageNum } = asked;
+    const filters = { batchNo, currency, flowType, busiType };
+    const call: Call = { nth, merchantNo, beginMs: beginDate, endMs: endDate, ...filters, pageNum };
+    const honest = ask(call);
+    const reply = lies.reply?.(honest, call, at, ask) ?? honest;
+    return reply.text ?? pageText(reply, pageNum);
   };
+  const transport = transportTo(answer, lies.clockAheadMs?.(at) ?? 0);
   const currencies = createCurrencies({});
   return {
     reader: createLedgerReader(transport, { zone: zoneSet, currencies, pageSize: PAGE_SIZE_MAX }),
@@ -181,12 +180,60 @@ export function serve(options: PlatformOptions, at: Moment): Served {
   };
 }
 
+const isAskedFor = (line: Line, call: Call): boolean =>
+  line.filterMs >= call.beginMs &&
+  line.filterMs <= call.endMs &&
+  (call.batchNo === undefined || line.batchNo === call.batchNo) &&
+  (call.currency === undefined || line.currency === call.currency) &&
+  (call.flowType === undefined || (call.flowType === '1') === (line.debit === 'null')) &&
+  (call.busiType === undefined || line.type === call.busiType);
+
+/** A request of sp2404 as it is on the wire. */
+interface Asked {
+  readonly beginDate: number;
+  readonly endDate: number;
+  readonly batchNo?: string;
+  readonly currency?: string;
+  readonly flowType?: string;
+  readonly busiType?: string;
+  readonly pageNum: number;
+}
+
+const WIRE = loadSettings({
+  env: {
+    PLATFORM_BASE_URL: 'http://127.0.0.1:9',
+    PLATFORM_TIME_ZONE: 'UTC',
+    PLATFORM_MERCHANT_NO: 'made-up',
+    PLATFORM_TOKEN: 'made-up',
+    PLATFORM_HEADERS: JSON.stringify({ 'x-merchant': '{merchantNo}' }),
+  },
+  readFile: () => '',
+}).platform;
+
+/** The product's own transport, over connections that are functions. It waits for nothing. */
+const transportTo = (answer: (asked: Asked, merchantNo: string) => string, aheadMs: number): Transport =>
+  createTransportOver(
+    {
+      attempt: ({ body, headers }) =>
+        Promise.resolve({
+          ok: true,
+          value: {
+            text: answer(JSON.parse(body) as Asked, headers['x-merchant']!),
+            clock: { aheadMinMs: aheadMs, aheadMaxMs: aheadMs + 999 },
+          },
+        }),
+      close: () => Promise.resolve(),
+    },
+    WIRE,
+    { ...systemTransportDeps, sleep: () => Promise.resolve() },
+  );
+
 /** What the books truly hold at a moment, shown or not. */
 export const truthOf = (books: readonly Booking[], lies: Lies, at: Moment): readonly Booking[] =>
   lies.books?.(books, at) ?? books;
 
 /** The text of a reply (docs/platform.md 2.1, 4.1). */
-function pageText({ total, pageSize, lines }: Reply, pageNum: number): string {
+export function pageText({ total, pageSize, lines }: Reply, pageNum: number): string {
   const list = lines.map(
     ({ batchNo, currency, type, credit, debit, balance, stamp }) =>
       `{"batchNo":${JSON.stringify(batchNo)},"currency":${JSON.stringify(currency)},` +

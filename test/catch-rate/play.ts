@@ -28,6 +28,8 @@ export interface Seen {
   readonly told: Findings;
   /** True if copy or statements are not what the books truly hold. */
   readonly isHarmed: boolean;
+  /** How many published statements are wrong. */
+  readonly wrongStatements: number;
   /** The days whose published statement is wrong and has the verdict continuous. */
   readonly wrongAsContinuous: readonly string[];
   /** True if a published statement was replaced, and the run ended with 0 and did not say so. */
@@ -96,7 +98,7 @@ async function playStep(stage: Stage, step: Step, product: Product = executeRun)
   );
   const published = await readPublished(folder, OWN);
   const books = truthOf(booksOf(OWN), lies, step);
-  const truth = { merchantNo: OWN, books, zone: scene.zone, from: scene.days[0]!, nowMs };
+  const truth = { merchantNo: OWN, books, zone: scene.zone, from: step.readFrom ?? scene.days[0]!, nowMs };
   const { wrong, lacking } = await harmOf(rig.db, published, truth);
   const told = await toldBy(rig.db, ended, published, { zone: zoneSet, now: new Date(nowMs) });
   const revised = (ended.report?.publish?.published ?? []).some(({ revision }) => revision > 1);
@@ -105,6 +107,7 @@ async function playStep(stage: Stage, step: Step, product: Product = executeRun)
     exitCode: ended.exitCode,
     told,
     isHarmed: wrong.length + lacking.length > 0,
+    wrongStatements: wrong.length,
     wrongAsContinuous: wrong.filter(({ verdict }) => verdict !== 'broken').map(({ day }) => day),
     revisedUnsaid: revised && ended.exitCode === 0 && !/\brevised\b/i.test(told.text),
     calls: served.calls(),
@@ -117,6 +120,8 @@ export type Ending = 'same night' | 'later' | 'silent' | 'harmless';
 
 export interface Outcome {
   readonly form: string;
+  /** The seed it was drawn from. */
+  readonly seed: string;
   readonly ending: Ending;
   /** Exit code of the run that caught it; 0 if none did. */
   readonly exitCode: number;
@@ -126,6 +131,11 @@ export interface Outcome {
   readonly isAtPlace: boolean | null;
   /** Whether the report has the expected sentence; null if it was not caught. */
   readonly isRightSentence: boolean | null;
+  /** Whether the first sentence of the report names the cause; null if it was not caught. */
+  readonly isFirstRight: boolean | null;
+  readonly first: string;
+  /** True if statements followed a lie that no repetition may make believed. */
+  readonly isBelieved: boolean;
   /** True if a wrong statement had the verdict continuous after some run of the lie. */
   readonly wrongAsContinuous: boolean;
   /** True if the lie was never reported, and everything was right again at the end. */
@@ -151,21 +161,26 @@ export async function playForm(rig: Rig, form: Form, seed: string, product?: Pro
   const planted = form.plant(drawn.scene);
   const seen = await playSteps(rig, drawn, planted, {
     ...(product === undefined ? {} : { product }),
-    isDone: ({ exitCode }) => exitCode !== 0,
+    isDone: ({ exitCode }) => exitCode !== 0 && !form.neverBelieved,
   });
-  return judge(form, planted, seen);
+  return { ...judge(form, planted, seen), seed };
 }
 
 /** Compares what was seen with the lie. */
-export function judge(form: Pick<Form, 'name'>, planted: Planted, seen: readonly Seen[]): Outcome {
+export function judge(
+  form: Pick<Form, 'name' | 'mustBeTold' | 'neverBelieved'>,
+  planted: Planted,
+  seen: readonly Seen[],
+): Omit<Outcome, 'seed'> {
   const early = seen.find(({ step, exitCode, isHarmed }) => step.since < 0 && (exitCode !== 0 || isHarmed));
   const lied = seen.filter(({ step }) => step.since >= 0);
   const caught = lied.find(({ exitCode }) => exitCode !== 0);
-  const before = lied.filter((one) => one !== caught);
+  const before = caught === undefined ? lied : lied.slice(0, lied.indexOf(caught));
   const wasHarmed = before.some(({ isHarmed }) => isHarmed);
   const last = seen.at(-1)!;
+  const isSilent = wasHarmed || form.mustBeTold;
   const ending =
-    caught === undefined ? (wasHarmed ? 'silent' : 'harmless') : wasHarmed ? 'later' : 'same night';
+    caught === undefined ? (isSilent ? 'silent' : 'harmless') : wasHarmed ? 'later' : 'same night';
   return {
     form: form.name,
     ending,
@@ -173,8 +188,11 @@ export function judge(form: Pick<Form, 'name'>, planted: Planted, seen: readonly
     nights: caught?.step.night ?? 0,
     isAtPlace: caught === undefined ? null : isAt(planted, caught.told),
     isRightSentence: caught === undefined ? null : planted.says.test(caught.told.text),
+    isBelieved: form.neverBelieved && lied.some(({ wrongStatements }) => wrongStatements > 0),
+    isFirstRight: caught === undefined ? null : (planted.first ?? planted.says).test(caught.told.first),
+    first: caught?.told.first ?? '',
     wrongAsContinuous: lied.some(({ wrongAsContinuous }) => wrongAsContinuous.length > 0),
-    isMendedUnsaid: ending === 'silent' && !last.isHarmed,
+    isMendedUnsaid: ending === 'silent' && wasHarmed && !last.isHarmed,
     revisedUnsaid: lied.some(({ revisedUnsaid }) => revisedUnsaid),
     spoiled:
       early === undefined ? null : `${early.step.name} ended with ${early.exitCode}: ${early.told.text}`,

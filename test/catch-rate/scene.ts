@@ -1,7 +1,7 @@
 /** Draws the ledger in which a lie is planted, and the runs of its history. */
-import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import { addDays, dayOf, dayWindow } from '../../src/ledger/business-day.ts';
 import { below, seeded, type Random } from '../../src/sandbox/random.ts';
-import { drawBooks, pick, type Booking } from './books.ts';
+import { balanced, drawBooks, pick, type Booking } from './books.ts';
 import { OTHER, OWN, type Scene, type Setting } from './form.ts';
 import { ORDERS, type Order } from './platform.ts';
 
@@ -38,6 +38,8 @@ export interface Step {
   readonly night: number;
   /** Days asked for by date. Null for what a nightly run reads by default. */
   readonly range: { readonly from: string; readonly to: string } | null;
+  /** The first day that has been read; if left out, the first of all. */
+  readonly readFrom?: string;
 }
 
 export interface Drawn {
@@ -69,21 +71,31 @@ export function drawHistory(setting: Setting, seed: string): Drawn {
     quietFrom: setting.quietFrom,
     lateEvenings: setting.lateEvenings,
   };
-  const books = drawBooks(shape, 'A', random);
+  const drawnBooks = drawBooks(shape, 'A', random);
   const otherBooks = drawBooks({ ...shape, quietFrom: undefined }, 'B', random);
   const isFirst = setting.fromTheFirstReading === true;
   const target = days[isFirst ? honestDays - 1 : honestDays]!;
+  const books =
+    setting.newCurrency === true
+      ? begunOn(drawnBooks, { currency: currencies[1]!, day: target, zone })
+      : drawnBooks;
   const old = days[setting.quietFrom === undefined ? below(random, 2) : 1]!;
   return {
     scene: { random, zone, books, otherBooks, currencies, days, target, old },
     resweepDays: setting.resweepDays ?? RESWEEP_DAYS,
-    order: pick(random, ORDERS.slice(0, -1)),
+    order: setting.order ?? pick(random, ORDERS.slice(0, -1)),
     zoneSet,
     steps: stepsOf({ days, honestDays, isFirst, zone: zoneSet }, setting),
     booksOf: (merchantNo) => (merchantNo === OWN ? books : otherBooks),
     merchants: setting.bothMerchants === true ? [OWN, OTHER] : [OWN],
   };
 }
+
+/** The books without the account's entries before that day. */
+const begunOn = (
+  books: readonly Booking[],
+  { currency, day, zone }: { readonly currency: string; readonly day: string; readonly zone: string },
+): Booking[] => balanced(books.filter((one) => one.currency !== currency || dayOf(one.stampMs, zone) >= day));
 
 function drawCurrencies(random: Random, count: number): string[] {
   const first = pick(random, FIRST_CURRENCIES);

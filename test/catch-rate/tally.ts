@@ -12,6 +12,8 @@ export interface Count {
   readonly caught: number;
   readonly atPlace: number;
   readonly rightSentence: number;
+  readonly firstRight: number;
+  readonly believed: number;
   readonly wrongAsContinuous: number;
   readonly revisedUnsaid: number;
   readonly mendedUnsaid: number;
@@ -43,6 +45,8 @@ export function countOf(outcomes: readonly Outcome[]): Count {
     caught: endings['same night'] + endings.later,
     atPlace: count(({ isAtPlace }) => isAtPlace === true),
     rightSentence: count(({ isRightSentence }) => isRightSentence === true),
+    firstRight: count(({ isFirstRight }) => isFirstRight === true),
+    believed: count(({ isBelieved }) => isBelieved),
     wrongAsContinuous: count(({ wrongAsContinuous }) => wrongAsContinuous),
     revisedUnsaid: count(({ revisedUnsaid }) => revisedUnsaid),
     mendedUnsaid: count(({ isMendedUnsaid }) => isMendedUnsaid),

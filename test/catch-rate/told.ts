@@ -13,6 +13,8 @@ import { OWN, type Place } from './form.ts';
 
 export interface Findings {
   readonly text: string;
+  /** The first sentence of the report that names a cause. */
+  readonly first: string;
   readonly places: readonly Place[];
   readonly breaks: number;
 }
@@ -26,6 +28,25 @@ const daysNamed = (text: string): Place[] =>
     currency: whose === OWN ? null : whose!,
     day: day!,
   }));
+
+/** A reason that only counts breaks, and says where they are listed. */
+const COUNTS_BREAKS = /^\d+ (?:\w+ )?breaks?\b.*: see /;
+const COUNTS_QUARANTINED = /^\d+ (?:\w+ )?quarantined\b.*: see /;
+
+/**
+ * The first reason. If it only counts what is in a list, the first of the list: of a break, what it comes from.
+ */
+function firstOf(
+  error: Error | null,
+  report: RunReport | null,
+  listed: { readonly breaks: readonly string[]; readonly quarantined: readonly string[] },
+): string {
+  if (error !== null) return error.message.split('\n')[0]!;
+  const first = report?.reasons[0]?.what ?? '';
+  if (COUNTS_QUARANTINED.test(first)) return listed.quarantined[0] ?? first;
+  if (!COUNTS_BREAKS.test(first)) return first;
+  return (listed.breaks[0] ?? first).split('\n').at(-1)!.trim();
+}
 
 export async function toldBy(
   db: Kysely<DB>,
@@ -59,13 +80,17 @@ export async function toldBy(
   const uncertified = (report?.sync ?? []).flatMap(({ merchantNo, report: read }) =>
     merchantNo === OWN ? read.uncertified : [],
   );
+  const quarantined = wrecks.map(
+    ({ batch_no: batchNo, reason }) => `quarantined ${batchNo ?? ''}: ${reason}`,
+  );
   return {
+    first: firstOf(error, report, { breaks: breakTexts(breaks, zone), quarantined }),
     text: [
       error?.message ?? '',
       report === null ? '' : runText(report, { days: [], location: '', zone }),
       ...reasons,
       ...breakTexts(breaks, zone),
-      ...wrecks.map(({ batch_no: batchNo, reason }) => `quarantined ${batchNo ?? ''}: ${reason}`),
+      ...quarantined,
     ].join('\n'),
     places: [
       ...breaks,

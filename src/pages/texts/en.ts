@@ -159,6 +159,7 @@ export const EN = {
       'not-reconciled': 'changed, and figures not made anew',
       'not-published': 'not published',
       broken: 'broken',
+      unexplained: 'with a difference that no break explains',
       unreadable: 'not all readable',
     },
     despite: 'Why close it despite open days',

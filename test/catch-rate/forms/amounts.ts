@@ -38,6 +38,7 @@ export const amountForms: readonly Form[] = [
   form('amount-negative', 'An amount has a minus sign on the side it is on.', (scene) => ({
     ...wrongAmount(scene, (line) => withText(line, (digits) => `-${digits}`)),
     says: /negative|minus|below zero|credit and debit are swapped|not a number/i,
+    first: /negative|minus|below zero|quarantin|cannot be read/i,
   })),
   form('amount-zero', 'An amount is sent as 0.', (scene) =>
     wrongAmount(scene, (line) => withText(line, () => '0')),
@@ -52,6 +53,7 @@ export const amountForms: readonly Form[] = [
       return { ...line, credit: amount, debit: amount };
     }),
     says: /both inAmount .* and outAmount|both a credit and a debit/i,
+    first: /both inAmount|both a credit|quarantin|cannot be read/i,
   })),
   form('amounts-of-neighbours-swapped', 'Two entries in a row have each other’s amounts.', (scene) => {
     const [one, two] = neighboursIn(scene);

@@ -2,7 +2,17 @@
 import { dayOf } from '../../../src/ledger/business-day.ts';
 import { nobodyCanTell, type Form, type Setting } from '../form.ts';
 import { stampedAt } from './moved.ts';
-import { accountOf, amending, changing, dayEntries, formOf, middleOf, placesOf, rewriting } from './tools.ts';
+import {
+  accountOf,
+  amending,
+  changing,
+  dayEntries,
+  formOf,
+  leads,
+  middleOf,
+  placesOf,
+  rewriting,
+} from './tools.ts';
 
 const form = formOf('currency and type');
 const amended = formOf('amended');
@@ -65,6 +75,7 @@ export const amendedForms: readonly Form[] = [
       lies: amending([booking], (one) => ({ ...one, type: 'T9' })),
       where: placesOf([booking], scene.zone),
       says: SAYS_AMENDED,
+      first: leads(SAYS_AMENDED),
     };
   }),
   amended('type-amended-one-night', 'For one night an entry read before has another type.', (scene) => {
@@ -73,6 +84,7 @@ export const amendedForms: readonly Form[] = [
       lies: changing([booking], (line) => ({ ...line, type: 'T9' }), 'one night'),
       where: placesOf([booking], scene.zone),
       says: SAYS_AMENDED,
+      first: leads(SAYS_AMENDED),
     };
   }),
   amended(
@@ -84,6 +96,7 @@ export const amendedForms: readonly Form[] = [
         lies: amending([booking], (one) => ({ ...one, net: one.net + 1_234 })),
         where: placesOf([booking], scene.zone),
         says: SAYS_AMENDED,
+        first: leads(SAYS_AMENDED),
       };
     },
   ),
@@ -95,6 +108,7 @@ export const amendedForms: readonly Form[] = [
       ),
       where: placesOf([booking], scene.zone),
       says: SAYS_AMENDED,
+      first: leads(SAYS_AMENDED),
     };
   }),
   amended('day-amended', 'An entry read before is amended to another day.', (scene) => {
@@ -107,6 +121,7 @@ export const amendedForms: readonly Form[] = [
         { currency: booking.currency, day: dayOf(toMs, scene.zone) },
       ],
       says: SAYS_AMENDED,
+      first: leads(SAYS_AMENDED),
     };
   }),
   amended(
@@ -118,6 +133,7 @@ export const amendedForms: readonly Form[] = [
         lies: amending([booking], (one) => ({ ...one, type: 'T9' })),
         where: placesOf([booking], scene.zone),
         says: SAYS_AMENDED,
+        first: leads(SAYS_AMENDED),
       };
     },
     { setting: { ...OLD, ...LONG } },
@@ -131,6 +147,7 @@ export const amendedForms: readonly Form[] = [
         lies: amending([booking], (one) => ({ ...one, net: one.net + 1_234 })),
         where: placesOf([booking], scene.zone),
         says: SAYS_AMENDED,
+        first: leads(SAYS_AMENDED),
       };
     },
     { setting: { ...OLD_AND_QUIET, ...LONG } },
@@ -150,6 +167,7 @@ export const amendedForms: readonly Form[] = [
         ),
         where: placesOf([booking], scene.zone),
         says: SAYS_AMENDED,
+        first: leads(SAYS_AMENDED),
       };
     },
     { setting: { ...OLD, ...LONG } },
@@ -163,6 +181,7 @@ export const amendedForms: readonly Form[] = [
         lies: amending([booking], (one) => ({ ...one, net: one.net + 1_234 })),
         where: scene.days.map((day) => ({ currency: accountOf(scene), day })),
         says: SAYS_AMENDED,
+        first: leads(SAYS_AMENDED),
       };
     },
     { setting: OLD },

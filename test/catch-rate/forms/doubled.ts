@@ -2,7 +2,7 @@
 import { decimal, unitsOf, type Booking } from '../books.ts';
 import { nobodyCanTell, OWN, type Form, type Planted, type Scene } from '../form.ts';
 import { dayWindow } from '../../../src/ledger/business-day.ts';
-import { changing, dayEntries, formOf, likeness, middleOf, placesOf } from './tools.ts';
+import { changing, dayEntries, formOf, leads, likeness, middleOf, placesOf } from './tools.ts';
 
 const form = formOf('doubled');
 const SAYS_TWICE = /\btwice\b|total is \d+, but/i;
@@ -73,6 +73,7 @@ export const doubledForms: readonly Form[] = [
         ...placesOf([{ ...booking, stampMs: booking.stampMs + DAY_MS }], scene.zone),
       ],
       says: /\btwice\b|amended/i,
+      first: leads(/\btwice\b|amended|read before|two days|same number/i),
     };
   }),
   form(

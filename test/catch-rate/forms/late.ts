@@ -9,6 +9,7 @@ import {
   dayEntries,
   formOf,
   hiding,
+  leads,
   likeness,
   middleOf,
   placesOf,
@@ -34,13 +35,14 @@ const gone = (scene: Scene, bookings: readonly Booking[]): Planted => ({
   lies: amending(bookings, () => null),
   where: placesOf(bookings, scene.zone),
   says: SAYS_VANISHED,
+  first: leads(SAYS_VANISHED),
 });
 
 /** The entries are removed from the books, but no balance changes. */
 const goneAlone = (scene: Scene, bookings: readonly Booking[]): Planted => {
   const batchNos = new Set(bookings.map(({ batchNo }) => batchNo));
   const lies: Lies = rewriting((books) => books.filter(({ batchNo }) => !batchNos.has(batchNo)));
-  return { lies, where: placesOf(bookings, scene.zone), says: SAYS_VANISHED };
+  return { lies, where: placesOf(bookings, scene.zone), says: SAYS_VANISHED, first: leads(SAYS_VANISHED) };
 };
 
 /** Within the days read again, in an account that is quiet since. So the entry itself is all that is new. */

@@ -38,6 +38,80 @@ function mixedIn(scene: Scene, told: Lasting, most: number): Planted {
 const everywhere = (lies: Lies): Planted => ({ lies, where: 'everywhere', says: SAYS_OTHER });
 const BOTH: Setting = { bothMerchants: true };
 
+/** The merchant's own account has no entries from the lie's day on, and the other's goes on. */
+const QUIET: Setting = { ...BOTH, currencies: 1, quietFrom: 3 };
+const SAYS_PUBLISHED =
+  /another merchant|other merchant|under two merchants|belongs? to merchant|of merchant|merchants? M-O/i;
+
+const quietForm = (name: string, lie: string, lies: (scene: Scene) => Lies, setting: Setting = QUIET): Form =>
+  form(name, lie, (scene) => ({ lies: lies(scene), where: 'everywhere', says: SAYS_PUBLISHED }), { setting });
+
+/** The merchant never had an entry. */
+const NEVER: Lies = { books: (books) => (books[0]?.batchNo.startsWith('A') === true ? [] : books) };
+
+const quietForms: readonly Form[] = [
+  quietForm(
+    'other-ledger-to-a-quiet-merchant',
+    "A merchant without new entries is answered another's ledger from one night on.",
+    () => answeredByOther('for good'),
+  ),
+  quietForm(
+    'other-ledger-to-a-quiet-merchant-one-night',
+    "For one night a merchant without new entries is answered another's ledger.",
+    () => answeredByOther('one night'),
+  ),
+  quietForm(
+    'other-day-to-a-quiet-merchant',
+    "A merchant without new entries is answered another's new day beside its own earlier ones.",
+    (scene) => {
+      const strange = otherLines(scene, 99);
+      return {
+        lines: (lines, { since, nowMs }, merchantNo) =>
+          since < 0 || merchantNo !== OWN
+            ? lines
+            : [...lines, ...strange.filter(({ atMs }) => atMs <= nowMs)],
+      };
+    },
+  ),
+  quietForm(
+    'other-ledger-to-a-merchant-without-entries',
+    "A merchant that never had an entry is answered another's ledger from one night on.",
+    () => ({ ...NEVER, ...answeredByOther('for good') }),
+    BOTH,
+  ),
+  quietForm(
+    'other-entries-to-a-merchant-without-entries',
+    "A merchant that never had an entry is answered another's new day.",
+    (scene) => {
+      const strange = otherLines(scene, 99);
+      return {
+        ...NEVER,
+        lines: (lines, { since, nowMs }, merchantNo) =>
+          since < 0 || merchantNo !== OWN
+            ? lines
+            : [...lines, ...strange.filter(({ atMs }) => atMs <= nowMs)],
+      };
+    },
+    BOTH,
+  ),
+  quietForm(
+    'both-ledgers-in-one',
+    'From one night on the entries of both merchants are answered to one of them.',
+    (scene) => ({
+      lines: (lines, { since, nowMs }, merchantNo) =>
+        since < 0 || merchantNo !== OWN
+          ? lines
+          : [
+              ...lines,
+              ...scene.otherBooks
+                .filter(({ atMs }) => atMs <= nowMs)
+                .map((booking) => lineOf(booking, scene.zone)),
+            ],
+    }),
+    BOTH,
+  ),
+];
+
 export const merchantForms: readonly Form[] = [
   form(
     'other-ledger-one-night',
@@ -93,4 +167,5 @@ export const merchantForms: readonly Form[] = [
     (scene) => mixedIn(scene, 'for good', 1),
     { setting: BOTH },
   ),
+  ...quietForms,
 ];

@@ -4,6 +4,7 @@ import { nobodyCanTell, type Form, type Scene, type Setting, type AccountView } 
 import {
   accountOf,
   dayEntries,
+  FIRST_MISSING,
   formOf,
   hiding,
   middleOf,
@@ -34,7 +35,7 @@ function missing(
   const plant = (scene: Scene) => {
     const hidden = choose(scene);
     const says = isGapTold === true ? saysGap(scene, hidden[0]!) : SAYS_MISSING;
-    return { lies: hiding(hidden, told), where: placesOf(hidden, scene.zone), says };
+    return { lies: hiding(hidden, told), where: placesOf(hidden, scene.zone), says, first: FIRST_MISSING };
   };
   return form(name, lie, plant, rest);
 }

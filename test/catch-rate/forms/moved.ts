@@ -7,6 +7,7 @@ import type { Lies, Line } from '../platform.ts';
 import {
   changing,
   dayEntries,
+  FIRST_MISSING,
   formOf,
   middleOf,
   neighboursIn,
@@ -82,7 +83,7 @@ export const movedForms: readonly Form[] = [
     const planted = moving(scene, new Map([[booking, booking.stampMs + DAY_MS]]));
     // The day it is shown on is not read yet. In that night it cannot be told from a missing entry.
     const says = new RegExp(`${planted.says.source}|${saysGap(scene, booking).source}`, 'i');
-    return { ...planted, says };
+    return { ...planted, says, first: new RegExp(`${planted.says.source}|${FIRST_MISSING.source}`, 'i') };
   }),
   form(
     'stamp-text-of-another-day',

@@ -3,7 +3,7 @@ import { dayWindow } from '../../../src/ledger/business-day.ts';
 import { OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import { PAGE_SIZE_MAX } from '../../../src/platform/wire.ts';
 import type { Call, Line, Reply } from '../platform.ts';
-import { accountOf, formOf, isTold, neighboursIn, placesOf, type Lasting } from './tools.ts';
+import { accountOf, FIRST_MISSING, formOf, isTold, neighboursIn, placesOf, type Lasting } from './tools.ts';
 
 const form = formOf('filters and pages');
 const SAYS_FILTER = /ignores?\b.*\b(?:beginDate|endDate|dates)|batchNo .* alone/i;
@@ -38,6 +38,7 @@ function paged(scene: Scene, told: Lasting, change: (reply: Reply, call: Call, a
     },
     where: [{ currency: accountOf(scene), day: scene.target }],
     says: SAYS_PAGES,
+    first: new RegExp(`${SAYS_PAGES.source}|${FIRST_MISSING.source}`, 'i'),
   };
 }
 

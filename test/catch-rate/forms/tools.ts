@@ -1,14 +1,25 @@
 /** Helpers to make forms: which entries a lie concerns, in which runs the platform lies, and how lines are changed. */
-import { dayOf } from '../../../src/ledger/business-day.ts';
-import { balanced, decimal, entriesOf, pick, type Booking } from '../books.ts';
+import { dayOf, dayWindow } from '../../../src/ledger/business-day.ts';
+import { balanced, decimal, entriesOf, pick, unitsOf, type Booking } from '../books.ts';
 import { OWN, VISIBLE, type Family, type Form, type Place, type Planted, type Scene } from '../form.ts';
-import type { Lies, Line, Moment } from '../platform.ts';
+import type { Call, Lies, Line, Moment, Reply } from '../platform.ts';
 
-/** The platform lies in one run only, or from that run on. */
-export type Lasting = 'one night' | 'for good';
+/** The platform lies in one run only, in two, every other night, or from that run on. */
+export type Lasting = 'one night' | 'two runs' | 'every other night' | 'for good';
 
-export const isTold = ({ since }: Moment, told: Lasting): boolean =>
-  told === 'one night' ? since === 0 : since >= 0;
+export function isTold({ since, night }: Moment, told: Lasting): boolean {
+  if (since < 0) return false;
+  switch (told) {
+    case 'one night':
+      return since === 0;
+    case 'two runs':
+      return since < 2;
+    case 'every other night':
+      return night % 2 === 0;
+    case 'for good':
+      return true;
+  }
+}
 
 export const accountOf = (scene: Scene): string => scene.currencies[0]!;
 
@@ -54,7 +65,15 @@ export function saysGap(scene: Scene, { batchNo, net, currency }: Booking): RegE
   );
 }
 
-export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held entries/i;
+/** Names the cause before any other that is possible. For causes that are known, not guessed. */
+export const leads = (cause: RegExp): RegExp =>
+  new RegExp(`^(?:(?!otherwise|perhaps).)*(?:${cause.source})`, 'is');
+
+/** That entries are missing, or came late after they were missing. */
+export const FIRST_MISSING =
+  /entr(?:y|ies)[^.]* missing|no longer held|late entr|held \d+ where \d+ were due/i;
+
+export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held entries|late entr(?:y|ies)/i;
 
 /** Shows some of the merchant's lines changed, or not at all. */
 export const changing = (
@@ -106,5 +125,77 @@ export const formOf =
     name: string,
     lie: string,
     plant: (scene: Scene) => Planted,
-    more: Partial<Pick<Form, 'sight' | 'setting'>> = {},
-  ): Form => ({ name, family, lie, plant, sight: VISIBLE, setting: {}, ...more });
+    more: Partial<Pick<Form, 'sight' | 'setting' | 'mustBeTold' | 'neverBelieved'>> = {},
+  ): Form => ({
+    name,
+    family,
+    lie,
+    plant,
+    sight: VISIBLE,
+    setting: {},
+    mustBeTold: false,
+    neverBelieved: false,
+    ...more,
+  });
+
+/** Several lies at once: what one shows, the next one changes. */
+export const together = (...all: readonly Lies[]): Lies => ({
+  ...(Object.assign({}, ...all) as Lies),
+  books: (books, at) => all.reduce((held, { books: change }) => change?.(held, at) ?? held, books),
+  lines: (lines, at, merchantNo) =>
+    all.reduce((shown, { lines: change }) => change?.(shown, at, merchantNo) ?? shown, lines),
+  reply: (reply, call, at, ask) =>
+    all.reduce((answer, { reply: change }) => change?.(answer, call, at, ask) ?? answer, reply),
+});
+
+/** Changes all of the merchant's lines that `isMeant` picks. */
+export const changingAll = (
+  change: (line: Line) => Line | readonly Line[],
+  told: Lasting = 'for good',
+  isMeant: (line: Line) => boolean = () => true,
+): Lies => ({
+  lines: (lines, at, merchantNo) =>
+    merchantNo === OWN && isTold(at, told)
+      ? lines.flatMap((line) => (isMeant(line) ? change(line) : [line]))
+      : lines,
+});
+
+/** Changes the merchant's replies, to the calls that `isMeant` picks. */
+export const answering = (
+  change: (reply: Reply, call: Call, ask: (call: Call) => Reply) => Reply,
+  told: Lasting = 'for good',
+  isMeant: (call: Call, at: Moment) => boolean = () => true,
+): Lies => ({
+  reply: (reply, call, at, ask) =>
+    call.merchantNo === OWN && isTold(at, told) && isMeant(call, at) ? change(reply, call, ask) : reply,
+});
+
+export const emptied = (reply: Reply): Reply => ({ ...reply, total: 0, lines: [] });
+
+/** The reply without some of its entries, and without them in its total. */
+export const without = (
+  reply: Reply,
+  bookings: readonly Booking[],
+  call: Call,
+  ask: (call: Call) => Reply,
+): Reply => {
+  const gone = new Set(bookings.map(({ batchNo }) => batchNo));
+  const all: Line[] = [];
+  for (let pageNum = 1; all.length < reply.total; pageNum += 1) {
+    const { lines } = ask({ ...call, pageNum });
+    if (lines.length === 0) break;
+    all.push(...lines);
+  }
+  const left = all.filter(({ batchNo }) => !gone.has(batchNo));
+  const first = (call.pageNum - 1) * reply.pageSize;
+  return { ...reply, total: left.length, lines: left.slice(first, first + reply.pageSize) };
+};
+
+export const reaches = (call: Call, day: string, zone: string): boolean => {
+  const { beginMs, endMs } = dayWindow(day, zone);
+  return call.beginMs <= endMs && call.endMs >= beginMs;
+};
+
+/** A decimal times a power of ten, as text. */
+export const scaled = (text: string, currency: string, by: number): string =>
+  text === 'null' ? text : decimal(unitsOf(text, currency)! * by, currency);

@@ -1,9 +1,13 @@
 /** Forms of lie: entries that cannot be read. */
 import type { Form, Planted, Scene } from '../form.ts';
 import type { Line } from '../platform.ts';
-import { changing, dayEntries, formOf, middleOf, placesOf, type Lasting } from './tools.ts';
+import { changing, dayEntries, formOf, leads, middleOf, placesOf, type Lasting } from './tools.ts';
 
 const form = formOf('unreadable');
+/** An entry that cannot be read is known, so it comes before anything that is guessed. */
+const FIRST_UNREADABLE = leads(
+  /quarantin|cannot be read|not a number|not a real time|control characters|is empty/i,
+);
 
 function wrecked(
   scene: Scene,
@@ -16,6 +20,7 @@ function wrecked(
     lies: changing([booking], change, told),
     where: placesOf([booking], scene.zone),
     says,
+    first: FIRST_UNREADABLE,
   };
 }
 
@@ -69,6 +74,7 @@ export const unreadableForms: readonly Form[] = [
       lies: changing([booking], amountAs('"a lot"')),
       where: placesOf([booking], scene.zone),
       says: /Amount is not a number/,
+      first: FIRST_UNREADABLE,
     };
   }),
 ];

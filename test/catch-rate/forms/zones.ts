@@ -6,7 +6,12 @@ import { formOf, isTold, type Lasting } from './tools.ts';
 
 const form = formOf('zone');
 const SAYS_ZONE = /PLATFORM_TIME_ZONE is|another (?:time )?zone|time zone is wrong|clock change/i;
-const everywhere = (lies: Lies, says = SAYS_ZONE): Planted => ({ lies, where: 'everywhere', says });
+const everywhere = (lies: Lies, says = SAYS_ZONE): Planted => ({
+  lies,
+  where: 'everywhere',
+  says,
+  first: new RegExp(`${says.source}|timestamps?`, 'i'),
+});
 
 /** Timestamps are written in another zone, for some entries. */
 const writtenIn = (
