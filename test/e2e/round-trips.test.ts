@@ -7,10 +7,11 @@ import { FROM, openStage, scenario, TO, type Stage } from '../support/stage.ts';
 /**
  * The number counted, and a few more. Publishing takes 2 however many days there are, and at most one question for the
  * lease for each file. The rest is per run: its lease, its record, its days, the chain, and 4 for notices (two merchants,
- * usual numbers, first openings, unreported ones).
+ * usual numbers, first openings, unreported ones). A merchant that begins is compared with the others before it is
+ * published, and the law is asserted at the end: 2 more.
  */
-const THREE_DAYS_MAX = 65;
-const NIGHT_MAX = 65;
+const THREE_DAYS_MAX = 68;
+const NIGHT_MAX = 68;
 /** If nothing is new, nothing is chained or published. */
 const UNCHANGED_MAX = 44;
 

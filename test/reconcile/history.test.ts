@@ -23,7 +23,8 @@ const synced = (merchantNo: string, day: string, entries: readonly LedgerEntry[]
 const reconciled = (merchantNo: string) => ledger.reconciled({ accounts: { merchantNo, currencies: null } });
 
 /**
- * Everything that reconcile made of a merchant's ledger. Days without entries are left out: only a past one had rows.
+ * Everything that reconcile made of a merchant's ledger. Days without entries are left out: only a past one had rows. So
+ * are hints: one that names an entry which vanished is known from the past alone.
  */
 async function outcome(merchantNo: string) {
   const days = await sql`
@@ -33,8 +34,7 @@ async function outcome(merchantNo: string) {
     database.db,
   );
   const breaks = await sql`
-    SELECT day, after_batch_no, before_batch_no, expected_balance, found_balance, missing_net, hint, hint_batch_no,
-      begin_ms, end_ms
+    SELECT day, after_batch_no, before_batch_no, expected_balance, found_balance, missing_net, begin_ms, end_ms
     FROM continuity_break WHERE merchant_no = ${merchantNo} AND status = 'open'
     ORDER BY begin_ms, before_batch_no`.execute(database.db);
   const waiting = await sql`SELECT * FROM changed_day WHERE merchant_no = ${merchantNo}`.execute(database.db);

@@ -11,6 +11,7 @@ import { unfiltered } from './merchant-filter.ts';
 
 /** Statements that look at all merchants, by words that they have, and why. */
 const OVER_ALL_MERCHANTS: readonly { readonly words: string; readonly why: string }[] = [
+  { words: 'of_ledger_entry', why: 'finds merchants that have a ledger here and are not read' },
   { words: 'WITH RECURSIVE merchants', why: 'finds the merchants to compare with each other' },
   {
     words: 'INSERT INTO statement AS known SELECT',
