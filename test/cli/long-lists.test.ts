@@ -47,7 +47,7 @@ afterAll(async () => {
 
 const listed = async (...args: string[]) => {
   const { stdout } = await daybook(args, env);
-  return { stdout, rows: stdout.split('\n').filter((row) => /^M\d{4} (?![A-Z]{3}: )/.test(row)) };
+  return { stdout, rows: stdout.split('\n').filter((row) => /^M\d{4} (?!is not read)/.test(row)) };
 };
 const json = async (...args: string[]) => {
   const { stdout, code } = await daybook([...args, '--json'], env);
