@@ -27,6 +27,10 @@ export interface AbsentEntry {
    */
   absent_since: Date;
   /**
+   * When a person confirmed that it is gone. The next reading that misses it marks it as vanished. Null if nobody has.
+   */
+  accepted_at: Date | null;
+  /**
    * The platform's number of the entry.
    */
   batch_no: string;
@@ -46,6 +50,10 @@ export interface AbsentEntry {
    * Last ms of that window, included.
    */
   end_ms: number;
+  /**
+   * Since when it is held: with it, a whole day of its account or most of several days was gone. Null for others.
+   */
+  held_since: Date | null;
   /**
    * The platform's number of the merchant.
    */
@@ -678,6 +686,33 @@ export interface ContinuityBreak {
    * open: it stands. healed: a later reading brought what was missing. resolved: a person said that it is right as it is.
    */
   status: Generated<string>;
+}
+
+export interface ContradictoryReply {
+  /**
+   * One of them, as a sentence.
+   */
+  example: string;
+  /**
+   * The day on which the last of these nights ended, in the platform's zone.
+   */
+  last_day: string;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * How many nights in a row had such replies.
+   */
+  nights: number;
+  /**
+   * How many such replies that night had.
+   */
+  replies: number;
+  /**
+   * The last run that counted one.
+   */
+  run_id: number;
 }
 
 export interface DatabaseIdentity {
@@ -2059,6 +2094,7 @@ export interface DB {
   certified_span: CertifiedSpan;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
+  contradictory_reply: ContradictoryReply;
   database_identity: DatabaseIdentity;
   daybook_account_days: DaybookAccountDays;
   daybook_coverage: DaybookCoverage;
