@@ -4,7 +4,7 @@
  */
 import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import { below, seeded, type Random } from './random.ts';
-import type { Planted, Scenario } from './scenario.ts';
+import { minorUnitsOf, type Planted, type Scenario } from './scenario.ts';
 
 export interface SandboxEntry {
   readonly batchNo: string;
@@ -24,9 +24,6 @@ export interface SandboxEntry {
   amendment: { readonly fromMs: number; readonly busiType: string } | null;
 }
 
-const MINOR_UNITS: Readonly<Record<string, number>> = { JPY: 0, KRW: 0, KWD: 3, BHD: 3 };
-export const minorUnitsOf = (currency: string): number => MINOR_UNITS[currency] ?? 2;
-
 const BUSI_TYPES = ['SETTLE', 'PAYOUT', 'REFUND', 'FEE', 'FX', 'COLLECT'];
 /** Batch numbers do not follow the order of entries. Multiples of the root modulo the prime never repeat. */
 const BATCH_PRIME = 2_147_483_647;
@@ -45,12 +42,11 @@ function wireNumber(units: bigint, minorUnits: number, random: Random): string {
   return random() < 0.5 ? plain : plain.replace(/0+$/, '').replace(/\.$/, '');
 }
 
-/** A JSON number such as `-0.1` or `1E+3`, in minor units. */
+/** A JSON number such as `-0.1` or `1E+3`, in minor units. The scenario is checked for more decimals than these. */
 function unitsOf(text: string, minorUnits: number): bigint {
   const [mantissa = '', exponent = '0'] = text.toUpperCase().split('E');
   const [whole = '0', fraction = ''] = mantissa.replace('-', '').split('.');
   const shift = Number(exponent) + minorUnits - fraction.length;
-  if (shift < 0) throw new RangeError(`${text} has more decimals than its currency`);
   const units = BigInt(whole + fraction) * 10n ** BigInt(shift);
   return mantissa.startsWith('-') ? -units : units;
 }

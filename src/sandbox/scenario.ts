@@ -36,6 +36,20 @@ const plantedSchema = z.discriminatedUnion('what', [
 ]);
 export type Planted = z.output<typeof plantedSchema>;
 
+/** Currencies whose minor units are not two decimals. */
+const MINOR_UNITS: Readonly<Record<string, number>> = { JPY: 0, KRW: 0, KWD: 3, BHD: 3 };
+export const minorUnitsOf = (currency: string): number => MINOR_UNITS[currency] ?? 2;
+
+/** What is wrong with an amount; null if nothing is. */
+function amountProblem(net: string, currency: string): string | null {
+  const parts = /^-?\d+(?:\.(\d+))?(?:E([+-]?\d{1,2}))?$/i.exec(net);
+  if (parts === null) return `${net} is not a number as JSON writes it`;
+  const [, fraction = '', exponent = '0'] = parts;
+  const has = minorUnitsOf(currency);
+  if (fraction.length - Number(exponent) <= has) return null;
+  return `${net} has more decimals than ${currency}, which has ${has}`;
+}
+
 export const scenarioSchema = z.strictObject({
   seed: z.int().min(0).default(1),
   /** Zone of busiDate. */
@@ -54,7 +68,14 @@ export const scenarioSchema = z.strictObject({
       }),
     )
     .min(1),
-  planted: z.array(plantedSchema).default([]),
+  planted: z
+    .array(
+      plantedSchema.superRefine((one, context) => {
+        const problem = one.what === 'amount' ? amountProblem(one.net, one.currency) : null;
+        if (problem !== null) context.addIssue({ code: 'custom', path: ['net'], message: problem });
+      }),
+    )
+    .default([]),
   /** The agent. If it has a token, sp1101 and sp2502 demand it as bearer. */
   agent: z
     .strictObject({

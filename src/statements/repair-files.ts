@@ -45,7 +45,12 @@ export interface RepairedFile {
 export interface UnrepairedFile extends RepairedFile {
   /** Why not, and what to do: the end of a sentence. */
   readonly why: string;
+  /** Set where the store has a later manifest of the day than this database: its revision there, and here. */
+  readonly ahead?: { readonly revision: number; readonly known: number };
 }
+
+/** Why a file cannot be made again. */
+type Lost = Pick<UnrepairedFile, 'why' | 'ahead'>;
 
 export interface RepairReport {
   readonly repaired: readonly RepairedFile[];
@@ -77,11 +82,11 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
   const { db, lease, signal } = options;
   const repaired: RepairedFile[] = [];
   const unrepaired: UnrepairedFile[] = [];
-  const tell = ({ file, damage }: DamagedFile, why: string | null): void => {
+  const tell = ({ file, damage }: DamagedFile, lost: Lost | null): void => {
     const { day, key } = file;
     const told = { merchantNo: options.merchantNo, day, key, damage };
-    if (why === null) repaired.push(told);
-    else unrepaired.push({ ...told, why });
+    if (lost === null) repaired.push(told);
+    else unrepaired.push({ ...told, ...lost });
     options.onFile?.({ repaired: [...repaired], unrepaired: [...unrepaired] });
   };
   for await (const { damaged, unrecorded, unsigned, unput, outOfChain, proven } of compareFiles(options)) {
@@ -94,9 +99,9 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
     for (const one of damaged) {
       signal.throwIfAborted();
       if (one.file.day !== day) await prepareDay((day = one.file.day), options);
-      const why = await repairFile(one.file, options);
-      if (why !== null && one.file.kind === 'manifest') keptAsEvidence.add(one.file.day);
-      tell(one, why);
+      const lost = await repairFile(one.file, options);
+      if (lost !== null && one.file.kind === 'manifest') keptAsEvidence.add(one.file.day);
+      tell(one, lost);
     }
     // The signature beside such a manifest is its own.
     const isKept = (row: ManifestRow): boolean => keptAsEvidence.has(row.day);
@@ -111,10 +116,11 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
   return { repaired, unrepaired };
 }
 
-/** Writes one file again; null on success, else why it cannot be made again. */
-async function repairFile(file: PublishedFile, options: RepairOptions): Promise<string | null> {
+/** Writes one file again; null on success. */
+async function repairFile(file: PublishedFile, options: RepairOptions): Promise<Lost | null> {
   const made = await contentOf(file, options);
-  if (typeof made === 'string') return made;
+  if (typeof made === 'string') return { why: made };
+  if ('why' in made) return made;
   const { db, lease, objects } = options;
   const { content, contentType } = made;
   const put = { fence: leaseFence(options), contentType };
@@ -124,7 +130,7 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
   return null;
 }
 
-type Made = { readonly content: ObjectContent; readonly contentType: string } | string;
+type Made = { readonly content: ObjectContent; readonly contentType: string } | string | Lost;
 
 /** The bytes that were published under this name, or why they cannot be had. */
 function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<Made> {
@@ -204,17 +210,17 @@ async function manifestContent(key: string, row: ManifestRow, { objects }: Repai
   const found = text === null ? null : parseManifest(text);
   if (found === null || found.revision <= row.revision)
     return { content: Buffer.from(row.content), contentType: MANIFEST_CONTENT_TYPE };
-  return (
+  const why =
     `it is revision ${found.revision}, and this database knows revision ${row.revision} only: was it restored from a ` +
     `backup, or does another daybook write there? Bring back the newer database, take the store over with ` +
-    `\`daybook statements adopt\`, or move the manifest away so that the next run writes this one's`
-  );
+    `\`daybook statements adopt\`, or move the manifest away so that the next run writes this one's`;
+  return { why, ahead: { revision: found.revision, known: row.revision } };
 }
 
 /** Where the manifest beside it is kept as evidence, so is its signature. */
 async function signatureContent(row: ManifestRow, options: RepairOptions): Promise<Made> {
   const manifest = await manifestContent(manifestKey(row.merchant_no, row.day), row, options);
-  return typeof manifest === 'string'
-    ? `of the manifest beside it: ${manifest}`
+  return typeof manifest === 'string' || 'why' in manifest
+    ? manifest
     : { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
 }

@@ -17,19 +17,6 @@ export interface FigureColumns {
   readonly other_closings: string;
 }
 
-/** Those of them that a reader of a statement sees. */
-export const SEEN_COLUMNS = [
-  'opening',
-  'credit_total',
-  'credit_count',
-  'debit_total',
-  'debit_count',
-  'closing',
-  'verdict',
-  'break_count',
-  'breaks_after',
-] as const satisfies readonly (keyof FigureColumns)[];
-
 export const figuresOf = (row: FigureColumns): StatedFigures => ({
   opening: row.opening,
   creditTotal: row.credit_total,

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { secretKeysProblem } from '../store/secrets/key-check.ts';
-import { appliedMigrations, migrationNames } from '../store/engine/migrations.ts';
+import { appliedMigrations, migrationNames, newerText } from '../store/engine/migrations.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
 import type { Readiness } from './health.ts';
@@ -39,8 +39,11 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
     try {
       // In a transaction, because a single read would be retried for seconds, and the caller wants to know the state
       // now.
-      const applied = new Set(await db.transaction().execute((trx) => appliedMigrations<DB>(trx)));
-      const pending = (await (names ??= migrationNames())).filter((name) => !applied.has(name));
+      const applied = await db.transaction().execute((trx) => appliedMigrations<DB>(trx));
+      const own = await (names ??= migrationNames());
+      const newer = newerText(applied, own);
+      if (newer !== null) return newer;
+      const pending = own.filter((name) => !applied.includes(name));
       // The database may have been restored or replaced since this process started.
       wrongKey = pending.length === 0 ? await secretKeysProblem(db, secretKeys) : null;
       return pending.length === 0 ? null : `lacks ${pending.join(', ')}`;

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
 import { releaseLeases } from '../../src/store/engine/leases.ts';
@@ -145,4 +146,29 @@ describe('the end of a run is its exit code', () => {
     });
     expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });
+});
+
+test('2: every command says that the database is newer than the program', async () => {
+  const { db } = stage.app.database;
+  const name = '9999_of_a_later_version';
+  await sql`INSERT INTO kysely_migration (name, timestamp) VALUES (${name}, '2030-01-01')`.execute(db);
+  try {
+    for (const args of [
+      ['migrate'],
+      ['run'],
+      ['status'],
+      ['breaks', 'list'],
+      ['prune', '--before', '2025-01-01'],
+    ]) {
+      const { code, stderr } = await daybook(args, env);
+      expect([code, stderr], args.join(' ')).toEqual([
+        2,
+        expect.stringMatching(/the database is newer than this program \(9999 > 00\d\d\)/),
+      ]);
+    }
+    const examined = await daybook(['doctor'], env);
+    expect(examined.stdout).toContain('the database is newer than this program');
+  } finally {
+    await sql`DELETE FROM kysely_migration WHERE name = ${name}`.execute(db);
+  }
 });

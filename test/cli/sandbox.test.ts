@@ -48,3 +48,24 @@ it.each([
     }
   },
 );
+
+it.each([
+  ['10.001', 'USD', 'planted.0.net: 10.001 has more decimals than USD, which has 2'],
+  ['1E-1', 'JPY', 'planted.0.net: 1E-1 has more decimals than JPY, which has 0'],
+  ['ten', 'USD', 'planted.0.net: ten is not a number as JSON writes it'],
+])('a scenario with the amount %s in %s ends with 2 and names the field', async (net, currency, problem) => {
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-sandbox-'));
+  const place = { merchant: 'SBX-1', currency, day: '2026-03-02', nth: 1 };
+  const scenario = {
+    ...{ seed: 7, timeZone: 'UTC', from: '2026-03-02', to: '2026-03-03', entriesPerDay: 3 },
+    merchants: [{ merchantNo: 'SBX-1', token: 'made-up', currencies: [currency] }],
+    planted: [{ what: 'amount', ...place, net }],
+  };
+  try {
+    await writeFile(join(folder, 'scenario.yaml'), JSON.stringify(scenario));
+    const ended = await daybook(['sandbox', '--port', '0', '--scenario', join(folder, 'scenario.yaml')], {});
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(problem) as unknown });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

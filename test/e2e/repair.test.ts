@@ -118,8 +118,10 @@ describe('published files', () => {
     const report = await stage.run();
     expect(report).toMatchObject({ exitCode: 3, publish: { repaired: [] } });
     expect(report.notes[0]).toMatch(
-      /it is revision 9, and this database knows revision 1 only: was it restored/,
+      /^1 day’s manifest in the store has a higher revision than this database knows: .* \(revision 9, here 1\)/,
     );
+    expect(report.reasons[0]!.todo).toContain('`daybook statements adopt`');
+    expect(report.reasons[0]!.todo).toContain('STATEMENTS_URL');
     expect(await readFile(join(root, MANIFEST), 'utf8')).toBe(text);
     // The next manifest gets a higher number than that one.
     amend('CHANGED');

@@ -9,6 +9,7 @@ import {
   untoldRevisions,
   type RevisedDay,
 } from '../../src/store/statements/untold-revisions.ts';
+import { revisedDays } from '../../src/store/pages/downloaded.ts';
 import { openBook, MERCHANT } from '../statements/book.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
@@ -98,6 +99,50 @@ test('a revision is stored with its row, so that after a killed run the next one
     const told = await untoldRevisions(db, [MERCHANT]);
     await db.transaction().execute((trx) => forgetUntoldRevisions(trx, told));
     expect(await untoldRevisions(db, [MERCHANT])).toEqual([]);
+  } finally {
+    await book.database.close();
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('a verdict that moves over midnight and back asks nobody to download again, as the file is the same', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-revised-'));
+  const book = await openBook(await freshDatabase());
+  const { db } = book.database;
+  const [first, second] = ['2026-03-30', '2026-03-31'];
+  const entries = accountEntries(100_00, [
+    [`${first} 09:00:00`, 50_00],
+    [`${first} 17:30:00`, -25_50],
+    [`${second} 08:00:00`, 10_00],
+    [`${second} 09:00:00`, 20_00],
+  ]);
+  const account = { merchantNo: MERCHANT, currency: 'USD' };
+  const by = { name: 'finance', zone: 'UTC' };
+  try {
+    const revised = async (held: typeof entries) => {
+      await book.synced(held, [first, second]);
+      await book.reconciled();
+      await book.published(createDirectoryStore(folder));
+      const told = (await untoldRevisions(db, [MERCHANT])).filter(({ day }) => day === first);
+      await db.transaction().execute((trx) => forgetUntoldRevisions(trx, told));
+      const asked = (await revisedDays(db, [account], { from: first, to: first, by }))[0]!.has(first);
+      return { told: told.map(({ revision, readsTheSame }) => [revision, readsTheSame]), asked };
+    };
+    await revised(entries);
+    const { object_key: subject } = await db
+      .selectFrom('statement')
+      .select('object_key')
+      .where('day', '=', first)
+      .executeTakeFirstOrThrow();
+    await db
+      .insertInto('audit_entry')
+      .values({ at: new Date(), by_whom: by.name, command: 'statements get', subject, note: null })
+      .execute();
+    const broken = entries.filter((_, at) => at !== 2);
+    expect(await revised(broken)).toEqual({ told: [[2, true]], asked: false });
+    expect(await revised(entries)).toEqual({ told: [[3, true]], asked: false });
+    const fee = entries.map((entry, at) => (at === 0 ? { ...entry, transactionType: 'FEE' } : entry));
+    expect(await revised(fee)).toEqual({ told: [[4, false]], asked: true });
   } finally {
     await book.database.close();
     await rm(folder, { recursive: true });

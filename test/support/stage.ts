@@ -12,7 +12,7 @@ import type { Observer } from '../../src/run/observer.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
-import { minorUnitsOf } from '../../src/sandbox/ledger.ts';
+import { minorUnitsOf } from '../../src/sandbox/scenario.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { loadSettings } from '../../src/settings/load.ts';

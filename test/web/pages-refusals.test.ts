@@ -1,10 +1,13 @@
 /** Whoever is not let in reads why, and so does the log; whatever the address was, the answer is a page of ours. */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, request, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { createAccess } from '../../src/access/create.ts';
 import { openAccess } from '../../src/access/open.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { AccessSettings } from '../../src/settings/settings.ts';
 import { accessSettings, Browser, PASSWORDS, random, SECRET_KEYS, withPasswords } from '../access/support.ts';
 import { showPages, textOf, type ShownPages } from '../support/pages.ts';
@@ -194,4 +197,24 @@ test('who is logged in can log out where there is nothing', async () => {
   const page = await (await browser.get('/nothing')).text();
   const form_token = /name="form_token" value="([^"]+)"/.exec(page)![1]!;
   expect((await browser.post('/logout', { form_token })).headers.get('location')).toBe('/login');
+});
+
+test('a right that the database user lacks is named, and nobody is told to wait', async () => {
+  const { database, settings } = stage.app;
+  const user = `pages_${randomUUID().replaceAll('-', '')}`;
+  await sql.raw(`CREATE ROLE ${user} LOGIN PASSWORD 'made-up'`).execute(database.db);
+  const url = new URL(settings.databaseUrl!);
+  [url.username, url.password] = [user, 'made-up'];
+  const poor = await openDatabase({ databaseUrl: url.href, dataDir: '' });
+  const pages = await showPages({ ...stage, app: { ...stage.app, database: poor } });
+  open.push(pages);
+  try {
+    const { status, text } = await sent(pages, { path: '/breaks' });
+    expect(status).toBe(503);
+    expect(textOf(text)).toContain('permission denied for table');
+    expect(textOf(text)).toContain('sql/roles');
+    expect(textOf(text)).not.toContain('Try again in a moment');
+  } finally {
+    await poor.close();
+  }
 });

@@ -1,4 +1,5 @@
 /** Words the report of a run for a person: why it is not green, what was read, each account day, the files. */
+import type { UnrepairedFile } from '../../statements/repair-files.ts';
 import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/chain/break-stories.ts';
 import { checkedText } from '../../run/checked.ts';
 import { EXIT } from '../../run/verdict/exit-codes.ts';
@@ -159,9 +160,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
       `published ${counted(publish.published.length, 'statement')}, ${publish.unchanged} unchanged, ` +
         `${publish.withheld.length} withheld` +
         (publish.repaired.length > 0 ? `, ${counted(publish.repaired.length, 'file')} repaired` : '') +
-        (publish.unrepaired.length > 0
-          ? `, ${counted(publish.unrepaired.length, 'file')} beyond repair`
-          : ''),
+        unrepairedText(publish.unrepaired),
     ...standing.proven.slice(0, SHOWN_MAX).map((one) => `proven of ${one.merchantNo}: ${provenText(one)}`),
     standing.proven.length > SHOWN_MAX &&
       `and of ${standing.proven.length - SHOWN_MAX} more merchants: see \`daybook status\``,
@@ -183,5 +182,16 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
     ),
     isGreen && shown('to know', report.reasons, ({ what }) => what),
     hasTimes && `\ntimes are of ${zone}`,
+  );
+}
+
+function unrepairedText(files: readonly UnrepairedFile[]): string {
+  const ahead = files.filter((one) => one.ahead !== undefined).length;
+  const lost = files.length - ahead;
+  return (
+    (lost > 0 ? `, ${counted(lost, 'file')} beyond repair` : '') +
+    (ahead > 0
+      ? `, ${counted(ahead, 'file')} of another or newer database left as ${ahead === 1 ? 'it is' : 'they are'}`
+      : '')
   );
 }

@@ -466,6 +466,9 @@ export const EN = {
     wrongText: 'Part of the address or of the form is not what it should be.',
     tooSmall: 'Not in this format',
     later: 'Not now',
+    notPermitted: 'Not permitted to the pages',
+    notPermittedText: (problem: string) =>
+      `The database refuses this to its user that the pages run as: ${problem}. Whoever runs daybook runs the files of sql/roles again, or grants it.`,
     laterText: 'Something that the pages need does not answer. Try again in a moment.',
     home: 'To the months',
   },

@@ -1,6 +1,6 @@
 /** Words which published files were missing, altered or not ours, and which could not be written in a format. */
 import type { LeftOutFormat } from '../../statements/other-formats.ts';
-import type { RepairReport } from '../../statements/repair-files.ts';
+import type { RepairReport, UnrepairedFile } from '../../statements/repair-files.ts';
 import type { PublishOutcome } from '../report.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
@@ -12,15 +12,16 @@ const FILES_NAMED_MAX = 20;
  * One reason for each file that cannot be repaired, which needs a person, and one reason for all that were repaired.
  */
 export function reasonsOfRepair({ repaired, unrepaired }: RepairReport): Reason[] {
-  const lost = unrepaired
+  const isAhead = ({ ahead }: UnrepairedFile): boolean => ahead !== undefined;
+  const own = unrepaired.filter((one) => !isAhead(one));
+  const lost = own
     .slice(0, FILES_NAMED_MAX)
     .map(({ key, damage, why }) => `${key} is ${damage} in the store: ${why}.`);
-  if (unrepaired.length > FILES_NAMED_MAX) {
-    lost.push(
-      `${unrepaired.length - FILES_NAMED_MAX} more files are missing or altered and cannot be made again.`,
-    );
+  if (own.length > FILES_NAMED_MAX) {
+    lost.push(`${own.length - FILES_NAMED_MAX} more files are missing or altered and cannot be made again.`);
   }
   return [
+    ...reasonsOfAhead(unrepaired.filter(isAhead)),
     ...lost.map((what) => ({ exitCode: EXIT.needsPerson, what, todo: null })),
     ...(repaired.length > 0
       ? [
@@ -31,6 +32,31 @@ export function reasonsOfRepair({ repaired, unrepaired }: RepairReport): Reason[
           },
         ]
       : []),
+  ];
+}
+
+const DAYS_AHEAD_NAMED_MAX = 3;
+
+/** One reason for all days whose manifests in the store are later than this database; their signatures go with them. */
+function reasonsOfAhead(files: readonly UnrepairedFile[]): Reason[] {
+  const days = new Map(files.map((one) => [`${one.merchantNo} ${one.day}`, one.ahead!]));
+  if (days.size === 0) return [];
+  const named = [...days]
+    .slice(0, DAYS_AHEAD_NAMED_MAX)
+    .map(([day, { revision, known }]) => `${day} (revision ${revision}, here ${known})`);
+  const more = days.size > named.length ? `, and ${days.size - named.length} more` : '';
+  const what =
+    days.size === 1
+      ? '1 day’s manifest in the store has a higher revision than this database knows'
+      : `the manifests of ${days.size} days in the store have higher revisions than this database knows`;
+  return [
+    {
+      exitCode: EXIT.needsPerson,
+      what: `${what}: another database wrote there, or this one was restored from a backup: ${named.join(', ')}${more}`,
+      todo:
+        'bring back the newer database, take the store over with `daybook statements adopt`, or publish under another prefix of ' +
+        'STATEMENTS_URL; until then they stay as they are',
+    },
   ];
 }
 

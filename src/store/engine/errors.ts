@@ -31,6 +31,12 @@ export class MigrationsPending extends ExpectedError {
   readonly exitCode = EXIT.usage;
 }
 
+/** A later version of daybook has changed the tables. */
+export class DatabaseNewer extends ExpectedError {
+  override readonly name = 'DatabaseNewer';
+  readonly exitCode = EXIT.usage;
+}
+
 /** The connection was lost during the work. What was committed is kept. `isFinal`: the work is not tried again. */
 export class StoreUnreachable extends ExpectedError {
   override readonly name = 'StoreUnreachable';

@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration, type MigrationProvider } from 'kysely/migration';
 import { packageFile } from '../../host/package-file.ts';
-import { MigrationsPending } from './errors.ts';
+import { DatabaseNewer, MigrationsPending } from './errors.ts';
 
 const SQL_FOLDER = packageFile('sql');
 
@@ -32,6 +32,7 @@ const migratorOf = <Schema>(db: Kysely<Schema>, folder: string) =>
 
 /** Applies the missing migrations in one transaction, in one process at a time. Returns their names. */
 export async function migrate<Schema>(db: Kysely<Schema>, folder: string = SQL_FOLDER): Promise<string[]> {
+  await assertNotNewer(db, folder);
   const { error, results } = await migratorOf(db, folder).migrateToLatest();
   if (error !== undefined)
     throw error instanceof Error ? error : new Error('migration failed', { cause: error });
@@ -43,6 +44,7 @@ export async function pendingMigrations<Schema>(
   db: Kysely<Schema>,
   folder: string = SQL_FOLDER,
 ): Promise<string[]> {
+  await assertNotNewer(db, folder);
   const migrations = await migratorOf(db, folder).getMigrations();
   return migrations
     .filter((migration) => migration.executedAt === undefined)
@@ -60,7 +62,29 @@ export async function appliedMigrations<Schema>(db: Kysely<Schema>): Promise<str
   return rows.map(({ name }) => name);
 }
 
-/** Throws `MigrationsPending` unless the database is at this version. */
+/** Throws `DatabaseNewer` if the database has migrations that this version does not. */
+async function assertNotNewer<Schema>(db: Kysely<Schema>, folder: string): Promise<void> {
+  const { rows } = await sql<{ isThere: boolean }>`
+    SELECT to_regclass('kysely_migration') IS NOT NULL AS "isThere"`.execute(db);
+  const problem = rows[0]!.isThere
+    ? newerText(await appliedMigrations(db), await migrationNames(folder))
+    : null;
+  if (problem !== null)
+    throw new DatabaseNewer(
+      `the database ${problem}. Run the version of daybook that changed it, or a later one.`,
+    );
+}
+
+/** Says by how much a database with these migrations is newer than a program with those; null if it is not. */
+export function newerText(applied: readonly string[], own: readonly string[]): string | null {
+  const unknown = applied.filter((name) => !own.includes(name)).sort();
+  const numberOf = (name = ''): string => name.split('_')[0]!;
+  return unknown.length === 0
+    ? null
+    : `is newer than this program (${numberOf(unknown.at(-1))} > ${numberOf(own.toSorted().at(-1))})`;
+}
+
+/** Throws `DatabaseNewer`, or `MigrationsPending` unless the database is at this version. */
 export async function assertMigrated<Schema>(db: Kysely<Schema>): Promise<void> {
   const pending = await pendingMigrations(db);
   if (pending.length === 0) return;

@@ -5,6 +5,7 @@ import { messagePage } from '../../pages/view.ts';
 import type { Texts } from '../../pages/texts/en.ts';
 import { FormatTooSmall } from '../../statements/formats/too-small.ts';
 import type { WebEvent } from '../server.ts';
+import { DatabaseRefused, reasonOf } from '../../store/engine/errors.ts';
 import { PageRefusal } from './page-refusal.ts';
 import { sendPage, viewOf, type PagesContext } from './context.ts';
 
@@ -43,6 +44,8 @@ function wordsOf(status: number, error: unknown, { error: texts }: Texts): reado
   if (error instanceof AccessRefused) return [texts.refused, refusedText(error.why, texts)];
   if (status === 429) return [texts.later, texts.access.tooMany];
   if (status === 401 || status === 403) return [texts.refused, texts.refusedText];
+  if (error instanceof DatabaseRefused)
+    return [texts.notPermitted, texts.notPermittedText(reasonOf(error.cause))];
   return status < 500 ? [texts.wrong, texts.wrongText] : [texts.later, texts.laterText];
 }
 
