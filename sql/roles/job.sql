@@ -21,7 +21,7 @@ GRANT SELECT, INSERT ON month_close, month_close_statement TO daybook_job;
 GRANT UPDATE (signature) ON month_close TO daybook_job;
 -- Certificates are replaced by newer ones; changed days, entries that were missing and changes to tell are crossed off
 -- their lists.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, uncompared_day, absent_entry, contradictory_reply, untold_change, untold_revision
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, uncompared_day, absent_entry, untold_change, untold_revision
 TO daybook_job;
 -- Alerts wait to be sent; trouble that is over, and tokens that work again, are crossed off.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, alert_fact TO daybook_job;

@@ -688,33 +688,6 @@ export interface ContinuityBreak {
   status: Generated<string>;
 }
 
-export interface ContradictoryReply {
-  /**
-   * One of them, as a sentence.
-   */
-  example: string;
-  /**
-   * The day on which the last of these nights ended, in the platform's zone.
-   */
-  last_day: string;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * How many nights in a row had such replies.
-   */
-  nights: number;
-  /**
-   * How many such replies that night had.
-   */
-  replies: number;
-  /**
-   * The last run that counted one.
-   */
-  run_id: number;
-}
-
 export interface DatabaseIdentity {
   /**
    * The identity.
@@ -2094,7 +2067,6 @@ export interface DB {
   certified_span: CertifiedSpan;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
-  contradictory_reply: ContradictoryReply;
   database_identity: DatabaseIdentity;
   daybook_account_days: DaybookAccountDays;
   daybook_coverage: DaybookCoverage;
