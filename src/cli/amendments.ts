@@ -1,10 +1,15 @@
-/** `amendments`: lists entries that the platform changed or took back after they were stored. */
+/** `amendments`: lists entries that the platform changed or took back after they were stored, and accepts what is held. */
 import type { Command } from 'commander';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
+import { acceptHeld, heldDaysOf, type HeldDay } from '../store/held-absences.ts';
+import { collect } from './collect.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { lines, table } from './output/text.ts';
-import { timesOf } from './output/times.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
+import { counted, lines, table } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
+import { accountsFlagged, dayFlag, type RangeFlags } from './range-flags.ts';
 
 const FIELDS = ['currency', 'transactionType', 'credit', 'debit', 'balance', 'bookedAt'] as const;
 const WORDS: Readonly<Record<(typeof FIELDS)[number], string>> = {
@@ -25,20 +30,38 @@ export const differences = ({ before, after }: Pick<Amendment, 'before' | 'after
 export const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
   `${credit === null ? `debit ${debit ?? ''}` : `credit ${credit}`} ${currency}`;
 
+const HELP = `
+Where every entry of an account's day is gone at once, or most entries of several days, no reading is believed: they are held.
+Published statements stay as they are, runs end with 4, and a person decides with \`daybook amendments accept\`. If the entries
+come back, the hold ends by itself.
+
+Examples:
+  daybook amendments
+  daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711"`;
+
+const ACCEPT_HELP = `
+Ask the platform first: a ledger that is empty is more often a fault than the truth.
+
+Examples:
+  daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711" --by Ada
+  daybook amendments accept --merchant 10001 --note "the platform's answer of 5 March"`;
+
 export function addAmendmentsCommand(program: Command): void {
-  program
+  const amendments = program
     .command('amendments')
     .description(
       'entries the platform changed or took back after they were stored; earlier contents are kept',
     )
+    .addHelpText('after', HELP)
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
       await withApp(settings, async ({ database }) => {
         const amended = await listAmendments(database.db);
         const vanished = await listVanished(database.db);
+        const held = await heldDaysOf(database.db, null);
         print(self, {
-          document: { amended, vanished },
+          document: { amended, vanished, held },
           text: lines(
             amended.length === 0
               ? 'nothing was amended'
@@ -64,8 +87,68 @@ export function addAmendmentsCommand(program: Command): void {
                     amountOf(entry),
                   ]),
                 ),
-            amended.length + vanished.length > 0 && times.note,
+            '',
+            heldText(held, times),
+            amended.length + vanished.length + held.length > 0 && times.note,
           ),
+        });
+      });
+    });
+  addAcceptCommand(amendments);
+}
+
+const heldText = (held: readonly HeldDay[], times: Times): string =>
+  held.length === 0
+    ? 'nothing is held'
+    : table(
+        ['merchant', 'currency', 'held day', '>entries', 'since', 'accepted'],
+        held.map(({ merchantNo, currency, day, entries, since, acceptedAt }) => [
+          merchantNo,
+          currency,
+          day,
+          entries,
+          times.at(since),
+          acceptedAt === null ? 'no' : times.at(acceptedAt),
+        ]),
+      );
+
+type AcceptFlags = RangeFlags & { readonly note: string };
+
+function addAcceptCommand(amendments: Command): void {
+  withBy(amendments.command('accept'))
+    .description('confirm that what is held is gone for good; the next run that still misses it revises')
+    .option('--merchant <no>', 'of this merchant (may be repeated)', collect, [])
+    .option('--currency <code>', 'only of this currency (may be repeated)', collect, [])
+    .option('--from <day>', 'first business day, YYYY-MM-DD (default: the first that is held)')
+    .option('--to <day>', 'last business day, included (default: the last that is held)')
+    .requiredOption('--note <text>', 'how you know, such as the platform’s answer; kept with it')
+    .addHelpText('after', ACCEPT_HELP)
+    .action(async (flags: AcceptFlags, self: Command) => {
+      if (flags.merchant.length === 0) throw new UsageError('say whose entries they are with --merchant NO.');
+      const note = flags.note.trim();
+      if (note === '') throw new UsageError('--note is empty; say how you know that the entries are gone.');
+      const from = flags.from === undefined ? undefined : dayFlag('--from', flags.from);
+      const to = flags.to === undefined ? undefined : dayFlag('--to', flags.to);
+      const filter = { ...accountsFlagged(flags), from, to };
+      const subject = [...flags.merchant, ...flags.currency, from ?? '', to ?? ''].filter(
+        (part) => part !== '',
+      );
+      await withApp(offlineSettings(self), async ({ database, now }) => {
+        const deed = deedOf(self, subject.join(' '), note);
+        const accepted = await doneBy(database.db, deed, now(), async (trx) => {
+          const days = await acceptHeld(trx, filter, now());
+          if (days.length === 0)
+            throw new UsageError(
+              'nothing is held there that is not accepted; `daybook amendments` lists what is.',
+            );
+          return days;
+        });
+        const entries = accepted.reduce((sum, one) => sum + one.entries, 0);
+        print(self, {
+          document: { accepted },
+          text:
+            `accepted: ${counted(entries, 'entry', 'entries')} of ${counted(accepted.length, 'account day')}. ` +
+            'The next run that still misses them marks them as vanished and revises; if they are back, nothing changes.',
         });
       });
     });

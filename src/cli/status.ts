@@ -34,7 +34,7 @@ function parseAge(text: string): number {
 const HELP = `
 Ends with 4 where data is or may be missing: a merchant's last good run is older than --max-age, the schedule's last run
 did not end well (or was killed) and none made up for it, a range asked for with --from and --to is not read whole, a
-slice of a backfill has failed, or a merchant that is active or has a ledger here has no token.
+slice of a backfill has failed, entries are held (\`daybook amendments\`), or a merchant that is active or has a ledger here has no token.
 Else with 3 where something needs a person: an open break, an unreadable entry. Else with 0.
 
 With --alert, people are told (DAYBOOK_ALERT_URL, DAYBOOK_ALERT_MAIL_TO) of a night that was missed and of a run that failed or

@@ -84,5 +84,6 @@ export function standingOfAll(all: readonly Standing[]): Standing {
     requested: all.flatMap(({ requested }) => requested),
     proven: all.flatMap(({ proven }) => proven),
     discrepancies: all.flatMap(({ discrepancies }) => discrepancies),
+    held: all.flatMap(({ held }) => held),
   };
 }

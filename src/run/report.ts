@@ -6,6 +6,7 @@ import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { ForeignManifest } from '../statements/write-manifest.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
+import type { HeldDay } from '../store/held-absences.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/untold-changes.ts';
 import type { RevisedDay } from '../store/statements/untold-revisions.ts';
@@ -90,6 +91,8 @@ export interface Standing {
   readonly proven: readonly Omit<Proven, 'unread'>[];
   /** Days by which proven days, days with figures and days with a current statement differ, as far as the run answers for them. */
   readonly discrepancies: readonly Discrepancy[];
+  /** Account days of which so much is gone at once that a person has to confirm it. */
+  readonly held: readonly HeldDay[];
 }
 
 /** What was published, which published files had to be written again, and what lay there instead of ours. */

@@ -4,6 +4,7 @@ import type { AccountFilter } from '../ledger/account-filter.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
 import { openBreaksByMerchant } from '../store/breaks/open-breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { heldDaysOf } from '../store/held-absences.ts';
 import { noticesByMerchant, untoldNotices } from '../store/notices.ts';
 import { untoldChanges, type UntoldChanges } from '../store/untold-changes.ts';
 import { untoldRevisions } from '../store/statements/untold-revisions.ts';
@@ -24,6 +25,7 @@ export const NOTHING_STANDS: Standing = {
   requested: [],
   proven: [],
   discrepancies: [],
+  held: [],
 };
 
 /** What is open of one merchant. */
@@ -50,18 +52,21 @@ export async function standingsOf(
   const { merchants, runId, reads, chains, currencies } = scope;
   const byMerchant = <Row extends { readonly merchantNo: string }>(rows: readonly Row[]) =>
     Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+  const isAsked = ({ currency }: { readonly currency: string }): boolean =>
+    currencies?.includes(currency) !== false;
   const open = await askInParts(merchants, (some) => closeReadRanges(db, some, scope));
   const requested = byMerchant(open.sort((a, b) => a.id - b.id));
   const proven = new Map(
     (await provenOf(db, merchants, open, scope)).map((one) => [one.merchantNo, one] as const),
   );
-  const [breaks, untold, revised, quarantined, notices, discrepancies] = await Promise.all([
+  const [breaks, untold, revised, quarantined, notices, discrepancies, held] = await Promise.all([
     openBreaksByMerchant(db, scope, runId),
     untoldChanges(db, merchants).then(byMerchant),
     untoldRevisions(db, merchants).then(byMerchant),
     unreadableByMerchant(db, merchants),
     untoldNotices(db, merchants).then(noticesByMerchant),
     chains ? discrepanciesOf(db, merchants, scope.zone).then(byMerchant) : null,
+    heldDaysOf(db, merchants).then(byMerchant),
   ]);
   return new Map(
     merchants.map((merchantNo): [string, MerchantStanding] => {
@@ -80,9 +85,8 @@ export async function standingsOf(
         notices: notices.get(merchantNo) ?? [],
         requested: reads ? own : [],
         proven: [{ merchantNo, provenFrom, provenThrough }],
-        discrepancies: (discrepancies?.get(merchantNo) ?? []).filter(
-          ({ currency }) => currencies?.includes(currency) !== false,
-        ),
+        discrepancies: (discrepancies?.get(merchantNo) ?? []).filter(isAsked),
+        held: (held.get(merchantNo) ?? []).filter(isAsked),
       };
       return [merchantNo, { standing, untold: changes }];
     }),

@@ -8,6 +8,7 @@ import type { OpenRange } from './requested.ts';
 import type { MerchantStatus } from './status.ts';
 import { daysName, rangeName } from './verdict/judge.ts';
 import { reasonOfDiscrepancy } from './verdict/discrepancy-reasons.ts';
+import { reasonsOfHeld } from './verdict/held-reasons.ts';
 import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
 
 /** Lines under a heading; of all, the first ones. */
@@ -26,6 +27,7 @@ export class StatusLists {
   readonly #requested = new First<string>(LINES_SHOWN_MAX);
   readonly #adjusted = new First<string>(LINES_SHOWN_MAX);
   readonly #differing = new First<string>(LINES_SHOWN_MAX);
+  readonly #held = new First<string>(LINES_SHOWN_MAX);
   /** A notice about two merchants is in the status of both. */
   readonly #notices = new Set<string>();
 
@@ -34,7 +36,7 @@ export class StatusLists {
     this.#zone = zone;
   }
 
-  add({ merchantNo, missing, requested, adjustments, notices, discrepancies }: MerchantStatus): void {
+  add({ merchantNo, missing, requested, adjustments, notices, discrepancies, held }: MerchantStatus): void {
     const zone = this.#zone;
     for (const span of missing) this.#missing.add(() => `${merchantNo} ${spanText(span, zone)}: ${span.why}`);
     for (const range of requested) this.#requested.add(() => requestedText(range, zone));
@@ -43,6 +45,7 @@ export class StatusLists {
       const { what, todo } = reasonOfDiscrepancy(one);
       this.#differing.add(() => `${what}: ${todo}`);
     }
+    for (const { what, todo } of reasonsOfHeld(held, zone)) this.#held.add(() => `${what}: ${todo ?? ''}`);
     for (const { what } of [...reasonsOfShared(notices), ...reasonsOfNotices(notices)])
       this.#notices.add(what);
   }
@@ -73,6 +76,7 @@ export class StatusLists {
       ],
       ['noticed in the last 31 days, each reported once:', new First(LINES_SHOWN_MAX, this.#notices)],
       ['proven days, days with figures and days with a statement differ:', this.#differing],
+      ['held, as only a person can confirm that it is gone:', this.#held],
       ['missing:', this.#missing],
     ];
     return lists

@@ -15,6 +15,7 @@ import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/noti
 import { olderDaysComparisons, type OlderDaysComparison } from '../store/older-days.ts';
 import { lastGoodReadings } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { heldDaysOf, type HeldDay } from '../store/held-absences.ts';
 import { uncertifiedOfEach } from '../store/windows.ts';
 import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './last-runs.ts';
@@ -59,6 +60,8 @@ export interface MerchantStatus {
   readonly lateness: Lateness;
   /** Days by which proven days, days with figures and days with a current statement differ. */
   readonly discrepancies: readonly Discrepancy[];
+  /** Account days of which so much is gone at once that a person has to confirm it. */
+  readonly held: readonly HeldDay[];
   readonly tooOld: boolean;
 }
 
@@ -126,6 +129,7 @@ async function foundOf(
     measured,
     adjusted,
     discrepancies,
+    held,
   ] = await Promise.all([
     provenOf(db, merchants, requested, options),
     // A merchant that has not joined yet has no good run; its age counts from when it became known.
@@ -139,11 +143,13 @@ async function foundOf(
     latenessMeasured(db, merchants, today),
     adjustmentsOfEach(db, merchants),
     discrepanciesOf(db, merchants, options.zone),
+    heldDaysOf(db, merchants),
   ]);
   return {
     ...{ proven, knownAt, uncertified, lastGood, openBreaks, unreadable, olderDays, measured, adjusted },
     notices: noticesByMerchant(notices),
     discrepancies: Map.groupBy(discrepancies, ({ merchantNo }) => merchantNo),
+    held: Map.groupBy(held, ({ merchantNo }) => merchantNo),
   };
 }
 
@@ -189,6 +195,7 @@ function statusOfMerchant(
     olderDays: found.olderDays.get(merchantNo) ?? null,
     adjustments: found.adjusted.get(merchantNo) ?? [],
     discrepancies: found.discrepancies.get(merchantNo) ?? [],
+    held: found.held.get(merchantNo) ?? [],
     lateness: latenessOf(measuredOf(found.measured, merchantNo), dayOf(now.getTime(), zone)),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
@@ -196,8 +203,8 @@ function statusOfMerchant(
 
 /**
  * The exit code of `status`. 4 if data is or may be missing: a merchant's last good run is too old, a scheduled run
- * did not end well, a requested range was not fully read, a proven day has no figures or no statement, or a merchant that
- * ought to be read is not. Otherwise 3 if something open needs a person.
+ * did not end well, a requested range was not fully read, a proven day has no figures or no statement, entries
+ * are held, or a merchant that ought to be read is not. Otherwise 3 if something open needs a person.
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],
@@ -207,7 +214,10 @@ export function statusExitCode(
   const differing = statuses.flatMap(({ discrepancies }) => discrepancies.map(exitCodeOfDiscrepancy));
   const isIncomplete =
     differing.includes(EXIT.incomplete) ||
-    statuses.some(({ tooOld, requested }) => tooOld || requested.some(({ missing }) => missing.length > 0));
+    statuses.some(
+      ({ tooOld, held, requested }) =>
+        tooOld || held.length > 0 || requested.some(({ missing }) => missing.length > 0),
+    );
   if (isIncomplete || notMadeUpFor.length + notRead.length > 0) return EXIT.incomplete;
   return differing.length > 0 || statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
     ? EXIT.needsPerson

@@ -180,8 +180,10 @@ export async function uncertifiedOfEach(
   const waiting = (await waitingWindows(db, merchants, within)).map((span) => ({
     ...span,
     problem:
-      `${span.absent} stored ${span.absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and a ` +
-      'later run has to miss them too before they count as vanished',
+      `${span.absent} stored ${span.absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and ` +
+      (span.is_held
+        ? 'they are held: `daybook amendments` shows them'
+        : 'a later run has to miss them too before they count as vanished'),
   }));
   const open = [...rows, ...waiting]
     .map((row) => ({ merchantNo: row.merchant_no, ...clip(row, within), problem: row.problem }))
@@ -211,9 +213,9 @@ async function waitingWindows(
   db: Kysely<DB>,
   merchants: readonly string[],
   within: Window,
-): Promise<(SpanOfMerchant & { readonly absent: number })[]> {
-  const { rows } = await sql<SpanOfMerchant & { absent: number }>`
-    SELECT merchant_no, begin_ms, end_ms, count(*) AS absent FROM absent_entry
+): Promise<(SpanOfMerchant & { readonly absent: number; readonly is_held: boolean })[]> {
+  const { rows } = await sql<SpanOfMerchant & { absent: number; is_held: boolean }>`
+    SELECT merchant_no, begin_ms, end_ms, count(*) AS absent, bool_and(held_since IS NOT NULL) AS is_held FROM absent_entry
     WHERE ${ofMerchants(merchants)} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
     GROUP BY merchant_no, begin_ms, end_ms`.execute(db);
   return rows;

@@ -22,7 +22,7 @@ export interface LawFacts extends Account {
   readonly changed: readonly BusinessDay[];
   /** Days with figures that no current statement has. */
   readonly unpublished: readonly BusinessDay[];
-  /** Days with a statement near a span whose last reading failed, or in which entries are absent. */
+  /** Days with a statement near a span whose last reading failed, or in which entries are absent and not held. */
   readonly doubted: readonly BusinessDay[];
   /** What is proven, in order. */
   readonly certified: readonly Window[];
@@ -71,7 +71,7 @@ export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Pr
          SELECT begin_ms, end_ms FROM sync_window
          WHERE merchant_no = account.merchant_no AND certified_at IS NULL
            AND currency IN (${EVERY_CURRENCY}, account.currency) AND account.currency <> ALL (proven_currencies)
-         UNION ALL SELECT begin_ms, end_ms FROM absent_entry WHERE ${ofAccount}
+         UNION ALL SELECT begin_ms, end_ms FROM absent_entry WHERE ${ofAccount} AND held_since IS NULL
        ) AS open JOIN account_day AS own ON ${ofAccount} AND own.revision IS NOT NULL
          AND own.day BETWEEN to_timestamp(open.begin_ms / 1000)::date - 1 AND to_timestamp(open.end_ms / 1000)::date + 1
       ) AS doubted,

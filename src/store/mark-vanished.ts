@@ -1,6 +1,7 @@
 /**
  * Handles stored entries that a certified reading did not hold. They are first noted as absent, and marked as
- * vanished once it is believed that they are gone. They are never deleted.
+ * vanished once it is believed that they are gone. They are never deleted. Where too much is gone at once, they are held:
+ * only what a person accepted is believed then.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
@@ -8,7 +9,15 @@ import { ofCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrenciesOf } from './entries.ts';
 import type { DB } from './engine/schema.ts';
-import { isBelievedAtOnce, SECOND_READING_AFTER_MS, unexplainedText, waitingText } from './vanishing.ts';
+import {
+  heldDays,
+  heldText,
+  isBelievedAtOnce,
+  SECOND_READING_AFTER_MS,
+  unexplainedText,
+  waitingText,
+  type AbsentDay,
+} from './vanishing.ts';
 
 export interface PlannedWindow {
   readonly merchantNo: string;
@@ -85,10 +94,15 @@ export interface AbsenceJudged {
 
 interface CurrencyAbsence {
   readonly currency: string;
+  /** Entries that are stored and have not vanished. */
   readonly held: number;
   readonly absent: number;
-  /** How many of the absent ones a reading of an earlier run lacked as well, long enough ago. */
+  /** How many of the absent ones are not held. */
+  readonly open: number;
+  /** How many of these a reading of an earlier run lacked as well, long enough ago. */
   readonly confirmed: number;
+  /** How many of the others nobody has accepted. */
+  readonly unaccepted: number;
 }
 
 /**
@@ -97,6 +111,7 @@ interface CurrencyAbsence {
  */
 export async function judgeAbsent(trx: Transaction<DB>, within: WholeReading): Promise<AbsenceJudged> {
   const { merchantNo, planned, currency, namelessCount: nameless } = within;
+  await hold(trx, within);
   const absences = await absencesIn(trx, within);
   if (absences.length === 0) return { vanished: 0, doubt: null };
   const absent = absences.reduce((sum, one) => sum + one.absent, 0);
@@ -110,31 +125,74 @@ export async function judgeAbsent(trx: Transaction<DB>, within: WholeReading): P
   const believed = absences.filter((one) => isBelievedAtOnce(one));
   const waiting = absences.filter((one) => !isBelievedAtOnce(one));
   const vanished = await markBelieved(trx, within, believed);
-  const left = waiting.filter((one) => one.confirmed < one.absent);
-  return { vanished, doubt: left.length === 0 ? null : waitingText(planned, left) };
+  const left = waiting.filter((one) => one.confirmed < one.open);
+  if (left.length > 0) return { vanished, doubt: waitingText(planned, left) };
+  const unaccepted = absences.reduce((sum, one) => sum + one.unaccepted, 0);
+  return { vanished, doubt: unaccepted === 0 ? null : heldText(planned, unaccepted) };
 }
 
-/** Whether an entry of the planned window is still absent. It may have come with another window since it was judged. */
-export async function isStillMissed(
+/** Which entries of a planned window are absent: none, `held` ones alone, or `open` ones as well. */
+export type Missed = 'none' | 'held' | 'open';
+
+/** What is still absent of the planned window. It may have come with another window since it was judged. */
+export async function stillMissed(
   db: Kysely<DB>,
   merchantNo: string,
   { planned, currency }: Pick<PlannedWindow, 'planned' | 'currency'>,
-): Promise<boolean> {
-  const { rows } = await sql`
-    SELECT 1 FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
-      AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs} LIMIT 1`.execute(db);
-  return rows.length > 0;
+): Promise<Missed> {
+  const { rows } = await sql<{ missed: Missed | null }>`
+    SELECT CASE WHEN bool_and(held_since IS NOT NULL) THEN 'held' WHEN count(*) > 0 THEN 'open' ELSE 'none' END AS missed
+    FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
+      AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}`.execute(db);
+  return rows[0]!.missed ?? 'none';
 }
 
 /** A second reading only counts if an earlier run found the entry absent before this instant. */
 const missedBefore = ({ now }: PlannedWindow): Date => new Date(now.getTime() - SECOND_READING_AFTER_MS);
+
+/** Times of one business day lie at most so far apart. */
+const DAY_MS_MAX = 28 * 3_600_000;
+
+/** Holds what is absent of days of which too much is gone at once, wherever they lie. */
+async function hold(trx: Transaction<DB>, { merchantNo, currency, now }: PlannedWindow): Promise<void> {
+  const gone = sql`
+    SELECT absent.batch_no, absent.currency, absent.held_since, own.day, own.booked_ms
+    FROM absent_entry absent CROSS JOIN LATERAL (
+      SELECT booked_at::date AS day, booked_ms FROM ledger_entry e
+      WHERE e.merchant_no = absent.merchant_no AND e.batch_no = absent.batch_no OFFSET 0
+    ) AS own
+    WHERE absent.merchant_no = ${merchantNo} AND ${ofCurrency(currency)}`;
+  const { rows } = await sql<AbsentDay>`
+    WITH day AS (
+      SELECT currency, day, count(*) AS absent, bool_or(held_since IS NOT NULL) AS "isHeld", min(booked_ms) AS any_ms
+      FROM (${gone}) AS gone GROUP BY currency, day
+    )
+    SELECT currency, day, absent, "isHeld", (
+      SELECT count(*) FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = day.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN day.any_ms - ${DAY_MS_MAX} AND day.any_ms + ${DAY_MS_MAX} AND e.booked_at::date = day.day
+    ) AS stored
+    FROM day`.execute(trx);
+  const held = heldDays(rows);
+  if (held.length === 0) return;
+  await sql`
+    UPDATE absent_entry SET held_since = ${now}
+    FROM (${gone}) AS gone JOIN unnest(
+      ${arrayLiteral(held.map((one) => one.currency))}::text[], ${arrayLiteral(held.map(({ day }) => day))}::date[]
+    ) AS held (currency, day) USING (currency, day)
+    WHERE absent_entry.merchant_no = ${merchantNo} AND absent_entry.batch_no = gone.batch_no
+      AND absent_entry.held_since IS NULL`.execute(trx);
+}
 
 async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<CurrencyAbsence[]> {
   const { merchantNo, planned, currency, runId } = within;
   const { rows } = await sql<CurrencyAbsence>`
     WITH absent AS (
       SELECT currency, count(*) AS absent,
-        count(*) FILTER (WHERE absent_since <= ${missedBefore(within)} AND run_id <> ${runId}) AS confirmed
+        count(*) FILTER (WHERE held_since IS NULL) AS open,
+        count(*) FILTER (WHERE held_since IS NULL AND absent_since <= ${missedBefore(within)} AND run_id <> ${runId})
+          AS confirmed,
+        count(*) FILTER (WHERE held_since IS NOT NULL AND accepted_at IS NULL) AS unaccepted
       FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
         AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
       GROUP BY currency
@@ -149,7 +207,8 @@ async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<
 }
 
 /**
- * Marks all absent entries of the given currencies, and of the others those that a second reading confirmed. Goes by
+ * Marks all absent entries of the given currencies, and of the others those that a second reading confirmed; of those that
+ * are held, what a person accepted. Goes by
  * primary key. The keys are passed as arrays, so that the planner cannot choose to read the whole table.
  */
 async function markBelieved(
@@ -163,8 +222,10 @@ async function markBelieved(
       DELETE FROM absent_entry
       WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
         AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
-        AND (currency = ANY (${arrayLiteral(whole.map((one) => one.currency))}::text[])
-          OR (absent_since <= ${missedBefore(within)} AND run_id <> ${runId}))
+        AND (accepted_at IS NOT NULL OR (held_since IS NULL AND (
+          currency = ANY (${arrayLiteral(whole.map((one) => one.currency))}::text[])
+          OR (absent_since <= ${missedBefore(within)} AND run_id <> ${runId})
+        )))
       RETURNING batch_no
     ), marked AS (
       UPDATE ledger_entry SET vanished_at = ${now}

@@ -1,5 +1,5 @@
 /** Decides when it is believed that the platform took entries back, and words the messages for when it is not. Pure. */
-import type { Window } from '../ledger/entry.ts';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
 
 /**
  * If a reading lacks more than this share of a window's entries in a currency, it is more likely that the platform
@@ -49,6 +49,40 @@ export const unexplainedText = (planned: Window, absent: number, nameless: numbe
   `${windowText(planned)} lacks ${absent} entries that are stored, and ${nameless} unreadable ` +
   `${nameless === 1 ? 'one' : 'ones'} without batchNo may be among them: which are gone cannot be told. ` +
   'Ask the platform to correct what `daybook quarantine` shows.';
+
+export const heldText = (planned: Window, held: number): string =>
+  `${windowText(planned)} lacks ${held} stored ${held === 1 ? 'entry' : 'entries'} of days of which too much is gone at ` +
+  'once: held until they come back, or a person accepts it with `daybook amendments accept`.';
+
+/** A day of an account of which entries are absent. */
+export interface AbsentDay {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  /** How many entries are stored and have not vanished, with the absent ones. */
+  readonly stored: number;
+  readonly absent: number;
+  /** Some of them are held already. */
+  readonly isHeld: boolean;
+}
+
+/**
+ * The days whose absent entries are held: no reading, however often it is repeated, makes them vanish. Those are days of
+ * which no entry is left; days of an account that lack more than half of their entries together, where they are several;
+ * and days that are held already, until their entries come back one and all.
+ *
+ * ### Example
+ * A day of one entry that is absent is held. Two days of ten entries, of each six absent: both are held. One such day
+ * waits for a second reading.
+ */
+export function heldDays(days: readonly AbsentDay[]): AbsentDay[] {
+  const byAccount = Map.groupBy(days, ({ currency }) => currency);
+  return [...byAccount.values()].flatMap((own) => {
+    const sum = (figure: 'stored' | 'absent') => own.reduce((total, one) => total + one[figure], 0);
+    const areMost =
+      own.length > 1 && sum('absent') >= ABSENT_FEW && sum('absent') > sum('stored') * ABSENT_SHARE_MAX;
+    return own.filter(({ stored, absent, isHeld }) => areMost || isHeld || absent >= stored);
+  });
+}
 
 const windowText = ({ beginMs, endMs }: Window): string =>
   `the window ${new Date(beginMs).toISOString()} to ${new Date(endMs).toISOString()}`;

@@ -6,7 +6,7 @@ import { lengthMs } from '../ledger/window.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { NOTHING_CHANGED, type StoredWindow } from '../store/window-reading.ts';
-import { isStillMissed } from '../store/mark-vanished.ts';
+import { stillMissed } from '../store/mark-vanished.ts';
 import { countNameless, judgePlanned, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
@@ -22,6 +22,8 @@ export interface UncertifiedSpan {
   readonly window: Window;
   /** A sentence with the window and the figures. */
   readonly problem: string;
+  /** Entries are missing and held until a person decides. That is told of the account's days, once for all of them. */
+  readonly isHeld?: true;
 }
 
 /** What storing readings did. */
@@ -106,12 +108,16 @@ function createDoubts({ db, merchantNo }: Pick<ReadingStoreOptions, 'db' | 'merc
     },
     /** Drops those whose entries came with another window. */
     drop: async (): Promise<void> => {
-      const isMissed = await Promise.all(
-        doubts.map(({ window: planned, currency }) => isStillMissed(db, merchantNo, { planned, currency })),
+      const missed = await Promise.all(
+        doubts.map(({ window: planned, currency }) => stillMissed(db, merchantNo, { planned, currency })),
       );
-      doubts = doubts.filter((_, index) => isMissed[index]);
+      doubts = doubts.flatMap((doubt, index) => {
+        if (missed[index] === 'none') return [];
+        return [missed[index] === 'held' ? { ...doubt, isHeld: true as const } : doubt];
+      });
     },
-    soFar: (): UncertifiedSpan[] => doubts.map(({ window, problem }) => ({ window, problem })),
+    soFar: (): UncertifiedSpan[] =>
+      doubts.map(({ window, problem, isHeld }) => ({ window, problem, ...(isHeld && { isHeld }) })),
   };
 }
 

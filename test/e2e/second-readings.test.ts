@@ -4,6 +4,7 @@ import { dayOf } from '../../src/ledger/business-day.ts';
 import { listQuarantine, listVanished } from '../../src/store/amendments.ts';
 import { TIME_ZONE_ON_TRUST } from '../../src/run/report.ts';
 import { statusOf } from '../../src/run/status.ts';
+import { acceptAllHeld } from '../support/held.ts';
 import {
   DAYS,
   MERCHANT,
@@ -47,7 +48,8 @@ describe('a reading that lacks a whole day', () => {
     for (let night = 0; night < 2; night += 1) {
       const report = await stage.run();
       expect(report).toMatchObject({ exitCode: 4, publish: { published: [] } });
-      expect(report.notes[0]).toContain('waits for a second reading');
+      expect(report.notes[0]).toContain(`${DAY}: `);
+      expect(report.notes.join('\n')).toContain('gone at once');
     }
     expect(await objectsOf(stage)).toEqual(objects);
     expect(await storedOf(stage)).toEqual(stored);
@@ -65,12 +67,14 @@ describe('a reading that lacks a whole day', () => {
     expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { published: [] } });
   });
 
-  test('is believed when a later run says the same', async () => {
+  test('is not believed when a later run says the same, but when a person accepts it', async () => {
     await open();
     await stage.run();
     const lost = takeOutDay();
     expect(await stage.run()).toMatchObject({ exitCode: 4 });
     stage.setNow(NEXT_NOON);
+    expect(await stage.run()).toMatchObject({ exitCode: 4, publish: { published: [] } });
+    await acceptAllHeld(stage.app.database.db, stage.app.now());
     const report = await stage.run();
     expect(report.exitCode).toBe(3);
     expect(report.notes).toContain(`${lost.length} vanished: see \`daybook amendments\``);

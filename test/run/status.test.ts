@@ -47,6 +47,7 @@ describe('status', () => {
         adjustments: [],
         lateness: NOTHING_LATE,
         discrepancies: [],
+        held: [],
         tooOld: true,
       },
     ]);
@@ -73,6 +74,7 @@ describe('status', () => {
         adjustments: [],
         lateness: NOTHING_LATE,
         discrepancies: [],
+        held: [],
         tooOld: false,
       },
     ]);

@@ -15,6 +15,7 @@ import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunRequest } from '../../src/run/active-run.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
+import { acceptAllHeld } from '../support/held.ts';
 import { historyCases, type Act, type Fault, type HistoryCase } from './history-cases.ts';
 import { differences, endingOf } from './history-end.ts';
 import { notGreen, wronglyPublished, wronglyVanished } from './history-laws.ts';
@@ -33,7 +34,7 @@ const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const NIGHT_MS = 90 * MINUTE_MS;
 /**
  * Runs at the end, when nothing goes wrong any more. The first reads what was left open. The second is the second
- * reading that vanished entries need. The third must change nothing.
+ * reading that vanished entries need; before it, a person accepts what is held. The third must change nothing.
  */
 const CLOSING_RUNS = 3;
 /** The pause between these runs. A second reading counts only if it comes that much later. */
@@ -209,6 +210,7 @@ async function close(stage: Stage, range: DayRange, runs: number) {
   for (let run = 1; run <= runs; run += 1) {
     findings.push(...(await step(stage, request, null)));
     stage.nowMs += CLOSING_PAUSE_MS;
+    await acceptAllHeld(stage.rig.db, new Date(stage.nowMs));
   }
   const published = await readPublished(stage.folder, MERCHANT.merchantNo);
   return { findings, ending: await endingOf(stage.rig.db, published) };

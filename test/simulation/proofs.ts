@@ -16,6 +16,7 @@ import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
 import { differencesFromLaw } from '../support/positive-law.ts';
+import { acceptAllHeld } from '../support/held.ts';
 import { createKillSwitch, KILLED_AT, type Kill } from './kill-switch.ts';
 import type { Oracle } from './oracle.ts';
 import { MERCHANT, openRig, type Rig } from './rig.ts';
@@ -214,8 +215,10 @@ async function check(rig: Rig, drawn: ProofCase): Promise<readonly string[]> {
       act: { what: 'backfill', from: 0, days: through },
       fault: null,
     };
-    for (let run = 0; run < CALM_RUNS; run += 1)
+    for (let run = 0; run < CALM_RUNS; run += 1) {
       broken.push(...(await play(stage, all)).map((one) => `in the end: ${one}`));
+      await acceptAllHeld(rig.db, new Date(stage.nowMs));
+    }
     const { figures, statements } = await differencesFromLaw({
       ...{ db: rig.db, folder, merchantNo: MERCHANT.merchantNo, nowMs: stage.nowMs },
       beginOf: (day) => Date.parse(`${day}T00:00:00Z`),

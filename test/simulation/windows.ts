@@ -3,6 +3,7 @@ import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { isClockOff } from '../../src/store/platform-clock.ts';
+import { acceptAllHeld } from '../support/held.ts';
 import { covers } from './history-state.ts';
 import type { Oracle } from './oracle.ts';
 import { MERCHANT, openRig, type Rig } from './rig.ts';
@@ -140,6 +141,7 @@ async function check(rig: Rig, drawn: WindowCase): Promise<readonly string[]> {
 async function calmly(rig: Rig, platform: WindowPlatform, drawn: WindowCase): Promise<readonly string[]> {
   const firstMs = drawn.readings.length * 60_000;
   for (const afterMs of [firstMs, firstMs + SECOND_READING_MS]) {
+    await acceptAllHeld(rig.db, new Date(afterMs));
     const before = await storedIn(rig);
     const { report, error } = await read(rig, platform, CALM, afterMs);
     if (error !== null && error.name === 'TimeZoneUnproven') return [];

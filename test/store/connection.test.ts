@@ -190,6 +190,7 @@ describe('the embedded database', () => {
       '0038_pages',
       '0039_unreadable_at_publishing',
       '0040_late_statements',
+      '0041_held_absences',
       '0042_figured_days',
       '0043_undecided_balances',
       '0044_changed_in_time',

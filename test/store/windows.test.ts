@@ -12,6 +12,7 @@ import {
   uncertifiedOfEach,
   type WindowToStore,
 } from '../../src/store/windows.ts';
+import { acceptAllHeld } from '../support/held.ts';
 import {
   DAY,
   DAY_BEGIN_MS,
@@ -227,30 +228,28 @@ onBothDatabases((store) => {
       expect(await changedDays()).toEqual(['USD 2026-03-09']);
     });
 
-    it('of all entries of a window is only believed when a later run, late enough, misses them too', async () => {
+    it('of all entries of a day is never believed before a person accepts it, however often it is read', async () => {
       await keep({ reading: certified(entries(1, 2, 3)) });
       await changedDays();
-      const waits = {
-        ...NOTHING,
-        doubt:
-          'the window 2026-03-09T00:00:00.000Z to 2026-03-09T23:59:59.999Z waits for a second reading: the platform no ' +
-          'longer held entries that are stored (3 of 3 in USD). They stay as they are until a later run, at least 60 ' +
-          'minutes after the first, misses them too.',
-      };
+      const waits = { ...NOTHING, doubt: expect.stringContaining('lacks 3 stored entries') };
       expect(await keep({ reading: certified([]) })).toEqual(waits);
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
       expect(await failedSpans()).toEqual([
-        { ...DAY, problem: expect.stringMatching(/^3 stored entries were missing when it was read last/) },
+        {
+          ...DAY,
+          problem: expect.stringMatching(
+            /^3 stored entries were missing when it was read last, and they are held/,
+          ),
+        },
       ]);
       expect(await changedDays()).toEqual([]);
       const before = await footprints(store().db);
       expect(await keep({ reading: certified([]), now: LATER })).toEqual(waits);
       expect(await keep({ reading: certified([]), runId: await nextRun() })).toEqual(waits);
+      expect(await keep({ reading: certified([]), runId: await nextRun(), now: LATER })).toEqual(waits);
       expect(await footprints(store().db)).toEqual(before);
-      expect(await keep({ reading: certified([]), runId: await nextRun(), now: LATER })).toEqual({
-        ...NOTHING,
-        vanished: 3,
-      });
+      await acceptAllHeld(store().db, LATER);
+      expect(await keep({ reading: certified([]) })).toEqual({ ...NOTHING, vanished: 3 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
       expect(await changedDays()).toEqual(['USD 2026-03-09']);
     });
@@ -270,10 +269,24 @@ onBothDatabases((store) => {
       expect([vanished, doubt === null]).toEqual(isBelieved ? [gone, true] : [0, false]);
     });
 
-    it('of a whole account waits for a second reading, even if other accounts have more entries', async () => {
+    it('of most entries of a day is only believed when a later run, late enough, misses them too', async () => {
+      await keep({ reading: certified(entries(1, 2, 3, 4)) });
+      const waits = { ...NOTHING, unchanged: 1, doubt: expect.stringContaining('(3 of 4 in USD)') };
+      const left = { reading: certified(entries(1)) };
+      expect(await keep(left)).toEqual(waits);
+      expect(await keep({ ...left, now: LATER })).toEqual(waits);
+      expect(await keep({ ...left, runId: await nextRun() })).toEqual(waits);
+      expect(await keep({ ...left, runId: await nextRun(), now: LATER })).toEqual({
+        ...NOTHING,
+        unchanged: 1,
+        vanished: 3,
+      });
+    });
+
+    it('of all of an account is held, even if other accounts have more entries', async () => {
       await keep({ reading: certified([...entries(1, 2, 3, 4), entry(5, { currency: 'EUR' })]) });
       const stored = await keep({ reading: certified(entries(1, 2, 3)) });
-      expect([stored.vanished, stored.doubt]).toEqual([1, expect.stringContaining('(1 of 1 in EUR)')]);
+      expect([stored.vanished, stored.doubt]).toEqual([1, expect.stringContaining('lacks 1 stored entry')]);
       expect(await certifiedWindows(store().db, MERCHANT, DAY, 'EUR')).toEqual([]);
       expect(await certifiedWindows(store().db, MERCHANT, DAY, 'USD')).toEqual([DAY]);
     });

@@ -9,6 +9,7 @@ import type { DB } from '../../src/store/engine/schema.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { storeWindow, type WindowToStore } from '../../src/store/windows.ts';
 import { certified } from '../store/support.ts';
+import { acceptAllHeld } from './held.ts';
 
 export const MERCHANT = 'M-TEST';
 export const ZONE = 'UTC';
@@ -81,11 +82,12 @@ export async function openReadLedger(db: Kysely<DB>): Promise<ReadLedger> {
   return ledger;
 }
 
-/** Stores a reading. If it needs a second reading to be believed, stores the same again as a later run. */
+/** Stores a reading. If it needs a second reading, or a person, to be believed, stores the same again as a later run. */
 async function storeBelieved(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<void> {
   const { doubt } = await storeWindow(db, lease, toStore);
   if (doubt === null) return;
   await sql`UPDATE absent_entry SET absent_since = absent_since - interval '1 day'`.execute(db);
+  await acceptAllHeld(db, toStore.now);
   const run = { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: toStore.now };
   await storeWindow(db, lease, { ...toStore, runId: await startRun(db, run) });
 }

@@ -8,6 +8,7 @@ import {
   reasonsOfUnsteadyTotals,
   reasonsOfWithheld,
 } from './merchant-reasons.ts';
+import { reasonsOfHeld } from './held-reasons.ts';
 import { reasonsOfOlderDays } from './older-days-reasons.ts';
 import type { Standing } from '../report.ts';
 import { reasonOfDiscrepancy } from './discrepancy-reasons.ts';
@@ -61,6 +62,7 @@ export function judge(
     })),
     ...outcome.busy.map(reasonOfBusy),
     ...(run.notRead ?? []).map(reasonOfNotRead),
+    ...reasonsOfHeld(standing.held, run.zone),
     ...outcome.sync.flatMap(reasonsOfReading),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),

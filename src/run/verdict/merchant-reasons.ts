@@ -29,7 +29,9 @@ export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync
       merchantNo,
     });
   }
-  const uncertified = report.uncertified.map(({ problem }) => ({
+  // What is held is told of the account's days, whichever run found it.
+  const unheld = report.uncertified.filter(({ isHeld }) => isHeld !== true);
+  const uncertified = unheld.map(({ problem }) => ({
     exitCode: EXIT.incomplete,
     what: `${merchantNo}: ${problem}`,
     todo: 'run the day again; if it stays so, send this sentence to the platform',

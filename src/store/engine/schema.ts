@@ -27,6 +27,10 @@ export interface AbsentEntry {
    */
   absent_since: Date;
   /**
+   * When a person confirmed that it is gone. The next reading that misses it marks it as vanished. Null if nobody has.
+   */
+  accepted_at: Date | null;
+  /**
    * The platform's number of the entry.
    */
   batch_no: string;
@@ -46,6 +50,10 @@ export interface AbsentEntry {
    * Last ms of that window, included.
    */
   end_ms: number;
+  /**
+   * Since when it is held: with it, a whole day of its account or most of several days was gone. Null for others.
+   */
+  held_since: Date | null;
   /**
    * The platform's number of the merchant.
    */
