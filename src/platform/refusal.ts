@@ -4,40 +4,36 @@
  */
 import type { Layer } from './reply.ts';
 
-/** Names are compared in lower case and without `_` and `-`. */
-const CODES = new Set(
-  'code respcode responsecode rspcode retcode returncode rtncode resultcode rescode statuscode bizcode subcode'.split(
-    ' ',
-  ),
-);
-const STATUSES = new Set(
-  'status respstatus responsestatus resultstatus returnstatus result state'.split(' '),
-);
-const FLAGS = new Set('success issuccess successful succeeded ok'.split(' '));
-const ERRORS = new Set(
-  'error errors err errorcode errcode errno errorno failure failed fault exception'.split(' '),
-);
+type Kind = 'code' | 'status' | 'flag' | 'error';
+
+/** Compared in lower case and without `_` and `-`. */
+const NAMES: readonly (readonly [Kind, RegExp])[] = [
+  ['error', /^(?:has|is)?(?:err|fail|fault|exception)/],
+  ['code', /^(?:(?:resp|response|rsp|res|ret|return|rtn|result|status|biz|sub)?(?:code|cd)|ret)$/],
+  ['status', /^(?:(?:resp|response|result|return)?status|result|state)$/],
+  ['flag', /^(?:is)?(?:success|successful|succeeded|ok)$/],
+];
 
 const YES = /^(?:1|y|yes)$/i;
-const NO_ERROR = /^(?:false|none|no|null)$/i;
+const NO = /^(?:0+|false|none|no|null)$/i;
+const TRUE = /^true$/i;
 
-const kindOf = (name: string): ReadonlySet<string> | undefined => {
+const kindOf = (name: string): Kind | undefined => {
   const plain = name.toLowerCase().replace(/[_-]/g, '');
-  return [CODES, STATUSES, FLAGS, ERRORS].find((names) => names.has(plain));
+  return NAMES.find(([, pattern]) => pattern.test(plain))?.[0];
 };
 
 /** Whether the value of an outcome field says no. */
-function saysNo(kind: ReadonlySet<string>, value: unknown, isSuccess: (code: string) => boolean): boolean {
-  if (typeof value === 'boolean') return kind === ERRORS ? value : !value;
+function saysNo(kind: Kind, value: unknown, isSuccess: (code: string) => boolean): boolean {
+  if (typeof value === 'boolean') return (kind === 'error') === value;
   // Objects and lists under another name are envelopes.
-  if (typeof value === 'object' && value !== null) return kind === ERRORS && Object.keys(value).length > 0;
+  if (typeof value === 'object' && value !== null) return kind === 'error' && Object.keys(value).length > 0;
   if (typeof value !== 'string' || value.trim() === '') return false;
   const text = value.trim();
-  if (isSuccess(text)) return false;
-  if (kind === FLAGS) return !YES.test(text);
-  if (kind === ERRORS) return !NO_ERROR.test(text);
+  if (kind === 'flag') return NO.test(text) || !(YES.test(text) || isSuccess(text));
+  if (kind === 'error') return TRUE.test(text) || !(NO.test(text) || isSuccess(text));
   // A text of JSON is an envelope.
-  return !/^[{[]/.test(text);
+  return !isSuccess(text) && !/^[{[]/.test(text);
 }
 
 /** The name of the first field that says no; null where none does. With `hasState`, statuses are not read. */
@@ -49,7 +45,7 @@ export function refusalIn(
   for (const { fields, json } of layers) {
     for (const [name, given] of Object.entries(fields)) {
       const kind = kindOf(name);
-      if (kind === undefined || (hasState && kind === STATUSES)) continue;
+      if (kind === undefined || (hasState && kind === 'status')) continue;
       if (saysNo(kind, json.digitsOf(given) ?? given, isSuccess)) return name;
     }
   }
