@@ -173,6 +173,8 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].debitTotal': 'sum of the debits',
   'statements[].debitCount': 'how many debits',
   'statements[].closing': 'the balance the day ends on',
+  'statements[].otherClosings':
+    'other balances that the day may close on just as well: its entries fit them, and nothing decides yet; without a break it may open on them, too',
   'statements[].verdict': 'whether the entries chain',
   'statements[].breaks': 'how many breaks have an entry of the day on either side',
   'statements[].breaksAfter':

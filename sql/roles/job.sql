@@ -8,7 +8,7 @@ GRANT USAGE ON SCHEMA public TO daybook_job;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, database_identity TO daybook_job;
 -- What was seen once is kept: entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
-  ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, continuity_break, statement, statement_summary,
+  ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, figured_days, continuity_break, statement, statement_summary,
   statement_manifest, stored_object, requested_range, platform_clock, older_days_look, late_entry_count, watched_month, ledger_past, notice, run, run_merchant, lease, merchant,
   backfill, backfill_merchant, backfill_slice,
   reference_list, reference_item, platform_limit, platform_hold

@@ -8,14 +8,14 @@ import { endCancelled } from '../run/backfill/end.ts';
 import { backfillStatuses } from '../run/backfill/progress.ts';
 import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { workOnBackfill } from '../run/backfill/work.ts';
-import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { askedRange, type DayRange } from '../run/range.ts';
 import { EXIT, gravest, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { runById } from '../store/runs.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { backfillText, failureTexts, leftName } from '../run/status-remarks.ts';
+import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-remarks.ts';
 import { backfillsTable } from './output/backfill-text.ts';
 import { lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';
@@ -93,7 +93,9 @@ export function addBackfillCommand(program: Command): void {
 async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: Command): Promise<void> {
   const { db } = app.database;
   const range = rangeOf(flags, app);
-  const merchants = (await chosenMerchants(app, merchantsOf(flags))).map(({ merchantNo }) => merchantNo);
+  const asked = merchantsOf(flags);
+  const merchants = (await chosenMerchants(app, asked)).map(({ merchantNo }) => merchantNo);
+  const notRead = asked === null ? await merchantsNotRead(app.settings, db) : [];
   const signal = stopSignal();
   const id = await beginBackfill({ ...range, merchants }, runDeps(app, signal));
   const exitCode = flags.now === true ? await workHere(app, log, id, signal) : EXIT.done;
@@ -105,9 +107,10 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
     text: lines(
       backfillText(status!),
       ...failureTexts(status!, times.zone),
+      ...notReadLines(notRead),
       status!.endedAt === null && `\`${by}\` does what is left beside the nightly work`,
     ),
-    exitCode,
+    exitCode: notRead.length === 0 ? exitCode : gravest([exitCode, EXIT.incomplete]),
   });
 }
 

@@ -44,7 +44,7 @@ export function addEntriesCommand(program: Command): void {
           found.push({
             ...history,
             ...(await placesOf({ db, objects }, merchantNo, stood)),
-            breaks: await breaksBeside(db, merchantNo, batchNo),
+            breaks: await breaksBeside(db, history, batchNo),
           });
         }
         const isCut = histories.length === ENTRIES_FOUND_MAX;

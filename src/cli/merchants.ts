@@ -7,7 +7,13 @@ import { UsageError } from '../run/verdict/exit-codes.ts';
 import { clockOf, openPlatform } from '../run/app.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
-import { addMerchant, listMerchants, setMerchantStatus, type MerchantRow } from '../store/merchants.ts';
+import {
+  addMerchant,
+  disableMerchant,
+  listMerchants,
+  setMerchantStatus,
+  type MerchantRow,
+} from '../store/merchants.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { unknownMerchant } from './range-flags.ts';
@@ -146,7 +152,8 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
       if (word === 'disable') assertNotOfSettings(settings, merchantNo);
       await withApp(settings, async ({ database, now }) => {
         const hasToken = await doneBy(database.db, deedOf(self, merchantNo), now(), async (trx) => {
-          const known = await setMerchantStatus(trx, merchantNo, status, now());
+          if (word === 'disable' && (await disableMerchant(trx, merchantNo, now()))) return true;
+          const known = word === 'disable' ? null : await setMerchantStatus(trx, merchantNo, status, now());
           if (known !== null) return known.hasToken;
           throw unknownMerchant(merchantNo);
         });

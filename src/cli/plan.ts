@@ -1,6 +1,7 @@
 /** `plan`: shows what `run` with the same flags would do, and writes nothing. */
 import type { Command } from 'commander';
-import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
+import { notReadLines } from '../run/status-remarks.ts';
 import { clockNews } from '../run/clock-text.ts';
 import { EXIT, gravest } from '../run/verdict/exit-codes.ts';
 import { runDeps } from '../run/app.ts';
@@ -25,10 +26,12 @@ export function addPlanCommand(program: Command): void {
     .action(async (flags: RangeFlags, self: Command) => {
       await withPlatform(platformSettings(self), async (app) => {
         const { timeZone } = app.settings.platform;
+        const asked = merchantsOf(flags);
+        const notRead = asked === null ? await merchantsNotRead(app.settings, app.database.db) : [];
         const request = {
           range: rangeOf(flags, timeZone, app.now()),
           currencies: currenciesOf(flags),
-          merchants: await chosenMerchants(app, merchantsOf(flags)),
+          merchants: await chosenMerchants(app, asked),
         };
         const progress = createProgressLine();
         const report = await planRun(request, runDeps(app, stopSignal(), progress.show)).finally(
@@ -40,9 +43,9 @@ export function addPlanCommand(program: Command): void {
         );
         print(self, {
           document: { ...report, sync: report.sync.map(syncDocument) },
-          text: planText(report, timeZone),
+          text: lines(planText(report, timeZone), ...notReadLines(notRead)),
           exitCode: gravest([
-            isWhole ? EXIT.done : EXIT.incomplete,
+            isWhole && notRead.length === 0 ? EXIT.done : EXIT.incomplete,
             ...report.troubles.map(({ exitCode }) => exitCode),
           ]),
         });

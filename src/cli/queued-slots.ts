@@ -4,7 +4,7 @@ import type { Job } from '../../jobs/job.ts';
 import { enqueue } from '../queue/enqueue.ts';
 import type { Queue } from '../queue/queue.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
-import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { queueSlot } from '../run/queued/begin.ts';
 import { finishQueuedRun } from '../run/queued/finish.ts';
 import { notesOf } from '../run/run-state.ts';
@@ -41,9 +41,10 @@ export class QueuedSlots {
       }
     }
     const merchants = await chosenMerchants(app, null);
+    const notRead = await merchantsNotRead(app.settings, db);
     const deps = { ...runDeps(app, signal), ...job.sweep?.(app.settings) };
     const run = await queueSlot(
-      { command: 'run', range: null, merchants, currencies: null, scheduled: due },
+      { command: 'run', range: null, merchants, notRead, currencies: null, scheduled: due },
       { ...deps, enqueue: (trx, jobs) => enqueue(this.#queue, trx, 'night', jobs) },
     );
     if (run === null) {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { dayOf } from '../ledger/business-day.ts';
-import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
 import { accountDayKey, accountDaysTouched, type RunCommand, type RunReport } from '../run/report.ts';
 import { LONG_RUN_DAYS } from '../run/backfill/slices.ts';
@@ -87,13 +87,16 @@ async function runOnce(
 ): Promise<RunReport> {
   const range = rangeOf(flags, app.settings.platform.timeZone, app.now());
   const currencies = currenciesOf(flags);
-  const merchants = await chosenMerchants(app, merchantsOf(flags));
+  const asked = merchantsOf(flags);
+  const merchants = await chosenMerchants(app, asked);
+  const notRead = asked === null ? await merchantsNotRead(app.settings, app.database.db) : [];
   const progress = createProgressLine();
   try {
     return await executeRun(
       {
         ...{ command, range, merchants, currencies, repairs: flags.repair ?? false },
-        isByName: merchantsOf(flags) !== null,
+        isByName: asked !== null,
+        notRead,
       },
       {
         ...runDeps(app, stopSignal(), progress.show),

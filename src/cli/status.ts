@@ -7,12 +7,13 @@ import { jobs } from '../../jobs/all.ts';
 import { gravest, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { ageOf } from '../run/age.ts';
 import { backfillsExitCode } from '../run/backfill/progress.ts';
+import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';
 import type { LastRuns } from '../run/last-runs.ts';
 import type { NextRun } from '../run/schedule/next-run.ts';
 import { isAlerting } from '../run/alerts/open.ts';
 import { reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
-import { remarksOf, zoneRemark } from '../run/status-remarks.ts';
+import { notReadLines, remarksOf, zoneRemark } from '../run/status-remarks.ts';
 import { statusesOf, statusExitCode } from '../run/status.ts';
 import { undelivered } from '../store/alerts/outbox.ts';
 import { deliverAtEnd, lookForTrouble } from './alerting.ts';
@@ -32,8 +33,8 @@ function parseAge(text: string): number {
 
 const HELP = `
 Ends with 4 where data is or may be missing: a merchant's last good run is older than --max-age, the schedule's last run
-did not end well (or was killed) and none made up for it, a range asked for with --from and --to is not read whole, or a
-slice of a backfill has failed.
+did not end well (or was killed) and none made up for it, a range asked for with --from and --to is not read whole, a
+slice of a backfill has failed, or a merchant that is active or has a ledger here has no token.
 Else with 3 where something needs a person: an open break, an unreadable entry. Else with 0.
 
 With --alert, people are told (DAYBOOK_ALERT_URL, DAYBOOK_ALERT_MAIL_TO) of a night that was missed and of a run that failed or
@@ -64,12 +65,14 @@ export function addStatusCommand(program: Command): void {
         const untold = isAlerting(settings) ? await undelivered(db) : null;
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
-        const merchants = chosenOf(overview.merchants, merchant);
+        const leftOut = await merchantsNotRead(settings, db);
+        const notRead = leftOut.filter((one) => merchant.length === 0 || merchant.includes(one));
+        const merchants = chosenOf([...new Set([...overview.merchants, ...leftOut])].sort(), merchant);
         const times = timesOf(settings);
         const zoneText = zoneRemark(settings.platform.timeZoneProof);
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
         const text = new StatusText({ times, merchants: merchants.length, maxAge, all });
-        const exitCodes: ExitCode[] = [statusExitCode([], runs), backfillsExitCode(backfills)];
+        const exitCodes: ExitCode[] = [statusExitCode([], runs, notRead), backfillsExitCode(backfills)];
         const parts = statusesOf(db, merchants, { zone: times.zone, now: now(), maxAgeMs, newSince });
         const told = async function* () {
           for await (const statuses of parts) {
@@ -80,6 +83,7 @@ export function addStatusCommand(program: Command): void {
               notices: status.notices.map(noticeDocument),
               timeZoneProof: settings.platform.timeZoneProof,
               lastRun,
+              isRead: !notRead.includes(status.merchantNo),
               nextRun: next,
               backfills,
               ...(queue !== undefined && { queue }),
@@ -92,6 +96,7 @@ export function addStatusCommand(program: Command): void {
           text: () =>
             lines(
               runsText(runs, next, times),
+              ...notReadLines(notRead),
               ...remarksOf(overview, untold, times.zone),
               '',
               text.toString(),

@@ -51,6 +51,11 @@ export type BusinessDay = string;
 export type Verdict = 'continuous' | 'reordered' | 'broken';
 /** The likely cause of a break, judged by what is around it. `chain/break-stories.ts` makes sentences of it. */
 export type BreakHint =
+  | 'vanished-entry'
+  | 'vanished-in-span'
+  | 'amended-entry'
+  | 'amended-in-span'
+  | 'several-changes'
   | 'quarantined-entry'
   | 'quarantined-in-span'
   | 'below-minor-unit'
@@ -116,4 +121,9 @@ export interface AccountDay extends Figures {
 export interface StatedFigures extends Figures {
   /** The opening was derived from the first entry: it does not follow from the day before. */
   readonly restarted: boolean;
+  /**
+   * Other balances that the day may close on just as well: nothing that is known decides. A day without breaks then
+   * may open on them, too. Left out if there is none.
+   */
+  readonly otherClosings?: readonly string[] | undefined;
 }

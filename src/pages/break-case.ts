@@ -62,7 +62,7 @@ export function casePage(view: View, shown: CaseShown): string {
         </table>`,
       )}
       <h2 id="rows">${texts.case.rows}</h2>
-      ${rowsTable(view, found)} ${quarantineSection(view, found)}
+      ${rowsTable(view, found)} ${changedSection(view, found)} ${quarantineSection(view, found)}
       <h2>${texts.case.history}</h2>
       <ol>
         ${found.history.map((event) => eventItem(view, event))}
@@ -121,6 +121,22 @@ function besideRow(
       ${amount(entry.credit)}${amount(entry.debit)}${amount(entry.balance)}
     </tr> `;
 }
+
+const changedSection = ({ texts, format }: View, { changed, row }: BreakCase): Part =>
+  when(
+    changed.length > 0,
+    () =>
+      html`<h2>${texts.case.changed}</h2>
+        <ul>
+          ${changed.map(
+            ({ batchNo, kind, at, explains }) =>
+              html`<li>
+                <a href="${entryAddress(row.merchant_no, batchNo)}">${batchNo}</a>:
+                ${filled(texts.case.changedWhat[kind], format.shown.instant(at))}${when(explains, () => html` <strong>${texts.case.explains}</strong>`)}
+              </li>`,
+          )}
+        </ul>`,
+  );
 
 const quarantineSection = ({ texts }: View, { quarantined }: BreakCase): Html =>
   html`<h2>${texts.case.quarantine}</h2>

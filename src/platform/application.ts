@@ -3,8 +3,8 @@
  * (docs/platform.md 4.3).
  */
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from './errors.ts';
-import { cameOf, codesIn, isPrintable, opened, openReply, saysNo, type Opened } from './reply.ts';
-import type { Excerpt, Transport } from './transport.ts';
+import { cameOf, isPrintable, opened, readReply, refusedBy, type Opened } from './reply.ts';
+import type { ReplyContext, Transport } from './transport.ts';
 import { APPLICATION_ACCEPTED } from './wire.ts';
 
 /** Longest bizFlow and merOrderNo (docs/platform.md 8). */
@@ -28,17 +28,27 @@ export interface ApplicationClient {
   readonly submit: (payload: object, signal?: AbortSignal) => Promise<ApplicationReceipt>;
 }
 
+/** Fields that may hold the code of a receipt. */
+const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'retCode', 'error'];
+
 /** Whether any layer of the reply has the code S00001 (docs/platform.md 4.3), in any of the fields for codes. */
 const isReceipt = ({ layers }: Opened): boolean =>
-  layers.some((layer) => codesIn(layer).includes(APPLICATION_ACCEPTED.code));
+  layers.some((layer) => CODE_FIELDS.some((field) => layer[field] === APPLICATION_ACCEPTED.code));
 
 /** Reads the reply as a receipt. If the receipt names an order number, it must be the one that was sent. */
-function receiptOf(text: string, excerpt: Excerpt, payload: object): ApplicationReceipt {
-  const came = () => cameOf(text, excerpt);
-  const reply = openReply(text, excerpt, REPLY_FIELDS);
+function receiptOf(text: string, context: ReplyContext, payload: object): ApplicationReceipt {
+  const { refusal } = readReply(text, context, { expected: REPLY_FIELDS, hasState: true });
+  const reply = opened(text, REPLY_FIELDS)!;
+  const came = cameOf(text, context.excerpt);
+  const isAccepted = isReceipt(reply) || reply.field('status') === APPLICATION_ACCEPTED.status;
+  if (refusal !== null && isAccepted) {
+    throw new PlatformReplyInvalid(
+      `the reply says ${APPLICATION_ACCEPTED.status}, but its ${refusal} is no success: ${came}`,
+    );
+  }
+  if (refusal !== null) throw refusedBy(refusal, text, context.excerpt);
   if (isReceipt(reply)) return receiptIn(reply, payload);
-  if (saysNo(reply)) throw new PlatformRejected(`the application was not accepted: ${came()}`, false, text);
-  throw new PlatformReplyInvalid(`the reply is neither a receipt nor a refusal: ${came()}`);
+  throw new PlatformReplyInvalid(`the reply is neither a receipt nor a refusal: ${came}`);
 }
 
 function receiptIn(reply: Opened, payload: object): ApplicationReceipt {
@@ -86,7 +96,7 @@ export function createApplicationClient(transport: Transport): ApplicationClient
             repeatable: false,
             confidential: true,
             body: payload,
-            read: (text, excerpt) => receiptOf(text, excerpt, payload),
+            read: (text, context) => receiptOf(text, context, payload),
           },
           signal,
         );

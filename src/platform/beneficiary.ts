@@ -1,8 +1,8 @@
 /** sp1401, register a beneficiary: submits one under its order number, repeatedly if needed (docs/platform.md 4.4). */
-import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
+import { PlatformReplyInvalid } from './errors.ts';
 import type { MerchantAccess } from './ledger-reader.ts';
-import { cameOf, isPrintable, openReply, saysNo, type Opened } from './reply.ts';
-import type { Excerpt, Transport } from './transport.ts';
+import { cameOf, isPrintable, opened, readReply, refusedBy, type Opened } from './reply.ts';
+import type { ReplyContext, Transport } from './transport.ts';
 import { BENEFICIARY_ACCEPTED, BENEFICIARY_STATUSES, type BeneficiaryStatus } from './wire.ts';
 
 /** A limit of our own, as the document has none for sp1401 (docs/platform.md 8). */
@@ -62,16 +62,17 @@ function referenceOf({ field }: Opened, name: string): string | null {
  * Reads the reply (docs/platform.md 2.6). Without a status, S00000 means accepted for review, and any other code
  * means refused (docs/platform.md 7).
  */
-function registrationOf(text: string, excerpt: Excerpt, payload: object): RegistrationReply {
-  const came = () => cameOf(text, excerpt);
-  const reply = openReply(text, excerpt, REPLY_FIELDS);
+function registrationOf(text: string, context: ReplyContext, payload: object): RegistrationReply {
+  const { refusal } = readReply(text, context, { expected: REPLY_FIELDS, hasState: true });
+  const reply = opened(text, REPLY_FIELDS)!;
   const told = reply.field('respCode') ?? reply.layers.map(({ code }) => code).find(isAcceptance);
   const respCode = isPrintable(told, REFERENCE_CHARACTERS_MAX) ? told : null;
   const status = statusOf(reply) ?? (isAcceptance(respCode) ? UNDER_REVIEW : undefined);
+  // A beneficiary that was rejected may come with the code of the rejection.
+  if (refusal !== null && status !== REJECTED) throw refusedBy(refusal, text, context.excerpt);
   if (!isStatus(status)) {
-    const isRefusal = status === undefined && saysNo(reply);
-    if (isRefusal) throw new PlatformRejected(`the registration was not accepted: ${came()}`, false, text);
-    throw new PlatformReplyInvalid(`status is none of ${BENEFICIARY_STATUSES.join(', ')}: ${came()}`);
+    const came = cameOf(text, context.excerpt);
+    throw new PlatformReplyInvalid(`status is none of ${BENEFICIARY_STATUSES.join(', ')}: ${came}`);
   }
   const sent = (payload as { merOrderNo?: unknown }).merOrderNo;
   const echo = reply.field('merOrderNo') ?? sent;
@@ -88,6 +89,7 @@ function registrationOf(text: string, excerpt: Excerpt, payload: object): Regist
 }
 
 const UNDER_REVIEW = '01';
+const REJECTED = '03';
 const isAcceptance = (code: unknown): boolean => code === BENEFICIARY_ACCEPTED;
 
 /** These are calls for a merchant, with its number and token (docs/platform.md 5, rule 1). */
@@ -101,7 +103,7 @@ export function createBeneficiaryClient(transport: Transport): BeneficiaryClient
           repeatable: true,
           confidential: true,
           body: payload,
-          read: (text, excerpt) => registrationOf(text, excerpt, payload),
+          read: (text, context) => registrationOf(text, context, payload),
         },
         signal,
       ),

@@ -3,12 +3,12 @@
  */
 import type { LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { plainDecimal, type Currencies } from '../ledger/money.ts';
-import type { ClockReading } from './clock-reading.ts';
-import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
-import { elementTexts, parseExactJson, type ExactJson } from './exact-json.ts';
+import { PlatformReplyInvalid } from './errors.ts';
+import { elementTexts, type ExactJson } from './exact-json.ts';
 import { readLedgerEntry } from './ledger-entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
-import type { Excerpt, Transport } from './transport.ts';
+import { cameOf, readReply, refusedBy, type Layer } from './reply.ts';
+import type { ReplyContext, Transport } from './transport.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN, PAGE_SIZE_MAX, type LedgerHistoryRequest } from './wire.ts';
 
 export interface LedgerReading {
@@ -50,42 +50,17 @@ function requestOf(
 
 type Fields = Readonly<Record<string, unknown>>;
 const ENVELOPE = ['pageNum', 'pageSize', 'total', 'list'];
-const ERROR_FIELDS = ['code', 'respCode', 'errorCode', 'error', 'message', 'msg', 'respMsg', 'respDesc'];
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/**
- * How many objects around a page are searched. The document does not show what is around a reply (docs/platform.md
- * 4).
- */
-const AROUND_MAX = 3;
-
-/** A page inside `data`, `result` or the like, and how many levels deep it is; null if there is none. */
-function pageWithin(root: Fields): { readonly fields: Fields; readonly within: number } | null {
-  let level = [root];
-  for (let within = 1; within <= AROUND_MAX; within += 1) {
-    level = level.flatMap((outer) => Object.values(outer).filter(isFields));
-    const fields = level.find((inner) => ENVELOPE.every((field) => field in inner));
-    if (fields !== undefined) return { fields, within };
-  }
-  return null;
-}
-
-/** The fields of the page. Throws an error that says what came instead: no JSON, an error document, another shape. */
-function envelopeOf(json: unknown, came: () => string): { readonly fields: Fields; readonly within: number } {
-  if (!isFields(json)) {
-    throw new PlatformReplyInvalid(`answered by something else than a ledger page: ${came()}`);
-  }
-  const absent = ENVELOPE.filter((field) => !(field in json));
-  const inner = absent.length === ENVELOPE.length ? pageWithin(json) : null;
-  if (inner !== null) return inner;
-  if (absent.length === ENVELOPE.length && ERROR_FIELDS.some((field) => field in json)) {
-    throw new PlatformRejected(`answered by an error document: ${came()}`);
-  }
-  if (absent.length > 0)
-    throw new PlatformReplyInvalid(`the reply is without ${absent.join(', ')}: ${came()}`);
-  return { fields: json, within: 0 };
+/** The object with the page. Throws an error that says what came instead: a refusal, or another shape. */
+function pageLayer(text: string, context: ReplyContext): Layer {
+  const { layers, refusal } = readReply(text, context, { expected: ENVELOPE, data: ['list'] });
+  if (refusal !== null) throw refusedBy(refusal, text, context.excerpt);
+  const page = layers.find(({ fields }) => ENVELOPE.every((field) => field in fields));
+  if (page !== undefined) return page;
+  const absent = ENVELOPE.filter((field) => !layers.some(({ fields }) => field in fields));
+  const lacks = absent.length > 0 ? absent : ENVELOPE;
+  throw new PlatformReplyInvalid(
+    `the reply is without ${lacks.join(', ')}: ${cameOf(text, context.excerpt)}`,
+  );
 }
 
 interface EnvelopeReading {
@@ -108,20 +83,6 @@ function wholeNumberOf(fields: Fields, field: string, { digitsOf, notices, came 
   return Number(plain);
 }
 
-function parseReply(text: string, came: () => string): ExactJson {
-  try {
-    return parseExactJson(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    const kind = /^\s*</.test(text)
-      ? 'HTML'
-      : /^\s*[{[]/.test(text)
-        ? 'broken off or garbled JSON'
-        : 'no JSON';
-    throw new PlatformReplyInvalid(`answered by ${kind}: ${came()}`);
-  }
-}
-
 /** The entries as sent. Null counts as an empty list if the total is 0. */
 function listOf(fields: Fields, total: number, notices: string[], came: () => string): readonly unknown[] {
   const list: unknown = fields['list'];
@@ -133,13 +94,14 @@ function listOf(fields: Fields, total: number, notices: string[], came: () => st
 
 function pageOf(
   text: string,
-  excerpt: Excerpt,
+  context: ReplyContext,
   query: LedgerPageQuery,
   { zone, currencies, pageSize }: LedgerReading,
 ): LedgerPage {
-  const came = () => (text.trim() === '' ? '(nothing)' : excerpt(text));
-  const { value, digitsOf } = parseReply(text, came);
-  const { fields, within } = envelopeOf(value, came);
+  const page = pageLayer(text, context);
+  const { fields, json } = page;
+  const { digitsOf } = json;
+  const came = () => cameOf(text, context.excerpt);
   const asked = { pageNum: query.pageNum, pageSize };
   const notices: string[] = [];
   const envelope = { digitsOf, notices, came };
@@ -173,7 +135,7 @@ function pageOf(
     if (outcome.ok) {
       entries.push(outcome.entry);
     } else {
-      raws ??= elementTexts(text, 'list', within);
+      raws ??= elementTexts(page.text, 'list', page.within);
       const raw = raws[index];
       if (raw === undefined) throw new Error(`entry ${index} of ${list.length} has no text of its own`);
       unreadable.push({ raw, reason: outcome.reason, batchNo: outcome.batchNo });
@@ -195,9 +157,9 @@ export function createLedgerReader(transport: Transport, reading: LedgerReading)
   return {
     page: async (query, signal) => {
       const body = requestOf(query, reading.pageSize);
-      const read = (text: string, excerpt: Excerpt, clock: ClockReading | null): LedgerPage => ({
-        ...pageOf(text, excerpt, query, reading),
-        ...(clock === null ? {} : { clock }),
+      const read = (text: string, context: ReplyContext): LedgerPage => ({
+        ...pageOf(text, context, query, reading),
+        ...(context.clock === null ? {} : { clock: context.clock }),
       });
       return transport.post(
         {

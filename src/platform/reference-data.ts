@@ -5,7 +5,7 @@
 import { storableText } from '../ledger/text.ts';
 import { PlatformReplyInvalid } from './errors.ts';
 import { cameOf, isPrintable, openReply, type ReplyFields } from './reply.ts';
-import type { Excerpt, Transport } from './transport.ts';
+import type { ReplyContext, Transport } from './transport.ts';
 import { META_TYPES_BY_COUNTRY, NOTHING_FOUND_CODE, type MetaType } from './wire.ts';
 
 /** A limit of our own, as the document has none. Anything longer is no code. */
@@ -14,6 +14,8 @@ const CODE_CHARACTERS_MAX = 64;
 const NAME_CHARACTERS_MAX = 500;
 /** No country has more than a few thousand banks. */
 const LIST_LENGTH_MAX = 50_000;
+
+const REPLY = { expected: ['metaDataList'], data: ['metaDataList'] };
 
 /** An item of a list (docs/platform.md 2.2). */
 export interface MetaItem {
@@ -109,9 +111,10 @@ const codeOf = (element: unknown): string | null => {
 };
 
 /** The items of a reply (docs/platform.md 2.2), without the single one that means that nothing is found. */
-function listOf(text: string, excerpt: Excerpt, query: ListQuery): MetaList {
-  const elements = elementsOf(openReply(text, excerpt, ['metaDataList']).field('metaDataList'));
-  if (elements === null) throw new PlatformReplyInvalid(`metaDataList is no list: ${cameOf(text, excerpt)}`);
+function listOf(text: string, context: ReplyContext, query: ListQuery): MetaList {
+  const elements = elementsOf(openReply(text, context, REPLY).field('metaDataList'));
+  if (elements === null)
+    throw new PlatformReplyInvalid(`metaDataList is no list: ${cameOf(text, context.excerpt)}`);
   if (elements.length > LIST_LENGTH_MAX) {
     throw new PlatformReplyInvalid(`the list has more than ${LIST_LENGTH_MAX} items`);
   }
@@ -156,7 +159,7 @@ export function createReferenceReader(transport: Transport): ReferenceReader {
   return {
     list: async (query, signal) => {
       const body = requestOf(query);
-      const read = (text: string, excerpt: Excerpt) => listOf(text, excerpt, query);
+      const read = (text: string, context: ReplyContext) => listOf(text, context, query);
       return transport.post(
         {
           operation: 'sp2502',

@@ -3,8 +3,9 @@
  * they may be inside `data` or `result`, and a code of digits may come as a number (docs/platform.md 4, 7).
  */
 import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
-import { parseExactJson } from './exact-json.ts';
-import type { Excerpt } from './transport.ts';
+import { parseExactJson, type ExactJson } from './exact-json.ts';
+import { refusalIn } from './refusal.ts';
+import type { Excerpt, ReplyContext } from './transport.ts';
 
 export type ReplyFields = Readonly<Record<string, unknown>>;
 
@@ -15,55 +16,70 @@ const OBJECTS_MAX = 50;
 /** Deeper than any real reply. Below this depth numbers are not turned into text. */
 const DEPTH_MAX = 64;
 
-/**
- * Fields that may hold a code for how the call went. The document does not show what errors look like
- * (docs/platform.md 7).
- */
-const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'retCode', 'error'];
-/** Codes that commonly mean success. A reply with one of them is no refusal. */
-const WELL = /^(?:0+|2\d\d|S\d+|OK|SUCCE(?:SS|EDED?)|ACCEPT(?:ED)?|TRUE)$/i;
-
 export const cameOf = (text: string, excerpt: Excerpt): string =>
   text.trim() === '' ? '(nothing)' : excerpt(text);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * Reads JSON with every number as text, so that an identifier sent as a number keeps all digits. Throws
- * `SyntaxError`.
- */
-function parseDigitsAsText(text: string): unknown {
-  const { value, digitsOf } = parseExactJson(text.replace(/^\uFEFF/, ''));
+/** The fields with every number as text, so that an identifier sent as a number keeps all digits. */
+function withPlainNumbers({ fields, json: { digitsOf } }: Layer): ReplyFields {
   const plain = (node: unknown, depth: number): unknown => {
     if (typeof node === 'string') return digitsOf(node) ?? node;
     if (typeof node !== 'object' || node === null || depth > DEPTH_MAX) return node;
     if (Array.isArray(node)) return node.map((element) => plain(element, depth + 1));
     return Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, plain(inner, depth + 1)]));
   };
-  return plain(value, 0);
+  return plain(fields, 0) as ReplyFields;
+}
+
+/** A JSON text and its reading, of which an object is a part. */
+interface Source {
+  readonly text: string;
+  readonly json: ExactJson;
+}
+
+/** An object of a reply. */
+export interface Layer extends Source {
+  readonly fields: ReplyFields;
+  /** How many brackets of `text` are around it. */
+  readonly within: number;
 }
 
 /** The object itself, the object that is the only element of a list, or the object in a text of JSON. */
-function objectIn(value: unknown): ReplyFields | null {
-  if (isObject(value)) return value;
-  if (Array.isArray(value)) return value.length === 1 && isObject(value[0]) ? value[0] : null;
-  if (typeof value !== 'string' || !/^\s*\{/.test(value)) return null;
+function layerIn(value: unknown, source: Source, within: number): Layer | null {
+  if (isObject(value)) return { ...source, fields: value, within };
+  if (Array.isArray(value)) {
+    const only: unknown = value.length === 1 ? value[0] : null;
+    return isObject(only) ? { ...source, fields: only, within: within + 1 } : null;
+  }
+  if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return null;
   try {
-    const inner = parseDigitsAsText(value);
-    return isObject(inner) ? inner : null;
+    const json = parseExactJson(value);
+    return typeof json.value === 'string' ? null : layerIn(json.value, { text: value, json }, 0);
   } catch {
     return null;
   }
 }
 
-/** An object and all objects inside it, the outermost first. */
-function layersOf(root: ReplyFields): ReplyFields[] {
+/**
+ * All objects of a reply, the outermost first; what is under one of the `data` names is none of them. Empty where the
+ * text holds no object. Throws `SyntaxError` if it is no JSON.
+ */
+export function layersOf(text: string, data: readonly string[] = []): Layer[] {
+  const trimmed = text.replace(/^\uFEFF/, '');
+  const json = parseExactJson(trimmed);
+  const root = layerIn(json.value, { text: trimmed, json }, 0);
+  if (root === null) return [];
   const layers = [root];
   let level = [root];
   for (let depth = 0; depth < ENVELOPES_MAX && level.length > 0; depth += 1) {
     level = level
-      .flatMap((layer) => Object.values(layer).map(objectIn))
+      .flatMap((layer) =>
+        Object.entries(layer.fields).map(([name, value]) =>
+          data.includes(name) ? null : layerIn(value, layer, layer.within + 1),
+        ),
+      )
       .filter((layer) => layer !== null)
       .slice(0, OBJECTS_MAX - layers.length);
     layers.push(...level);
@@ -89,9 +105,13 @@ export interface Opened {
  * Finds the object with the expected fields. Null if there is no object. Throws `SyntaxError` if the text is no JSON.
  */
 export function opened(text: string, expected: readonly string[]): Opened | null {
-  const root = objectIn(parseDigitsAsText(text));
-  if (root === null) return null;
-  const layers = layersOf(root);
+  return openedFrom(layersOf(text), expected);
+}
+
+function openedFrom(found: readonly Layer[], expected: readonly string[]): Opened | null {
+  const layers = found.map(withPlainNumbers);
+  const [root] = layers;
+  if (root === undefined) return null;
   const countIn = (layer: ReplyFields) => expected.filter((name) => name in layer).length;
   // If several have equally many of the fields, the outermost wins, as it comes first.
   const body = layers.reduce((best, layer) => (countIn(layer) > countIn(best) ? layer : best), root);
@@ -99,39 +119,55 @@ export function opened(text: string, expected: readonly string[]): Opened | null
   return { body, layers, field };
 }
 
-/** The codes that an object holds in the fields for codes. */
-export const codesIn = (layer: ReplyFields): readonly unknown[] =>
-  CODE_FIELDS.map((name) => layer[name]).filter(isGiven);
-
-/**
- * Whether the reply is a refusal. The codes in the body decide; if it has none, those of all objects around it. A
- * reply with a common code for success is no refusal.
- */
-export function saysNo({ body, layers }: Opened): boolean {
-  const own = codesIn(body);
-  const codes = own.length > 0 ? own : layers.flatMap(codesIn);
-  return codes.length > 0 && !codes.some((code) => WELL.test(String(code)));
+/** What a reply of an operation is made of. */
+export interface ReplyShape {
+  /** Names of the fields that the document shows. */
+  readonly expected: readonly string[];
+  /** Which of them hold data: nothing in there says how the call went. */
+  readonly data?: readonly string[];
+  /** Whether `status` is the state of what was asked for, and not how the call went. */
+  readonly hasState?: boolean;
 }
 
-/**
- * Opens the reply. Throws `PlatformReplyInvalid` if it is no JSON object. Throws `PlatformRejected` if it has none of
- * the `expected` fields but a code that means refusal.
- */
-export function openReply(text: string, excerpt: Excerpt, expected: readonly string[]): Opened {
-  let reply: Opened | null;
+export interface Reply {
+  readonly layers: readonly Layer[];
+  /** The name of the first field that says that the platform refused; null where none does. */
+  readonly refusal: string | null;
+}
+
+/** The objects of a reply. Throws `PlatformReplyInvalid` if it is no JSON object. */
+export function readReply(text: string, { excerpt, isSuccess }: ReplyContext, shape: ReplyShape): Reply {
+  let layers: readonly Layer[];
   try {
-    reply = opened(text, expected);
-  } catch {
-    const kind = /^\s*</.test(text) ? 'HTML' : 'no JSON';
+    layers = layersOf(text, shape.data);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const isCut = /^\s*[{[]/.test(text);
+    const kind = /^\s*</.test(text) ? 'HTML' : isCut ? 'broken off or garbled JSON' : 'no JSON';
     throw new PlatformReplyInvalid(`answered by ${kind}: ${cameOf(text, excerpt)}`);
   }
-  if (reply === null) {
+  if (layers.length === 0) {
     throw new PlatformReplyInvalid(`answered by something else than an object: ${cameOf(text, excerpt)}`);
   }
-  if (!expected.some((field) => field in reply.body) && saysNo(reply)) {
-    throw new PlatformRejected(`answered by an error document: ${cameOf(text, excerpt)}`, false, text);
-  }
-  return reply;
+  return { layers, refusal: refusalIn(layers, isSuccess, shape.hasState) };
+}
+
+/** The error for a reply in which `field` says no. */
+export const refusedBy = (field: string, text: string, excerpt: Excerpt): PlatformRejected =>
+  new PlatformRejected(
+    `refused: ${field} has no value that means success (PLATFORM_SUCCESS_CODES): ${cameOf(text, excerpt)}`,
+    false,
+    text,
+  );
+
+/**
+ * Opens the reply. Throws `PlatformReplyInvalid` if it is no JSON object, and `PlatformRejected` if a code, status or
+ * flag in it says no, whatever else it holds.
+ */
+export function openReply(text: string, context: ReplyContext, shape: ReplyShape): Opened {
+  const { layers, refusal } = readReply(text, context, shape);
+  if (refusal !== null) throw refusedBy(refusal, text, context.excerpt);
+  return openedFrom(layers, shape.expected)!;
 }
 
 /** Whether a value can be an identifier or code: text of 1 to `max` printable characters, no space at either end. */

@@ -15,4 +15,6 @@ export interface PlatformSettings {
   readonly timeoutMs: number;
   /** How often a call is repeated after a temporary failure. */
   readonly retriesMax: number;
+  /** Codes, statuses and flags of a reply that mean success. Any other is a refusal. */
+  readonly successCodes: readonly string[];
 }

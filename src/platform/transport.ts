@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { Outcome, OutgoingCall, Reply } from './attempt.ts';
 import type { ClockReading } from './clock-reading.ts';
+import { createSuccessCheck } from '../ledger/success-codes.ts';
 import { credentialsOf, type PlatformAccess } from './access.ts';
 import { discreetExcerpt } from './confidential.ts';
 import { openConnections, type Connections } from './connections.ts';
@@ -79,6 +80,15 @@ export const systemTransportDeps: TransportDeps = {
 /** Makes a short quote of a reply for a message, without secrets and personal data. */
 export type Excerpt = (text: string) => string;
 
+/** What reading a reply needs besides its text. */
+export interface ReplyContext {
+  readonly excerpt: Excerpt;
+  /** Whether a code, status or flag means success. */
+  readonly isSuccess: (code: string) => boolean;
+  /** What the reply says about the platform's clock; null if nothing. */
+  readonly clock: ClockReading | null;
+}
+
 export interface PlatformCall<T> {
   /** Transaction code, the last part of the path. */
   readonly operation: Operation;
@@ -95,10 +105,9 @@ export interface PlatformCall<T> {
   readonly rank?: number;
   readonly body: object;
   /**
-   * Reads the reply. Throws a `PlatformError` that says what came if it is not the reply of this operation. `clock`:
-   * what the reply says about the platform's clock; null if nothing.
+   * Reads the reply. Throws a `PlatformError` that says what came if it is not the reply of this operation.
    */
-  readonly read: (text: string, excerpt: Excerpt, clock: ClockReading | null) => T;
+  readonly read: (text: string, context: ReplyContext) => T;
 }
 
 export interface Transport {
@@ -123,7 +132,7 @@ export function createTransportOver(
   const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
   const { shared, trace = UNTRACED } = deps;
   const line = createLine(settings.concurrency, settings.rateLimitPerS, deps, shared);
-  const read = createReading();
+  const read = createReading(createSuccessCheck(settings.successCodes));
   const watchOf = createWatching(deps);
 
   /** Holds a slot of the line only while the call is on the wire. */
@@ -205,12 +214,12 @@ const tellCall = (
 ): void => onCall?.({ operation, status: statusOf(outcome), ms: performance.now() - sentMs });
 
 /** Reading a reply takes as long as sending many calls, so calls that wait are sent between two readings. */
-function createReading() {
+function createReading(isSuccess: ReplyContext['isSuccess']) {
   const oneReading = pLimit(1);
   return <T>(reply: Reply, call: PlatformCall<T>, outgoing: OutgoingCall): Promise<Outcome<T>> =>
     oneReading(async () => {
       await loopTurn();
-      return readReply(reply, call, outgoing);
+      return readReply(reply, call, { ...outgoing, isSuccess });
     });
 }
 
@@ -258,10 +267,10 @@ function outgoingCall(
 function readReply<T>(
   { text, clock }: Reply,
   call: PlatformCall<T>,
-  { subject, excerpt }: OutgoingCall,
+  { subject, excerpt, isSuccess }: OutgoingCall & Pick<ReplyContext, 'isSuccess'>,
 ): Outcome<T> {
   try {
-    return { ok: true, value: call.read(text, excerpt, clock) };
+    return { ok: true, value: call.read(text, { excerpt, isSuccess, clock }) };
   } catch (error) {
     if (!isPlatformError(error)) throw error;
     const named = saying(`${subject}: ${error.message}`, error);

@@ -9,7 +9,7 @@ import type { DB } from '../store/engine/schema.ts';
 import type { AccountInZone } from './account-view.ts';
 import { createCertifiedCheck, readAround } from './certified-check.ts';
 import { joiningDays } from './chain-account.ts';
-import { daysWithoutEntries } from './quiet-days.ts';
+import { daysWithoutFigures } from './days-without-figures.ts';
 
 /** The most days whose entries may be read at once, counted from the last one. */
 const DAYS_MAX = 100;
@@ -27,7 +27,7 @@ export interface ToChainOptions {
 
 export interface AccountWork extends AccountInZone {
   readonly read: AccountToChain;
-  /** Days to chain: their entries changed, the time before them is proven now, or they are proven to hold no entry. */
+  /** Days to chain: their entries changed, the time before them is proven now, or they have no figures and ought to. */
   readonly days: readonly BusinessDay[];
 }
 
@@ -43,17 +43,21 @@ export async function accountsToChain(options: ToChainOptions): Promise<{
     known?.hasRestarted === false ? [] : await restartedDays(db, accountsOf(merchantNo, currencies));
   const work: AccountWork[] = [];
   for (const read of accounts) {
-    const { account, changed, last, certified } = read;
+    const { account, changed, certified } = read;
     const isCertified = createCertifiedCheck(db, account, { within, certified });
     const own = { db, account, zone, isCertified, read };
     const mayJoin = restarted.find((one) => one.account.currency === account.currency)?.days ?? [];
     const joining = await joiningDays(own, mayJoin);
-    const days = [...new Set([...changed, ...joining])];
-    const all = [...days, ...(await daysWithoutEntries(own, last, days))];
-    if (all.length > 0) work.push({ ...own, days: all });
+    const missing = await daysWithoutFigures(own, read, changed);
+    const days = [...new Set([...changed, ...joining, ...missing, ...followed(read, missing)])];
+    if (days.length > 0) work.push({ ...own, days });
   }
   return { accounts, work };
 }
+
+/** The account's first day with figures, where days before it get some: it may take up their balance, or give them its own. */
+const followed = ({ gapless }: AccountToChain, missing: readonly BusinessDay[]): BusinessDay[] =>
+  gapless !== null && missing.some((day) => day < gapless.from) ? [gapless.from] : [];
 
 async function readAccounts({ db, zone, accounts, days: { from, to } }: ToChainOptions) {
   const earliest = addDays(to, 1 - DAYS_MAX);

@@ -1,4 +1,5 @@
 /** Chains an account's changed days, and after each of them the later days that change with it. */
+import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
@@ -69,7 +70,8 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       );
       const stored = await view.known.stored(day);
       const made = stretch.chained.days.find((one) => one.day === day);
-      const figures = made ?? (stored === undefined ? undefined : emptied(stored));
+      const known = stored ?? options.read?.stated.find((one) => one.day === day);
+      const figures = made ?? (known === undefined ? undefined : emptied(known));
       if (figures !== undefined) keep(figures, stored);
     }
     for (const quiet of await emptiedDaysBefore(stretch.chained.days, options, view)) {
@@ -93,8 +95,9 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       quiet.unshift(at.day);
       at = await view.known.before(at.day);
     }
+    const closing = { balance: front.closing, isCertain: front.otherClosings === undefined };
     for (const day of at === undefined ? quiet : [at.day, ...quiet])
-      await take(await chainStretch(day, waiting, options, view));
+      await take(await chainStretch(day, waiting, options, view, closing));
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };
@@ -133,6 +136,7 @@ async function moves(next: DayFigures, options: ChainAccountOptions, view: Accou
   return (
     then === undefined ||
     compareAmounts(now.closing, then.closing) !== 0 ||
+    otherClosingsText(now.otherClosings) !== otherClosingsText(then.otherClosings) ||
     now.lastBatchNo !== then.lastBatchNo ||
     now.lastBookedMs !== then.lastBookedMs ||
     now.cleanEnd !== then.cleanEnd

@@ -6,6 +6,7 @@ import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { addAmounts, canonicalAmount, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
+import { markUndecided } from './undecided-days.ts';
 
 export interface ChainDaysOptions {
   readonly account: Account;
@@ -17,6 +18,8 @@ export interface ChainDaysOptions {
   readonly joins: (before: DayFigures, firstMs: number) => Promise<boolean>;
   /** True if the first entry after these days does not start from the balance they end on. */
   readonly isBrokenAfter: boolean;
+  /** The balance that the days close on if their entries leave several; `isCertain` if it was decided. */
+  readonly closing?: { readonly balance: string; readonly isCertain: boolean } | undefined;
   readonly read: (day: BusinessDay) => AsyncIterable<readonly ChainEntry[]>;
   readonly zone: string;
   readonly clockToleranceS: number;
@@ -37,9 +40,11 @@ export interface ChainedDays {
 }
 
 export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays> {
-  const { account, before, clockToleranceS, minorUnits, zone, signal } = options;
+  const { account, before, minorUnits, zone, signal } = options;
   const folded: ChainedDay[] = [];
   const settled = new Set<BusinessDay>();
+  /** Settled as well, if every day is up to the one that decides what they close on. */
+  let undecided: BusinessDay[] = [];
   let chaining = null as Chaining | null;
   let restarted: BusinessDay | null = null;
 
@@ -53,12 +58,15 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
         const taken =
           before?.lastBookedMs != null && (await options.joins(before, first.bookedMs)) ? before : null;
         if (taken === null) restarted = day;
-        chaining = begin(taken, clockToleranceS, minorUnits);
+        chaining = begin(taken, options);
       }
       folded.push(...chaining.fold.push(chaining.chain.push(entries)));
     }
-    if (chaining?.chain.isSettledAt(dayWindow(day, zone).endMs + 1) === true) settled.add(day);
+    const isSettled = chaining?.chain.isSettledAt(dayWindow(day, zone).endMs + 1) === true;
+    undecided = isSettled ? [...undecided, day] : [];
+    if (chaining?.chain.hasOneEnd() === true) for (const one of undecided.splice(0)) settled.add(one);
   }
+  for (const one of undecided) settled.add(one);
   if (chaining !== null) {
     folded.push(...chaining.fold.push(chaining.chain.end()), ...chaining.fold.end(options.isBrokenAfter));
   }
@@ -78,8 +86,10 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
     assertFoots(account, made, made.restarted ? undefined : previous);
     figures.push(made);
   }
+  const ends = options.closing?.isCertain === true ? [] : (chaining?.chain.otherClosings() ?? []);
+  const others = ends.map((one) => canonicalAmount(one, minorUnits)!.amount);
   const brokenAtStart = chaining?.chain.wantsEarlier() ?? false;
-  return { days: figures, breaks: chaining?.fold.breaks() ?? [], brokenAtStart };
+  return { days: markUndecided(figures, others), breaks: chaining?.fold.breaks() ?? [], brokenAtStart };
 }
 
 interface Chaining {
@@ -87,10 +97,15 @@ interface Chaining {
   readonly fold: DayFold;
 }
 
-const begin = (from: DayFigures | null, clockToleranceS: number, minorUnits: number | null): Chaining => ({
+const begin = (
+  from: DayFigures | null,
+  { clockToleranceS, minorUnits, closing }: ChainDaysOptions,
+): Chaining => ({
   fold: foldDays({ opening: from?.closing ?? null, minorUnits }),
   chain: createChain({
     clockToleranceS,
+    // Where nothing came before, an account opens on zero, if its entries allow it.
+    preferred: { opening: from === null ? '0' : null, closing: closing?.balance ?? null },
     start: from && { balance: from.closing, batchNo: from.lastBatchNo, bookedMs: from.lastBookedMs! },
   }),
 });
@@ -123,6 +138,7 @@ function passedOn(
     cleanEnd: before.cleanEnd,
     jumpsIn: false,
     restarted: false,
+    otherClosings: before.otherClosings,
   };
 }
 

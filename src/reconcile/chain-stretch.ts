@@ -4,7 +4,8 @@ import { sameFigures } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { chainDays, type ChainedDays } from './chain-days.ts';
+import { decidedByBegin, decisionOf, markUndecided, undecidedDaysBefore } from './undecided-days.ts';
+import { chainDays, type ChainDaysOptions, type ChainedDays } from './chain-days.ts';
 import {
   isProvenUpTo,
   isProvenUpToDay,
@@ -24,7 +25,8 @@ export interface StretchOptions extends AccountInZone {
 
 /**
  * Chains `first` together with the days before it whose end is open, the days before it whose entries might mend a break
- * at its start, and the days after it while its own end is open. The end of a day is open while its last entries may
+ * at its start or whose closing it decides, and the days after it while its own end is open. `closing`: see
+ * `ChainDaysOptions`. The end of a day is open while its last entries may
  * still trade places with the first ones of the next day.
  */
 export async function chainStretch(
@@ -32,23 +34,35 @@ export async function chainStretch(
   waiting: ReadonlySet<BusinessDay>,
   options: StretchOptions,
   view: AccountView,
+  closing?: ChainDaysOptions['closing'],
 ): Promise<Stretch> {
   const { before } = view.known;
   const takesUp = (earlier: DayFigures, day: BusinessDay) => isProvenUpToDay(earlier, day, options, view);
   const earlier = await daysChainedBefore(first, { before, takesUp }, DAYS_TOGETHER_MAX - 1);
   const days = [...earlier.map(({ day }) => day), first];
+  /** Days that are chained again because this one decides their closing. Their number is not limited. */
+  const decided: BusinessDay[] = [];
+  const isFull = (more: number): boolean => days.length - decided.length + more > DAYS_TOGETHER_MAX;
   for (;;) {
     const isBrokenAfter = await jumpsAfter(days.at(-1)!, view);
-    const chained = await chainTogether(days, { ...options, isBrokenAfter }, view);
+    const asked = { ...optionsOf(options, view), days, before: await view.known.before(days[0]!) };
+    const { decides, others } = await decisionOf(asked);
+    if (decides) {
+      decided.push(...(await withOpenDays(await undecidedDaysBefore(days[0]!, view), takesUp, view)));
+      days.unshift(...decided);
+    }
+    const together = await chainTogether(days, { ...options, isBrokenAfter, closing }, view);
+    const chained =
+      others.length === 0 ? together : { ...together, days: markUndecided(together.days, others) };
     if (chained.brokenAtStart) {
       const more = await daysThatMightMend(days[0]!, takesUp, view);
-      if (more.length > 0 && days.length + more.length <= DAYS_TOGETHER_MAX) {
+      if (more.length > 0 && !isFull(more.length)) {
         days.unshift(...more);
         continue;
       }
     }
     const last = chained.days.at(-1);
-    const full = days.length >= DAYS_TOGETHER_MAX && last !== undefined;
+    const full = isFull(1) && last !== undefined;
     if (last !== undefined && !last.cleanEnd && !full) {
       const next = await dayAfter(last.day, waiting, view);
       if (next !== undefined && (await takesUp(last, next))) {
@@ -57,7 +71,8 @@ export async function chainStretch(
       }
     }
     const ended = full ? [...chained.days.slice(0, -1), { ...last, cleanEnd: true }] : chained.days;
-    return { days, chained: { ...chained, days: await withTrueEnds(ended, options, view) } };
+    const trueEnds = await withTrueEnds(ended, options, view);
+    return { days, chained: { ...chained, days: await decidedByBegin(trueEnds, options) } };
   }
 }
 
@@ -69,36 +84,49 @@ export interface Stretch {
 /** Chains days together, from `before` or else from the last day before them. */
 async function chainTogether(
   days: readonly BusinessDay[],
-  options: StretchOptions & { readonly isBrokenAfter: boolean },
+  options: StretchOptions & Pick<ChainDaysOptions, 'isBrokenAfter' | 'closing'>,
   view: AccountView,
   before?: DayFigures,
 ): Promise<ChainedDays> {
-  const { account, isBrokenAfter, clockToleranceS, zone, signal } = options;
+  const { account, isBrokenAfter, closing, zone, signal } = options;
   return chainDays({
-    account,
-    days,
+    ...optionsOf(options, view),
+    ...{ account, days, isBrokenAfter, closing, zone, signal },
     before: before ?? (await view.known.before(days[0]!)),
-    joins: (earlier, firstMs) => isProvenUpTo(earlier, firstMs, view),
-    isBrokenAfter,
-    read: (day) => readDay(day, options),
-    zone,
-    clockToleranceS,
     minorUnits: options.currencies.minorUnits(account.currency),
-    signal,
   });
 }
+
+const optionsOf = (
+  options: StretchOptions,
+  view: AccountView,
+): Pick<ChainDaysOptions, 'joins' | 'read' | 'clockToleranceS'> => ({
+  joins: (earlier, firstMs) => isProvenUpTo(earlier, firstMs, view),
+  read: (day) => readDay(day, options),
+  clockToleranceS: options.clockToleranceS,
+});
 
 /** The last day with entries before `day`, the days between, and the days it was chained together with. */
 async function daysThatMightMend(
   day: BusinessDay,
   takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
-  { known: { before } }: AccountView,
-): Promise<BusinessDay[]> {
+  view: AccountView,
+): Promise<readonly BusinessDay[]> {
+  const { before } = view.known;
   const days: BusinessDay[] = [];
   for (let earlier = await before(day); earlier !== undefined; earlier = await before(earlier.day)) {
     days.unshift(earlier.day);
     if (earlier.creditCount + earlier.debitCount > 0 || days.length >= DAYS_TOGETHER_MAX) break;
   }
+  return withOpenDays(days, takesUp, view);
+}
+
+/** The days, and those before them that they were chained together with. */
+async function withOpenDays(
+  days: readonly BusinessDay[],
+  takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
+  { known: { before } }: AccountView,
+): Promise<readonly BusinessDay[]> {
   if (days[0] === undefined) return [];
   const open = await daysChainedBefore(days[0], { before, takesUp }, DAYS_TOGETHER_MAX);
   return [...open.map((one) => one.day), ...days];
@@ -122,7 +150,7 @@ async function withTrueEnds(
     const isBrokenAfter = await jumpsAfter(together.at(-1)!.day, view, ends);
     const alone = await chainTogether(
       together.map(({ day }) => day),
-      { ...options, isBrokenAfter },
+      { ...options, isBrokenAfter, closing: { balance: together.at(-1)!.closing, isCertain: false } },
       view,
       before,
     );

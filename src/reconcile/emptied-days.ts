@@ -8,6 +8,7 @@ import { firstBookedMs, type AccountInZone, type AccountView } from './account-v
 /** A first day whose entries have all vanished: its row stays, with no entry, and the next day begins a new chain. */
 export const emptied = (stored: DayFigures): DayFigures => ({
   ...stored,
+  otherClosings: undefined,
   creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal),
   creditCount: 0,
   debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal),
@@ -43,7 +44,8 @@ export async function emptiedDaysBefore(
   ) {
     const firstMs = await firstBookedMs(derived.day, options);
     if (!(await isCertified({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! }))) break;
-    quiet.unshift({ ...day, opening: derived.opening, closing: derived.opening, restarted: false });
+    const { opening, otherClosings } = derived;
+    quiet.unshift({ ...day, opening, closing: opening, restarted: false, otherClosings });
   }
   return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
 }

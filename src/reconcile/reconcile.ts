@@ -78,6 +78,8 @@ export interface FiguresSeen {
 export interface Reconciled extends ReconcileReport {
   /** Null if only some currencies were reconciled. */
   readonly seen: FiguresSeen | null;
+  /** Whether an account has its first figures. */
+  readonly begins: boolean;
 }
 
 /**
@@ -120,7 +122,8 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
   if (hadBreaks || opened.length > 0) await updateHints(options);
   options.onProgress?.({ accountsDone: work.length, accounts: work.length });
   const seen = currencies === null ? { busy: [...busy.values()], mayOpenOnBalance } : null;
-  return { accounts: work.length, daysChained, daysChanged, opened, healed, seen };
+  const begins = work.some(({ read }) => read.last === null);
+  return { accounts: work.length, daysChained, daysChanged, opened, healed, seen, begins };
 }
 
 /** Chains the days of an account in as many passes as it takes. */
@@ -134,8 +137,8 @@ async function chainInPasses(
   while (waiting.length > 0) {
     options.signal.throwIfAborted();
     const chained = await chainAccount({ ...options, ...own, read: already, changed: waiting });
-    await take({ account: own.account, changed: waiting, chained });
-    already = { entries: read.entries, around: null };
+    await take({ account: own.account, gapless: read.gapless, changed: waiting, chained });
+    already = { entries: read.entries, stated: read.stated, around: null };
     waiting = chained.left;
   }
 }

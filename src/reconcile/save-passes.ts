@@ -4,12 +4,15 @@ import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { replaceBreaks, type BreakRow } from '../store/breaks/breaks.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
+import type { Gapless } from '../store/days-to-chain.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { saveChained, saveChainedUnderLease, type Chained } from '../store/save-chained.ts';
 import type { ChainedAccount, PassMax } from './chain-account.ts';
 
 export interface Pass {
   readonly account: Account;
+  /** Where the account's days with figures had no gap before the pass. */
+  readonly gapless: Gapless | null;
   /** The days that it was to chain. */
   readonly changed: readonly BusinessDay[];
   readonly chained: ChainedAccount;
@@ -125,5 +128,8 @@ function chainedBy(
       ),
     ),
     left: passes.flatMap((pass) => of(pass, pass.chained.left)),
+    gapless: passes.flatMap(({ account: { currency }, gapless }) =>
+      gapless === null ? [] : [{ currency, ...gapless }],
+    ),
   };
 }

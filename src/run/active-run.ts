@@ -75,6 +75,8 @@ export interface RunRequest {
   /** Null: for each merchant the days that a night reads. */
   readonly range: DayRange | null;
   readonly merchants: readonly MerchantAccess[];
+  /** Merchants that a run of all merchants leaves out, as their token is nowhere; nobody if it is left out. */
+  readonly notRead?: readonly string[];
   /** The merchants were asked for by name: one that another run is at work on ends the run with 5. */
   readonly isByName?: boolean;
   readonly currencies: Chosen;
@@ -130,6 +132,8 @@ export interface MerchantOutcome {
   sync: MerchantSync | null;
   reconcile: ReconcileReport | null;
   healingReads: readonly HealingRead[];
+  /** Its days may hold another merchant's entries: they are compared before they are published. */
+  isToCompare: boolean;
   publish: PublishOutcome | null;
   trouble: MerchantTrouble | null;
   /** How older days compared with the platform, to be recorded with the merchant's end; null if they were not compared. */

@@ -1,8 +1,17 @@
 /** Whose ledgers a run reads: the one in the settings, those added, or just the ones asked for. */
+import type { Kysely } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { merchantTokens, type LockedMerchant, type MerchantToken } from '../store/merchants.ts';
+import {
+  merchantsWithoutToken,
+  merchantTokens,
+  type LockedMerchant,
+  type MerchantToken,
+} from '../store/merchants.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { UsageError } from './verdict/exit-codes.ts';
+import { notReadText } from './verdict/scope-reasons.ts';
 import type { PlatformApp } from './app.ts';
 
 /**
@@ -25,19 +34,32 @@ export async function chosenMerchants(
   const known = await readable(asked);
   const wanted = asked ?? [...known.keys()].sort();
   const unknown = wanted.find((merchantNo) => !known.has(merchantNo));
-  if (wanted.length === 0 || unknown !== undefined)
-    throw notReadable(unknown, [...(await readable(null)).keys()].sort());
+  if (wanted.length === 0 || unknown !== undefined) {
+    const all = [...(await readable(null)).keys()].sort();
+    throw notReadable(unknown, all, await merchantsNotRead(settings, database.db));
+  }
   const chosen = wanted.map((merchantNo) => known.get(merchantNo)!);
   const [first] = chosen;
   if (first?.token === null && chosen.every(({ token }) => token === null)) throw first.problem;
   return chosen.map((one) => (one.token === null ? locked(one) : one));
 }
 
-const notReadable = (merchantNo: string | undefined, known: readonly string[]): UsageError =>
+/** The merchants that a run of all merchants leaves out, as their token is nowhere, in order. */
+export const merchantsNotRead = (
+  { platform }: Pick<Settings, 'platform'>,
+  db: Kysely<DB>,
+): Promise<string[]> =>
+  merchantsWithoutToken(db, platform.merchant === null ? [] : [platform.merchant.merchantNo]);
+
+const notReadable = (
+  merchantNo: string | undefined,
+  known: readonly string[],
+  notRead: readonly string[],
+): UsageError =>
   merchantNo === undefined || known.length === 0
     ? new UsageError(
         'there is no merchant whose ledger could be read: set PLATFORM_MERCHANT_NO and PLATFORM_TOKEN, or add one with ' +
-          '`daybook merchants add`.',
+          `\`daybook merchants add\`.${notRead.map((one) => ` ${notReadText(one)}.`).join('')}`,
       )
     : new UsageError(`merchant ${merchantNo} is unknown or disabled; known: ${known.join(', ')}.`);
 

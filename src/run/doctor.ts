@@ -17,7 +17,9 @@ import { UnknownSecretKey } from '../store/secrets/secrets.ts';
 import { publishedFilesCheck } from './published-files-check.ts';
 import { createPlatformClock, type PlatformClock } from '../sync/platform-clock.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
-import { chosenMerchants } from './chosen-merchants.ts';
+import { chosenMerchants, merchantsNotRead } from './chosen-merchants.ts';
+import { ExpectedError } from '../ledger/ending.ts';
+import { notReadLines } from './status-remarks.ts';
 import { nextTime, type ScheduledJob } from './schedule/due.ts';
 import { clockNews, SET_THE_CLOCK } from './clock-text.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './verdict/exit-codes.ts';
@@ -197,6 +199,7 @@ async function examineRows(
     }),
     await finding('merchants', async () => {
       merchants = await chosenMerchants({ database, settings }, null);
+      await assertAllRead(database.db, settings);
       return merchants.map(({ merchantNo }) => merchantNo).join(', ');
     }),
   ];
@@ -204,6 +207,17 @@ async function examineRows(
     publishedFilesCheck({ database, objects: await openObjects(), settings, now }, merchants),
   );
   return { findings: [...findings, files], merchants };
+}
+
+/** Throws where a merchant that ought to be read has no token. */
+async function assertAllRead(db: Database['db'], settings: Settings): Promise<void> {
+  const notRead = await merchantsNotRead(settings, db);
+  if (notRead.length > 0) throw new MerchantsNotRead(notReadLines(notRead).join('; '));
+}
+
+class MerchantsNotRead extends ExpectedError {
+  override readonly name = 'MerchantsNotRead';
+  readonly exitCode = EXIT.incomplete;
 }
 
 /** Whom a night tells. Places are tried by `alerts test`, as each try is a message. */

@@ -10,6 +10,7 @@ import { merchantsWithBreaks } from '../store/breaks/break-hints.ts';
 import { merchantsWithRestartedDays } from '../store/changed-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { merchantsWithUnreadable } from '../store/amendments.ts';
+import { merchantsToCompare } from '../store/notices.ts';
 import { olderDaysComparisons, type OlderDaysComparison } from '../store/older-days.ts';
 import { askInParts } from './many-merchants.ts';
 
@@ -26,11 +27,13 @@ export interface KnownAhead {
   readonly hasUnreadable: boolean;
   /** Entries of the busiest of the last days, all accounts together. */
   readonly busiestDay: number;
+  /** A notice of entries that another merchant has as well, or days that are still to be compared. */
+  readonly isToCompare: boolean;
   /** How older days compared with the platform; null if they were never compared. */
   readonly olderDays: OlderDaysComparison | null;
 }
 
-/** By merchant; five statements for some hundred merchants. */
+/** By merchant; six statements for some hundred merchants. */
 export async function knownAhead(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -45,12 +48,13 @@ async function askOf(
   merchants: readonly string[],
   days: { readonly from: BusinessDay; readonly to: BusinessDay },
 ): Promise<[string, KnownAhead][]> {
-  const [broken, restarted, unreadable, busiest, olderDays] = await Promise.all([
+  const [broken, restarted, unreadable, busiest, olderDays, toCompare] = await Promise.all([
     merchantsWithBreaks(db, merchants).then((found) => new Set(found)),
     merchantsWithRestartedDays(db, merchants),
     merchantsWithUnreadable(db, merchants),
     entriesOfBusiestDays(db, merchants, days),
     olderDaysComparisons(db, merchants),
+    merchantsToCompare(db, merchants),
   ]);
   return merchants.map((merchantNo) => [
     merchantNo,
@@ -59,6 +63,7 @@ async function askOf(
       hasRestarted: restarted.has(merchantNo),
       hasUnreadable: unreadable.has(merchantNo),
       busiestDay: busiest.get(merchantNo) ?? 0,
+      isToCompare: toCompare.has(merchantNo),
       olderDays: olderDays.get(merchantNo) ?? null,
     },
   ]);

@@ -1,6 +1,7 @@
 /** Ends the work on merchants, many at a time: finds out what is still open, judges each, and records its end. */
 import pLimit from 'p-limit';
 import type { ExitCode } from '../ledger/ending.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import { heldStill } from '../store/engine/leases.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
@@ -11,6 +12,7 @@ import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.
 import { recordSettled } from '../store/statements/record-published.ts';
 import type { UntoldChanges } from '../store/untold-changes.ts';
 import { noteForAlerts } from './alerts/note-facts.ts';
+import type { Discrepancy } from './discrepancies.ts';
 import { outcomeOfAll } from './outcomes.ts';
 import { runFigures, type RunReport, type Standing } from './report.ts';
 import { standingsOf, type MerchantStanding } from './standing.ts';
@@ -53,14 +55,22 @@ export async function endMerchants(
   const { request, deps, runId } = run;
   const now = deps.now();
   const merchants = ended.map(({ outcome }) => outcome.merchantNo);
-  const standings = await standingsOf(deps.db, {
+  const found = await standingsOf(deps.db, {
     ...accountsAsked(request),
     merchants,
     runId,
     reads: STAGES[request.command].includes('sync'),
+    chains: request.command !== 'sync',
     zone: deps.zone,
     now,
   });
+  const standings = new Map(
+    ended.map(({ outcome }): [string, MerchantStanding] => {
+      const own = found.get(outcome.merchantNo)!;
+      const discrepancies = answeredFor(run, outcome, own.standing.discrepancies);
+      return [outcome.merchantNo, { ...own, standing: { ...own.standing, discrepancies } }];
+    }),
+  );
   const rows = ended.map(({ outcome }) => endRow(run, outcome, standings.get(outcome.merchantNo)!, failures));
   const record = (): Promise<ReadonlySet<Lease>> =>
     deps.db.transaction().execute(async (trx) => {
@@ -101,6 +111,35 @@ export async function endMerchants(
     isRecorded: held.has(lease),
     exitCode: rows[at]!.exitCode,
   }));
+}
+
+/**
+ * The discrepancies that the merchant's part of the run answers for: of stages that it did, of days that it was to publish,
+ * less days that it published or that it says why not.
+ */
+function answeredFor(
+  { request, from, to }: ActiveRun,
+  { sync, publish, publishedNow }: MerchantOutcome,
+  discrepancies: readonly Discrepancy[],
+): Discrepancy[] {
+  const keyOf = ({ currency }: Account, day: BusinessDay): string => `${currency} ${day}`;
+  const told = new Set(publish?.withheld.map(({ account, day }) => keyOf(account, day)));
+  const isOfRun = (day: BusinessDay): boolean =>
+    request.command !== 'publish' || request.range === null || (from <= day && day <= to);
+  return discrepancies.flatMap((one) => {
+    // What the run itself could not read is a reason already.
+    if (one.what === 'in-doubt' && sync !== null && sync.report.uncertified.length > 0) return [];
+    if (one.what !== 'no-statement') return [one];
+    if (!STAGES[request.command].includes('publish')) return [];
+    const { merchantNo, currency } = one;
+    const days = one.days.filter(
+      (day) =>
+        isOfRun(day) &&
+        !told.has(keyOf(one, day)) &&
+        !publishedNow.has({ account: { merchantNo, currency }, day }),
+    );
+    return days.length === 0 ? [] : [{ ...one, days }];
+  });
 }
 
 /** Records what one merchant's work has published, where its end is not recorded with those of others. */

@@ -83,5 +83,6 @@ export function standingOfAll(all: readonly Standing[]): Standing {
     notices: all.flatMap(({ notices }) => notices),
     requested: all.flatMap(({ requested }) => requested),
     proven: all.flatMap(({ proven }) => proven),
+    discrepancies: all.flatMap(({ discrepancies }) => discrepancies),
   };
 }

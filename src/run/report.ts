@@ -12,6 +12,7 @@ import type { RevisedDay } from '../store/statements/untold-revisions.ts';
 import type { LookNotMade, OlderDaysLook } from '../sync/older-days.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode } from './verdict/exit-codes.ts';
+import type { Discrepancy } from './discrepancies.ts';
 import type { NotJoined } from './join-merchants.ts';
 import type { Reason } from './verdict/reason.ts';
 import type { Proven } from './proven.ts';
@@ -87,6 +88,8 @@ export interface Standing {
   /** Ranges that this run or an earlier one was asked for by date and that are not fully proven. */
   readonly requested: readonly OpenRange[];
   readonly proven: readonly Omit<Proven, 'unread'>[];
+  /** Days by which proven days, days with figures and days with a current statement differ, as far as the run answers for them. */
+  readonly discrepancies: readonly Discrepancy[];
 }
 
 /** What was published, which published files had to be written again, and what lay there instead of ours. */

@@ -16,7 +16,7 @@ import { outcomeOfAll, standingOfAll } from './outcomes.ts';
 import { inTruerWords } from './stages/sync-stage.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
-import type { Reason } from './verdict/reason.ts';
+import { awaitsPerson, type Reason } from './verdict/reason.ts';
 import {
   runFigures,
   TIME_ZONE_ON_TRUST,
@@ -72,13 +72,15 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
     : await standingAfter(run, merchants, failures);
   const outcome = await outcomeAfter(run, merchants, isAway);
   const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
-  const judged = judge(outcome, standing, { id: runId, failures, zone: deps.zone, wereClocksApart });
+  const { notRead = [] } = run.request;
+  const judged = judge(outcome, standing, { id: runId, failures, zone: deps.zone, wereClocksApart, notRead });
   const report = reportOf(run, { ...end, outcome }, standing, judged);
   const interrupted = causes.some((cause) => cause instanceof Interrupted);
   const ended = endedRun(run, report, interrupted);
   const figures = {
     ...runFigures(report),
     interrupted,
+    ...(awaitsPerson(report.exitCode, report.reasons) && { awaitsPerson: true }),
     ...(isLeftToOthers(ended) && { leftToOthers: true }),
   };
   const finish = async (db: RunDeps['db']): Promise<boolean> => {

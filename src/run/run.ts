@@ -54,7 +54,7 @@ export async function executeScheduled(
 ): Promise<RunReport | null> {
   const left = await notDoneInSlot(request, deps);
   return underLeases(numbersOf(left), deps, async (held) =>
-    (await hasGoodRun(deps.db, request.scheduled))
+    (await isSlotDone(deps.db, request.scheduled))
       ? null
       : runAll(
           { ...request, merchants: await notDoneInSlot({ ...request, merchants: left }, deps) },
@@ -67,9 +67,10 @@ export async function executeScheduled(
 const numbersOf = (merchants: readonly MerchantAccess[]): string[] =>
   merchants.map(({ merchantNo }) => merchantNo);
 
-export async function hasGoodRun(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
+/** Whether the slot is done: a run of it ended well, or another try would end as this one did. */
+export async function isSlotDone(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
   const runs = await runsOfSlot(db, job, slot);
-  return runs.some(({ exitCode }) => isGoodEnd(exitCode));
+  return runs.some(({ exitCode, figures }) => isGoodEnd(exitCode) || figures['awaitsPerson'] === true);
 }
 
 /** The merchants that no run of the slot has ended well for. If there are none left, all: the slot ended otherwise. */

@@ -7,6 +7,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { noticesByMerchant, untoldNotices } from '../store/notices.ts';
 import { untoldChanges, type UntoldChanges } from '../store/untold-changes.ts';
 import { untoldRevisions } from '../store/statements/untold-revisions.ts';
+import { discrepanciesOf } from './discrepancies.ts';
 import { askInParts } from './many-merchants.ts';
 import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
@@ -22,6 +23,7 @@ export const NOTHING_STANDS: Standing = {
   notices: [],
   requested: [],
   proven: [],
+  discrepancies: [],
 };
 
 /** What is open of one merchant. */
@@ -39,11 +41,13 @@ export async function standingsOf(
     readonly runId: number;
     /** Whether the run reads the ledger. If not, what is still to be read is not its concern. */
     readonly reads: boolean;
+    /** Whether the run answers for figures, and so for days without them. */
+    readonly chains: boolean;
     readonly zone: string;
     readonly now: Date;
   },
 ): Promise<ReadonlyMap<string, MerchantStanding>> {
-  const { merchants, runId, reads } = scope;
+  const { merchants, runId, reads, chains, currencies } = scope;
   const byMerchant = <Row extends { readonly merchantNo: string }>(rows: readonly Row[]) =>
     Map.groupBy(rows, ({ merchantNo }) => merchantNo);
   const open = await askInParts(merchants, (some) => closeReadRanges(db, some, scope));
@@ -51,12 +55,13 @@ export async function standingsOf(
   const proven = new Map(
     (await provenOf(db, merchants, open, scope)).map((one) => [one.merchantNo, one] as const),
   );
-  const [breaks, untold, revised, quarantined, notices] = await Promise.all([
+  const [breaks, untold, revised, quarantined, notices, discrepancies] = await Promise.all([
     openBreaksByMerchant(db, scope, runId),
     untoldChanges(db, merchants).then(byMerchant),
     untoldRevisions(db, merchants).then(byMerchant),
     unreadableByMerchant(db, merchants),
     untoldNotices(db, merchants).then(noticesByMerchant),
+    chains ? discrepanciesOf(db, merchants, scope.zone).then(byMerchant) : null,
   ]);
   return new Map(
     merchants.map((merchantNo): [string, MerchantStanding] => {
@@ -75,6 +80,9 @@ export async function standingsOf(
         notices: notices.get(merchantNo) ?? [],
         requested: reads ? own : [],
         proven: [{ merchantNo, provenFrom, provenThrough }],
+        discrepancies: (discrepancies?.get(merchantNo) ?? []).filter(
+          ({ currency }) => currencies?.includes(currency) !== false,
+        ),
       };
       return [merchantNo, { standing, untold: changes }];
     }),

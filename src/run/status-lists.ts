@@ -7,7 +7,8 @@ import { latenessText } from './lateness-text.ts';
 import type { OpenRange } from './requested.ts';
 import type { MerchantStatus } from './status.ts';
 import { daysName, rangeName } from './verdict/judge.ts';
-import { reasonsOfNotices } from './verdict/notice-reasons.ts';
+import { reasonOfDiscrepancy } from './verdict/discrepancy-reasons.ts';
+import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
 
 /** Lines under a heading; of all, the first ones. */
 export interface StatusList {
@@ -24,6 +25,7 @@ export class StatusLists {
   readonly #missing = new First<string>(LINES_SHOWN_MAX);
   readonly #requested = new First<string>(LINES_SHOWN_MAX);
   readonly #adjusted = new First<string>(LINES_SHOWN_MAX);
+  readonly #differing = new First<string>(LINES_SHOWN_MAX);
   /** A notice about two merchants is in the status of both. */
   readonly #notices = new Set<string>();
 
@@ -32,12 +34,17 @@ export class StatusLists {
     this.#zone = zone;
   }
 
-  add({ merchantNo, missing, requested, adjustments, notices }: MerchantStatus): void {
+  add({ merchantNo, missing, requested, adjustments, notices, discrepancies }: MerchantStatus): void {
     const zone = this.#zone;
     for (const span of missing) this.#missing.add(() => `${merchantNo} ${spanText(span, zone)}: ${span.why}`);
     for (const range of requested) this.#requested.add(() => requestedText(range, zone));
     for (const one of adjustments) this.#adjusted.add(() => adjustmentText(one));
-    for (const { what } of reasonsOfNotices(notices)) this.#notices.add(what);
+    for (const one of discrepancies) {
+      const { what, todo } = reasonOfDiscrepancy(one);
+      this.#differing.add(() => `${what}: ${todo}`);
+    }
+    for (const { what } of [...reasonsOfShared(notices), ...reasonsOfNotices(notices)])
+      this.#notices.add(what);
   }
 
   /** The lists that have lines. Those of each merchant's history are of the merchants `shown` alone. */
@@ -65,6 +72,7 @@ export class StatusLists {
         this.#adjusted,
       ],
       ['noticed in the last 31 days, each reported once:', new First(LINES_SHOWN_MAX, this.#notices)],
+      ['proven days, days with figures and days with a statement differ:', this.#differing],
       ['missing:', this.#missing],
     ];
     return lists

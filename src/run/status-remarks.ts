@@ -11,6 +11,7 @@ import type { LastRuns } from './last-runs.ts';
 import { TIME_ZONE_ON_TRUST } from './report.ts';
 import { First } from './status-lists.ts';
 import type { MerchantStatus } from './status.ts';
+import { howToReadOrDisable, notReadText } from './verdict/scope-reasons.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -28,6 +29,14 @@ export const remarksOf = (
     clockText(runs),
     untold && undeliveredText(untold),
   ].filter((text) => text !== null);
+
+/** A line for each of the first merchants whose token is nowhere, with what to do. */
+export const notReadLines = (notRead: readonly string[]): string[] => [
+  ...notRead.slice(0, MERCHANTS_NAMED_MAX).map((one) => `${notReadText(one)}: ${howToReadOrDisable(one)}`),
+  ...(notRead.length > MERCHANTS_NAMED_MAX
+    ? [`and ${counted(notRead.length - MERCHANTS_NAMED_MAX, 'more merchant')} that are not read`]
+    : []),
+];
 
 /** Said where the zone of the business days is not proven; null where it is. */
 export const zoneRemark = (proof: string): string | null => (proof === 'trusted' ? TIME_ZONE_ON_TRUST : null);

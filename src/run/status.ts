@@ -19,6 +19,8 @@ import { uncertifiedOfEach } from '../store/windows.ts';
 import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './last-runs.ts';
 import { inParts } from './many-merchants.ts';
+import { discrepanciesOf, type Discrepancy } from './discrepancies.ts';
+import { exitCodeOfDiscrepancy } from './verdict/discrepancy-reasons.ts';
 import { countDaysMissing } from './coverage.ts';
 import { provenOf, type Proven } from './proven.ts';
 import { isRead, openRanges, type OpenRange } from './requested.ts';
@@ -55,6 +57,8 @@ export interface MerchantStatus {
   readonly adjustments: readonly Adjustment[];
   /** How late entries come, measured over the last months. */
   readonly lateness: Lateness;
+  /** Days by which proven days, days with figures and days with a current statement differ. */
+  readonly discrepancies: readonly Discrepancy[];
   readonly tooOld: boolean;
 }
 
@@ -121,6 +125,7 @@ async function foundOf(
     olderDays,
     measured,
     adjusted,
+    discrepancies,
   ] = await Promise.all([
     provenOf(db, merchants, requested, options),
     // A merchant that has not joined yet has no good run; its age counts from when it became known.
@@ -133,10 +138,12 @@ async function foundOf(
     olderDaysComparisons(db, merchants),
     latenessMeasured(db, merchants, today),
     adjustmentsOfEach(db, merchants),
+    discrepanciesOf(db, merchants, options.zone),
   ]);
   return {
     ...{ proven, knownAt, uncertified, lastGood, openBreaks, unreadable, olderDays, measured, adjusted },
     notices: noticesByMerchant(notices),
+    discrepancies: Map.groupBy(discrepancies, ({ merchantNo }) => merchantNo),
   };
 }
 
@@ -181,6 +188,7 @@ function statusOfMerchant(
     notices: found.notices.get(merchantNo) ?? [],
     olderDays: found.olderDays.get(merchantNo) ?? null,
     adjustments: found.adjusted.get(merchantNo) ?? [],
+    discrepancies: found.discrepancies.get(merchantNo) ?? [],
     lateness: latenessOf(measuredOf(found.measured, merchantNo), dayOf(now.getTime(), zone)),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
@@ -188,17 +196,20 @@ function statusOfMerchant(
 
 /**
  * The exit code of `status`. 4 if data is or may be missing: a merchant's last good run is too old, a scheduled run
- * did not end well, or a requested range was not fully read. Otherwise 3 if something open needs a person.
+ * did not end well, a requested range was not fully read, a proven day has no figures or no statement, or a merchant that
+ * ought to be read is not. Otherwise 3 if something open needs a person.
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],
   { notMadeUpFor }: Pick<LastRuns, 'notMadeUpFor'>,
+  notRead: readonly string[] = [],
 ): ExitCode {
-  const isIncomplete = statuses.some(
-    ({ tooOld, requested }) => tooOld || requested.some(({ missing }) => missing.length > 0),
-  );
-  if (isIncomplete || notMadeUpFor.length > 0) return EXIT.incomplete;
-  return statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
+  const differing = statuses.flatMap(({ discrepancies }) => discrepancies.map(exitCodeOfDiscrepancy));
+  const isIncomplete =
+    differing.includes(EXIT.incomplete) ||
+    statuses.some(({ tooOld, requested }) => tooOld || requested.some(({ missing }) => missing.length > 0));
+  if (isIncomplete || notMadeUpFor.length + notRead.length > 0) return EXIT.incomplete;
+  return differing.length > 0 || statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
     ? EXIT.needsPerson
     : EXIT.done;
 }

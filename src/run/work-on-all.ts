@@ -1,14 +1,16 @@
 /** Works on many merchants side by side. None waits for another one, and trouble of one is its own. */
 import { dayOf } from '../ledger/business-day.ts';
 import { workInSlices } from './backfill/long-run.ts';
+import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { PublishedAhead } from '../statements/published-ahead.ts';
 import { createJoining } from './join-merchants.ts';
 import { knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
-import { nothingDoneFor, type StoreTrouble } from './merchant-work.ts';
+import { nothingDoneFor, type MerchantWorkOptions, type StoreTrouble } from './merchant-work.ts';
 import type { MerchantDays } from './range.ts';
 import { UNOBSERVED } from './observer.ts';
 import { sideBySide } from './side-by-side.ts';
+import { noticeShared } from './stages/notice-stage.ts';
 import type { Stage } from './stages/stages-of.ts';
 import type { ActiveRun, MerchantOutcome } from './active-run.ts';
 
@@ -26,7 +28,8 @@ export interface WorkOnAllOptions {
 }
 
 /**
- * Does the stages for each merchant of the run. Returns the outcomes, by merchant. Throws what concerns all merchants:
+ * Does the stages for each merchant of the run. A merchant whose days may hold another one's entries is published after
+ * all are read and compared, so that it does not matter who is read first; nobody else waits. Returns the outcomes, by merchant. Throws what concerns all merchants:
  * the signal's reason, a database or an object store in trouble, `TimeZoneWrong`; the outcomes then hold what was done.
  */
 export async function workOnAll(
@@ -46,31 +49,48 @@ export async function workOnAll(
   const merchants = request.merchants.length;
   let merchantsDone = 0;
   deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
-  await sideBySide(
-    request.merchants,
-    {
-      atOnce: deps.merchantsAtOnce ?? MERCHANTS_AT_ONCE,
-      signal: deps.signal,
-      nameOf: ({ merchantNo }) => merchantNo,
-      waits: deps.waits,
-    },
-    async (merchant, runSignal) => {
-      const { merchantNo } = merchant;
-      const outcome = nothingDoneFor(merchantNo);
-      outcomes.set(merchantNo, outcome);
-      const lease = held.leaseOf(merchantNo);
-      const signal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
-      const own = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
-      const work = { ...run, deps: { ...deps, signal }, merchant, merchantNo, ...own, lease, join };
-      await trace('merchant', { 'daybook.run': run.runId, 'daybook.merchant': merchantNo }, () =>
-        workInSlices({ ...work, publishedAhead }, outcome, { stages, runSignal, storeTrouble }),
-      ).finally(() => onMerchant(outcome));
-      publishedAhead.forget(merchantNo);
-      onDone?.(outcome);
-      merchantsDone += 1;
-      deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
-    },
-  );
+  const putOff: MerchantAccess[] = [];
+  const doAll = (some: readonly MerchantAccess[], own: Pick<MerchantWorkOptions, 'stages' | 'comparing'>) =>
+    sideBySide(
+      some,
+      {
+        atOnce: deps.merchantsAtOnce ?? MERCHANTS_AT_ONCE,
+        signal: deps.signal,
+        nameOf: ({ merchantNo }) => merchantNo,
+        waits: deps.waits,
+      },
+      async (merchant, runSignal) => {
+        const { merchantNo } = merchant;
+        const outcome = outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo);
+        outcomes.set(merchantNo, outcome);
+        const lease = held.leaseOf(merchantNo);
+        const signal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
+        const facts = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
+        const work = { ...run, deps: { ...deps, signal }, merchant, merchantNo, ...facts, lease, join };
+        const isPutOff = await trace(
+          'merchant',
+          { 'daybook.run': run.runId, 'daybook.merchant': merchantNo },
+          () => workInSlices({ ...work, publishedAhead }, outcome, { ...own, runSignal, storeTrouble }),
+        ).catch((error: unknown) => {
+          onMerchant(outcome);
+          throw error;
+        });
+        if (isPutOff) {
+          putOff.push(merchant);
+          return;
+        }
+        onMerchant(outcome);
+        publishedAhead.forget(merchantNo);
+        onDone?.(outcome);
+        merchantsDone += 1;
+        deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
+      },
+    );
+  await doAll(request.merchants, { stages, comparing: 'put-off' });
+  if (putOff.length > 0) {
+    await noticeShared(deps, { runId: run.runId, merchants: numbers });
+    await doAll(putOff, { stages: ['publish'], comparing: 'done' });
+  }
   if (storeTrouble.error !== null) throw storeTrouble.error;
   return outcomes;
 }

@@ -18,6 +18,7 @@ import { clientText, hashedPasswords, headerName, roles } from './values/access.
 import { alertSecret, alertUrls, mailAddress, mailAddresses, pingUrl, smtpUrl } from './values/alerts.ts';
 import { merchantNo, referralChannel, secretKeys, signingKey, token } from './values/credentials.ts';
 import { headerTemplates } from './values/headers.ts';
+import { SUCCESS_CODES } from '../ledger/success-codes.ts';
 import { codeLists, codes, countries, currencyUnits, networks, someOf, someOrNone } from './values/lists.ts';
 import {
   cronExpression,
@@ -74,6 +75,7 @@ export const settingsSchema = z.strictObject({
     rateLimit: positiveNumber(10_000).optional().meta(notes('20')),
     timeoutMs: wholeNumber(1, 600_000).default(30_000).meta(notes('30000')),
     retriesMax: wholeNumber(0, 20).default(5).meta(notes('5')),
+    successCodes: codes().default(SUCCESS_CODES).meta(notes('S00000,S00001,0')),
     agentHeaders: headerTemplates('agentToken', 'referralChannel')
       .default({})
       .meta(secret(JSON.stringify(AGENT_HEADERS_EXAMPLE))),

@@ -27,6 +27,8 @@ export interface PlatformSection {
   readonly timeoutMs: number;
   /** How often a call is repeated after a temporary failure. */
   readonly retriesMax: number;
+  /** Codes, statuses and flags of a reply that mean success. Any other is a refusal. */
+  readonly successCodes: readonly string[];
   /**
    * Header templates with `{agentToken}` and `{referralChannel}`, for calls that belong to no merchant: the document
    * does not show how the agent authenticates (docs/platform.md 5).

@@ -216,6 +216,7 @@ const currentSaid = (statement: ManifestStatement): Said => ({
     breakCount: statement.breaks,
     breaksAfter: statement.breaksAfter ?? 0,
     restarted: statement.openingDerived,
+    ...(statement.otherClosings === undefined ? {} : { otherClosings: statement.otherClosings }),
   },
 });
 

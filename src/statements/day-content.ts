@@ -90,7 +90,9 @@ async function* rowsOf(
 ): AsyncGenerator<readonly RowCells[]> {
   const { db, zone, clockToleranceS, signal, columns, held } = options;
   const start = startOf(together);
-  const chain = createChain<LedgerEntry>({ clockToleranceS, start });
+  const [first, last] = [together.days[0]!, together.days.at(-1)!];
+  const preferred = { opening: first.restarted ? first.opening : null, closing: last.closing };
+  const chain = createChain<LedgerEntry>({ clockToleranceS, start, preferred });
   const check = checkSteps(account, day, start?.balance ?? null);
   const rowsIn = (steps: readonly ChainStep<LedgerEntry>[]): RowCells[] => {
     check.take(steps);

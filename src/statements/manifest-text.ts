@@ -1,6 +1,7 @@
 /** Writes the text of a day's manifest. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
+import { figuresOf } from '../store/figures.ts';
 import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { Explained } from './explained.ts';
@@ -68,6 +69,7 @@ export function manifestText(sources: ManifestSources): string {
         debitTotal: row.debit_total,
         debitCount: row.debit_count,
         closing: row.closing,
+        ...otherClosingsIn(row),
         verdict: row.verdict as ManifestStatement['verdict'],
         breaks: row.break_count,
         ...(row.breaks_after === 0 ? {} : { breaksAfter: row.breaks_after }),
@@ -112,6 +114,11 @@ function openingIn(
     `published as it now stands`;
   return { openingDerived: true, openingReason };
 }
+
+const otherClosingsIn = (row: StatementRow): Pick<ManifestStatement, 'otherClosings'> => {
+  const [first, ...others] = figuresOf(row).otherClosings ?? [];
+  return first === undefined ? {} : { otherClosings: [first, ...others] };
+};
 
 const unreadableIn = ({
   unreadable_count: unreadable,

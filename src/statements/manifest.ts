@@ -59,6 +59,8 @@ const statementSchema = z.object({
   debitTotal: amount,
   debitCount: count,
   closing: amount,
+  /** Other balances that the day might as well close on: nothing decides. */
+  otherClosings: z.array(amount).nonempty().optional(),
   verdict: z.enum(['continuous', 'reordered', 'broken']),
   breaks: count,
   /**

@@ -4,13 +4,15 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
+import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DB } from '../store/engine/schema.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import { dayFacts, openBreaksOn, type AccountFacts } from '../store/pages/day-facts.ts';
 import { judgedDays } from './judged-days.ts';
 import type { AccountMonth, Month } from './month.ts';
 
 export type OpenCause =
-  'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unreadable';
+  'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unexplained' | 'unreadable';
 
 /** A day of an account that is not proven and published, or has a break or an unreadable entry that nobody cleared up. */
 export interface OpenDay {
@@ -63,12 +65,43 @@ export const openDaysIn = (
   accounts.flatMap((account, at) => {
     const known = facts[at]!;
     const proven = subtractWindows(known.certified, known.unreadable);
+    const unexplained = unexplainedDays(account);
     const days = judgedDays(month, known.firstDay ?? month.from, proven, clock.zone);
     return days.flatMap((day) => {
-      const open = whyOpen(account, day, known, clock);
+      const open = whyOpen(account, day, known, clock) ?? unexplained.get(day) ?? null;
       return open === null ? [] : [{ currency: account.currency, day, ...open }];
     });
   });
+
+/** By day, why statements of the account do not lead from one to the next though none of them has a break there. */
+function unexplainedDays({
+  merchantNo,
+  statements,
+}: AccountMonth): ReadonlyMap<BusinessDay, Pick<OpenDay, 'cause' | 'why' | 'todo'>> {
+  const found = new Map<BusinessDay, Pick<OpenDay, 'cause' | 'why' | 'todo'>>();
+  const note = (day: BusinessDay, from: BusinessDay, why: string): unknown =>
+    found.set(day, {
+      cause: 'unexplained',
+      why,
+      todo: `\`daybook run --from ${from} --to ${day} --merchant ${merchantNo}\``,
+    });
+  for (const [at, one] of statements.entries()) {
+    const before = statements[at - 1];
+    if (one.break_count === 0 && compareAmounts(missingNetIn(one), '0') !== 0)
+      note(one.day, one.day, 'its rows do not lead from its opening to its closing, and it names no break');
+    if (before === undefined || before.break_count + one.break_count > 0) continue;
+    if (compareAmounts(before.closing, one.opening) !== 0)
+      note(
+        one.day,
+        before.day,
+        `it opens on ${one.opening}, ${before.day} closed on ${before.closing}, and no break says why`,
+      );
+  }
+  return found;
+}
+
+const missingNetIn = ({ opening, credit_total, debit_total, closing }: StatementRow): string =>
+  subtractAmounts(subtractAmounts(addAmounts(opening, credit_total), debit_total), closing);
 
 /** Null for a day that is proven, published, without an open break, and readable whole. */
 function whyOpen(

@@ -8,6 +8,7 @@ import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
 import type { PublishedNow } from './published-now.ts';
 import type { SigningOptions } from './sign-manifest.ts';
+import type { SharedFrom } from './withheld.ts';
 import type { ForeignManifest } from './write-manifest.ts';
 
 export interface PublishDayOptions extends DayContentOptions, SigningOptions {
@@ -32,6 +33,8 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly onForeign?: (found: ForeignManifest) => void;
   /** What statements are published in beside the CSV; if left out, nothing. */
   readonly formats?: readonly StatementFormat[];
+  /** Accounts that are withheld from a day on, as entries may be another merchant's. If left out: none. */
+  readonly sharedFrom?: SharedFrom;
   readonly runId: number;
 }
 

@@ -109,6 +109,9 @@ export function reasonOf(before: StatedFigures, after: StatedFigures, changes: R
   );
   if (before.breakCount === after.breakCount && before.verdict !== after.verdict)
     said.push(`${before.verdict} became ${after.verdict}`);
+  if (after.otherClosings !== undefined && before.otherClosings === undefined)
+    said.push('other balances fit as well');
+  if (before.otherClosings !== undefined && after.otherClosings === undefined) said.push('balance decided');
   if (after.restarted && !before.restarted) said.push('opening derived from the first entry');
   if (before.restarted && !after.restarted) said.push('opening taken up from the day before');
   if (changes === null)

@@ -1,4 +1,5 @@
 /** Checks closed months: each file in itself, and against the manifests that are here: the frozen revisions, what came after them, and the close before. */
+import { counted } from '../ledger/text.ts';
 import type { CloseFile, ClosedStatement } from './close-file.ts';
 import { problemsInClose } from './close-problems.ts';
 import type { Manifest, ManifestStatement } from './manifest.ts';
@@ -62,8 +63,11 @@ export function verifyCloses(
         ...(whole && isLast ? missingBefore(one, others) : []),
       ].map((problem) => ({ path, problem })),
     );
-    const { compared, byHash, adjusted, wrong } = comparedDays(close, byDay, byRows);
+    const { compared, byHash, adjusted, wrong, notHere } = comparedDays(close, byDay, byRows);
     problems.push(...wrong.map((problem) => ({ path, problem })));
+    // A close that was given without any of its merchant's days is checked in itself alone.
+    const isAlone = manifests.every(({ manifest }) => manifest.merchantNo !== close.merchantNo);
+    if (notHere.length > 0 && (whole || !isAlone)) problems.push({ path, problem: frozenNotHere(notHere) });
     const { merchantNo, month, number, despite, openDays, statements } = close;
     return {
       ...{ path, merchantNo, month, number, despite, openDays: openDays.length },
@@ -118,6 +122,17 @@ const otherFigures = (frozen: ClosedStatement, current: ManifestStatement): stri
       `${frozen.currency} ${frozen.day}: the close says ${name} ${frozen[name]}, the manifest here ${current[name]}`,
   );
 
+const FROZEN_NAMED_MAX = 5;
+
+function frozenNotHere(statements: readonly ClosedStatement[]): string {
+  const named = statements.slice(0, FROZEN_NAMED_MAX).map(({ currency, day }) => `${currency} ${day}`);
+  const more = statements.length - named.length;
+  return (
+    `${counted(statements.length, 'statement')} that the close froze ${statements.length === 1 ? 'is' : 'are'} not here: ` +
+    `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}: download the days again`
+  );
+}
+
 function comparedDays(
   { merchantNo, month, statements }: CloseFile,
   byDay: ReadonlyMap<string, Manifest>,
@@ -127,16 +142,21 @@ function comparedDays(
   readonly byHash: number;
   readonly adjusted: AdjustedDay[];
   readonly wrong: string[];
+  readonly notHere: ClosedStatement[];
 } {
   const adjusted: AdjustedDay[] = [];
   const wrong: string[] = [];
+  const notHere: ClosedStatement[] = [];
   let compared = 0;
   let byHash = 0;
   const frozen = new Set(statements.map(({ currency, day }) => `${currency} ${day}`));
   for (const statement of statements) {
     const { currency, day, revision, sha256 } = statement;
     const manifest = byDay.get(`${merchantNo} ${day}`);
-    if (manifest === undefined) continue;
+    if (manifest === undefined) {
+      notHere.push(statement);
+      continue;
+    }
     compared += 1;
     const current = manifest.statements.find((one) => one.currency === currency);
     const own = [...(current === undefined ? [] : [current, ...current.superseded])].find(
@@ -164,5 +184,5 @@ function comparedDays(
       if (!frozen.has(`${currency} ${manifest.day}`))
         adjusted.push({ currency, day: manifest.day, frozenRevision: null, revision });
   }
-  return { compared, byHash, adjusted, wrong };
+  return { compared, byHash, adjusted, wrong, notHere };
 }

@@ -20,6 +20,8 @@ export interface Problem {
 export function problemsWithDayBefore(manifest: Manifest, manifests: readonly ReadManifest[]): string[] {
   return manifest.statements.flatMap((statement) => {
     const { currency, previousDay, previousSha256 } = statement;
+    const leftOut = daysLeftOut(manifest.day, statement);
+    if (leftOut !== null) return [leftOut];
     const before = manifests
       .filter(({ manifest: other }) => other.merchantNo === manifest.merchantNo && other.day === previousDay)
       .flatMap(({ manifest: other }) => other.statements.filter((one) => one.currency === currency))[0];
@@ -42,6 +44,18 @@ export function problemsWithDayBefore(manifest: Manifest, manifests: readonly Re
     }
     return problems;
   });
+}
+
+/** Days without a statement before a day that takes up the balance before them: they are proven then, and have one. */
+function daysLeftOut(
+  day: string,
+  { currency, previousDay, openingDerived }: ManifestStatement,
+): string | null {
+  if (previousDay === null || openingDerived) return null;
+  const [from, to] = [addDays(previousDay, 1), addDays(day, -1)];
+  if (from > to) return null;
+  const days = from === to ? `${from} has` : `${from} to ${to} have`;
+  return `${currency}: ${days} no statement, though ${day} takes up the closing of ${previousDay}: run \`daybook run\`, then download again`;
 }
 
 function skippedDays(

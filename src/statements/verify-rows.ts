@@ -39,12 +39,13 @@ export interface RowCheck {
   readonly end: () => string[];
 }
 
-/** Checks the rows of a statement of `day`, whose times are of `zone`. */
+/** Checks the rows of a statement of `day`, whose times are of `zone`. `seen` names another day that has the number too. */
 export function checkRows(
   statement: StatedRows,
   day: string,
   zone: string,
   { hasHeader }: Pick<StatementReader, 'hasHeader'>,
+  seen: (batchNo: string) => string | null = () => null,
 ): RowCheck {
   const { say, told, all } = createProblems();
   const columns = columnsOf(statement.columns);
@@ -56,6 +57,8 @@ export function checkRows(
   const takeRow = (cells: readonly string[]): void => {
     const row = rowOf(places.map((at) => cells[at]!));
     const { batchNo, bookedAt, currency } = row;
+    const other = seen(batchNo);
+    if (other !== null) say(`line ${line}: ${batchNo} is in the current statement of ${other} too`);
     if (currency !== statement.currency) say(`line ${line}: ${batchNo} is in ${currency || 'no currency'}`);
     if (!BOOKED_AT.test(bookedAt) || bookedAt.slice(0, 10) !== day)
       say(`line ${line}: ${batchNo} is booked at '${bookedAt}', not on ${day}`);

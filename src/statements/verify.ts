@@ -20,6 +20,7 @@ import { parseManifest, type Manifest, type ManifestStatement } from './manifest
 import { verifyChains, type VerifiedChain } from './verify-chain.ts';
 import { verifyCloses, type ReadCloseFile, type VerifiedClose } from './verify-closes.ts';
 import { problemsWithDayBefore, type Problem, type ReadManifest } from './verify-days.ts';
+import { createNumbersSeen, type NumbersSeen } from './numbers-seen.ts';
 import { checkRows } from './verify-rows.ts';
 import { signatureProblem } from './verify-signature.ts';
 
@@ -69,6 +70,7 @@ export async function verifyPaths(
   const { manifests, closed, problems, signed } = await readManifests(found, publicKeys);
   const sheets = found.filter(({ path }) => !isManifest(path)).map(({ path }) => path);
   const named = new Set<string>();
+  const numbers = createNumbersSeen();
   const files: VerifiedFile[] = [];
   for (const one of manifests) {
     for (const expected of expectedFiles(one.manifest).filter(({ file }) => isFor(one.path, file))) {
@@ -85,7 +87,7 @@ export async function verifyPaths(
       }
       for (const path of copies) {
         named.add(path);
-        files.push(await verifyFile(path, one.manifest, expected, formats));
+        files.push(await verifyFile(path, one.manifest, expected, formats, numbers));
       }
     }
     for (const problem of problemsWithDayBefore(one.manifest, manifests)) {
@@ -206,9 +208,10 @@ async function verifyFile(
   manifest: Manifest,
   expected: ExpectedFile,
   formats: readonly StatementFormat[],
+  numbers: NumbersSeen,
 ): Promise<VerifiedFile> {
   const { statement } = expected;
-  const { bytes, sha256, problemsInRows } = await readSheet(path, manifest, expected, formats);
+  const { bytes, sha256, problemsInRows } = await readSheet(path, manifest, expected, formats, numbers);
   const problems: string[] = [];
   if (expected.bytes !== null && bytes !== expected.bytes) {
     problems.push(`the file has ${bytes} bytes, ${expected.bytes} were published`);
@@ -243,12 +246,16 @@ async function readSheet(
   manifest: Manifest,
   { statement, format }: ExpectedFile,
   formats: readonly StatementFormat[],
+  numbers: NumbersSeen,
 ): Promise<Digest & { readonly problemsInRows: readonly string[] }> {
   const reader = formats.find(({ name }) => name === format)?.reader;
   if (statement === null || reader === undefined)
     return { ...(await digestOf(createReadStream(path))), problemsInRows: [] };
   const source = metered(() => createReadStream(path));
-  const check = checkRows(statement, manifest.day, manifest.timeZone, reader);
+  const { merchantNo, day } = manifest;
+  const check = checkRows(statement, day, manifest.timeZone, reader, (batchNo) =>
+    numbers(merchantNo, batchNo, day),
+  );
   try {
     for await (const rows of reader.rows(source.stream, columnsOf(statement.columns)))
       for (const cells of rows) check.take(cells);

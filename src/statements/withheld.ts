@@ -1,6 +1,7 @@
 /** Says why an account's due day is not published yet. */
 import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { counted } from '../ledger/text.ts';
 import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import type { AccountOnDay } from '../store/statements/openings.ts';
@@ -12,8 +13,8 @@ const SPANS_NAMED_MAX = 3;
 export interface WithheldDay {
   readonly account: Account;
   readonly day: BusinessDay;
-  /** `misfit`: its stored entries do not give its figures. */
-  readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit';
+  /** `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. */
+  readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared';
   /** A sentence for a person. */
   readonly why: string;
 }
@@ -21,12 +22,20 @@ export interface WithheldDay {
 /** For each account, the first day whose entries changed after its figures were made. */
 export type ChangedFrom = Map<string, AccountOnDay>;
 
+/** For an account, the first day that may hold entries of another merchant; by `accountKey`. */
+export type SharedFrom = ReadonlyMap<
+  string,
+  { readonly day: BusinessDay; readonly otherMerchantNo: string; readonly count: number }
+>;
+
 export const accountKey = ({ merchantNo, currency }: Account): string =>
   JSON.stringify([merchantNo, currency]);
 
 export interface WithheldOptions {
   readonly zone: string;
   readonly now: () => Date;
+  /** If left out, no account has such a day. */
+  readonly sharedFrom?: SharedFrom;
 }
 
 /** Null where nothing holds the day back. */
@@ -34,12 +43,23 @@ export function whyWithheld(
   { account, day }: AccountOnDay,
   past: PastOfDay,
   changed: ChangedFrom,
-  { zone, now }: WithheldOptions,
+  { zone, now, sharedFrom }: WithheldOptions,
 ): WithheldDay | null {
   const window = dayWindow(day, zone);
   if (now().getTime() <= window.endMs) {
     const why = `the day is not over before ${wallSecond(window.endMs + 1, zone)} (${zone})`;
     return { account, day, cause: 'not-over', why };
+  }
+  const shared = sharedFrom?.get(accountKey(account));
+  if (shared !== undefined && shared.day <= day) {
+    const { day: since, otherMerchantNo, count } = shared;
+    const entries = counted(count, 'entry', 'entries');
+    const under = `${count === 1 ? 'is' : 'are'} stored under merchant ${otherMerchantNo} as well`;
+    const why =
+      since === day
+        ? `${entries} of it ${under}, and later days wait for it`
+        : `it follows ${since}, of which ${entries} ${under}`;
+    return { account, day, cause: 'shared', why };
   }
   const unreconciled = notReconciled({ account, day }, changed);
   if (unreconciled !== null) return unreconciled;

@@ -141,23 +141,6 @@ export async function entriesOfBusiestDays(
   return new Map(rows.map((row) => [row.merchant_no, row.entries]));
 }
 
-/** The account's days with figures from `day` on, in order. Reads nothing but the primary key. */
-export async function accountDaysSince(
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<BusinessDay[]> {
-  const rows = await db
-    .selectFrom('account_day')
-    .select('day')
-    .where('merchant_no', '=', account.merchantNo)
-    .where('currency', '=', account.currency)
-    .where('day', '>=', day)
-    .orderBy('day')
-    .execute();
-  return rows.map((row) => row.day);
-}
-
 /**
  * A day's figures to store. A day without entries has no last entry; it carries that of the day before, which may be
  * null.
@@ -166,6 +149,7 @@ export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBooked
   readonly lastBatchNo: string | null;
   readonly lastBookedMs: number | null;
   readonly restarted: boolean;
+  readonly otherClosings?: readonly string[] | undefined;
 }
 
 /** The columns that hold a day's figures. */

@@ -4,8 +4,9 @@
  * It is read outside the transaction that writes. Only the holder of the lease writes these tables, but for `publish_due`,
  * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
+import { addDays } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import {
   DAYS_BEFORE,
@@ -13,6 +14,7 @@ import {
   dayFigures,
   daysAround,
   figuredCurrencies,
+  type DayFigures,
   type DaysAround,
   type FigureRow,
 } from './account-days.ts';
@@ -21,6 +23,7 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import { CHAIN_BATCH, chainEntriesOf, type ChainBatch, type FirstEntries } from './entries.ts';
 import { firstWithBalance } from './ledger-past.ts';
+import { publishedAccounts } from './statements/statements.ts';
 
 /**
  * Entries are read of so many changed days of the merchant, and so many of each. Together they are no more than a batch
@@ -48,6 +51,12 @@ export interface AccountToChain {
   readonly changed: readonly BusinessDay[];
   /** The last day with figures; null if there is none. */
   readonly last: BusinessDay | null;
+  /** How far days with figures follow each other without a gap; null if there is none. */
+  readonly gapless: Gapless | null;
+  /** The days with figures from the end of `gapless` on, in order. */
+  readonly figured: readonly BusinessDay[];
+  /** Days with a current statement and without figures, in order: they were adopted. With what their statement says. */
+  readonly stated: readonly DayFigures[];
   /** The stored days around the first changed day, or else around the last one. */
   readonly around: DaysAround;
   /** What is proven for the account inside `within`, as `certifiedWindows` says it. */
@@ -60,11 +69,21 @@ export interface AccountToChain {
   readonly opensOnBalance: boolean;
 }
 
+/** Days that all have figures, from the account's first one on. */
+export interface Gapless {
+  readonly from: BusinessDay;
+  readonly through: BusinessDay;
+}
+
 interface Row {
   readonly currency: string;
   readonly changed: BusinessDay[] | null;
   readonly last: BusinessDay | null;
-  readonly first: BusinessDay;
+  readonly begun: BusinessDay | null;
+  readonly since: BusinessDay | null;
+  readonly figured: BusinessDay[] | null;
+  readonly stated: FigureRow[] | null;
+  readonly first: BusinessDay | null;
   readonly around: FigureRow[] | null;
   readonly certified: [number, number][] | null;
   readonly entries: (ChainBatch & { readonly day: BusinessDay })[] | null;
@@ -73,11 +92,49 @@ interface Row {
 }
 
 /** A day's figures as JSON. Amounts are text in it, as a number of JSON would lose digits. */
-const FIGURES = sql`json_build_object('currency', currency, 'day', day, 'opening', opening::text,
+const STATED = sql`'currency', currency, 'day', day, 'opening', opening::text,
   'credit_total', credit_total::text, 'credit_count', credit_count, 'debit_total', debit_total::text,
   'debit_count', debit_count, 'closing', closing::text, 'verdict', verdict, 'break_count', break_count,
-  'breaks_after', breaks_after, 'restarted', restarted, 'last_batch_no', last_batch_no,
-  'last_booked_ms', last_booked_ms, 'clean_end', clean_end, 'jumps_in', jumps_in)`;
+  'breaks_after', breaks_after, 'restarted', restarted`;
+const FIGURES = sql`json_build_object(${STATED}, 'last_batch_no', last_batch_no, 'last_booked_ms', last_booked_ms,
+  'other_closings', other_closings, 'clean_end', clean_end, 'jumps_in', jumps_in)`;
+/** What a statement says, as figures. It does not tell where the chain stands at the day's end. */
+const FIGURES_OF_STATEMENT = sql`json_build_object(${STATED}, 'last_batch_no', NULL, 'last_booked_ms', NULL,
+  'other_closings', other_closings, 'clean_end', true, 'jumps_in', false)`;
+
+/**
+ * The days with a statement and without figures of a row `account (currency, begun, since)`. From `begun` to `since` every
+ * day has figures, so it reads nothing there.
+ */
+export const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
+  const outside = (table: 'statement' | 'account_day', days: RawBuilder<unknown>) => sql`
+    SELECT day FROM ${sql.table(table)}
+    WHERE merchant_no = ${merchantNo} AND currency = account.currency AND ${days}`;
+  const before = sql`day < coalesce(account.begun, 'infinity')`;
+  // An upper end as well lets the planner expect few rows.
+  const after = sql`day > account.since AND day < 'infinity'`;
+  return sql`(${outside('statement', before)} UNION ALL ${outside('statement', after)}) EXCEPT ${outside('account_day', after)}`;
+};
+
+/** The accounts with figures, with changed days or with statements: `first` is where they are looked at, `since` where a gap may be. */
+const accountsKnown = (merchantNo: string, chosen: string | null): RawBuilder<unknown> => sql`
+      SELECT own.currency, own.changed, own.last, coalesce(own.first, own.last, own.begun) AS first, own.begun,
+        CASE WHEN gapless.from_day = own.begun THEN gapless.through_day ELSE own.begun END AS since
+      FROM (
+        SELECT known.currency,
+          (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
+           ORDER BY day LIMIT 1) AS begun,
+          (SELECT json_agg(day ORDER BY day) FROM changed WHERE changed.currency = known.currency) AS changed,
+          (SELECT min(day) FROM changed WHERE changed.currency = known.currency) AS first,
+          (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
+           ORDER BY day DESC LIMIT 1) AS last
+        FROM (
+          SELECT currency FROM figured UNION SELECT currency FROM changed UNION SELECT currency FROM published
+        ) AS known
+        WHERE known.currency IS NOT NULL
+          AND (${chosen}::text[] IS NULL OR known.currency = ANY (${chosen}::text[]))
+      ) AS own LEFT JOIN figured_days AS gapless
+        ON gapless.merchant_no = ${merchantNo} AND gapless.currency = own.currency`;
 
 /** The merchant's accounts, in order of currency. Each part is found by an index, whatever else is stored. */
 export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<AccountToChain[]> {
@@ -85,7 +142,7 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
   const chosen = currencies === null ? null : arrayLiteral(currencies);
   const { rows } = await sql<Row>`
     WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
-    ), changed AS MATERIALIZED (
+    ), ${publishedAccounts(merchantNo, 'published')}, changed AS MATERIALIZED (
       SELECT currency, day, row_number() OVER (ORDER BY currency, day) AS nth
       FROM changed_day WHERE merchant_no = ${merchantNo}
     ), part AS MATERIALIZED (
@@ -94,19 +151,15 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
         ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
         ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
       ) AS part (day, begin_ms, end_ms)
-    ), account AS MATERIALIZED (
-      SELECT own.currency, own.changed, own.last, coalesce(own.first, own.last) AS first FROM (
-        SELECT known.currency,
-          (SELECT json_agg(day ORDER BY day) FROM changed WHERE changed.currency = known.currency) AS changed,
-          (SELECT min(day) FROM changed WHERE changed.currency = known.currency) AS first,
-          (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
-           ORDER BY day DESC LIMIT 1) AS last
-        FROM (SELECT currency FROM figured UNION SELECT currency FROM changed) AS known
-        WHERE known.currency IS NOT NULL
-          AND (${chosen}::text[] IS NULL OR known.currency = ANY (${chosen}::text[]))
-      ) AS own
-    )
+    ), account AS MATERIALIZED (${accountsKnown(merchantNo, chosen)})
     SELECT account.*,
+      (SELECT json_agg(day ORDER BY day) FROM account_day
+       WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day BETWEEN account.since AND 'infinity') AS figured,
+      (SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
+        SELECT ${FIGURES_OF_STATEMENT} AS figures FROM statement
+        WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = bare.day
+        ORDER BY revision DESC LIMIT 1
+      ) AS last) AS stated,
       (SELECT json_agg(near.figures ORDER BY near.day) FROM (
         (SELECT day, ${FIGURES} AS figures FROM account_day
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < account.first
@@ -144,6 +197,16 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
   return rows.map((row) => accountToChain(merchantNo, row));
 }
 
+/** The last day of those that follow `first` without a gap. */
+function lastInRow(first: BusinessDay, days: readonly BusinessDay[]): BusinessDay {
+  let last = first;
+  for (const day of days) {
+    if (day > addDays(last, 1)) break;
+    last = day;
+  }
+  return last;
+}
+
 function accountToChain(merchantNo: string, row: Row): AccountToChain {
   const entries = new Map<BusinessDay, FirstEntries>();
   for (const batch of row.entries ?? []) {
@@ -154,7 +217,11 @@ function accountToChain(merchantNo: string, row: Row): AccountToChain {
     account: { merchantNo, currency: row.currency },
     changed: row.changed ?? [],
     last: row.last,
-    around: daysAround((row.around ?? []).map(dayFigures), row.first),
+    gapless:
+      row.begun === null ? null : { from: row.begun, through: lastInRow(row.since!, row.figured ?? []) },
+    figured: row.figured ?? [],
+    stated: (row.stated ?? []).map(dayFigures),
+    around: daysAround((row.around ?? []).map(dayFigures), row.first ?? row.stated![0]!.day),
     certified: (row.certified ?? []).map(([beginMs, endMs]) => ({ beginMs, endMs })),
     entries,
     busy: row.busy ?? [],

@@ -4,7 +4,7 @@
  */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
-import type { LedgerEntry } from '../ledger/entry.ts';
+import type { BreakHint, LedgerEntry } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
 import { quarantineRows, type QuarantineRow } from './amendments.ts';
 import type { BreakRow } from './breaks/breaks.ts';
@@ -16,6 +16,14 @@ import { everyMerchant } from './shared-entries.ts';
 export const ENTRIES_FOUND_MAX = 20;
 /** Most rows of each kind shown beside an entry; the lists show all. */
 const ROWS_BESIDE_MAX = 50;
+
+const SEVERAL_ENTRIES: BreakHint[] = [
+  'vanished-entry',
+  'vanished-in-span',
+  'amended-entry',
+  'amended-in-span',
+  'several-changes',
+];
 
 /** The content that an entry had from a certain reading on. */
 export interface EntryContent {
@@ -119,8 +127,15 @@ export const unreadableOfNumber = (
     .limit(ROWS_BESIDE_MAX)
     .execute();
 
-/** Breaks, open or closed, right before or right after the merchant's entry, and breaks whose hint names the entry. */
-export const breaksBeside = (db: Kysely<DB>, merchantNo: string, batchNo: string): Promise<BreakRow[]> =>
+/**
+ * Breaks, open or closed, right before or right after the merchant's entry, breaks whose hint names the entry, and breaks
+ * in whose span a content lies that the entry no longer has, where their hint speaks of several such entries.
+ */
+export const breaksBeside = (
+  db: Kysely<DB>,
+  { merchantNo, contents, vanishedAt }: EntryHistory,
+  batchNo: string,
+): Promise<BreakRow[]> =>
   db
     .selectFrom('continuity_break')
     .selectAll()
@@ -130,6 +145,15 @@ export const breaksBeside = (db: Kysely<DB>, merchantNo: string, batchNo: string
         eb('after_batch_no', '=', batchNo),
         eb('before_batch_no', '=', batchNo),
         eb('hint_batch_no', '=', batchNo),
+        ...(vanishedAt === null ? contents.slice(0, -1) : contents).map(({ entry }) =>
+          eb.and([
+            eb('hint', 'in', SEVERAL_ENTRIES),
+            eb('hint_batch_no', 'is', null),
+            eb('currency', '=', entry.currency),
+            eb('begin_ms', '<=', entry.bookedMs),
+            eb('end_ms', '>=', entry.bookedMs),
+          ]),
+        ),
       ]),
     )
     .orderBy('id', 'desc')

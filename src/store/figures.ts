@@ -1,4 +1,5 @@
 /** A day's figures as account_day and statement spell them. */
+import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { StatedFigures, Verdict } from '../ledger/entry.ts';
 
 /** The columns that both tables have. */
@@ -13,6 +14,7 @@ export interface FigureColumns {
   readonly break_count: number;
   readonly breaks_after: number;
   readonly restarted: boolean;
+  readonly other_closings: string;
 }
 
 /** Those of them that a reader of a statement sees. */
@@ -39,6 +41,7 @@ export const figuresOf = (row: FigureColumns): StatedFigures => ({
   breakCount: row.break_count,
   breaksAfter: row.breaks_after,
   restarted: row.restarted,
+  ...(row.other_closings === '' ? {} : { otherClosings: row.other_closings.split(',') }),
 });
 
 export const figureColumns = (figures: StatedFigures): FigureColumns => ({
@@ -52,4 +55,5 @@ export const figureColumns = (figures: StatedFigures): FigureColumns => ({
   break_count: figures.breakCount,
   breaks_after: figures.breaksAfter,
   restarted: figures.restarted,
+  other_closings: otherClosingsText(figures.otherClosings),
 });

@@ -3,9 +3,12 @@
  * accounts.
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
-import type { BusinessDay } from '../ledger/entry.ts';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import { ALL_TIME, covers } from '../ledger/window.ts';
+import { storedCurrency } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
 import type { DB } from './engine/schema.ts';
+import { certifiedWindows } from './windows.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;
@@ -19,26 +22,50 @@ export interface PastAndBegin {
   readonly beginMs: number | null;
 }
 
-export async function pastAndBegin(db: Kysely<DB>, merchantNo: string): Promise<PastAndBegin> {
+/** Of one currency, or of all together where it is null. */
+export async function pastAndBegin(
+  db: Kysely<DB>,
+  merchantNo: string,
+  currency: string | null = null,
+): Promise<PastAndBegin> {
   const { rows } = await sql<{ before_ms: number | null; total: number | null; begin_ms: number | null }>`
     SELECT past.before_ms, past.total, (
       SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo}
     ) AS begin_ms
-    FROM (VALUES (1)) AS always LEFT JOIN ledger_past past ON past.merchant_no = ${merchantNo}`.execute(db);
+    FROM (VALUES (1)) AS always
+    LEFT JOIN ledger_past past ON past.merchant_no = ${merchantNo} AND past.currency = ${storedCurrency(currency)}`.execute(
+    db,
+  );
   const { before_ms: beforeMs, total, begin_ms: beginMs } = rows[0]!;
   return { past: beforeMs === null ? null : { beforeMs, total }, beginMs };
+}
+
+/**
+ * Whether it is proven that the account has no entry before a window: the platform counted none before the first instant
+ * under certificate, and everything from there through the window is certified.
+ */
+export async function isLedgerBegin(
+  db: Kysely<DB>,
+  { merchantNo, currency }: Account,
+  window: Window,
+): Promise<boolean> {
+  const { past } = await pastAndBegin(db, merchantNo);
+  const [first] = await certifiedWindows(db, merchantNo, ALL_TIME, currency);
+  return (
+    past?.total === 0 && first !== undefined && first.beginMs <= past.beforeMs && covers([first], window)
+  );
 }
 
 export async function storePast(
   trx: Transaction<DB>,
   merchantNo: string,
-  { beforeMs, total }: LedgerPast,
+  { beforeMs, total, currency = null }: LedgerPast & { readonly currency?: string | null },
   now: Date,
 ): Promise<void> {
   await sql`
-    INSERT INTO ledger_past (merchant_no, before_ms, total, asked_at)
-    VALUES (${merchantNo}, ${beforeMs}, ${total}, ${now})
-    ON CONFLICT (merchant_no) DO UPDATE
+    INSERT INTO ledger_past (merchant_no, currency, before_ms, total, asked_at)
+    VALUES (${merchantNo}, ${storedCurrency(currency)}, ${beforeMs}, ${total}, ${now})
+    ON CONFLICT (merchant_no, currency) DO UPDATE
       SET before_ms = excluded.before_ms, total = excluded.total, asked_at = excluded.asked_at`.execute(trx);
 }
 
@@ -50,9 +77,9 @@ export interface FirstDay {
 }
 
 /**
- * First days of accounts that open on a balance other than zero and have no notice yet. None once the platform has
- * answered that there are entries before the first certified instant, or has refused to say. One jump along
- * account_day's key for each account.
+ * First days of accounts that open on a balance other than zero and have no notice yet. Once the platform has answered
+ * that the currency has entries before the first certified instant, or has refused to say, only those whose opening is
+ * not decided. One jump along account_day's key for each account.
  */
 export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): Promise<FirstDay[]> {
   const { rows } = await sql<FirstDay>`
@@ -66,14 +93,14 @@ export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): 
 /** A query of the `day` and `opening` of a row `account (currency)`, if its first day is such a day. */
 export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql`
   SELECT first.day, first.opening FROM (
-    SELECT day, opening FROM account_day
+    SELECT day, opening, other_closings FROM account_day
     WHERE merchant_no = ${merchantNo} AND currency = account.currency ORDER BY day LIMIT 1
   ) AS first
-  WHERE first.opening <> 0 AND NOT EXISTS (
+  WHERE NOT EXISTS (
     SELECT FROM notice
     WHERE merchant_no = ${merchantNo} AND kind = 'first' AND currency = account.currency AND day = first.day
-  ) AND NOT EXISTS (
+  ) AND (first.other_closings <> '' OR (first.opening <> 0 AND NOT EXISTS (
     SELECT FROM ledger_past
-    WHERE merchant_no = ${merchantNo} AND total IS DISTINCT FROM 0
+    WHERE merchant_no = ${merchantNo} AND (currency = account.currency AND total IS DISTINCT FROM 0 OR currency = '' AND total IS NULL)
       AND before_ms <= (SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo})
-  )`;
+  )))`;

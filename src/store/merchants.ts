@@ -1,5 +1,5 @@
 /** Stores the merchants whose ledgers are synced, and their encrypted tokens. */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
@@ -179,6 +179,46 @@ export async function activeMerchants(db: Kysely<DB>): Promise<string[]> {
     .orderBy('merchant_no')
     .execute();
   return rows.map((row) => row.merchant_no);
+}
+
+/**
+ * Merchants that ought to be read and whose token is nowhere: active ones without one, and those with entries,
+ * certificates or statements that were never added. `own` has its token in the settings; a disabled one has left.
+ */
+export async function merchantsWithoutToken(db: Kysely<DB>, own: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ merchant_no: string }>`
+    WITH RECURSIVE ${eachMerchantOf('ledger_entry')}, ${eachMerchantOf('statement')}
+    (SELECT merchant_no FROM certified_span
+      UNION SELECT merchant_no FROM of_ledger_entry WHERE merchant_no IS NOT NULL
+      UNION SELECT merchant_no FROM of_statement WHERE merchant_no IS NOT NULL
+      UNION SELECT merchant_no FROM merchant)
+    EXCEPT SELECT merchant_no FROM merchant WHERE status = 'disabled' OR token_ciphertext IS NOT NULL
+    EXCEPT SELECT unnest(${arrayLiteral(own)}::text[]) COLLATE "C"
+    ORDER BY merchant_no`.execute(db);
+  return rows.map((row) => row.merchant_no);
+}
+
+/** A recursive query: the merchants of a table and a null at the end, each found by one jump along its key. */
+function eachMerchantOf(table: 'ledger_entry' | 'statement'): RawBuilder<unknown> {
+  const [found, source] = [sql.table(`of_${table}`), sql.table(table)];
+  return sql`${found} (merchant_no) AS (
+    (SELECT merchant_no FROM ${source} ORDER BY merchant_no LIMIT 1)
+    UNION ALL
+    SELECT (SELECT next.merchant_no FROM ${source} next WHERE next.merchant_no > ${found}.merchant_no
+      ORDER BY next.merchant_no LIMIT 1)
+    FROM ${found} WHERE ${found}.merchant_no IS NOT NULL)`;
+}
+
+/** Records that a merchant is not synced any more, also one that the settings alone named. False where it is not known. */
+export async function disableMerchant(db: Kysely<DB>, merchantNo: string, now: Date): Promise<boolean> {
+  if ((await setMerchantStatus(db, merchantNo, 'disabled', now)) !== null) return true;
+  const withoutToken = await merchantsWithoutToken(db, []);
+  if (!withoutToken.includes(merchantNo)) return false;
+  await db
+    .insertInto('merchant')
+    .values({ merchant_no: merchantNo, status: 'disabled', added_at: now, joined_at: now })
+    .execute();
+  return true;
 }
 
 /** Syncs a merchant, or stops syncing it; what is stored stays. Null where it is not known. */

@@ -19,13 +19,13 @@ export interface EmptyNotice {
   readonly figures: { readonly fewest: number; readonly most: number };
 }
 
-/** An account whose first day opens on a balance other than zero, which no entry explains. */
+/** An opening that no entry explains: other than zero on an account's first day, or one of several that fit (`others`). */
 export interface FirstNotice {
   readonly kind: 'first';
   readonly merchantNo: string;
   readonly currency: string;
   readonly day: BusinessDay;
-  readonly figures: { readonly opening: string };
+  readonly figures: { readonly opening: string; readonly others?: readonly string[] };
 }
 
 /** Entries of an account day that two merchants both have, with equal numbers, times and amounts. */
@@ -36,14 +36,35 @@ export interface SharedNotice {
   readonly otherMerchantNo: string;
   readonly currency: string;
   readonly day: BusinessDay;
+  readonly figures: {
+    readonly count: number;
+    /** The first few, in order. */
+    readonly batchNos: readonly string[];
+    /** Of the two, those whose statement of the day was published before this was found; left out if there are none. */
+    readonly published?: readonly string[];
+  };
+}
+
+/** Entries of an account day without a transaction type, or with more decimals than their currency has. */
+export interface OddNotice {
+  readonly kind: 'untyped' | 'finer';
+  readonly merchantNo: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
   /** The first few batch numbers, in order. */
   readonly figures: { readonly count: number; readonly batchNos: readonly string[] };
 }
 
-export type Notice = EmptyNotice | FirstNotice | SharedNotice;
+export type Notice = EmptyNotice | FirstNotice | SharedNotice | OddNotice;
 export type KnownNotice = Notice & { readonly foundAt: Date; readonly runId: number };
 
-/** Stores notices that are not known yet. A known `shared` notice counts as new again if it now has more entries. */
+/** Odd entries of an account are told of the first of so many days: after that they are how the platform books. */
+const ODD_AGAIN_DAYS = 31;
+
+/**
+ * Stores notices that are not known yet. A known `shared` notice counts as new again if it now has more entries. Odd
+ * entries are left out where the account has had some in the weeks before, or on a later one of these days.
+ */
 export async function keepNotices(
   trx: Transaction<DB>,
   notices: readonly Notice[],
@@ -53,6 +74,11 @@ export async function keepNotices(
   await sql`
     INSERT INTO notice AS known (merchant_no, kind, currency, day, other_merchant_no, figures, found_at, run_id)
     SELECT sent.*, ${now}::timestamptz, ${runId}::bigint FROM ${rowsOf(notices)}
+    WHERE sent.kind NOT IN ('untyped', 'finer') OR NOT EXISTS (
+      SELECT FROM notice before
+      WHERE before.merchant_no = sent.merchant_no AND before.kind = sent.kind AND before.currency = sent.currency
+        AND abs(sent.day - before.day) <= ${sql.lit(ODD_AGAIN_DAYS)}
+    )
     ON CONFLICT (merchant_no, kind, currency, day, other_merchant_no) DO UPDATE
       SET figures = excluded.figures, found_at = excluded.found_at, run_id = excluded.run_id, told_at = NULL
       WHERE known.kind = 'shared' AND (known.figures->'count')::int < (excluded.figures->'count')::int`.execute(
@@ -70,6 +96,34 @@ export const noticesSince = (
   merchants: readonly string[],
   since: Date,
 ): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`found_at >= ${since}`);
+
+/** Most days of a merchant that `sharedNoticeDays` names. */
+const SHARED_DAYS_MAX = 60;
+
+/** The last days of which a shared notice of the merchant is stored, told or not. */
+export async function sharedNoticeDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+): Promise<{ readonly currency: string; readonly day: BusinessDay }[]> {
+  const { rows } = await sql<{ currency: string; day: BusinessDay }>`
+    SELECT DISTINCT currency, day FROM notice WHERE kind = 'shared' AND ${ofEither([merchantNo])}
+    ORDER BY day DESC LIMIT ${sql.lit(SHARED_DAYS_MAX)}`.execute(db);
+  return rows;
+}
+
+/** Those of the merchants that have a shared notice, or days left by an earlier run that are not compared yet. */
+export async function merchantsToCompare(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ merchant_no: string }>`
+    SELECT merchant_no FROM uncompared_day WHERE ${isChosen('merchant_no', merchants)}
+    UNION SELECT merchant_no FROM notice WHERE kind = 'shared' AND ${isChosen('merchant_no', merchants)}
+    UNION SELECT other_merchant_no FROM notice WHERE kind = 'shared' AND ${isChosen('other_merchant_no', merchants)}`.execute(
+    db,
+  );
+  return new Set(rows.map((row) => row.merchant_no));
+}
 
 /** The notices by merchant. What two merchants have is a notice of both. */
 export function noticesByMerchant(

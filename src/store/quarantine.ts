@@ -107,6 +107,7 @@ export async function unreadableWithin(
     .limit(limit)
     .execute();
   return rows.map((row) => ({
+    kind: 'quarantined',
     id: row.id,
     batchNo: row.batch_no,
     raw: row.raw,

@@ -183,6 +183,8 @@ export interface MerchantsReason {
   readonly todo: string | null;
   /** Whether the sentence names its merchant. */
   readonly isNamed: boolean;
+  /** Whether another try ends the same. */
+  readonly awaitsPerson: boolean;
   /** How many merchants ended with it. */
   readonly count: number;
   /** The first of them. */
@@ -197,7 +199,7 @@ export async function runReasons(
 ): Promise<MerchantsReason[]> {
   const { rows } = await sql<MerchantsReason>`
     SELECT (reason->>'exitCode')::int AS "exitCode", reason->>'what' AS what, reason->>'todo' AS todo,
-      bool_or(reason ? 'merchantNo') AS "isNamed", count(*) AS count,
+      bool_or(reason ? 'merchantNo') AS "isNamed", bool_and(reason ? 'awaitsPerson') AS "awaitsPerson", count(*) AS count,
       (array_agg(merchant_no ORDER BY merchant_no))[1:${sql.lit(named)}] AS merchants
     FROM run_merchant CROSS JOIN LATERAL jsonb_array_elements(
       CASE WHEN jsonb_typeof(figures->'reasons') = 'array' THEN figures->'reasons' ELSE '[]' END) AS one (reason)

@@ -121,14 +121,16 @@ export async function latestRuns(
 /** One way in which runs of a slot ended, and when the last of these runs did. */
 export interface SlotEnd extends Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'> {
   readonly interrupted: boolean;
+  readonly awaitsPerson: boolean;
 }
 
 const isInterrupted = sql<boolean>`coalesce((figures->>'interrupted')::boolean, false)`;
+const doesAwaitPerson = sql<boolean>`coalesce((figures->>'awaitsPerson')::boolean, false)`;
 
 /**
  * The recorded ends of the jobs' slots: one row for each way in which runs of a slot ended, however many runs there
  * were, with the time of the last such end up to `now`. `interrupted`: the process was told to stop, and therefore
- * the run ended early.
+ * the run ended early. `awaitsPerson`: another try would end the same.
  */
 export async function slotEnds(
   db: Kysely<DB>,
@@ -143,10 +145,11 @@ export async function slotEnds(
       'slot',
       'exit_code as exitCode',
       isInterrupted.as('interrupted'),
+      doesAwaitPerson.as('awaitsPerson'),
       fn.max('finished_at').filterWhere('finished_at', '<=', now).as('finishedAt'),
     ])
     .where((run) => run.or(slots.map(({ job, slot }) => run.and({ slot, command: job }))))
-    .groupBy(['command', 'slot', 'exit_code', isInterrupted])
+    .groupBy(['command', 'slot', 'exit_code', isInterrupted, doesAwaitPerson])
     .execute();
 }
 

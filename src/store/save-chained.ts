@@ -1,7 +1,9 @@
 /** Writes what chaining a merchant's days made, in one statement. */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayFigures } from './account-days.ts';
+import type { Gapless } from './days-to-chain.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
@@ -24,6 +26,8 @@ export interface Chained {
   readonly done: readonly CurrencyDay[];
   /** Days to put on that list. */
   readonly left: readonly CurrencyDay[];
+  /** Of each account, the days that are known to have figures without a gap; no search looks there again. */
+  readonly gapless?: readonly (Gapless & { readonly currency: string })[];
 }
 
 /** Saves it in a transaction of the caller. */
@@ -54,13 +58,13 @@ export async function saveChainedUnderLease(
  */
 const saving = (
   merchantNo: string,
-  { figures, done, left }: Chained,
+  { figures, done, left, gapless = [] }: Chained,
   held: RawBuilder<unknown>,
 ): RawBuilder<unknown> => sql`
     WITH held AS MATERIALIZED ${held}, saved AS (
       INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
         closing, verdict, break_count, breaks_after, restarted, last_batch_no, last_booked_ms, clean_end, jumps_in,
-        publish_due)
+        other_closings, publish_due)
       SELECT ${merchantNo}, made.*, true FROM held CROSS JOIN unnest(${figureArrays(figures)}) AS made
       ON CONFLICT (merchant_no, currency, day) DO UPDATE SET
         opening = excluded.opening, credit_total = excluded.credit_total, credit_count = excluded.credit_count,
@@ -68,7 +72,7 @@ const saving = (
         verdict = excluded.verdict, break_count = excluded.break_count, breaks_after = excluded.breaks_after,
         restarted = excluded.restarted, last_batch_no = excluded.last_batch_no,
         last_booked_ms = excluded.last_booked_ms, clean_end = excluded.clean_end, jumps_in = excluded.jumps_in,
-        publish_due = true
+        other_closings = excluded.other_closings, publish_due = true
     ), cleared AS (
       DELETE FROM changed_day
       WHERE merchant_no = ${merchantNo} AND ((currency, day) IN (SELECT one.* FROM ${rowsOf(done)})) IS TRUE
@@ -78,6 +82,15 @@ const saving = (
       INSERT INTO changed_day (merchant_no, currency, day)
       SELECT ${merchantNo}, one.* FROM held CROSS JOIN ${rowsOf(left)}
       ON CONFLICT DO NOTHING
+    ), gapless AS (
+      INSERT INTO figured_days AS known (merchant_no, currency, from_day, through_day)
+      SELECT ${merchantNo}, one.* FROM held CROSS JOIN unnest(
+        ${arrayLiteral(gapless.map(({ currency }) => currency))}::text[],
+        ${arrayLiteral(gapless.map(({ from }) => from))}::date[],
+        ${arrayLiteral(gapless.map(({ through }) => through))}::date[]
+      ) AS one
+      ON CONFLICT (merchant_no, currency) DO UPDATE SET from_day = excluded.from_day, through_day = excluded.through_day
+      WHERE (known.from_day, known.through_day) <> (excluded.from_day, excluded.through_day)
     ), stale AS (${forgetSum(
       merchantNo,
       sql`(SELECT one.day FROM held CROSS JOIN unnest(${arrayLiteral(done.map(({ day }) => day))}::date[]) AS one (day))`,
@@ -102,5 +115,6 @@ function figureArrays(figures: readonly DayFigures[]): RawBuilder<unknown> {
     ${column(({ breakCount }) => breakCount)}::int[], ${column(({ breaksAfter }) => breaksAfter)}::int[],
     ${column(({ restarted }) => String(restarted))}::boolean[],
     ${column(({ lastBatchNo }) => lastBatchNo)}::text[], ${column(({ lastBookedMs }) => lastBookedMs)}::bigint[],
-    ${column(({ cleanEnd }) => String(cleanEnd))}::boolean[], ${column(({ jumpsIn }) => String(jumpsIn))}::boolean[]`;
+    ${column(({ cleanEnd }) => String(cleanEnd))}::boolean[], ${column(({ jumpsIn }) => String(jumpsIn))}::boolean[],
+    ${column(({ otherClosings }) => otherClosingsText(otherClosings))}::text[]`;
 }

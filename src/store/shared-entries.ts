@@ -2,7 +2,7 @@
  * Finds entries that two merchants both have. They mean that the platform answered for one merchant with the ledger
  * of the other.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { isChosen } from './account-filter.ts';
@@ -44,13 +44,22 @@ export async function sharedEntries(
   merchants: readonly string[],
   days: readonly DayToCompare[],
   zone: string,
-): Promise<SharedNotice[]> {
+): Promise<SharedDay[]> {
   const distinct = [...new Map(days.map((one) => [`${one.day} ${one.currency}`, one])).values()];
   if (distinct.length === 0 || !(await hasTwoMerchants(db))) return [];
-  const found: SharedNotice[] = [];
+  const found: SharedDay[] = [];
   for (let from = 0; from < distinct.length; from += DAYS_A_STATEMENT)
     found.push(...(await sharedOn(db, distinct.slice(from, from + DAYS_A_STATEMENT), merchants, zone)));
   return found;
+}
+
+/** A day with such entries. */
+export interface SharedDay extends SharedNotice {
+  /**
+   * Of the two merchants, those of whom the entries may not be: not the one whose day alone goes on from its own day
+   * before. Both, where neither day does, or each.
+   */
+  readonly doubted: readonly string[];
 }
 
 interface DayToCompare {
@@ -65,21 +74,26 @@ async function hasTwoMerchants(db: Kysely<DB>): Promise<boolean> {
   return rows[0]!.found > 1;
 }
 
+interface SharedRow {
+  readonly merchant_no: string;
+  readonly other_merchant_no: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly count: number;
+  readonly batch_nos: string[];
+  readonly one_goes_on: boolean;
+  readonly other_goes_on: boolean;
+  readonly published: string[];
+}
+
 async function sharedOn(
   db: Kysely<DB>,
   days: readonly DayToCompare[],
   merchants: readonly string[],
   zone: string,
-): Promise<SharedNotice[]> {
+): Promise<SharedDay[]> {
   const windows = days.map(({ day }) => dayWindow(day, zone));
-  const { rows } = await sql<{
-    merchant_no: string;
-    other_merchant_no: string;
-    currency: string;
-    day: BusinessDay;
-    count: number;
-    batch_nos: string[];
-  }>`
+  const { rows } = await sql<SharedRow>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant}), asked AS (
       SELECT * FROM unnest(
         ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
@@ -96,7 +110,13 @@ async function sharedOn(
       ) AS e
       GROUP BY asked.currency, asked.day, e.batch_no, e.booked_ms HAVING count(*) > 1
     )
-    SELECT one.merchant_no, other.merchant_no AS other_merchant_no, alike.currency, alike.day, count(*) AS count,
+    SELECT found.*, ${goesOn('merchant_no')} AS one_goes_on, ${goesOn('other_merchant_no')} AS other_goes_on,
+      ARRAY(
+        SELECT DISTINCT merchant_no FROM statement
+        WHERE merchant_no IN (found.merchant_no, found.other_merchant_no) AND currency = found.currency AND day = found.day
+        ORDER BY merchant_no
+      ) AS published
+    FROM (SELECT one.merchant_no, other.merchant_no AS other_merchant_no, alike.currency, alike.day, count(*) AS count,
       (array_agg(one.batch_no ORDER BY one.batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
     FROM alike
     CROSS JOIN LATERAL (
@@ -109,16 +129,34 @@ async function sharedOn(
     ) AS other
     WHERE one.merchant_no < other.merchant_no AND ${isSame}
       AND (${isChosen('one.merchant_no', merchants)} OR ${isChosen('other.merchant_no', merchants)})
-    GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day`.execute(db);
-  return rows.map((row) => ({
-    kind: 'shared',
-    merchantNo: row.merchant_no,
-    otherMerchantNo: row.other_merchant_no,
-    currency: row.currency,
-    day: row.day,
-    figures: { count: row.count, batchNos: row.batch_nos },
-  }));
+    GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day) AS found`.execute(db);
+  return rows.map((row) => {
+    const doubted =
+      row.one_goes_on === row.other_goes_on
+        ? [row.merchant_no, row.other_merchant_no]
+        : [row.one_goes_on ? row.other_merchant_no : row.merchant_no];
+    const published = row.published.filter((merchantNo) => doubted.includes(merchantNo));
+    return {
+      kind: 'shared',
+      merchantNo: row.merchant_no,
+      otherMerchantNo: row.other_merchant_no,
+      currency: row.currency,
+      day: row.day,
+      figures: { count: row.count, batchNos: row.batch_nos, ...(published.length > 0 && { published }) },
+      doubted,
+    };
+  });
 }
+
+/** Whether the day of a row `found` goes on without a break from the closing of the merchant's own day before. */
+const goesOn = (merchant: 'merchant_no' | 'other_merchant_no'): RawBuilder<boolean> => sql`EXISTS (
+  SELECT FROM account_day own
+  WHERE own.merchant_no = ${sql.ref(`found.${merchant}`)} AND own.currency = found.currency AND own.day = found.day
+    AND own.verdict <> 'broken' AND NOT own.restarted
+    AND own.opening = (
+      SELECT closing FROM account_day
+      WHERE merchant_no = own.merchant_no AND currency = own.currency AND day < own.day ORDER BY day DESC LIMIT 1
+    ))`;
 
 /** Another merchant that has one of the entries stored, with all booked values equal; null if there is none. */
 export async function merchantWith(

@@ -10,6 +10,7 @@ import { LeaseLost } from '../store/engine/lease.ts';
 import { seenWindows } from '../store/seen-windows.ts';
 import type { Asked } from './certificate.ts';
 import { wideReader } from './clock-slack.ts';
+import { createCutSeconds, type CutSeconds } from './cut-seconds.ts';
 import { createEmptyWindows, type EmptyWindows } from './empty-windows.ts';
 import { READ_LIMITS } from './limits.ts';
 import { createNewestPage, type NewestPage } from './newest-page.ts';
@@ -43,6 +44,7 @@ interface Pass extends Clocks {
   readonly slackMs: number;
   readonly counts: { calls: number; windowsDone: number };
   readonly probe: Probe;
+  readonly cutSeconds: CutSeconds;
   readonly readings: ReadingStore;
   readonly empty: EmptyWindows;
 }
@@ -73,6 +75,7 @@ async function beginPass(given: SyncOptions, clocks: Clocks): Promise<Pass> {
   const counts = { calls: 0, windowsDone: 0 };
   const options = { ...given, reader: countedReader(watchedReader(given, wide, platformClock), counts) };
   const probe = probeOf(options);
+  const cutSeconds = createCutSeconds({ db: options.db, merchantNo, probe, slackMs: zoneGate.slackMs });
   const readings = createReadingStore({ ...options, merchantNo, planned });
   const empty = createEmptyWindows({
     db: options.db,
@@ -86,7 +89,8 @@ async function beginPass(given: SyncOptions, clocks: Clocks): Promise<Pass> {
     },
   });
   const slackMs = zoneGate.slackMs();
-  const pass: Pass = { ...clocks, options, planned, wide, heldBack, slackMs, counts, probe, readings, empty };
+  const known = { ...clocks, options, planned, wide, heldBack, slackMs, counts };
+  const pass: Pass = { ...known, probe, cutSeconds, readings, empty };
   return pass;
 }
 
@@ -183,13 +187,19 @@ const tellProgress = ({ options, counts, planned, readings }: Pass): void =>
 async function proveByNewest(pass: Pass, { newest }: NewestPage): Promise<void> {
   const found = await newest();
   if (found === null) return;
-  await pass.zoneGate.prove(pass.probe, found.entries);
-  assertSlackUnchanged(pass);
+  await proveZone(pass, found.entries, () => pass.zoneGate.prove(pass.probe, found.entries));
   await pass.empty.release();
 }
 
-async function checkZone(pass: Pass, entries: readonly LedgerEntry[], window: Window): Promise<void> {
-  await pass.zoneGate.check(pass.probe, entries, window);
+const checkZone = (pass: Pass, entries: readonly LedgerEntry[], window: Window): Promise<void> =>
+  proveZone(pass, entries, () => pass.zoneGate.check(pass.probe, entries, window));
+
+async function proveZone(
+  pass: Pass,
+  entries: readonly LedgerEntry[],
+  prove: () => Promise<void>,
+): Promise<void> {
+  await (pass.options.timeZoneTrusted === true ? prove() : pass.cutSeconds.before(entries, prove));
   assertSlackUnchanged(pass);
 }
 

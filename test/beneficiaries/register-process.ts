@@ -1,6 +1,7 @@
 /** A process that registers one beneficiary, for tests with a second terminal or a killed process. */
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import type { Registration } from '../../src/beneficiaries/registration.ts';
+import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import { createTransport, systemTransportDeps } from '../../src/platform/transport.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -28,6 +29,7 @@ const transport = createTransport(
     rateLimitPerS: null,
     timeoutMs: 30_000,
     retriesMax: 0,
+    successCodes: SUCCESS_CODES,
   },
   systemTransportDeps,
 );

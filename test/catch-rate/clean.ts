@@ -1,13 +1,14 @@
 /** Plays honest histories. Whatever a run reports about one is a false alarm. */
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
-import { below, seeded, type Random } from '../../src/sandbox/random.ts';
+import { below, seeded } from '../../src/sandbox/random.ts';
 import { sumOfSync } from '../../src/run/stages/sync-tally.ts';
 import type { Rig } from '../simulation/rig.ts';
 import { balanced, pick, type Booking } from './books.ts';
 import { OWN, type Setting } from './form.ts';
+import { HONEST_TRAITS, type Trait } from './honest-traits.ts';
 import { playSteps, type Product, type Seen } from './play.ts';
 import { ORDERS, type Lies } from './platform.ts';
-import { drawHistory, type Drawn } from './scene.ts';
+import { drawHistory, type Drawn, type Step } from './scene.ts';
 
 /** Six zones. In most of them the clock changes, forward or back, soon after the first day. */
 const PLACES: readonly Required<Pick<Setting, 'zone' | 'firstDay'>>[] = [
@@ -26,16 +27,6 @@ const PLACES: readonly Required<Pick<Setting, 'zone' | 'firstDay'>>[] = [
 const SECOND_MS = 1_000;
 
 const isWeekend = (day: string): boolean => [0, 6].includes(new Date(day).getUTCDay());
-
-/** Something honest that a check might mistake for a lie. */
-interface Trait {
-  readonly name: string;
-  /** Of ten histories, how many have it. */
-  readonly often: number;
-  readonly setting?: Setting;
-  readonly books?: (books: readonly Booking[], random: Random, drawn: Drawn) => Booking[];
-  readonly lies?: (drawn: Drawn) => Lies;
-}
 
 const TRAITS: readonly Trait[] = [
   {
@@ -97,6 +88,7 @@ const TRAITS: readonly Trait[] = [
       );
     },
   },
+  ...HONEST_TRAITS,
   {
     name: 'a late entry within the re-sweep',
     often: 1,
@@ -114,6 +106,7 @@ const TRAITS: readonly Trait[] = [
 const LATE_ENTRY = TRAITS.at(-1)!;
 
 export interface CleanOutcome {
+  readonly seed: string;
   /** How many entries had been read by the end. */
   readonly entries: number;
   readonly runs: number;
@@ -136,29 +129,63 @@ export async function playClean(rig: Rig, seed: string, product?: Product): Prom
   const honest: Drawn = {
     ...drawn,
     scene,
+    steps: traits.some(({ isBackfilled }) => isBackfilled) ? backfilled(drawn) : drawn.steps,
     order: pick(random, ORDERS),
     booksOf: (merchantNo) => (merchantNo === OWN ? books : drawn.scene.otherBooks),
   };
   const isLate = traits.includes(LATE_ENTRY);
-  const lies = isLate ? LATE_ENTRY.lies!(honest) : {};
+  const hidesPast = traits.some((trait) => trait.hidesPast === true || trait.setting?.lifeBefore === true);
+  const lies: Lies = Object.assign({}, ...traits.map((trait) => trait.lies?.(honest, random)));
   const seen = await playSteps(rig, honest, { lies }, product === undefined ? {} : { product });
   const lastMs = seen.at(-1)!.step.nowMs;
   const fromMs = dayWindow(scene.days[0]!, scene.zone).beginMs;
   const untilMs = dayWindow(dayOf(lastMs, scene.zone), scene.zone).beginMs;
   return {
+    seed,
     entries: books.filter(({ stampMs }) => stampMs >= fromMs && stampMs < untilMs).length,
     runs: seen.length,
-    alarms: seen.flatMap((one) => alarmsOf(one, isLate)),
+    alarms: seen.flatMap((one) => alarmsOf(one, { isLate, hidesPast })),
     harmed: seen.filter(({ isHarmed }) => isHarmed).length,
     traits: traits.map(({ name }) => name),
   };
 }
 
-/** What a run on an honest ledger should not have reported. After a late entry, a revised statement may be reported. */
-function alarmsOf({ step, exitCode, told, report }: Seen, isLate: boolean): string[] {
+/** The first day is not read at first, but in the night after. */
+function backfilled({ steps, scene: { days } }: Drawn): Step[] {
+  const [first, ...later] = steps as [Step, ...Step[]];
+  const readFrom = days[1]!;
+  const night = later.findIndex(({ name }) => name === 'night');
+  const before = later.slice(0, night + 1).map((step) => ({ ...step, readFrom }));
+  const range = { from: days[0]!, to: days[0]! };
+  const backfill = { ...before.at(-1)!, name: 'backfill', readFrom: days[0]!, range };
+  return [
+    { ...first, range: { from: readFrom, to: first.range!.to }, readFrom },
+    ...before,
+    { ...backfill, nowMs: backfill.nowMs + 600_000 },
+    ...later.slice(night + 1),
+  ];
+}
+
+/** Said where entries fit several openings and nothing decides. */
+const UNDECIDED = /its entries cancel and fit each of them/;
+
+/**
+ * What a run on an honest ledger should not have reported. After a late entry, a revised statement may be reported; where
+ * the past cannot be known, an opening that is not decided.
+ */
+function alarmsOf(
+  { step, exitCode, told, report }: Seen,
+  { isLate, hidesPast }: { readonly isLate: boolean; readonly hidesPast: boolean },
+): string[] {
   const alarms: string[] = [];
   const reasons = (report?.reasons ?? []).filter((reason) => reason.exitCode !== 0);
-  const isAllowed = isLate && reasons.length > 0 && reasons.every(({ what }) => /\brevised\b/i.test(what));
+  const isAllowed =
+    reasons.length > 0 &&
+    reasons.every(
+      ({ what }) =>
+        (isLate && /\brevised\b/i.test(what)) ||
+        (hidesPast && (UNDECIDED.test(what) || /\brevised\b/i.test(what))),
+    );
   if (exitCode !== 0 && !isAllowed)
     alarms.push(`${step.name} ended with ${exitCode}: ${reasons[0]?.what ?? told.text.split('\n')[0]!}`);
   else if (told.breaks > 0) alarms.push(`${step.name} left ${told.breaks} breaks`);

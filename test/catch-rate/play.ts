@@ -98,7 +98,7 @@ async function playStep(stage: Stage, step: Step, product: Product = executeRun)
   );
   const published = await readPublished(folder, OWN);
   const books = truthOf(booksOf(OWN), lies, step);
-  const truth = { merchantNo: OWN, books, zone: scene.zone, from: scene.days[0]!, nowMs };
+  const truth = { merchantNo: OWN, books, zone: scene.zone, from: step.readFrom ?? scene.days[0]!, nowMs };
   const { wrong, lacking } = await harmOf(rig.db, published, truth);
   const told = await toldBy(rig.db, ended, published, { zone: zoneSet, now: new Date(nowMs) });
   const revised = (ended.report?.publish?.published ?? []).some(({ revision }) => revision > 1);

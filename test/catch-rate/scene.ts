@@ -38,6 +38,8 @@ export interface Step {
   readonly night: number;
   /** Days asked for by date. Null for what a nightly run reads by default. */
   readonly range: { readonly from: string; readonly to: string } | null;
+  /** The first day that has been read; if left out, the first of all. */
+  readonly readFrom?: string;
 }
 
 export interface Drawn {

@@ -41,11 +41,7 @@ interface TrueDay extends Place {
 }
 
 /** The true account days that have ended, by `currency day`. */
-function trueDays(
-  books: readonly Booking[],
-  zone: string,
-  { from, nowMs }: { readonly from: string; readonly nowMs: number },
-): Map<string, TrueDay> {
+function trueDays(books: readonly Booking[], zone: string, nowMs: number): Map<string, TrueDay> {
   const days = new Map<string, TrueDay>();
   const byAccount = Map.groupBy(books, ({ currency }) => currency);
   for (const [currency, entries] of byAccount) {
@@ -54,7 +50,7 @@ function trueDays(
     for (const [day, own] of [...byDay].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const opening = balance;
       balance += own.reduce((sum, { net }) => sum + net, 0);
-      if (day < from || dayWindow(day, zone).endMs > nowMs - SETTLE_MS) continue;
+      if (dayWindow(day, zone).endMs > nowMs - SETTLE_MS) continue;
       const rows = inOneText(own.map((booking) => trueText(booking, zone)));
       days.set(statementId(currency, day), { currency, day, rows, opening, closing: balance });
     }
@@ -69,11 +65,22 @@ function isTrue(statement: PublishedStatement, days: ReadonlyMap<string, TrueDay
   const { currency, day } = statement;
   const truth = days.get(statementId(currency, day));
   const rows = inOneText(rowsOf(statement.text ?? '').map((cells) => spelled(cells, currency)));
-  if (truth === undefined) return rows === '' && statement.opening === statement.closing;
+  const fits = [statement.closing, ...(statement.otherClosings ?? [])].map((one) => unitsOf(one, currency));
+  if (truth === undefined) {
+    const before = [...days.values()].filter((one) => one.currency === currency && one.day < day);
+    const balance = before.sort((a, b) => (a.day < b.day ? -1 : 1)).at(-1)?.closing;
+    return (
+      rows === '' &&
+      statement.opening === statement.closing &&
+      (balance === undefined || fits.includes(balance))
+    );
+  }
+  const net = truth.closing - truth.opening;
   return (
     rows === truth.rows &&
-    unitsOf(statement.opening, currency) === truth.opening &&
-    unitsOf(statement.closing, currency) === truth.closing
+    unitsOf(statement.closing, currency)! - unitsOf(statement.opening, currency)! === net &&
+    // A statement that says which balances fit is true if the right one is among them.
+    fits.includes(truth.closing)
   );
 }
 
@@ -96,7 +103,7 @@ export async function harmOf(
     readonly nowMs: number;
   },
 ): Promise<Harm> {
-  const days = trueDays(truth.books, truth.zone, truth);
+  const days = trueDays(truth.books, truth.zone, truth.nowMs);
   const stored = await storedDays(db, truth.merchantNo);
   const trueMs = new Map(truth.books.map(({ batchNo, stampMs }) => [batchNo, stampMs]));
   const wrong = [...published.statements.values()].filter((statement) => !isTrue(statement, days));
@@ -108,7 +115,9 @@ export async function harmOf(
     );
   };
   const lacking = [...days.values()].filter(
-    (day) => !published.statements.has(statementId(day.currency, day.day)) || !isStored(day),
+    (day) =>
+      day.day >= truth.from &&
+      (!published.statements.has(statementId(day.currency, day.day)) || !isStored(day)),
   );
   return { wrong, lacking };
 }

@@ -1,18 +1,14 @@
-/** Runs `daybook` as a process of its own with its own environment. */
+/** Runs `daybook` with its own environment: in a process of its own, or in one that is kept for the next command. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Stage } from '../support/stage.ts';
+import { runWarm, type CommandEnded } from '../support/warm-commands.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 export type Env = Readonly<Record<string, string>>;
 
-export interface Ended {
-  /** Null if a signal ended it. */
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type Ended = CommandEnded;
 
 export interface Started {
   readonly child: ChildProcess;
@@ -41,8 +37,9 @@ export function startDaybook(args: readonly string[], env: Env, cwd?: string): S
   return { child, ended, told: () => stderr };
 }
 
+/** Runs a command in a kept process. What is about the process itself (signals, memory, its end) takes `startDaybook`. */
 export const daybook = (args: readonly string[], env: Env, cwd?: string): Promise<Ended> =>
-  startDaybook(args, env, cwd).ended;
+  runWarm(args, { ...OWN, ...env }, cwd);
 
 /** The environment variables with the settings of a stage. */
 export function envOf({ app: { settings, now } }: Stage): Env {

@@ -20,15 +20,18 @@ const run: Keys<RunReport> = {
   ...{ command: 1, runId: 1, from: 1, to: 1, exitCode: 1, reasons: 1, notes: 1, sync: 1, reconcile: 1 },
   ...{ healingReads: 1, publish: 1, troubles: 1, busy: 1, checked: 1, standing: 1, elapsedMs: 1 },
 };
-const reason: Keys<Reason> = { exitCode: 1, what: 1, todo: 1, merchantNo: 1 };
+const reason: Keys<Reason> = { exitCode: 1, what: 1, todo: 1, merchantNo: 1, awaitsPerson: 1 };
 const plan: Keys<PlanReport> = {
   ...{ from: 1, to: 1, sync: 1, daysChanged: 1, breaksOpened: 1, breaksHealed: 1, troubles: 1 },
 };
-const status: Keys<MerchantStatus, 'timeZoneProof' | 'lastRun' | 'nextRun' | 'backfills' | 'queue'> = {
+const status: Keys<
+  MerchantStatus,
+  'timeZoneProof' | 'lastRun' | 'nextRun' | 'backfills' | 'queue' | 'isRead'
+> = {
   ...{ merchantNo: 1, lastGoodRunAt: 1, checked: 1, provenFrom: 1, provenThrough: 1, missing: 1 },
   ...{ requested: 1, openBreaks: 1, quarantined: 1, notices: 1, olderDays: 1, lateness: 1, tooOld: 1 },
   ...{ timeZoneProof: 1, lastRun: 1, nextRun: 1, newBreaks: 1, uncertified: 1, daysMissing: 1 },
-  ...{ backfills: 1, queue: 1, adjustments: 1 },
+  ...{ backfills: 1, queue: 1, adjustments: 1, discrepancies: 1, isRead: 1 },
 };
 const runs: Keys<KnownRun, 'reason'> = {
   ...{ id: 1, command: 1, slot: 1, holder: 1, fromDay: 1, toDay: 1, startedAt: 1, finishedAt: 1 },

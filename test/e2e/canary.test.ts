@@ -8,17 +8,16 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import { freshDatabase } from '../support/database.ts';
+import { runWarm } from '../support/warm-commands.ts';
 import { allFiles, allRows, createCanaries } from './canaries.ts';
 import { FAILURES, startEchoingPlatform, type EchoingPlatform, type Failure } from './echoing-platform.ts';
 import { application, payee } from './planted-files.ts';
 
-const RUNNER = fileURLToPath(new URL('../support/command-runner.ts', import.meta.url));
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const NOW = '2026-03-06T01:30:00+08:00';
 
@@ -33,13 +32,11 @@ const OTHER_KEY = secretKey('other secret key');
 const DATABASE_PASSWORD = word('database password');
 
 type Env = Readonly<Record<string, string>>;
-type Lines = Awaited<ReturnType<typeof startRunner>>;
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let sandbox: Sandbox;
 let platform: EchoingPlatform;
 let folder: string;
-let runner: Lines;
 let env: Env;
 /** Everything that any command has written. */
 const written: string[] = [];
@@ -64,7 +61,6 @@ beforeAll(async () => {
   });
   platform = await startEchoingPlatform();
   folder = await mkdtemp(join(tmpdir(), 'daybook-canary-'));
-  runner = startRunner();
   env = {
     PATH: process.env['PATH'] ?? '',
     PLATFORM_BASE_URL: (await sandbox.listen({ port: 0 })).url,
@@ -91,7 +87,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await runner.close();
   await sandbox.close();
   await platform.close();
   await database.close();
@@ -103,37 +98,15 @@ interface Ended {
   readonly output: string;
 }
 
-/** One process that runs many command lines. Its output, both streams, is returned per command. */
-function startRunner() {
-  const child = spawn(process.execPath, [RUNNER], { stdio: ['pipe', 'pipe', 'pipe'], env: {} });
-  let output = '';
-  let ended = Promise.withResolvers<number>();
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const [, exitCode] = /^END (\d+)$/.exec(line) ?? [];
-    if (exitCode === undefined) output += `${line}\n`;
-    else ended.resolve(Number(exitCode));
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.on('exit', (code) => ended.reject(new Error(`the runner ended with ${code}:\n${output}`)));
-  return {
-    run: async (argv: readonly string[], commandEnv: Env): Promise<Ended> => {
-      output = '';
-      ended = Promise.withResolvers();
-      child.stdin.write(`${JSON.stringify({ argv, env: commandEnv })}\n`);
-      const exitCode = await ended.promise;
-      return { exitCode, output };
-    },
-    close: async () => {
-      child.removeAllListeners('exit');
-      child.stdin.end();
-      await once(child, 'close');
-    },
-  };
+/** Runs a command. Its output is that of both streams. */
+async function ran(argv: readonly string[], commandEnv: Env): Promise<Ended> {
+  const { code, stdout, stderr } = await runWarm(argv, commandEnv);
+  return { exitCode: code!, output: stdout + stderr };
 }
 
 /** Runs a command with its output as text, which says less than JSON. Nothing planted may be in the output. */
 async function daybook(argv: string, change: Env = {}): Promise<Ended> {
-  const ended = await runner.run(argv.split(' '), { ...env, ...change });
+  const ended = await ran(argv.split(' '), { ...env, ...change });
   written.push(ended.output);
   expect({ argv, found: canaries.foundIn(ended.output) }).toEqual({ argv, found: [] });
   return ended;
@@ -340,7 +313,7 @@ it('good and bad results posted to serve, and the reports on them', async () => 
   expect(canaries.foundIn(output)).toEqual([]);
 
   // With the key, and on request, all of it can be shown. So the steps above did handle it.
-  const shown = await runner.run(['notifications', 'show', '1', '--reveal'], env);
+  const shown = await ran(['notifications', 'show', '1', '--reveal'], env);
   expect(canaries.foundIn(shown.output)).not.toEqual([]);
 });
 

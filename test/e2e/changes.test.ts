@@ -114,11 +114,11 @@ test('an unreadable entry is quarantined with its text; the rest of its page and
   expect(report).toMatchObject({
     exitCode: 3,
     notes: [
-      '1 new break: see `daybook breaks`',
-      '1 quarantined: see `daybook quarantine`',
       expect.stringContaining(
         `: Quarantined entry ${wreck.batchNo} explains it: the platform sends exactly that amount`,
       ),
+      '1 new break: see `daybook breaks`',
+      '1 quarantined: see `daybook quarantine`',
     ],
     sync: [{ report: { uncertified: [] } }],
   });

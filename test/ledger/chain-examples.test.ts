@@ -101,10 +101,11 @@ describe('where another chain may continue', () => {
     expect(settledAfter([line(0, 0, 1), line(10, 1, 6)], 0, 11)).toBe(true);
   });
 
-  test('not while the opening or the end of a second is undecided, however late', () => {
-    expect(settledAfter([line(0, 0, 10), line(0, 10, 0)], null, 80_000)).toBe(false);
-    expect(settledAfter([line(0, 0, 10), line(0, 20, 30)], 5, 80_000)).toBe(false);
+  test('even if the opening or the end of a second is undecided, once it is late enough', () => {
+    expect(settledAfter([line(0, 0, 10), line(0, 10, 0)], null, 2)).toBe(false);
+    expect(settledAfter([line(0, 0, 10), line(0, 10, 0)], null, 3)).toBe(true);
     expect(settledAfter([line(0, 0, 10), line(0, 10, 0)], 0, 80_000)).toBe(true);
+    expect(settledAfter([line(0, 0, 10), line(0, 20, 30)], 5, 80_000)).toBe(true);
   });
 
   test('a break at the start asks for the entries before it, if they are close in time', () => {

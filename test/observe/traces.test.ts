@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { tracesWanted } from '../../src/observe/traces-wanted.ts';
-import { daybook, envOf } from '../cli/daybook.ts';
+import { daybook, envOf, startDaybook } from '../cli/daybook.ts';
 import { FROM, MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 
 interface Span {
@@ -128,7 +128,10 @@ it('sends protobuf where no protocol is named, and an address alone switches it 
 
 it('a collector that is away is told once, and the run ends as it would without it', async () => {
   await new Promise((resolve) => server.close(resolve));
-  const { code, stderr } = await daybook(['run'], { ...envOf(stage), OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  const { code, stderr } = await startDaybook(['run'], {
+    ...envOf(stage),
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+  }).ended;
   expect(code, stderr).toBe(0);
   expect(stderr.match(/traces could not be sent/g)).toHaveLength(1);
   await new Promise<void>((resolve) => void server.listen(0, resolve));

@@ -305,9 +305,9 @@ describe('a reply that is not a page', () => {
       pageText([entryText()]).slice(0, 60),
       'broken off or garbled JSON: {"pageNum":1,"pageSize":100,',
     ],
-    ['a list', '[]', 'something else than a ledger page: []'],
-    ['null', 'null', 'something else than a ledger page: null'],
-    ['another shape', '{"data":{"list":[]}}', 'the reply is without pageNum, pageSize, total, list: {"data"'],
+    ['a list', '[]', 'something else than an object: []'],
+    ['null', 'null', 'something else than an object: null'],
+    ['another shape', '{"data":{"list":[]}}', 'the reply is without pageNum, pageSize, total: {"data"'],
     [
       'a page in an envelope with one field left out',
       '{"pageNum":1,"pageSize":100,"list":[]}',
@@ -340,7 +340,7 @@ describe('a reply that is not a page', () => {
     const refusal = await rejection(read(error('E401')));
     expect(refusal).toBeInstanceOf(PlatformRejected);
     expect(refusal.message).toBe(
-      'sp2404 for merchant M0001: answered by an error document: {"code":"E401","message":"signature *** wrong"}',
+      'sp2404 for merchant M0001: refused: code has no value that means success (PLATFORM_SUCCESS_CODES): {"code":"E401","message":"signature *** wrong"}',
     );
   });
 

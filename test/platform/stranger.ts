@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
 import type { PlatformCall, Retry, TransportDeps } from '../../src/platform/transport.ts';
 import { createTransport } from '../../src/platform/transport.ts';
 import type { PlatformSettings } from '../../src/platform/settings.ts';
@@ -80,6 +81,7 @@ export const settingsOf = (url: string, more: Partial<PlatformSettings> = {}): P
   rateLimitPerS: null,
   timeoutMs: 5_000,
   retriesMax: 3,
+  successCodes: SUCCESS_CODES,
   ...more,
 });
 

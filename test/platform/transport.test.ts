@@ -81,7 +81,7 @@ describe('the platform’s clock', () => {
     const { url } = await stranger(answer('ok', 200, headers));
     const { transport } = transportTo(url);
     let told: unknown;
-    await transport.post(callOf({ read: (text, _, clock) => ((told = clock), text) }));
+    await transport.post(callOf({ read: (text, { clock }) => ((told = clock), text) }));
     return told;
   };
   const nowMs = Date.UTC(2026, 3, 1);
@@ -106,7 +106,7 @@ describe('the platform’s clock', () => {
     });
     const { transport } = transportTo(url, {}, { machineClock: () => nowAtMs });
     let told: unknown;
-    await transport.post(callOf({ read: (text, _, clock) => ((told = clock), text) }));
+    await transport.post(callOf({ read: (text, { clock }) => ((told = clock), text) }));
     expect(told).toEqual({ aheadMinMs: -4_000, aheadMaxMs: 3_999 });
   });
 });

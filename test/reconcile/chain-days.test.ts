@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ContinuityBreak, LedgerEntry } from '../../src/ledger/entry.ts';
-import { chainDays, type ChainedDays } from '../../src/reconcile/chain-days.ts';
+import { chainDays, type ChainDaysOptions, type ChainedDays } from '../../src/reconcile/chain-days.ts';
+import { decisionOf, markUndecided, type ToDecide } from '../../src/reconcile/undecided-days.ts';
 import type { DayFigures } from '../../src/store/account-days.ts';
 import { entryOf } from '../ledger/all-orders.ts';
 
@@ -42,23 +43,25 @@ const histories = fc
     return lines.toSorted((a, b) => a.second - b.second).map(entryOf);
   });
 
+const reading = (entries: readonly LedgerEntry[]): Omit<ToDecide, 'days' | 'before'> => ({
+  joins: () => Promise.resolve(true),
+  async *read(day) {
+    yield await Promise.resolve(entries.filter(({ bookedAt }) => bookedAt.startsWith(day)));
+  },
+  clockToleranceS: 2,
+});
+
 const chained = (
   entries: readonly LedgerEntry[],
   days: readonly string[],
   before: DayFigures | undefined,
-  isBrokenAfter = false,
+  { isBrokenAfter = false, closing }: Partial<Pick<ChainDaysOptions, 'isBrokenAfter' | 'closing'>> = {},
 ): Promise<ChainedDays> =>
   chainDays({
+    ...reading(entries),
     account: { merchantNo: 'M', currency: 'JPY' },
-    days,
-    before,
-    joins: () => Promise.resolve(true),
-    isBrokenAfter,
-    async *read(day) {
-      yield await Promise.resolve(entries.filter(({ bookedAt }) => bookedAt.startsWith(day)));
-    },
+    ...{ days, before, isBrokenAfter, closing },
     zone: 'UTC',
-    clockToleranceS: 2,
     minorUnits: 0,
     signal: new AbortController().signal,
   });
@@ -80,9 +83,15 @@ async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]
       while (first > 0 && !figures.get(days[first - 1]!)!.cleanEnd) first -= 1;
     };
     takeOpenOnes();
-    const chain = (until = last, isBrokenAfter = false) =>
-      chained(entries, days.slice(first, until + 1), figures.get(days[first - 1] ?? ''), isBrokenAfter);
+    const before = () => figures.get(days[first - 1] ?? '');
+    const chain = (until = last, change: Parameters<typeof chained>[3] = {}) =>
+      chained(entries, days.slice(first, until + 1), before(), change);
+    const asked = { ...reading(entries), days: days.slice(first, last + 1), before: before() };
+    const { decides, others } = await decisionOf(asked);
+    if (decides) while (before()?.otherClosings !== undefined) first -= 1;
+    takeOpenOnes();
     let made = await chain();
+    made = others.length === 0 ? made : { ...made, days: markUndecided(made.days, others) };
     while (made.brokenAtStart) {
       first -= 1;
       takeOpenOnes();
@@ -99,9 +108,12 @@ async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]
     // A break right before these days also counts for the day before them.
     if (first > 0) {
       const front = first - 1;
+      const { closing: balance, otherClosings } = figures.get(days[front]!)!;
+      const closing = { balance, isCertain: otherClosings === undefined };
       first = front;
       takeOpenOnes();
-      for (const day of (await chain(front, made.days[0]!.jumpsIn)).days) figures.set(day.day, day);
+      const again = await chain(front, { isBrokenAfter: made.days[0]!.jumpsIn, closing });
+      for (const day of again.days) figures.set(day.day, day);
     }
   }
   return { figures: [...figures.values()], breaks: [...breaks.values()].flat(), together };

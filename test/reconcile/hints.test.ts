@@ -126,7 +126,11 @@ test('an entry shown in another currency is recognized in both accounts, whichev
   const other = [...LEDGER, ...shown(EUROS, { E0002: { currency: 'USD', ...stamp('2026-03-01 11:00:05') } })];
   await reconciled(other);
   expect(await causes()).toEqual([
-    [3, 'The currency of E0002 is wrong: it stands in USD, and fits exactly in EUR between E0001 and E0003.'],
+    [
+      3,
+      'Amended entry E0002 explains it: with the content that the platform showed before, the chain holds ' +
+        '(`daybook amendments`).',
+    ],
   ]);
   await reconciled([...LEDGER, ...EUROS]);
   expect(await hints()).toEqual([]);
@@ -226,4 +230,65 @@ test('of a healed break nothing is said to be missing any more', async () => {
     'After B0001 the balance was 575.00 USD, but B0003 started from 636.00: a net credit of 61.00 was missing between ' +
       'them; the chain holds there now.',
   ]);
+});
+
+const without = (...gone: readonly string[]) => LEDGER.filter(({ batchNo }) => !gone.includes(batchNo));
+const causeHints = async () => [...new Set((await hints()).map(([, , , hint, entry]) => `${hint} ${entry}`))];
+
+describe('what is known of entries comes before what their balances suggest', () => {
+  beforeEach(() => reconciled(LEDGER));
+
+  test('an entry that vanished explains the break it leaves, also where its amount is small beside the next one', async () => {
+    await reconciled(without('B0005'));
+    expect(await causeHints()).toEqual(['vanished-entry B0005']);
+    expect(await causes()).toEqual([
+      [
+        1,
+        'Vanished entry B0005 explains it: the platform showed exactly that amount there, and shows it no longer ' +
+          '(`daybook amendments`).',
+      ],
+    ]);
+    await reconciled(LEDGER);
+    expect(await hints()).toEqual([]);
+  });
+
+  test('entries that vanished explain a break together, and two breaks apart', async () => {
+    await reconciled(without('B0001', 'B0002'));
+    expect(await causeHints()).toEqual(['vanished-entry null']);
+    await reconciled(LEDGER);
+    await reconciled(without('B0001', 'B0005'));
+    expect(await causeHints()).toEqual(['vanished-entry B0001', 'vanished-entry B0005']);
+    expect(await causes()).toHaveLength(2);
+  });
+
+  test('a vanished entry is named where it is only part of the break', async () => {
+    await reconciled(shown(without('B0005'), { B0006: { credit: null, debit: '41.20' } }));
+    expect(await causeHints()).toEqual(['several-changes null']);
+    await reconciled(LEDGER);
+    await reconciled(without('B0005'), DAYS.slice(1));
+    await reconciled([...without('B0005')].map((entry) => entry));
+    expect(await causeHints()).toEqual(['vanished-entry B0005']);
+  });
+
+  test.each<[string, Partial<LedgerEntry>]>([
+    ['amount', { credit: '12.54' }],
+    ['side', { credit: null, debit: '12.53' }],
+    ['balance', { balance: '655.21' }],
+    ['amount and balance', { credit: '12.54', balance: addAmounts(LEDGER[5]!.balance, '0.01') }],
+    ['currency', { currency: 'EUR' }],
+    ['time', stamp('2026-03-01 10:30:00')],
+    ['time and amount', { ...stamp('2026-03-01 10:30:00'), credit: '99.99' }],
+  ])('an amended %s explains all breaks it makes', async (_, change) => {
+    await reconciled(shown(LEDGER, { B0005: change }));
+    const known = await hints();
+    expect(known.length).toBeGreaterThan(0);
+    expect(
+      known.filter(([currency]) => currency === 'USD').map(([, , , hint, entry]) => `${hint} ${entry}`),
+    ).toEqual(known.filter(([currency]) => currency === 'USD').map(() => 'amended-entry B0005'));
+  });
+
+  test('another type of the same entry explains nothing', async () => {
+    await reconciled(shown(without('B0001'), { B0002: { transactionType: '99' } }));
+    expect(await causeHints()).toEqual(['vanished-entry B0001']);
+  });
 });

@@ -31,12 +31,14 @@ const found = (change: Partial<BreakCase> = {}): BreakCase => ({
   state: 'open',
   takenBy: null,
   rows: [],
+  changed: [],
   quarantined: [],
   certificates: [],
   history: [],
   ...change,
 });
 const wreck = {
+  kind: 'quarantined' as const,
   id: 3,
   batchNo: '59102',
   raw: '{"note":"of the raw text nothing is repeated"}',
@@ -87,6 +89,26 @@ test('it asks to correct a quarantined entry that explains the break, or names t
   expect(messageToPlatform(found({ row: swapped }), null, AT)).toContain(
     'By our figures: The balance of B is off',
   );
+});
+
+const reading = (beginMs: number, endMs: number, at: string): BreakCase['certificates'][number] => ({
+  ...{ begin_ms: beginMs, end_ms: endMs, currency: '', total: 2, distinct_count: 2, quarantined_count: 0 },
+  certified_at: new Date(at),
+});
+
+test('it names the latest time by which all of the span had been read', () => {
+  const END = MS + 60_999;
+  const whole = reading(MS - 3_600_000, END + 3_600_000, '2026-03-31T01:00:00Z');
+  const again = reading(MS, END, '2026-03-31T02:00:00Z');
+  const next = reading(END, END + 7_200_000, '2026-03-31T03:00:00Z');
+  const said = (...certificates: BreakCase['certificates']): string =>
+    messageToPlatform(found({ certificates }), null, AT)!;
+  expect(said(whole, next)).toContain('We read all of that time by 2026-03-31 09:00:00 (Asia/Shanghai).');
+  expect(said(whole, again, next)).toContain('We read all of that time by 2026-03-31 10:00:00');
+  expect(
+    said(reading(MS, MS + 9_999, '2026-03-31T01:30:00Z'), reading(MS + 10_000, END, '2026-03-31T02:30:00Z')),
+  ).toContain('We read all of that time by 2026-03-31 09:30:00');
+  expect(said(next)).not.toContain('We read');
 });
 
 test.each(['resolved', 'healed'] as const)('there is none for a break that is %s', (state) => {

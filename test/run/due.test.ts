@@ -19,6 +19,7 @@ interface Try {
   readonly exitCode: number | null;
   readonly finishedAt: Date | null;
   readonly interrupted: boolean;
+  readonly awaitsPerson: boolean;
 }
 const tried = (
   slot: string,
@@ -26,11 +27,13 @@ const tried = (
   finishedAt: string | null,
   command = 'nightly',
   interrupted = false,
+  awaitsPerson = false,
 ): Try => ({
   command,
   slot,
   exitCode,
   interrupted,
+  awaitsPerson,
   finishedAt: finishedAt === null ? null : at(finishedAt),
 });
 
@@ -76,6 +79,11 @@ describe('a due slot', () => {
     expect(RETRY_AFTER_MS).toBe(10 * MINUTE_MS);
   });
 
+  test('is not due again where another try would end as the last one did', () => {
+    const awaiting = tried(slot, 4, '2026-03-06T01:40:00+08:00', 'nightly', false, true);
+    expect(due('2026-03-06T09:00:00+08:00', [awaiting])).toEqual([]);
+  });
+
   test('whose run was killed is due again at once: its row has no end', () => {
     expect(due('2026-03-06T01:31:00+08:00', [tried(slot, null, null)])).toEqual([{ job: 'nightly', slot }]);
   });
@@ -113,7 +121,7 @@ function simulated(zone: string, when: string, from: Date, to: Date, everyMs = 1
   const runs: Try[] = [];
   for (let ms = from.getTime(); ms < to.getTime(); ms += everyMs) {
     for (const { job, slot } of dueOf([{ job: 'nightly', when }], zone, new Date(ms), runs)) {
-      runs.push({ command: job, slot, exitCode: 0, finishedAt: new Date(ms), interrupted: false });
+      runs.push(tried(slot, 0, new Date(ms).toISOString(), job));
     }
   }
   return runs.map(({ slot }) => slot!);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyNotices } from '../../src/run/stages/notice-stage.ts';
-import { reasonsOfNotices } from '../../src/run/verdict/notice-reasons.ts';
+import { reasonsOfNotices, reasonsOfShared } from '../../src/run/verdict/notice-reasons.ts';
 import { addDays } from '../../src/ledger/business-day.ts';
 import type { EmptyNotice, FirstNotice, SharedNotice } from '../../src/store/notices.ts';
 
@@ -23,7 +23,7 @@ const shared = (change: Partial<SharedNotice> = {}): SharedNotice => ({
   ...change,
 });
 const said = (...notices: Parameters<typeof reasonsOfNotices>[0][number][]): string[] =>
-  reasonsOfNotices(notices).map(({ what }) => what);
+  [...reasonsOfShared(notices), ...reasonsOfNotices(notices)].map(({ what }) => what);
 
 describe('a notice', () => {
   test('needs a person, says what to do, and is not a failure of a merchant', () => {
@@ -35,12 +35,19 @@ describe('a notice', () => {
       figures: { opening: '40.00' },
     };
     const reasons = reasonsOfNotices([empty(), first, shared()]);
-    expect(reasons).toHaveLength(3);
+    expect(reasons).toHaveLength(2);
     for (const { exitCode, todo, merchantNo } of reasons) {
       expect(exitCode).toBe(3);
-      expect(todo).toMatch(/ask the platform|PLATFORM_HEADERS/);
+      expect(todo).toMatch(/ask the platform/);
       expect(merchantNo).toBeUndefined();
     }
+    expect(reasonsOfShared([first, shared()])).toMatchObject([
+      {
+        exitCode: 4,
+        awaitsPerson: true,
+        todo: expect.stringMatching(/^do not pass these statements on; .*PLATFORM_HEADERS/),
+      },
+    ]);
     expect(said(first)).toEqual([
       "M1 USD 2026-03-04 is the account's first day and opens on 40.00, and the platform has no entry before it: the " +
         'balance was carried over from elsewhere, or its first entry is missing',

@@ -51,6 +51,9 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         100 + ${balance} + ${A_DAY}::int, 'continuous', 'B' || (${balance} + ${A_DAY - 1}::int),
         ${beginMs} + ${A_DAY - 1}::int * 3600000, nth = ${days}::int, 1, false
       FROM generate_series(1, ${days}::int) nth`.execute(db);
+    await sql`
+      INSERT INTO figured_days SELECT merchant_no, currency, min(day), max(day) FROM account_day
+      WHERE merchant_no = ${merchantNo} GROUP BY merchant_no, currency`.execute(db);
     await sql`INSERT INTO changed_day VALUES (${merchantNo}, 'USD', ${YESTERDAY}::date)`.execute(db);
     const comparison = {
       ...{
@@ -109,7 +112,14 @@ describe('of a merchant with two years stored and of one with nine days, a night
         db()
           .transaction()
           .execute((trx) =>
-            standingsOf(trx, { merchants: [merchantNo], currencies: null, runId: 1, reads: true, ...clock }),
+            standingsOf(trx, {
+              merchants: [merchantNo],
+              currencies: null,
+              runId: 1,
+              reads: true,
+              chains: true,
+              ...clock,
+            }),
           ),
       3,
     ],

@@ -43,7 +43,14 @@ describe('with the accounts of many merchants, the server sends only rows of the
 
   test('for what is open after its run, in one currency', async () => {
     const { db, rowsSent } = counting(database.db);
-    const scope = { merchants: [OWN.merchantNo], currencies: ['USD'], runId: 1, reads: true, ...clock };
+    const scope = {
+      merchants: [OWN.merchantNo],
+      currencies: ['USD'],
+      runId: 1,
+      reads: true,
+      chains: true,
+      ...clock,
+    };
     const standing = (await standingsOf(db, scope)).get(OWN.merchantNo);
     expect(standing).toMatchObject({ standing: { newBreaks: 0, knownBreaks: 2 } });
     expect(rowsSent()).toBeLessThan(ROWS_MAX);

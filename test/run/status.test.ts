@@ -46,6 +46,7 @@ describe('status', () => {
         olderDays: null,
         adjustments: [],
         lateness: NOTHING_LATE,
+        discrepancies: [],
         tooOld: true,
       },
     ]);
@@ -71,6 +72,7 @@ describe('status', () => {
         olderDays: null,
         adjustments: [],
         lateness: NOTHING_LATE,
+        discrepancies: [],
         tooOld: false,
       },
     ]);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
 import { SettingsInvalid } from '../../src/settings/invalid.ts';
 import { keyPairOf, readSigningKey } from '../../src/signing/keys.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -47,6 +48,7 @@ describe('settings that are accepted', () => {
         rateLimitPerS: null,
         timeoutMs: 30_000,
         retriesMax: 5,
+        successCodes: SUCCESS_CODES,
         agentHeaders: {},
         agentToken: null,
         referralChannel: null,
@@ -116,6 +118,7 @@ describe('settings that are accepted', () => {
       PLATFORM_RATE_LIMIT: '0.5',
       PLATFORM_TIMEOUT_MS: '100',
       PLATFORM_RETRIES_MAX: '0',
+      PLATFORM_SUCCESS_CODES: 'S00000,1',
       PLATFORM_AGENT_HEADERS: '{"X-Agent":"{referralChannel} {agentToken}"}',
       PLATFORM_AGENT_TOKEN: `agent-${TOKEN}`,
       PLATFORM_REFERRAL_CHANNEL: 'A0001',
@@ -182,6 +185,7 @@ describe('settings that are accepted', () => {
         rateLimitPerS: 0.5,
         timeoutMs: 100,
         retriesMax: 0,
+        successCodes: ['S00000', '1'],
         agentHeaders: { 'X-Agent': '{referralChannel} {agentToken}' },
         agentToken: `agent-${TOKEN}`,
         referralChannel: 'A0001',

@@ -1,6 +1,7 @@
 /** All oracles, by their kind. */
 import { chainOracle } from './chains.ts';
 import { historyOracle } from './histories.ts';
+import { proofOracle } from './proofs.ts';
 import { windowOracle } from './windows.ts';
 import type { Kind, Oracle } from './oracle.ts';
 
@@ -13,5 +14,7 @@ export async function openOracle(kind: Kind, serverUrl: () => string): Promise<O
       return (await windowOracle(serverUrl())) as Oracle<unknown>;
     case 'histories':
       return (await historyOracle(serverUrl())) as Oracle<unknown>;
+    case 'proofs':
+      return (await proofOracle(serverUrl())) as Oracle<unknown>;
   }
 }

@@ -21,6 +21,8 @@ export interface PublishedStatement {
   readonly debitTotal: string;
   readonly debitCount: number;
   readonly closing: string;
+  /** Other balances that it says it may close on as well. */
+  readonly otherClosings?: readonly string[];
   readonly verdict: string;
   readonly breaks: number;
   /** How many of the breaks lie before a row of a later day. */

@@ -16,7 +16,14 @@ const statement = (day: string, change: Partial<StatementRow> = {}): StatementRo
   ...{ byte_count: 1, row_count: 3, run_id: 1, published_at: new Date('2026-04-01T02:00:00Z'), reason: null },
   ...{ object_key: `merchant=M-1/date=${day}/M-1_USD_${day}.r1.csv`, opening: '0.00', closing: '1000.00' },
   ...{ credit_total: '1500.50', credit_count: 2, debit_total: '500.50', debit_count: 1 },
-  ...{ verdict: 'continuous', break_count: 0, breaks_after: 0, restarted: false, unreadable_count: 0 },
+  ...{
+    verdict: 'continuous',
+    break_count: 0,
+    breaks_after: 0,
+    restarted: false,
+    unreadable_count: 0,
+    other_closings: '',
+  },
   ...change,
 });
 

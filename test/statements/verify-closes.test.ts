@@ -132,6 +132,13 @@ describe('told is', () => {
     expect(problemsOf([read(NEXT)], [])).toEqual([]);
     expect(problemsOf([read(NEXT)], [], true)).toEqual([
       'close 1 of M-1, 2026-03, which comes before it, is not here',
+      expect.stringContaining('that the close froze are not here'),
+    ]);
+  });
+
+  test('frozen days that are not here, where others of the merchant are', () => {
+    expect(problemsOf([read(CLOSE)], MANIFESTS.slice(0, 1))).toEqual([
+      expect.stringMatching(/^1 statement that the close froze is not here: USD 2026-03-/),
     ]);
   });
 

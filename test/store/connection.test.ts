@@ -190,6 +190,10 @@ describe('the embedded database', () => {
       '0038_pages',
       '0039_unreadable_at_publishing',
       '0040_late_statements',
+      '0042_figured_days',
+      '0043_undecided_balances',
+      '0044_changed_in_time',
+      '0045_odd_entries',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

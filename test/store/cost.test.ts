@@ -58,6 +58,10 @@ async function fill(db: Kysely<DB>): Promise<void> {
     UNION ALL SELECT ${MERCHANT}, 'USD', ${dayOf(DAY.beginMs, 'UTC')}::date, 0, 0, 100, 0, 0, 0, 'continuous', true`.execute(
     db,
   );
+  await sql`
+    INSERT INTO figured_days SELECT merchant_no, currency, min(day), max(day) FROM account_day GROUP BY merchant_no, currency`.execute(
+    db,
+  );
 }
 
 async function drain(batches: AsyncIterable<unknown>): Promise<void> {

@@ -35,11 +35,17 @@ onBothDatabases((store) => {
     figures: { count: batchNos.length, batchNos: batchNos.slice(0, 3) },
   });
 
+  /** As it is found where neither merchant has figures. */
+  const foundOf = (merchantNo: string, otherMerchantNo: string, ...batchNos: string[]) => ({
+    ...notice(merchantNo, otherMerchantNo, ...batchNos),
+    doubted: [merchantNo, otherMerchantNo],
+  });
+
   describe('entries that two merchants have', () => {
     test('are found from either merchant, counted, and the first three are named', async () => {
       await hold(ONE, entries(1, 2, 3, 4, 5));
       await hold(TWO, entries(2, 3, 4, 5, 6));
-      const all = [notice(ONE, TWO, 'B000002', 'B000003', 'B000004', 'B000005')];
+      const all = [foundOf(ONE, TWO, 'B000002', 'B000003', 'B000004', 'B000005')];
       expect(await found(ONE, TWO)).toEqual(all);
       expect(await found(TWO)).toEqual(all);
     });
@@ -48,7 +54,7 @@ onBothDatabases((store) => {
       for (const merchantNo of [ONE, TWO, THREE]) await hold(merchantNo, entries(7));
       const pairs = await found(THREE);
       expect(pairs).toEqual(
-        expect.arrayContaining([notice(ONE, THREE, 'B000007'), notice(TWO, THREE, 'B000007')]),
+        expect.arrayContaining([foundOf(ONE, THREE, 'B000007'), foundOf(TWO, THREE, 'B000007')]),
       );
       expect(pairs).toHaveLength(2);
     });
@@ -95,7 +101,7 @@ onBothDatabases((store) => {
       await hold(TWO, entries(1));
       await made(ONE);
       await made(TWO);
-      expect(await found(ONE)).toEqual([notice(ONE, TWO, 'B000001')]);
+      expect(await found(ONE)).toEqual([foundOf(ONE, TWO, 'B000001')]);
       const compared = await uncomparedDays(db, [ONE, TWO]);
       await hold(TWO, entries(1, 2), new Date(NOW.getTime() + 1));
       await made(TWO);

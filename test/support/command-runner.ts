@@ -1,21 +1,22 @@
 /**
- * A process that runs one command line after another, so that a test can run many quickly. It reads one line of JSON
- * each time, and writes `END` and the exit code after it.
+ * A process that runs one command line after another, each as `src/cli/main.ts` does, so that a test does not pay for a
+ * process each time. It is asked over IPC, and marks the end of each command in both streams.
  */
-import { createInterface } from 'node:readline';
 import { runCommandLine } from '../../src/cli/program.ts';
+import type { CommandAsked } from './warm-commands.ts';
 
-interface Line {
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
-
+const folder = process.cwd();
+process.umask(0o077);
 process.setMaxListeners(0);
-for await (const text of createInterface({ input: process.stdin })) {
-  const { argv, env } = JSON.parse(text) as Line;
+process.on('disconnect', () => process.exit());
+process.on('message', ({ args, env, cwd, mark }: CommandAsked) => {
+  process.chdir(cwd ?? folder);
   process.env = { ...env };
   process.exitCode = undefined;
-  await runCommandLine(['node', 'daybook', ...argv]);
-  process.stdout.write(`\nEND ${String(process.exitCode)}\n`);
-}
-process.exitCode = 0;
+  void runCommandLine(['node', 'daybook', ...args]).then(() => {
+    const code = process.exitCode ?? 0;
+    process.exitCode = undefined;
+    process.stderr.write(mark);
+    process.stdout.write(`${mark}${String(code)}\n`);
+  });
+});

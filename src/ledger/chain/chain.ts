@@ -17,6 +17,9 @@
  * - If up to `MIXED_ENTRIES_SURE` entries have an allowed order without a break, it is found.
  * - The result does not depend on how the entries are cut into pushes, nor on their order within a second.
  *
+ * Entries that cancel within a second fit several openings: A (credit 50, balance 150) and B (debit 50, balance 100) lead
+ * from 100 to 100, or from 150 to 150. Later entries may decide. If none does, `otherClosings` says what fits as well.
+ *
  * Memory holds the last few entries. It holds more, up to `HELD_ENTRIES_MAX`, while the balance reached is still
  * ambiguous.
  */
@@ -28,12 +31,14 @@ import {
   type ChainStep,
   type Link,
 } from './chain-link.ts';
-import { decimalsOf, toScaled } from '../money.ts';
+import { decimalsOf, fromScaled, toScaled } from '../money.ts';
 import { Places } from './places.ts';
 
 /** Where the chain continues from: a balance, and the entry that ended on it. */
 export interface ChainStart {
   readonly balance: string;
+  /** Other balances that it may continue from just as well. */
+  readonly others?: readonly string[];
   readonly batchNo: string | null;
   readonly bookedMs: number;
 }
@@ -43,6 +48,8 @@ export interface ChainOptions {
   readonly clockToleranceS: number;
   /** Null if nothing came before. The entries themselves then show the opening. */
   readonly start: ChainStart | null;
+  /** The balances to take where the entries leave several; null: the one of the latest entry. */
+  readonly preferred?: { readonly opening: string | null; readonly closing: string | null };
 }
 
 export interface Chain<Entry extends ChainEntry = ChainEntry> {
@@ -53,19 +60,35 @@ export interface Chain<Entry extends ChainEntry = ChainEntry> {
   /**
    * Whether another chain may continue from here, once all entries booked before `ms` are pushed. If so, no entry
    * booked at `ms` or later changes order, breaks or opening of the earlier ones, unless that chain says
-   * `wantsEarlier`.
+   * `wantsEarlier`, or decides between several closings.
    */
   readonly isSettledAt: (ms: number) => boolean;
+  /** Whether the entries pushed so far, whose last second `isSettledAt` has ended, can end on one balance only. */
+  readonly hasOneEnd: () => boolean;
   /** Whether there was a break, solved or not, so near the start that earlier entries might change it. */
   readonly wantsEarlier: () => boolean;
+  /** After `end`: the other balances that the entries may end on with as few breaks. */
+  readonly otherClosings: () => readonly string[];
 }
 
 export function createChain<Entry extends ChainEntry = ChainEntry>(options: ChainOptions): Chain<Entry> {
-  const { start } = options;
-  let scale = start === null ? 0 : decimalsOf(start.balance);
-  const reached = start === null ? null : { ...start, after: toScaled(start.balance, scale) };
+  const { start, preferred = { opening: null, closing: null } } = options;
+  const { opening, closing } = preferred;
+  const known = [...(start === null ? [] : [start.balance, ...(start.others ?? [])]), opening, closing];
+  let scale = Math.max(0, ...known.map((amount) => (amount === null ? 0 : decimalsOf(amount))));
+  const scaled = (amount: string | null): bigint | null => (amount === null ? null : toScaled(amount, scale));
+  const reached = start && {
+    ...start,
+    after: toScaled(start.balance, scale),
+    others: (start.others ?? []).map((other) => toScaled(other, scale)),
+  };
   const steps = createSteps<Entry>(reached);
-  const places = new Places<Link<Entry>>(reached, options.clockToleranceS * 1_000, steps.take);
+  const places = new Places<Link<Entry>>(
+    reached,
+    { opening: scaled(opening), closing: scaled(closing) },
+    options.clockToleranceS * 1_000,
+    steps.take,
+  );
   const linkOf = createLinkOf<Entry>();
   /** The entries of the current second so far. */
   let second: Link<Entry>[] = [];
@@ -103,5 +126,10 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
     closeSecond();
     return places.isSettledAt(ms);
   };
-  return { push, end, isSettledAt, wantsEarlier: () => places.wantsEarlier };
+  const otherClosings = () => places.otherEnds.map((end) => fromScaled(end, scale));
+  return {
+    ...{ push, end, isSettledAt, otherClosings },
+    hasOneEnd: () => places.hasOneEnd,
+    wantsEarlier: () => places.wantsEarlier,
+  };
 }

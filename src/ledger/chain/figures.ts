@@ -18,6 +18,11 @@ export const sameFigures = (a: Figures, b: Figures): boolean =>
   a.breakCount === b.breakCount &&
   a.breaksAfter === b.breaksAfter;
 
-/** The same, and the opening comes from the same place. */
+/** The same, the opening comes from the same place, and is as certain. */
 export const sameStated = (a: StatedFigures, b: StatedFigures): boolean =>
-  sameFigures(a, b) && a.restarted === b.restarted;
+  sameFigures(a, b) &&
+  a.restarted === b.restarted &&
+  otherClosingsText(a.otherClosings) === otherClosingsText(b.otherClosings);
+
+/** As it is stored: '' for none. */
+export const otherClosingsText = (closings: StatedFigures['otherClosings'] = []): string => closings.join();

@@ -40,23 +40,26 @@ export interface Way<E extends Edge> {
   readonly ends: ReadonlySet<bigint>;
   /**
    * The entries in an order that ends on `end`, and the balance it starts from. If `from` does not have that balance,
-   * a break comes first.
+   * a break comes first. If it may start from several balances, `preferred` is taken.
    */
-  readonly spellOut: (end: bigint) => { readonly start: bigint; readonly entries: readonly E[] };
+  readonly spellOut: (
+    end: bigint,
+    preferred: bigint | null,
+  ) => { readonly start: bigint; readonly entries: readonly E[] };
 }
 
-export const startOf = <E extends Edge>(balance: bigint | null): Place<E> => ({
+export const startOf = <E extends Edge>(ends: Ends): Place<E> => ({
   number: 0,
   links: [],
   ms: Number.NEGATIVE_INFINITY,
   count: 0,
   jumps: 0,
-  ends: balance,
+  ends,
   leadsOn: false,
   ways: [],
   searched: false,
-  lastWithOne: balance === null ? -1 : 0,
-  lastWithMore: balance === null ? 0 : -1,
+  lastWithOne: isOne(ends) ? 0 : -1,
+  lastWithMore: isOne(ends) ? -1 : 0,
 });
 
 export const isOne = (ends: Ends): ends is bigint => typeof ends === 'bigint';
@@ -64,14 +67,16 @@ export const isOne = (ends: Ends): ends is bigint => typeof ends === 'bigint';
 export const listOf = (ends: Ends): readonly bigint[] | null =>
   isOne(ends) ? [ends] : ends === null ? null : [...ends];
 
-const oneOrSome = (ends: ReadonlySet<bigint>): Ends => {
+export const oneOrSome = (ends: ReadonlySet<bigint>): Ends => {
   const [first] = ends;
   return ends.size === 1 ? first! : ends;
 };
 
-/** The balance to take if later entries do not decide: the one that the latest entry ends on. */
-export function lastOf(ends: Ends): bigint {
-  const last = listOf(ends)?.at(-1);
+/** The balance to take if later entries do not decide: the preferred one, else the one that the latest entry ends on. */
+export function likeliestOf(ends: Ends, preferred: bigint | null): bigint {
+  const list = listOf(ends);
+  if (preferred !== null && list?.includes(preferred) === true) return preferred;
+  const last = list?.at(-1);
   if (last === undefined) throw new Error('a chain without entries has no balance to end on');
   return last;
 }
@@ -83,8 +88,8 @@ export function wayInAnyOrder<E extends Edge>(
 ): { readonly way: Way<E>; readonly jumps: number } {
   const links = unordered.toSorted(inTime);
   const { jumps, ends } = bestEnds(createSurvey(links), listOf(from.ends));
-  const spellOut = (end: bigint) => {
-    const start = startFor(createSurvey(links), listOf(from.ends), end, jumps);
+  const spellOut = (end: bigint, preferred: bigint | null) => {
+    const start = startFor(createSurvey(links), listOf(from.ends), { end, jumps, preferred });
     return { start, entries: orderBetween(links, start, end) };
   };
   return { way: { from, ends, spellOut }, jumps };
@@ -112,11 +117,14 @@ export function note<E extends Edge>(place: Place<E>, way: Way<E>, jumps: number
   return true;
 }
 
-/** All entries from `places[0]` up to `places[to]`, in an order that ends on `end`. */
+/**
+ * All entries from `places[0]` up to `places[to]`, in an order that ends on `end`. Where several balances are possible
+ * before the first break, `preferred` is taken.
+ */
 export function spellOut<E extends Edge>(
   places: readonly Place<E>[],
   to: number,
-  end: bigint,
+  { end, preferred }: { readonly end: bigint; readonly preferred: bigint | null },
 ): (readonly E[])[] {
   const orders: (readonly E[])[] = [];
   let at = end;
@@ -130,11 +138,12 @@ export function spellOut<E extends Edge>(
     }
     const balance = at;
     const way = place.ways.find(({ ends }) => ends.has(balance))!;
-    const { start, entries } = way.spellOut(balance);
+    const { ends, jumps } = way.from;
+    const own = jumps === 0 ? preferred : null;
+    const { start, entries } = way.spellOut(balance, own);
     orders.push(entries);
-    const { ends } = way.from;
     const entered = isOne(ends) ? ends === start : (ends?.has(start) ?? true);
-    at = entered ? start : lastOf(ends);
+    at = entered ? start : likeliestOf(ends, own);
     index = places.lastIndexOf(way.from, index - 1);
   }
   return orders.reverse();

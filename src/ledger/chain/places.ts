@@ -15,9 +15,10 @@
 import { MIXED_ENTRIES_SURE, mayComeNext } from './allowed-orders.ts';
 import {
   isOne,
-  lastOf,
+  likeliestOf,
   listOf,
   note,
+  oneOrSome,
   spellOut,
   startOf,
   wayInAnyOrder,
@@ -34,6 +35,22 @@ import { onlyOrder } from './trail.ts';
  */
 const HELD_ENTRIES_MAX = 250_000;
 
+/** What the chain is known to come from. */
+export interface Start {
+  readonly after: bigint;
+  /** Other balances that it may come from just as well. */
+  readonly others: readonly bigint[];
+  readonly bookedMs: number;
+}
+
+/** The balances to take where the entries leave several; null for the one of the latest entry. */
+export interface Preferred {
+  /** Before the first break. */
+  readonly opening: bigint | null;
+  /** At the end. */
+  readonly closing: bigint | null;
+}
+
 export class Places<E extends Edge> {
   readonly #toleranceMs: number;
   readonly #give: (links: readonly E[]) => void;
@@ -45,23 +62,48 @@ export class Places<E extends Edge> {
   /** The known ways that skip places, by the counts of entries where they begin and end. */
   #passes: { readonly from: number; readonly to: number }[] = [];
   #wantsEarlier = false;
+  #preferred: Preferred;
+  #otherEnds: readonly bigint[] = [];
 
   /** `give` receives the entries in their final order. */
   constructor(
-    start: { readonly after: bigint; readonly bookedMs: number } | null,
+    start: Start | null,
+    preferred: Preferred,
     toleranceMs: number,
     give: (links: readonly E[]) => void,
   ) {
+    this.#preferred = preferred;
     this.#toleranceMs = toleranceMs;
     this.#give = give;
     this.#searches = new Searches(toleranceMs);
     this.#startMs = start?.bookedMs ?? Number.NEGATIVE_INFINITY;
-    this.#places = [startOf(start?.after ?? null)];
+    this.#places = [startOf(start === null ? null : oneOrSome(new Set([...start.others, start.after])))];
+  }
+
+  /** The balance to end on. */
+  #endOf({ ends, jumps, ways }: Place<E>): bigint {
+    const { opening, closing } = this.#preferred;
+    const list = listOf(ends)!;
+    if (closing !== null && list.includes(closing)) return closing;
+    if (jumps > 0 || isOne(ends)) return list.at(-1)!;
+    // Without a break, several ends mean that the chain ends on its opening, whichever it is. The order of time is
+    // likelier than one that mixes seconds; its way is the first one.
+    return opening !== null && list.includes(opening) ? opening : likeliestOf(ways[0]!.ends, null);
   }
 
   /** Whether entries before the start might have avoided a break. */
   get wantsEarlier(): boolean {
     return this.#wantsEarlier;
+  }
+
+  /** Whether the entries so far can end on one balance only. */
+  get hasOneEnd(): boolean {
+    return isOne(this.#places.at(-1)!.ends);
+  }
+
+  /** After `giveOutAll`, the other balances that the entries may end on with as few breaks. */
+  get otherEnds(): readonly bigint[] {
+    return this.#otherEnds;
   }
 
   /** Takes all entries of the next second. */
@@ -109,18 +151,23 @@ export class Places<E extends Edge> {
   giveOutAll(): void {
     const last = this.#places.at(-1)!;
     if (this.#places.length === 1) return;
-    last.ends = lastOf(last.ends);
+    const end = this.#endOf(last);
+    this.#otherEnds = listOf(last.ends)!.filter((other) => other !== end);
+    last.ends = end;
     last.lastWithOne = last.number;
     if (last.lastWithMore === last.number) last.lastWithMore = -1;
     this.#searches = new Searches(this.#toleranceMs);
     this.#giveOutTo(this.#places.length - 1);
   }
 
-  /** Whether entries booked at `ms` or later leave order, breaks and opening of the earlier ones unchanged. */
+  /**
+   * Whether entries booked at `ms` or later leave order and breaks of the earlier ones unchanged, once it is known which
+   * of the balances that they may end on is the right one.
+   */
   isSettledAt(ms: number): boolean {
     this.#searches.endBefore(ms);
     const last = this.#places.at(-1)!;
-    if (!isOne(last.ends) || !this.#searches.areDone) return false;
+    if (last.ends === null || !this.#searches.areDone) return false;
     for (let index = this.#places.length - 2; index >= 0; index -= 1) {
       const place = this.#places[index]!;
       if (!mayComeNext(ms, this.#places[index + 1]!.ms, this.#toleranceMs)) break;
@@ -140,6 +187,11 @@ export class Places<E extends Edge> {
     this.#places = [first];
     this.#searches = new Searches(this.#toleranceMs);
     this.#passes = [];
+    const { opening, closing } = this.#preferred;
+    this.#preferred = {
+      opening: opening === null ? null : opening * factor,
+      closing: closing === null ? null : closing * factor,
+    };
     for (const { links } of held) this.add(links.map(widened));
   }
 
@@ -237,7 +289,8 @@ export class Places<E extends Edge> {
       this.#give(place.links);
       this.#places.shift();
     } else {
-      const order = spellOut(this.#places, index, lastOf(place.ends));
+      const preferred = this.#preferred.opening;
+      const order = spellOut(this.#places, index, { end: likeliestOf(place.ends, preferred), preferred });
       this.#places.splice(0, index);
       for (const links of order) this.#give(links);
     }

@@ -71,20 +71,22 @@ export function orderBetween<E extends Edge>(
 }
 
 /**
- * The balance out of `starts` (null: any) from which an order with `jumps` breaks ends on `end`; the last if several.
+ * The balance out of `starts` (null: any) from which an order with `jumps` breaks ends on `end`. If several do, it is
+ * `preferred`, or without it the last.
  */
 export function startFor(
   survey: Survey,
-  starts: Iterable<bigint> | null,
-  end: bigint,
-  jumps: number,
+  starts: readonly bigint[] | null,
+  {
+    end,
+    jumps,
+    preferred,
+  }: { readonly end: bigint; readonly jumps: number; readonly preferred: bigint | null },
 ): bigint {
-  if (starts === null) {
-    const first = survey.edges.find(({ before }) => jumpsBetween(survey, before, end) === jumps);
-    if (first !== undefined) return first.before;
-  }
-  let found: bigint | undefined;
-  for (const start of starts ?? []) if (jumpsBetween(survey, start, end) === jumps) found = start;
+  const candidates = starts ?? survey.edges.map(({ before }) => before);
+  const fits = (start: bigint): boolean => jumpsBetween(survey, start, end) === jumps;
+  if (preferred !== null && candidates.includes(preferred) && fits(preferred)) return preferred;
+  const found = starts === null ? candidates.find(fits) : candidates.findLast(fits);
   if (found === undefined) throw new Error(`no order of ${jumps} jumps ends on the balance ${end}`);
   return found;
 }

@@ -47,13 +47,14 @@ export async function recordLongRun(
 
 /**
  * Does the stages for one merchant, for a long run slice by slice. Slices that are done are stored, as those of a backfill
- * are. After a slice that failed the later ones are left out: the backfill goes on from there. Throws as `workOnMerchant`.
+ * are. After a slice that failed the later ones are left out: the backfill goes on from there. Throws as `workOnMerchant`,
+ * and returns what it does; a slice puts nothing off.
  */
 export async function workInSlices(
   work: MerchantWork,
   outcome: MerchantOutcome,
   options: MerchantWorkOptions,
-): Promise<void> {
+): Promise<boolean> {
   const { request, deps, runId, merchantNo, days } = work;
   const part = isLong(request) ? await openPart(deps.db, { runId, merchantNo }) : undefined;
   if (part === undefined) return workOnMerchant(work, outcome, options);
@@ -65,7 +66,7 @@ export async function workInSlices(
       known: slice.from === days.from ? work.known : await knownNow(work),
     };
     try {
-      await workOnMerchant(ownWork, own, options);
+      await workOnMerchant(ownWork, own, { ...options, comparing: 'at-once' });
       await recordPublished(deps.db, work.lease, own);
     } finally {
       addSlice(outcome, own);
@@ -75,9 +76,10 @@ export async function workInSlices(
       options.storeTrouble.error !== null ||
       (own.sync?.report.failure ?? null) !== null
     )
-      return;
+      return false;
     await store(ownWork, part, own, startedAt);
   }
+  return false;
 }
 
 /** What is known of the merchant once the slices before have added to it. */

@@ -2,7 +2,8 @@
 import type { Kysely } from 'kysely';
 import { createChain } from '../../ledger/chain/chain.ts';
 import type { ContinuityBreak, LedgerEntry } from '../../ledger/entry.ts';
-import { explaining, quarantinedIn, type QuarantinedReader } from '../../ledger/chain/quarantined-entries.ts';
+import { explaining } from '../../ledger/chain/break-evidence.ts';
+import { quarantinedIn, type QuarantinedReader } from '../../ledger/chain/quarantined-entries.ts';
 import {
   breakById,
   stateOf,
@@ -12,6 +13,7 @@ import {
   type StepKind,
 } from '../../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
+import { changedEntries, type ChangedEntry } from '../../store/breaks/changed-entries.ts';
 import { entriesAround } from '../../store/entries-beside.ts';
 import { unreadableWithin, type UnreadableWithin } from '../../store/quarantine.ts';
 import type { DB } from '../../store/engine/schema.ts';
@@ -48,6 +50,8 @@ export interface BreakCase {
   /** The person who looks after it; null if nobody said so. */
   readonly takenBy: string | null;
   readonly rows: readonly RowBeside[];
+  /** Vanished and amended entries that bear on the break. */
+  readonly changed: readonly (ChangedEntry & { readonly explains: boolean })[];
   /** Quarantined entries that can lie in the span of the break. */
   readonly quarantined: readonly (UnreadableWithin & { readonly explains: boolean })[];
   /** Certificates that overlap the span, by time. */
@@ -75,12 +79,17 @@ export async function breakCase(
     limit: QUARANTINED_MAX,
   });
   const within = quarantinedIn(found, quarantined);
-  const explanation = state === 'healed' ? [] : explaining(found, within);
+  const changed = (await changedEntries(db, [id])).get(id) ?? [];
+  const explanation =
+    state === 'healed'
+      ? []
+      : explaining<ChangedEntry | UnreadableWithin>(row.missing_net, [...changed, ...within]);
   return {
     row,
     state,
     takenBy: state === 'taken' ? last!.by : null,
     rows: rowsBeside(row, around, options.clockToleranceS),
+    changed: changed.map((one) => ({ ...one, explains: explanation.includes(one) })),
     quarantined: within.map((one) => ({ ...one, explains: explanation.includes(one) })),
     certificates: await certificatesOf(db, row.merchant_no, known.span, row.currency),
     history: historyOf(row, steps),

@@ -1,9 +1,12 @@
 /** Writes a message to the platform's support about a break: plain text to copy, without anything secret. Pure. */
+import { isEvidence } from '../../ledger/chain/break-evidence.ts';
 import { causeOf, isCauseKnown, netText } from '../../ledger/chain/break-stories.ts';
+import type { LedgerEntry } from '../../ledger/entry.ts';
 import { counted } from '../../ledger/text.ts';
 import { knownBreak } from '../../store/breaks/breaks.ts';
 import type { BreakAnswer } from './break-answer.ts';
 import type { BreakCase } from './break-case.ts';
+import { readWholeAt } from './read-whole-at.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 
 /** Null if there is nothing left to ask: the break healed, or a person resolved it. */
@@ -20,10 +23,7 @@ export function messageToPlatform(
     const beside = found.rows.find(({ entry }) => entry.batchNo === batchNo);
     return beside === undefined ? '' : `, booked at ${beside.entry.bookedAt},`;
   };
-  const certificate = found.certificates.at(-1);
-  // Quarantined entries have a paragraph of their own.
-  const isOfQuarantine = known.hint === 'quarantined-entry' || known.hint === 'quarantined-in-span';
-  const explaining = found.quarantined.filter(({ explains }) => explains);
+  const readAt = readWholeAt(span, found.certificates);
   return [
     `Subject: merchant ${account.merchantNo}, ${account.currency}: the balance does not follow from ` +
       `${afterBatchNo ?? 'the start'} to ${beforeBatchNo}`,
@@ -34,13 +34,13 @@ export function messageToPlatform(
     `- The next ledger order ${beforeBatchNo}${bookingOf(beforeBatchNo)} starts from ` +
       `${known.foundBalance} ${account.currency}, by its own amount and balance.`,
     `- So ${netText(known)} ${account.currency} is not accounted for, between ${at(span.beginMs)} and ${at(span.endMs)}.`,
-    isCauseKnown(known) && !isOfQuarantine ? `By our figures: ${causeOf(known)}` : null,
-    certificate === undefined
-      ? null
-      : `We last read that time whole at ${at(certificate.certified_at.getTime())}.`,
+    // Entries that are known as a cause have a line of their own.
+    isCauseKnown(known) && !isEvidence(known.hint) ? `By our figures: ${causeOf(known)}` : null,
+    readAt === null ? null : `We read all of that time by ${at(readAt)}.`,
     answer === null
       ? null
       : `Asked again at ${at(now.getTime())}, you show ${counted(answer.total, 'entry', 'entries')} there.`,
+    ...found.changed.map((one) => changeText(one, at(one.at.getTime()))),
     ...found.quarantined.map(
       ({ batchNo, reason, explains }) =>
         `You send an entry there that does not keep to your interface document: ` +
@@ -48,11 +48,33 @@ export function messageToPlatform(
         (explains ? ' Its amount is the one that is not accounted for.' : ''),
     ),
     '',
-    explaining.length > 0
-      ? 'Please correct that entry, or tell us how it is to be read.'
-      : 'Please tell us which entries belong there, or which amount, balance or time is wrong.',
+    requestText(found),
     `Our reference: break ${known.id}`,
   ]
     .filter((line) => line !== null)
     .join('\n');
+}
+
+function changeText(
+  { batchNo, before, now, explains }: BreakCase['changed'][number],
+  foundAt: string,
+): string {
+  const own = explains ? ' That is the amount that is not accounted for.' : '';
+  return now === null
+    ? `You showed us ledger order ${batchNo} there, ${contentText(before)}. At ${foundAt} you no longer showed it.${own}`
+    : `At ${foundAt} you showed ledger order ${batchNo} with another content: before, ${contentText(before)}; now, ` +
+        `${contentText(now)}.${explains ? ' With the content before, your balances agree.' : ''}`;
+}
+
+const contentText = ({ credit, debit, currency, balance, bookedAt }: LedgerEntry): string =>
+  `a ${credit === null ? 'debit' : 'credit'} of ${credit ?? debit!} ${currency} with balance ${balance}, booked at ${bookedAt}`;
+
+function requestText({ changed, quarantined }: BreakCase): string {
+  const known = changed.filter(({ explains }) => explains);
+  if (known.some(({ kind }) => kind === 'vanished'))
+    return 'Please tell us why you no longer show what was booked, or show it again.';
+  if (known.length > 0) return 'Please tell us which content is right, and correct the other figures.';
+  return quarantined.some(({ explains }) => explains)
+    ? 'Please correct that entry, or tell us how it is to be read.'
+    : 'Please tell us which entries belong there, or which amount, balance or time is wrong.';
 }

@@ -8,7 +8,7 @@ import { startRun } from '../../store/runs.ts';
 import { doesWhatNightsDo, type RunDeps, type RunRequest } from '../active-run.ts';
 import { runRanges } from '../merchant-ranges.ts';
 import type { DayRange } from '../range.ts';
-import { hasGoodRun, notDoneInSlot, recordAsked } from '../run.ts';
+import { isSlotDone, notDoneInSlot, recordAsked } from '../run.ts';
 import type { DueJob } from '../schedule/due.ts';
 import type { QueuedRequest } from './queued-run.ts';
 
@@ -34,7 +34,7 @@ export async function queueSlot(
     await lockSlot(trx, job, slot);
     const begun = await openRunOfSlot(trx, job, slot);
     if (begun !== undefined) return begun;
-    if (await hasGoodRun(trx, request.scheduled)) return null;
+    if (await isSlotDone(trx, request.scheduled)) return null;
     const merchants = await notDoneInSlot(request, { ...deps, db: trx });
     return begin({ ...request, merchants }, days, deps, trx);
   });
@@ -46,7 +46,7 @@ async function begin(
   deps: QueueingDeps,
   trx: Transaction<DB>,
 ): Promise<number> {
-  const { command, range, currencies, scheduled = null } = request;
+  const { command, range, currencies, scheduled = null, notRead = [] } = request;
   const now = deps.now();
   const runId = await startRun(trx, {
     command: scheduled?.job ?? command,
@@ -60,7 +60,7 @@ async function begin(
   await recordAsked(request, { ...deps, db: trx }, runId);
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
   const lateSweepDays = deps.lateSweepDays ?? null;
-  const asked: QueuedRequest = { command, range, currencies, scheduled, lateSweepDays };
+  const asked: QueuedRequest = { command, range, currencies, scheduled, lateSweepDays, notRead };
   await queueRun(trx, runId, asked, merchants);
   const refused = await deps.enqueue(
     trx,

@@ -21,8 +21,9 @@ import { merchantFigures, TIME_ZONE_ON_TRUST } from '../report.ts';
 import { STAGES } from '../stages/stages-of.ts';
 import { noticeShared } from '../stages/notice-stage.ts';
 import { EXIT, gravest } from '../verdict/exit-codes.ts';
-import { reasonsOfNotices } from '../verdict/notice-reasons.ts';
-import type { Reason } from '../verdict/reason.ts';
+import { reasonsOfNotices, reasonsOfShared } from '../verdict/notice-reasons.ts';
+import { awaitsPerson, type Reason } from '../verdict/reason.ts';
+import { reasonOfNotRead } from '../verdict/scope-reasons.ts';
 import type { QueuedRequest } from './queued-run.ts';
 
 /** Different reasons that the summary tells. The merchants' rows have all. */
@@ -48,7 +49,9 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
   const notices = await untoldNotices(db, merchants);
   const told = await runReasons(db, runId, { limit: REASONS_MAX, named: MERCHANTS_NAMED });
   const reasons = [
+    ...reasonsOfShared(notices),
     ...reasonsOfNotices(notices),
+    ...(request.notRead ?? []).map(reasonOfNotRead),
     ...told.map(reasonOfMerchants),
     ...(deps.timeZoneTrusted === true ? [{ exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null }] : []),
   ];
@@ -64,6 +67,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
     reasons,
     notes: reasons.map(({ what }) => what),
     interrupted: false,
+    ...(awaitsPerson(exitCode, reasons) && { awaitsPerson: true }),
   };
   const finish = (on: FinishDeps['db']): Promise<boolean> =>
     finishQueued(on, runId, { exitCode, figures, now: now() });
@@ -118,14 +122,17 @@ async function endLost(
 }
 
 /** The reason as the run tells it: with the merchants, if its sentence does not name the one. */
-function reasonOfMerchants({ exitCode, what, todo, isNamed, count, merchants }: MerchantsReason): Reason {
+function reasonOfMerchants(one: MerchantsReason): Reason {
+  const { exitCode, what, todo, isNamed, count, merchants } = one;
   const [merchantNo] = merchants;
   const code = exitCode as ExitCode;
-  if (isNamed) return { exitCode: code, what, todo, merchantNo: merchantNo! };
+  const awaits = one.awaitsPerson ? { awaitsPerson: true as const } : {};
+  if (isNamed) return { exitCode: code, what, todo, merchantNo: merchantNo!, ...awaits };
   const more = count - merchants.length;
   return {
     exitCode: code,
     what: `${merchants.join(', ')}${more > 0 ? ` and ${more} more` : ''}: ${what}`,
     todo,
+    ...awaits,
   };
 }

@@ -14,6 +14,8 @@ export interface QueuedRequest {
   readonly scheduled: DueJob | null;
   /** As in `RunDeps`; null if there is no such sweep. */
   readonly lateSweepDays: number | null;
+  /** As in `RunRequest`; left out by versions that did not look. */
+  readonly notRead?: readonly string[];
 }
 
 /** The row of a queued run. */

@@ -71,7 +71,7 @@ function instantOfWall(slotMs: number, zone: string): Date {
 /**
  * The jobs whose last slot is not done:
  *
- * - A slot with a good run is done for good.
+ * - A slot with a good run is done for good, and one with a run that another try cannot better.
  * - A slot whose run was killed is due at once. If that run is still alive, the lease keeps a second one away.
  * - A slot whose run was told to stop is due at once as well, as nothing failed.
  * - A slot whose run ended otherwise is due again after `RETRY_AFTER_MS`.
@@ -79,7 +79,7 @@ function instantOfWall(slotMs: number, zone: string): Date {
 export function dueJobs(slots: readonly DueJob[], now: Date, ends: readonly SlotEnd[]): DueJob[] {
   return slots.filter(({ job, slot }) => {
     const tries = ends.filter((run) => run.command === job && run.slot === slot);
-    if (tries.some(({ exitCode }) => isGoodEnd(exitCode))) return false;
+    if (tries.some(({ exitCode, awaitsPerson }) => isGoodEnd(exitCode) || awaitsPerson)) return false;
     // An end in the future was recorded while the clock was ahead. Nobody waits until that time comes.
     const endedAgoMs = tries
       .filter(({ interrupted }) => !interrupted)

@@ -1,5 +1,5 @@
 /** Runs one scheduled job of the ledger. */
-import { chosenMerchants } from '../chosen-merchants.ts';
+import { chosenMerchants, merchantsNotRead } from '../chosen-merchants.ts';
 import type { DueJob } from './due.ts';
 import type { ExitCode } from '../verdict/exit-codes.ts';
 import { runDeps, type PlatformApp } from '../app.ts';
@@ -31,6 +31,7 @@ export async function runLedgerJob(
       command: 'run',
       range: null,
       merchants: await chosenMerchants(app, null),
+      notRead: await merchantsNotRead(app.settings, app.database.db),
       currencies: null,
       scheduled: due,
     },

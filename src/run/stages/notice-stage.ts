@@ -6,11 +6,21 @@ import { addDays, dayOf, daysFromTo, dayWindow } from '../../ledger/business-day
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
+import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/entries-a-day.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
-import { keepNotices, type EmptyNotice, type FirstNotice, type Notice } from '../../store/notices.ts';
-import { sharedEntries } from '../../store/shared-entries.ts';
+import {
+  keepNotices,
+  sharedNoticeDays,
+  type EmptyNotice,
+  type FirstNotice,
+  type Notice,
+} from '../../store/notices.ts';
+import { accountKey, type SharedFrom } from '../../statements/withheld.ts';
+import { oddEntries } from '../../store/odd-entries.ts';
+import { sharedEntries, type SharedDay } from '../../store/shared-entries.ts';
+import { settleUndecidedOpenings } from './undecided-openings.ts';
 import { forgetUncompared, uncomparedDays } from '../../store/uncompared-days.ts';
 import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
@@ -26,8 +36,8 @@ const keep = ({ deps, lease, runId }: MerchantWork, notices: readonly Notice[]):
 
 /**
  * Compares all days that this run or a killed one gave figures, and those that wait for theirs, with the days of all
- * other merchants, and stores notices of entries that two merchants both have. To be called once, when every merchant
- * of the run is chained.
+ * other merchants, and stores notices of entries that two merchants both have. To be called when every merchant of the
+ * run is chained, and before those are published whose days may hold such entries.
  */
 export async function noticeShared(
   deps: Pick<RunDeps, 'db' | 'checks' | 'zone' | 'now'>,
@@ -46,6 +56,53 @@ export async function noticeShared(
 }
 
 /**
+ * By account, the first of its days that holds entries of another merchant and may not be its own. Compared anew, so
+ * that a day is published once the entries are gone from either ledger.
+ */
+export async function sharedDays(
+  { deps, merchantNo, known }: MerchantWork,
+  { isToCompare }: MerchantOutcome,
+): Promise<SharedFrom> {
+  const first = new Map<string, SharedDay>();
+  if (!isChecked('shared', deps.checks) || !(known.isToCompare || isToCompare)) return new Map();
+  const days = await sharedNoticeDays(deps.db, merchantNo);
+  for (const shared of await sharedEntries(deps.db, [merchantNo], days, deps.zone)) {
+    const pair = JSON.stringify([shared.currency, shared.merchantNo, shared.otherMerchantNo]);
+    if (shared.day <= (first.get(pair)?.day ?? shared.day)) first.set(pair, shared);
+  }
+  const doubted = [...first.values()].filter((one) => one.doubted.includes(merchantNo));
+  return new Map(
+    doubted
+      .sort((a, b) => (a.day < b.day ? 1 : -1))
+      .map(({ currency, day, figures, ...pair }) => [
+        accountKey({ merchantNo, currency }),
+        {
+          ...{ day, count: figures.count },
+          otherMerchantNo: pair.merchantNo === merchantNo ? pair.otherMerchantNo : pair.merchantNo,
+        },
+      ]),
+  );
+}
+
+/** What the reading says of entries that are odd by themselves; which they are is asked of the stored ones. */
+const ODD = / is empty$| decimals of |^further notices$/;
+
+/**
+ * Stores notices of entries without a transaction type, and of amounts with more decimals than their currency has. Asks
+ * nothing where the reading saw none.
+ */
+export async function noticeOddEntries(work: MerchantWork, { sync }: MerchantOutcome): Promise<void> {
+  const { deps, merchantNo, days } = work;
+  if (!Object.keys(sync?.report.notices ?? {}).some((sentence) => ODD.test(sentence))) return;
+  const from = [days, ...days.takenUp].map((range) => range.from).sort()[0]!;
+  const { beginMs } = dayWindow(from, deps.zone);
+  const found = await oddEntries(deps.db, merchantNo, beginMs, deps);
+  // Of an account the first day says it; the others would say it again.
+  const first = new Map(found.toReversed().map((one) => [`${one.kind} ${one.currency}`, one]));
+  if (first.size > 0) await keep(work, [...first.values()]);
+}
+
+/**
  * Stores notices that follow from the days' figures: busy days without entries, and first days that open on a balance
  * that no entry explains. Asks nothing where the figures `seen` show that there is neither.
  */
@@ -56,8 +113,9 @@ export async function noticeFigures(
 ): Promise<void> {
   const { checks } = work.deps;
   if (isChecked('empty', checks)) await noticeEmptyDays(work, seen?.busy);
-  if (isChecked('first', checks) && seen?.mayOpenOnBalance !== false)
-    await noticeFirstOpenings(work, outcome);
+  if (!isChecked('first', checks) || seen?.mayOpenOnBalance === false) return;
+  await noticeFirstOpenings(work, outcome);
+  await settleUndecidedOpenings(work, outcome);
 }
 
 async function noticeEmptyDays(work: MerchantWork, busy?: FiguresSeen['busy']): Promise<void> {
@@ -133,39 +191,73 @@ async function provenOnes(
 
 /**
  * Stores notices of accounts whose first day opens on a balance although nothing comes before it. To know that, the
- * platform is asked once for its total of all time before.
+ * platform is asked once for its total of all time before. Where it has older entries, it is asked once more for each
+ * currency that begins after days that are read: those entries may be of other currencies.
  */
 async function noticeFirstOpenings(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
   const { deps, merchantNo } = work;
-  const openings = await firstDaysWithBalance(deps.db, merchantNo);
+  const first = await firstDaysWithBalance(deps.db, merchantNo);
+  const openings = first.filter(({ opening }) => compareAmounts(opening, '0') !== 0);
   if (openings.length === 0) return;
-  const { past: answered, beginMs } = await pastAndBegin(deps.db, merchantNo);
-  if (beginMs === null) return;
-  const isAnswered = answered !== null && (answered.total === 0 || answered.beforeMs <= beginMs);
-  const past = isAnswered ? answered : await askPast(work, outcome, beginMs);
-  if (past?.total !== 0) return;
+  const { total, beginMs } = await pastOf(work, outcome, null);
+  if (total === undefined || total === null || beginMs === null) return;
   const notices: FirstNotice[] = [];
   for (const { currency, day, opening } of openings) {
     const [proven] = await certifiedWindows(deps.db, merchantNo, ALL_TIME, currency);
     const isNothingBefore = proven !== undefined && covers([proven], dayWindow(day, deps.zone));
-    if (isNothingBefore) notices.push({ kind: 'first', merchantNo, currency, day, figures: { opening } });
+    if (isNothingBefore && (total === 0 || (await beginsLater(work, outcome, { currency, day, beginMs }))))
+      notices.push({ kind: 'first', merchantNo, currency, day, figures: { opening } });
   }
   if (notices.length > 0) await keep(work, notices);
+}
+
+/** Whether the account begins after the first day read and the platform has no entry of its currency before that. */
+async function beginsLater(
+  work: MerchantWork,
+  outcome: MerchantOutcome,
+  {
+    currency,
+    day,
+    beginMs,
+  }: { readonly currency: string; readonly day: BusinessDay; readonly beginMs: number },
+): Promise<boolean> {
+  const { deps, lease, merchantNo } = work;
+  if (dayWindow(day, deps.zone).beginMs > beginMs) return (await pastOf(work, outcome, currency)).total === 0;
+  // Its life before the first day read is no news, and need not be asked for.
+  const past = { beforeMs: beginMs, total: null, currency };
+  await writeTransaction(deps.db, lease, (trx) => storePast(trx, merchantNo, past, deps.now()));
+  return false;
+}
+
+/**
+ * The platform's total from before the first certified instant, of a currency or of all, asked for unless it is known.
+ * `total` is null if it refused to say, and undefined if it is not known.
+ */
+async function pastOf(
+  work: MerchantWork,
+  outcome: MerchantOutcome,
+  currency: string | null,
+): Promise<{ readonly total: number | null | undefined; readonly beginMs: number | null }> {
+  const { past, beginMs } = await pastAndBegin(work.deps.db, work.merchantNo, currency);
+  if (beginMs === null) return { total: undefined, beginMs };
+  const isKnown = past !== null && (past.total === 0 || past.beforeMs <= beginMs);
+  const known = isKnown ? past : await askPast(work, outcome, { beforeMs: beginMs, currency });
+  return { total: known?.total, beginMs };
 }
 
 /** Undefined if the platform does not answer, or if this run has not read the ledger and therefore makes no calls. */
 async function askPast(
   { deps, lease, merchant, merchantNo }: MerchantWork,
   outcome: MerchantOutcome,
-  beforeMs: number,
+  asked: { readonly beforeMs: number; readonly currency: string | null },
 ): Promise<LedgerPast | undefined> {
   const read = outcome.sync;
   if (read === null || read.report.failure !== null) return undefined;
-  const total = await entriesBefore(deps.reader, merchant, beforeMs, deps.signal);
+  const total = await entriesBefore(deps.reader, merchant, asked, deps.signal);
   const { report } = read;
   outcome.sync = { ...read, report: { ...report, requests: report.requests + 1 } };
   if (total === undefined) return undefined;
-  const past = { beforeMs, total };
+  const past = { ...asked, total };
   await writeTransaction(deps.db, lease, (trx) => storePast(trx, merchantNo, past, deps.now()));
   return past;
 }

@@ -10,6 +10,7 @@ import type { ForeignManifest } from '../../statements/write-manifest.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
 import type { DayRange } from '../range.ts';
 import { accountDayKey, type PublishOutcome } from '../report.ts';
+import { sharedDays } from './notice-stage.ts';
 import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
 
 /**
@@ -23,7 +24,18 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   const { publishedNow } = outcome;
   const { lateness } = days;
   const onForeign = (found: ForeignManifest): void => void foreign.push(found);
-  const options = { ...deps, lease, merchantNo, runId, checked, lateness, publishedNow, onForeign };
+  const sharedFrom = await sharedDays(work, outcome);
+  const options = {
+    ...deps,
+    lease,
+    merchantNo,
+    runId,
+    checked,
+    lateness,
+    publishedNow,
+    onForeign,
+    sharedFrom,
+  };
   const accounts = accountsOf(merchantNo, request.currencies);
   const report = await publishDays({
     ...options,

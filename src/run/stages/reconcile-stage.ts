@@ -26,7 +26,7 @@ export async function reconcileStage(
   outcome: MerchantOutcome,
 ): Promise<FiguresSeen | null> {
   const { known } = work;
-  const { seen: seenFirst, ...report } = await chain(work, known);
+  const { seen: seenFirst, begins, ...report } = await chain(work, known);
   let seen = seenFirst;
   outcome.reconcile = report;
   const isBroken = known.hasBreaks || report.opened.length > 0;
@@ -36,6 +36,8 @@ export async function reconcileStage(
     outcome.reconcile = joined(report, again);
   }
   const { opened } = outcome.reconcile;
+  // Entries of another ledger make a beginning, or a break: they do not go on from the merchant's own balance.
+  outcome.isToCompare = known.isToCompare || begins || opened.length > 0;
   if (opened.length > 0)
     outcome.reconcile = { ...outcome.reconcile, opened: await withHints(work.deps.db, opened) };
   return seen;

@@ -10,13 +10,15 @@ import {
 } from './merchant-reasons.ts';
 import { reasonsOfOlderDays } from './older-days-reasons.ts';
 import type { Standing } from '../report.ts';
-import { reasonsOfNotices } from './notice-reasons.ts';
+import { reasonOfDiscrepancy } from './discrepancy-reasons.ts';
+import { reasonsOfNotices, reasonsOfShared } from './notice-reasons.ts';
 import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfForeign, reasonsOfLeftOut, reasonsOfRepair } from './repair-reasons.ts';
 import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 import type { BusyMerchant, StageOutcome } from '../report.ts';
 import type { Reason } from './reason.ts';
+import { reasonOfNotRead } from './scope-reasons.ts';
 
 /** A failure that ended the run early for all merchants. */
 export interface RunFailure {
@@ -41,9 +43,12 @@ export function judge(
     readonly zone: string;
     /** Whether the run before found as large a difference between the clocks. */
     readonly wereClocksApart?: boolean;
+    /** Merchants that it left out, as their token is nowhere. */
+    readonly notRead?: readonly string[];
   },
 ): Verdict {
   const reasons: Reason[] = [
+    ...reasonsOfShared(standing.notices),
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
     ...outcome.troubles.map(({ exitCode, merchantNo, stage, message }) => ({
       exitCode,
@@ -55,6 +60,7 @@ export function judge(
       merchantNo,
     })),
     ...outcome.busy.map(reasonOfBusy),
+    ...(run.notRead ?? []).map(reasonOfNotRead),
     ...outcome.sync.flatMap(reasonsOfReading),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
@@ -64,6 +70,7 @@ export function judge(
     ...(outcome.publish === null ? [] : reasonsOfForeign(outcome.publish)),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),
+    ...standing.discrepancies.map(reasonOfDiscrepancy),
     ...reasonsOfNotices(standing.notices),
     ...reasonsOfRevised(standing.revised, run.id),
   ];
@@ -151,11 +158,12 @@ function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing
     ],
   ];
   return [
+    // What is known to be the cause comes before what is only counted.
+    ...reasonsOfCauses(reconcile?.opened ?? []),
     ...told
       .filter(([count]) => count > 0)
       .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo })),
     ...sync.flatMap(reasonsOfUnsteadyTotals),
-    ...reasonsOfCauses(reconcile?.opened ?? []),
   ];
 }
 

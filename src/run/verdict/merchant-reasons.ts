@@ -4,6 +4,7 @@ import { wallSpan } from '../../ledger/wall-time.ts';
 import type { WithheldDay } from '../../statements/publish.ts';
 import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from '../clock-text.ts';
 import { EXIT } from './exit-codes.ts';
+import { HOW_TO_PART_LEDGERS } from './notice-reasons.ts';
 import { ownExitCode, ownSentence } from '../stages/isolation.ts';
 import type { Reason } from './reason.ts';
 import type { MerchantSync } from '../report.ts';
@@ -104,22 +105,38 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
   );
   return [
     ...[...byMerchant].flatMap(([merchantNo, days]) =>
-      firstOf(days.map(reasonOfWithheld), (more) => ({
+      firstOf(firstOfShared(days).map(reasonOfWithheld), (more) => ({
         exitCode: EXIT.incomplete,
         what: `${merchantNo}: ${counted(more, 'more account day')} ${more === 1 ? 'is' : 'are'} not published`,
         todo: 'the run that corrects this publishes them',
         merchantNo,
+        ...(days.every(({ cause }) => cause === 'shared') && { awaitsPerson: true }),
       })),
     ),
     ...withheld.filter(isDone).map(reasonOfWithheld),
   ];
 }
 
+/** Of an account that is withheld from a day on, the first day says all. */
+function firstOfShared(days: readonly WithheldDay[]): WithheldDay[] {
+  const told = new Set<string>();
+  return days.filter(({ account, cause }) => {
+    const isTold = told.has(account.currency);
+    if (cause === 'shared') told.add(account.currency);
+    return cause !== 'shared' || !isTold;
+  });
+}
+
+const TODO_BY_CAUSE: Readonly<Partial<Record<WithheldDay['cause'], string>>> = {
+  'not-over': 'the next nightly run publishes it',
+  shared: HOW_TO_PART_LEDGERS,
+};
+
 const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => ({
   // A day that is not over is no failure: somebody asked for it on purpose.
   exitCode: cause === 'not-over' ? EXIT.done : EXIT.incomplete,
   what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
-  todo:
-    cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that corrects this publishes it',
+  todo: TODO_BY_CAUSE[cause] ?? 'the run that corrects this publishes it',
   merchantNo: account.merchantNo,
+  ...(cause === 'shared' && { awaitsPerson: true }),
 });

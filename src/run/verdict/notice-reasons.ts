@@ -1,6 +1,6 @@
 /** Words notices as reasons: what is odd, and what to do. Pure. */
 import { counted } from '../../ledger/text.ts';
-import type { EmptyNotice, FirstNotice, Notice, SharedNotice } from '../../store/notices.ts';
+import type { EmptyNotice, FirstNotice, Notice, OddNotice, SharedNotice } from '../../store/notices.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 
@@ -11,14 +11,26 @@ import type { Reason } from './reason.ts';
 const MERCHANTS_TOLD_MAX = 3;
 const SHOWN_MAX = 3;
 
-/** Every notice needs a person, once. */
+/** What to do where the platform answers a merchant with the ledger of another one. */
+export const HOW_TO_PART_LEDGERS =
+  "look at PLATFORM_HEADERS (does each call say whose it is?) and at both merchants' tokens, then read those days again " +
+  "with --from and --to: what is not the merchant's own vanishes";
+
+/** Entries of two merchants, each pair once: of all reasons these come first. */
+export const reasonsOfShared = (notices: readonly Notice[]): Reason[] => {
+  const shared = notices.filter((notice) => notice.kind === 'shared');
+  return [...Map.groupBy(shared, pairOf).values()].map(reasonOfShared);
+};
+
+/** The other notices need a person, once. */
 export function reasonsOfNotices(notices: readonly Notice[]): Reason[] {
   const empty = notices.filter((notice) => notice.kind === 'empty');
-  const shared = notices.filter((notice) => notice.kind === 'shared');
   return [
-    ...[...Map.groupBy(shared, pairOf).values()].map(reasonOfShared),
     ...[...Map.groupBy(empty, ({ day }) => day).values()].flatMap(reasonsOfEmpty),
     ...notices.filter((notice) => notice.kind === 'first').map(reasonOfFirst),
+    ...notices.flatMap((notice) =>
+      notice.kind === 'untyped' || notice.kind === 'finer' ? [reasonOfOdd(notice)] : [],
+    ),
   ];
 }
 
@@ -64,11 +76,34 @@ function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
 }
 
 const reasonOfFirst = (notice: FirstNotice): Reason =>
+  notice.figures.others === undefined
+    ? reasonOfCarried(notice)
+    : reasonOfUndecided(notice, notice.figures.others);
+
+const reasonOfUndecided = (notice: FirstNotice, others: readonly string[]): Reason =>
+  needsPerson(
+    `${notice.merchantNo} ${accountDay(notice)} opens on ${notice.figures.opening} or on ${listed(others)}: its entries ` +
+      'cancel and fit each of them, and no other entry decides; it is published with the first',
+    `read earlier days with \`daybook run --from\`, or wait for the next entry; what it decides is then published as a ` +
+      'revision; this is reported once',
+  );
+
+const reasonOfCarried = (notice: FirstNotice): Reason =>
   needsPerson(
     `${notice.merchantNo} ${accountDay(notice)} is the account's first day and opens on ${notice.figures.opening}, and ` +
       'the platform has no entry before it: the balance was carried over from elsewhere, or its first entry is missing',
     'ask the platform what made the balance; this is reported once',
   );
+
+function reasonOfOdd(notice: OddNotice): Reason {
+  const { kind, merchantNo, currency, figures } = notice;
+  const what = kind === 'untyped' ? 'no transaction type' : `more decimals than ${currency} has`;
+  const entries = counted(figures.count, 'entry has', 'entries have');
+  return needsPerson(
+    `${merchantNo} ${accountDay(notice)}: ${entries} ${what}: ${listed(figures.batchNos, figures.count)}`,
+    'ask the platform whether it books so on purpose; the entries are kept as they came, and this is reported once a month',
+  );
+}
 
 const pairOf = ({ merchantNo, otherMerchantNo }: SharedNotice): string =>
   JSON.stringify([merchantNo, otherMerchantNo]);
@@ -77,11 +112,17 @@ function reasonOfShared(ofPair: readonly SharedNotice[]): Reason {
   const { merchantNo, otherMerchantNo } = ofPair[0]!;
   const count = ofPair.reduce((sum, { figures }) => sum + figures.count, 0);
   const batchNos = ofPair.flatMap(({ figures }) => figures.batchNos);
-  return needsPerson(
-    `${counted(count, 'entry is', 'entries are')} stored under two merchants, ${merchantNo} and ${otherMerchantNo}: ` +
-      `${listed(batchNos, count)}, of ${listed(ofPair.map(accountDay))}; the platform answered one of them by entries ` +
-      'of the other',
-    'do not pass on these statements; look at PLATFORM_HEADERS (does each call say whose it is?) and at both ' +
-      "merchants' tokens, then read those days again with --from and --to: what is not the merchant's own vanishes",
+  const published = ofPair.flatMap(({ currency, day, figures }) =>
+    (figures.published ?? []).map((one) => `${one} ${currency} ${day}`),
   );
+  return {
+    exitCode: EXIT.incomplete,
+    what:
+      `${counted(count, 'entry is', 'entries are')} stored under two merchants, ${merchantNo} and ${otherMerchantNo}: ` +
+      `${listed(batchNos, count)}, of ${listed(ofPair.map(accountDay))}; the platform answered one of them by entries ` +
+      `of the other${published.length > 0 ? `; published already: ${listed(published)}` : ''}`,
+    todo: `do not pass these statements on; ${HOW_TO_PART_LEDGERS}`,
+    merchantNo,
+    awaitsPerson: true,
+  };
 }

@@ -16,7 +16,7 @@ export const unreadableText = (count: number): string =>
 
 /** The verdict, the breaks, what could not be read, by how much the figures do not add up, and where the opening is from. */
 export function toldOf({ figures, unreadable }: Pick<PublishedRevision, 'figures' | 'unreadable'>): string[] {
-  const { verdict, breakCount, breaksAfter, restarted } = figures;
+  const { verdict, breakCount, breaksAfter, restarted, otherClosings } = figures;
   const missing = missingIn(figures);
   return [
     ...[verdict, `breaks: ${breakCount}`],
@@ -26,5 +26,8 @@ export function toldOf({ figures, unreadable }: Pick<PublishedRevision, 'figures
     ...(unreadable === 0 ? [] : [`${unreadableText(unreadable)}: the figures lack what they say`]),
     ...(missing === null ? [] : [`a net ${missing} is missing between opening and closing`]),
     ...(restarted ? ['opening derived from the first entry'] : []),
+    ...(otherClosings === undefined
+      ? []
+      : [`may close on ${otherClosings.join(' or ')} as well: nothing decides`]),
   ];
 }

@@ -2,6 +2,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
+import { sameContent } from '../statements/same-content.ts';
 import { untoldRevised, type RevisedFact } from './facts.ts';
 
 /** How often somebody downloaded an account day before it was revised. */
@@ -57,7 +58,7 @@ async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedFact[]
       ) AS own (merchant_no, currency, day, revision)
       JOIN statement AS newest USING (merchant_no, currency, day, revision)
       JOIN statement AS old ON (old.merchant_no, old.currency, old.day) = (own.merchant_no, own.currency, own.day)
-        AND old.revision < own.revision
+        AND old.revision < own.revision AND NOT (${sameContent('old', 'newest')})
     ), by_month AS MATERIALIZED (
       SELECT asked.month, download.id, download.at, (string_to_array(download.subject, ' '))[2:] AS words
       FROM (SELECT month, min(since) AS since FROM outdated GROUP BY month) AS asked

@@ -11,7 +11,7 @@ import { lastClosing } from '../account-days.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { hintsAcrossCurrencies } from './currency-hints.ts';
 import type { HintedRow, Hints } from './hinted-row.ts';
-import { hintsOfQuarantine } from './quarantine-hints.ts';
+import { hintsOfEvidence, joinLeft } from './evidence-hints.ts';
 import type { DB } from '../engine/schema.ts';
 
 /** Most breaks of a merchant that are looked at for hints. Where there are more, hints no longer help. */
@@ -33,7 +33,7 @@ export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Pr
 /**
  * Works out the hints of all breaks of a merchant, and returns those that differ from the stored ones. In this order:
  *
- * - Breaks that an entry in quarantine explains.
+ * - Breaks that known changes explain: an entry vanished, was amended, or came and cannot be read.
  * - Breaks with one common cause, over all days of an account: an entry that is shown a day late makes two breaks.
  * - The others, by the amounts of the entries beside them.
  * - Breaks whose entry lies in another currency of the merchant.
@@ -48,7 +48,7 @@ export async function hintsToChange(
 ): Promise<Hints> {
   const rows = await rowsOfMerchant(db, merchantNo);
   const hints: Hints = new Map();
-  const quarantine = await hintsOfQuarantine(db, merchantNo, rows, readQuarantined);
+  const evidence = await hintsOfEvidence(db, merchantNo, rows, readQuarantined);
   for (const [currency, own] of Map.groupBy(rows, (row) => row.currency)) {
     const minorUnits = minorUnitsOf(currency);
     const figures = own.map((row) => ({
@@ -59,15 +59,16 @@ export async function hintsToChange(
       missingNet: row.missing_net,
     }));
     const closing = await lastClosing(db, { merchantNo, currency });
-    const known = indexed(own, quarantine.explained);
+    const known = indexed(own, evidence.explained);
     for (const [index, explanation] of explainTogether(figures, { minorUnits, closing, known }))
       hints.set(own[index]!.id, explanation);
     await addByNeighbours(db, { rows: own, hints, minorUnits });
   }
-  const others = rows.filter(({ id }) => !quarantine.explained.has(id));
+  const others = rows.filter(({ id }) => !evidence.explained.has(id));
   for (const [id, explanation] of await hintsAcrossCurrencies(db, merchantNo, others))
     hints.set(id, explanation);
-  for (const [id, explanation] of quarantine.perhaps)
+  joinLeft(rows, hints, evidence.left);
+  for (const [id, explanation] of evidence.perhaps)
     if (MISSING_ENTRY_HINTS.includes(hints.get(id)!.hint)) hints.set(id, explanation);
   const isOther = ({ id, hint, hint_batch_no: batchNo }: HintedRow): boolean => {
     const found = hints.get(id);
@@ -76,10 +77,7 @@ export async function hintsToChange(
   return new Map(rows.filter(isOther).map(({ id }) => [id, hints.get(id)!]));
 }
 
-/**
- * Hints that say an entry never came. If an unreadable entry lies in the span of the break, that one is the likelier
- * cause.
- */
+/** Hints that say an entry never came. A known change in the span of the break is the likelier cause. */
 const MISSING_ENTRY_HINTS: readonly Explanation['hint'][] = ['unexplained', 'amount-off'];
 
 /** The hints of an account's breaks, by the position of each break in `own`. */

@@ -118,6 +118,10 @@ export interface AccountDay {
    */
   opening: string;
   /**
+   * Other balances that the day may close on just as well, joined by commas; empty where its closing is certain.
+   */
+  other_closings: Generated<string>;
+  /**
    * True where figures or entries changed since the statement was last written or compared.
    */
   publish_due: Generated<boolean>;
@@ -907,6 +911,25 @@ export interface DaybookStatements {
   verdict: string | null;
 }
 
+export interface FiguredDays {
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * The account's first day with figures. Once an earlier day has some, the row says nothing.
+   */
+  from_day: string;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * Every day up to this one has figures. Later ones may have some too.
+   */
+  through_day: string;
+}
+
 export interface FingerprintKey {
   /**
    * The key, encrypted with the secret keys.
@@ -1103,11 +1126,15 @@ export interface LedgerPast {
    */
   before_ms: number;
   /**
+   * The currency that was asked for; '' for every currency together.
+   */
+  currency: Generated<string>;
+  /**
    * The platform's number of the merchant.
    */
   merchant_no: string;
   /**
-   * How many entries it has from before. Null where the platform refused the question.
+   * How many entries it has from before. Null where the platform refused the question, or where a currency begins with the first day read, so that the answer would say nothing.
    */
   total: number | null;
 }
@@ -1223,7 +1250,7 @@ export interface Notice {
    */
   day: string;
   /**
-   * What the sentence says. empty: fewest and most entries of that weekday before. first: opening. shared: count and a few batchNos.
+   * What the sentence says. empty: fewest and most entries of that weekday before. first: opening. shared: count, a few batchNos, and whose statement was published before. untyped and finer: count and a few batchNos.
    */
   figures: Json;
   /**
@@ -1231,7 +1258,7 @@ export interface Notice {
    */
   found_at: Date;
   /**
-   * empty: a busy day without entries. first: a first opening that no entry made. shared: entries that two merchants have.
+   * empty: a busy day without entries. first: a first opening that no entry made. shared: entries that two merchants have. untyped: entries without a transaction type. finer: amounts with more decimals than the currency has.
    */
   kind: string;
   /**
@@ -1753,6 +1780,10 @@ export interface Statement {
    */
   opening: string;
   /**
+   * Other balances that the day might as well close on when it was published, joined by commas; empty where its closing was certain.
+   */
+  other_closings: Generated<string>;
+  /**
    * When it was published.
    */
   published_at: Date;
@@ -2033,6 +2064,7 @@ export interface DB {
   daybook_coverage: DaybookCoverage;
   daybook_open_breaks: DaybookOpenBreaks;
   daybook_statements: DaybookStatements;
+  figured_days: FiguredDays;
   fingerprint_key: FingerprintKey;
   late_entry_count: LateEntryCount;
   late_statement: LateStatement;

@@ -3,6 +3,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
+import { sameContent } from '../statements/same-content.ts';
 import type { DB } from '../engine/schema.ts';
 
 /** The command under which downloads are kept in the audit, from a terminal or a page. */
@@ -36,7 +37,7 @@ export const isRevisedSince = (
 
 /**
  * For each row `asked (merchant_no, currency, nth)`: `nth`, and as `RevisedSince` each day from `from` to `to` of which the
- * person downloaded a revision, and no newer one since: by itself, or with the month as it was then. Days that had no
+ * person downloaded a revision with another content than the newest, and no newer one since: by itself, or with the month as it was then. Days that had no
  * statement then and got one late are among them: ask `isRevisedSince` of each. What was never revised costs entries of the keys of
  * `statement` and `late_statement` alone; the downloads are found by audit_entry_download.
  */
@@ -77,7 +78,12 @@ export const revisedSinceDownload = ({
     LEFT JOIN LATERAL (${lastDownload(by)}) AS own ON true
     WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day = revised.day
   ) AS published
-  WHERE published.downloaded < published.revision
+  WHERE (published.downloaded < published.revision AND NOT EXISTS (
+      SELECT FROM statement AS own JOIN statement AS newest USING (merchant_no, currency, day)
+      WHERE (own.merchant_no, own.currency, own.day) = (asked.merchant_no, asked.currency, revised.day)
+        AND own.revision = published.downloaded AND newest.revision = published.revision
+        AND ${sameContent('own', 'newest')}
+    ))
     OR (published.downloaded IS NULL AND revised.is_late AND whole.at IS NOT NULL)`;
 
 /** The days of these accounts that `revisedSinceDownload` finds, for each of them, in their order. */

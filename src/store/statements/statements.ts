@@ -35,12 +35,15 @@ export const summaryFrom = (json: SummaryRow): SummaryRow => ({
   published_at: new Date(json.published_at),
 });
 
-/** `account`: the currencies that the merchant has statements in. One jump along the primary key finds each. */
-export const publishedAccounts = (merchantNo: string): RawBuilder<unknown> => sql`account (currency) AS (
+/** The currencies that the merchant has statements in, as a recursive query of that name. One jump along the primary key finds each. */
+export const publishedAccounts = (
+  merchantNo: string | RawBuilder<unknown>,
+  name: 'account' | 'published' = 'account',
+): RawBuilder<unknown> => sql`${sql.raw(name)} (currency) AS (
     (SELECT currency FROM statement WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
     UNION ALL
-    SELECT next.currency FROM account CROSS JOIN LATERAL (
-      SELECT currency FROM statement WHERE merchant_no = ${merchantNo} AND currency > account.currency
+    SELECT next.currency FROM ${sql.raw(name)} AS known CROSS JOIN LATERAL (
+      SELECT currency FROM statement WHERE merchant_no = ${merchantNo} AND currency > known.currency
       ORDER BY currency LIMIT 1
     ) AS next
   )`;

@@ -7,7 +7,7 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
-import { SEEN_COLUMNS } from '../figures.ts';
+import { sameContent } from './same-content.ts';
 
 /** A day whose published statement changed after the day was proven. */
 export interface RevisedDay {
@@ -20,7 +20,7 @@ export interface RevisedDay {
   /** Number of entries before and after the change; 0 where there was no statement. */
   readonly oldRows: number;
   readonly rows: number;
-  /** Entries, figures and verdict did not change. Only the source of the opening did. */
+  /** The file and its amounts did not change: only the verdict, the breaks after the day, or the source of the opening. */
   readonly readsTheSame: boolean;
   /** What changed, as the manifest says it; null for a day's first statement. */
   readonly reason: string | null;
@@ -31,11 +31,6 @@ export interface RevisedDay {
   /** It was open when its month was closed, and had no statement then; so it was to be expected. */
   readonly wasOpenAtClose?: boolean;
 }
-
-/** The columns that a reader of a statement sees. */
-const SAME = ['sha256', ...SEEN_COLUMNS] as const;
-const sameColumn = (column: (typeof SAME)[number]) =>
-  sql`${sql.ref(`old.${column}`)} = ${sql.ref(`last_one.${column}`)}`;
 
 /**
  * All changes of the merchants that are not reported yet, by merchant, day and currency. Each day comes once: from
@@ -53,7 +48,7 @@ export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string
       last_one.run_id AS "runId", closed.number AS "closeNumber",
       first_one.supersedes IS NULL AND coalesce(closed.content::jsonb -> 'openDays' @> jsonb_build_array(
         jsonb_build_object('currency', untold.currency, 'day', untold.day::text)
-      ), false) AS "wasOpenAtClose", coalesce(${sql.join(SAME.map(sameColumn), sql` AND `)}, false) AS "readsTheSame"
+      ), false) AS "wasOpenAtClose", coalesce(${sameContent('old', 'last_one')}, false) AS "readsTheSame"
     FROM untold
     JOIN statement AS first_one
       ON (first_one.merchant_no, first_one.currency, first_one.day, first_one.revision)

@@ -63,7 +63,11 @@ async function wholeDay(
   { figures, isCurrent }: DayToDraw,
 ): Promise<Drawn> {
   const start: ChainStart = { balance: figures.opening, batchNo: null, bookedMs: window.beginMs - 1_000 };
-  const chain = createChain({ clockToleranceS, start: isCurrent && !figures.restarted ? start : null });
+  const chain = createChain({
+    clockToleranceS,
+    start: isCurrent && !figures.restarted ? start : null,
+    preferred: { opening: figures.opening, closing: figures.closing },
+  });
   const points: BalancePoint[] = [];
   const take = (steps: ReturnType<typeof chain.end>): void => {
     for (const { entry } of steps) points.push({ bookedMs: entry.bookedMs, balance: entry.balance });

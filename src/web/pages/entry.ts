@@ -47,7 +47,7 @@ async function showEntry(
   const stood = history.contents.map(({ entry }) => entry);
   return entryPage(view, {
     ...{ batchNo, history, unreadable },
-    breaks: await breaksBeside(db, merchantNo, batchNo),
+    breaks: await breaksBeside(db, history, batchNo),
     places: query('lines') === null ? null : await placesOf({ db, objects }, merchantNo, stood),
   });
 }
