@@ -10,7 +10,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { secondsSeen } from '../store/seconds-seen.ts';
 import { TimeZoneUnproven, TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 
-export class SecondsCut extends ExpectedError {
+class SecondsCut extends ExpectedError {
   override readonly name = 'SecondsCut';
   readonly exitCode = EXIT.incomplete;
 

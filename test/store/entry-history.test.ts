@@ -127,7 +127,11 @@ onBothDatabases((store) => {
       await add('M1', 'B000008', 'B000009', NUMBER);
       await add('M1', 'B000008', 'B000009', null);
       await add('M2', NUMBER, 'B000003', null);
-      const rows = await breaksBeside(db, { merchantNo: 'M1', contents: [], vanishedAt: null, absentSince: null }, NUMBER);
+      const rows = await breaksBeside(
+        db,
+        { merchantNo: 'M1', contents: [], vanishedAt: null, absentSince: null },
+        NUMBER,
+      );
       expect(rows.map((row) => [row.after_batch_no, row.before_batch_no])).toEqual([
         ['B000008', 'B000009'],
         [NUMBER, 'B000003'],
