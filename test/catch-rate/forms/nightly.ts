@@ -327,7 +327,7 @@ export const nightlyForms: readonly Form[] = [
               : reply,
         }),
         where: [{ currency: null, day: scene.target }],
-        says: /outside|cache|missing|late|not steady|contradict|ignore|revised/i,
+        says: /outside|no instant|cache|missing|late|not steady|contradict|ignore|revised/i,
       };
     },
   ),
