@@ -72,20 +72,22 @@ const FLOORS: Readonly<Record<Family, Floor>> = {
   zone: { of: 4, inTime: 4, told: 4 },
   'filters and pages': { of: 4, inTime: 4, told: 4 },
   unreadable: { of: 4, inTime: 4, told: 4 },
-  refusals: { of: 2, inTime: 0, told: 0 },
+  refusals: { of: 2, inTime: 2, told: 2 },
   'gone at once': { of: 2, inTime: 0, told: 0 },
   'windows and caps': { of: 2, inTime: 0, told: 0 },
   'night to night': { of: 2, inTime: 0, told: 0 },
-  'one change over many': { of: 2, inTime: 0, told: 0 },
-  notices: { of: 2, inTime: 0, told: 0 },
-  'causes of a break': { of: 2, inTime: 0, told: 0 },
-  'in mid-run': { of: 2, inTime: 0, told: 0 },
+  'one change over many': { of: 2, inTime: 2, told: 2 },
+  notices: { of: 2, inTime: 2, told: 2 },
+  'causes of a break': { of: 2, inTime: 2, told: 2 },
+  'in mid-run': { of: 2, inTime: 2, told: 2 },
   'pages and filters that contradict': { of: 2, inTime: 0, told: 0 },
-  combined: { of: 2, inTime: 0, told: 0 },
+  combined: { of: 2, inTime: 2, told: 2 },
 };
 
 /** The lowest share, of the lies that are caught, whose form's expected sentence is said. */
 const RIGHT_SENTENCE_SHARE = 0.95;
+/** The lowest share of those whose first sentence names the cause. */
+const FIRST_RIGHT_SHARE = 0.9;
 
 describe('the catch rate', () => {
   test('no family has lower numbers than allowed', { timeout: TIMEOUT_MS }, async () => {
@@ -103,6 +105,10 @@ describe('the catch rate', () => {
     const caught = outcomes.filter(({ isRightSentence }) => isRightSentence !== null);
     const wronglyTold = caught.filter(({ isRightSentence }) => isRightSentence === false);
     expect(wronglyTold.slice(Math.floor((1 - RIGHT_SENTENCE_SHARE) * caught.length))).toEqual([]);
+    const blamed = caught.filter(({ isFirstRight }) => isFirstRight === false);
+    const excused = Math.floor((1 - FIRST_RIGHT_SHARE) * caught.length);
+    expect(blamed.slice(excused).map(({ form, first }) => `${form}: ${first}`)).toEqual([]);
+    expect(outcomes.filter(({ isBelieved }) => isBelieved).map(({ form }) => form)).toEqual([]);
     expect(outcomes.map(({ spoiled }) => spoiled).filter((spoiled) => spoiled !== null)).toEqual([]);
   });
 

@@ -92,7 +92,7 @@ export const filterForms: readonly Form[] = [
       ...reply,
       lines: reply.lines.map((line) => ({ ...line, balance: moved(line.balance, line.currency, 300) })),
     }),
-    /balance/i,
+    /balance|amended/i,
   ),
   onPageTwo(
     'page-two-of-another-merchant',

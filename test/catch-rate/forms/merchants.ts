@@ -145,7 +145,10 @@ export const merchantForms: readonly Form[] = [
     "One page of a night is another merchant's.",
     (scene) => {
       const nth = Math.floor(scene.random() * 4);
-      return everywhere(answeredByOther('one night', (call) => call === nth));
+      return {
+        ...everywhere(answeredByOther('one night', (call) => call === nth)),
+        first: new RegExp(`${SAYS_OTHER.source}|came without .* showed shortly before`, 'i'),
+      };
     },
     { setting: BOTH },
   ),

@@ -118,13 +118,15 @@ export const movedForms: readonly Form[] = [
       const before = scene.days[scene.days.indexOf(scene.target) - 1]!;
       const one = dayEntries(scene, before).at(-1)!;
       const two = dayEntries(scene)[0]!;
-      return moving(
+      const planted = moving(
         scene,
         new Map([
           [one, two.stampMs],
           [two, one.stampMs],
         ]),
       );
+      // The first of them was read before, at its own time.
+      return { ...planted, first: new RegExp(`${planted.says.source}|amended`, 'i') };
     },
   ),
   form(

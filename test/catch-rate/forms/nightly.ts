@@ -1,11 +1,11 @@
 /** Forms of lie: what is shown changes from night to night, or between two calls of one night. */
+import { dayWindow } from '../../../src/ledger/business-day.ts';
 import { below } from '../../../src/sandbox/random.ts';
 import { balanced, type Booking } from '../books.ts';
 import { OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import type { Lies, Line, Moment } from '../platform.ts';
 import { moved } from './amounts.ts';
 import {
-  accountOf,
   answering,
   changing,
   changingAll,
@@ -163,8 +163,12 @@ export const nightlyForms: readonly Form[] = [
     'seconds-cut-in-new-entries',
     'From one night on the seconds of new timestamps are 00, and the platform filters by those.',
     (scene) => ({
-      lies: changing(dayEntries(scene), (line) => secondsCut(line, true)),
-      where: [{ currency: accountOf(scene), day: scene.target }],
+      lies: changingAll(
+        (line) => secondsCut(line, true),
+        'for good',
+        ({ atMs }) => atMs >= dayWindow(scene.target, scene.zone).beginMs,
+      ),
+      where: 'everywhere',
       says: SAYS_SECONDS,
     }),
     { setting: { perDay: [8, 14] } },
@@ -323,7 +327,7 @@ export const nightlyForms: readonly Form[] = [
               : reply,
         }),
         where: [{ currency: null, day: scene.target }],
-        says: /outside|cache|missing|late|not steady|contradict|ignore|revised/i,
+        says: /outside|no instant|cache|missing|late|not steady|contradict|ignore|revised/i,
       };
     },
   ),
