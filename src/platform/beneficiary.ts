@@ -68,8 +68,9 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
   const told = reply.field('respCode') ?? reply.layers.map(({ code }) => code).find(isAcceptance);
   const respCode = isPrintable(told, REFERENCE_CHARACTERS_MAX) ? told : null;
   const status = statusOf(reply) ?? (isAcceptance(respCode) ? UNDER_REVIEW : undefined);
-  // A beneficiary that was rejected may come with the code of the rejection.
-  if (refusal !== null && status !== REJECTED) throw refusedBy(refusal, text, context.excerpt);
+  // A review that is over says so by its status, whatever the code beside it.
+  if (refusal !== null && (status === undefined || status === UNDER_REVIEW))
+    throw refusedBy(refusal, text, context.excerpt);
   if (!isStatus(status)) {
     const came = cameOf(text, context.excerpt);
     throw new PlatformReplyInvalid(`status is none of ${BENEFICIARY_STATUSES.join(', ')}: ${came}`);
@@ -89,7 +90,6 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
 }
 
 const UNDER_REVIEW = '01';
-const REJECTED = '03';
 const isAcceptance = (code: unknown): boolean => code === BENEFICIARY_ACCEPTED;
 
 /** These are calls for a merchant, with its number and token (docs/platform.md 5, rule 1). */

@@ -153,7 +153,13 @@ test('2: every command says that the database is newer than the program', async 
   const name = '9999_of_a_later_version';
   await sql`INSERT INTO kysely_migration (name, timestamp) VALUES (${name}, '2030-01-01')`.execute(db);
   try {
-    for (const args of [['migrate'], ['run'], ['status'], ['breaks', 'list'], ['prune', '--before', '2025-01-01']]) {
+    for (const args of [
+      ['migrate'],
+      ['run'],
+      ['status'],
+      ['breaks', 'list'],
+      ['prune', '--before', '2025-01-01'],
+    ]) {
       const { code, stderr } = await daybook(args, env);
       expect([code, stderr], args.join(' ')).toEqual([
         2,

@@ -156,6 +156,7 @@ describe('a month’s line', () => {
       credit_count: 1,
       debit_total: '0',
       debit_count: 0,
+      other_closings: '',
     }) as StatementRow;
 
   it('keeps every digit, counts broken days, and joins open days in a row', () => {

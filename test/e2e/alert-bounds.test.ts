@@ -30,7 +30,8 @@ const kinds = async () =>
   (await listAlerts(dbOf(), 10)).map(({ kind, content }) => [kind, (content as { title: string }).title]);
 /** As if a run had revised this day in US dollars. */
 async function reviseDay(db: Kysely<DB>, day: string): Promise<void> {
-  await sql`INSERT INTO statement SELECT (jsonb_populate_record(own, jsonb_build_object('revision', 2, 'object_key', ${`r2 of ${day}`}::text))).*
+  await sql`INSERT INTO statement SELECT (jsonb_populate_record(own, jsonb_build_object(
+      'revision', 2, 'sha256', repeat('0', 64), 'object_key', ${`r2 of ${day}`}::text))).*
     FROM statement own WHERE day = ${day} AND currency = 'USD'`.execute(db);
   const detail = { merchantNo, currency: 'USD', day, oldRevision: 1, revision: 2, reason: null };
   await sql`INSERT INTO alert_fact (kind, subject, merchant_no, detail, found_at)

@@ -60,6 +60,7 @@ describe('a break outside the days asked for', () => {
     stage.sandbox.takeOut(merchantNo, ofDay('2026-03-05')[30]!.batchNo);
     const report = await stage.run(oneDay('2026-03-05'));
     expect(report.notes).toEqual([
+      expect.stringMatching(/^1 break of \S+ USD 2026-03-05: Vanished entry \S+ explains it/),
       '1 new break: see `daybook breaks`',
       '1 break known before, still open: see `daybook breaks`',
       '1 vanished: see `daybook amendments`',

@@ -170,7 +170,10 @@ describe('a fault in the rows of one merchant', () => {
       else
         expect(report).toMatchObject({
           exitCode: 70,
-          notes: [expect.stringMatching(/^SBX-M-2: reconcile failed: .*another day/)],
+          notes: [
+            expect.stringMatching(/^SBX-M-2: reconcile failed: .*another day/),
+            expect.stringContaining('4 days proven without figures'),
+          ],
         });
     }
   });

@@ -226,6 +226,7 @@ describe('the schedule', () => {
     ).toEqual([
       {
         command: 'nightly',
+        awaitsPerson: false,
         slot: '2026-03-06 01:30',
         exitCode: 4,
         interrupted: false,

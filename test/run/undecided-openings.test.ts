@@ -91,6 +91,16 @@ describe('where the ledger begins, an account opens on zero', () => {
   );
 });
 
+test.each(BOTH_WAYS)('on a day that is not over, %s and %s raise no alarm', async (...numbers) => {
+  show(['USD', [['A1', '2026-03-01 09:00:00', 100]]], ['EUR', pair(DAY, 12_345, numbers)]);
+  await read('2026-03-01', '2026-03-01');
+  stage.setNow(`${DAY}T13:30:00+08:00`);
+  const midday = await stage.run({ range: null });
+  expect([midday.exitCode, midday.reasons]).toEqual([0, []]);
+  expect((await read(DAY, DAY)).exitCode).toBe(0);
+  expect(await balances(DAY, 'EUR')).toBe('0.00 to 0.00');
+});
+
 describe.each([5_000, -5_000])('where the life before is not read, %d and back in one second', (cents) => {
   const LIFE: Amounts = [['A1', '2026-02-20 09:00:00', 100_000]];
   const HELD = pair(DAY, cents, ['B1', 'B2']);

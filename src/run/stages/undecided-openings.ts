@@ -28,15 +28,19 @@ export async function settleUndecidedOpenings(work: MerchantWork, outcome: Merch
   await writeTransaction(deps.db, lease, (trx) => keepNotices(trx, notices, { runId, now: deps.now() }));
 }
 
-/** Null if that cannot be known. Undefined if another run has to ask. */
+/** Null if that cannot be known. Undefined if it is too early, or if another run has to ask. */
 async function entriesBeforeIt(
   { deps, merchant, merchantNo }: MerchantWork,
   outcome: MerchantOutcome,
   { currency, day, opening, isFirst }: UndecidedOpening,
 ): Promise<number | null | undefined> {
-  const [proven] = await certifiedWindows(deps.db, merchantNo, ALL_TIME, currency);
+  const spans = await certifiedWindows(deps.db, merchantNo, ALL_TIME, currency);
+  const own = dayWindow(day, deps.zone);
+  // A day that is not over, or not proven, may get entries that decide.
+  if (!covers(spans, own)) return undefined;
+  const [proven] = spans;
   const mayBegin = isFirst && compareAmounts(opening, '0') === 0;
-  if (!mayBegin || proven === undefined || !covers([proven], dayWindow(day, deps.zone))) return null;
+  if (!mayBegin || proven === undefined || !covers([proven], own)) return null;
   const read = outcome.sync;
   if (read === null || read.report.failure !== null) return undefined;
   const total = await entriesBefore(
