@@ -17,6 +17,15 @@ export const wallSecond = (ms: number, zone: string): string =>
 export const wallSpan = ({ beginMs, endMs }: Window, zone: string): string =>
   `${wallInstant(beginMs, zone)} to ${wallInstant(endMs + 1, zone)} (${zone})`;
 
+const INSTANT = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
+const WINDOW_IN_UTC = new RegExp(`the window (${INSTANT}) to (${INSTANT})`, 'g');
+
+/** Stored problems of readings name their window in UTC; people read it in the platform's zone. */
+export const windowsInZone = (text: string, zone: string): string =>
+  text.replaceAll(WINDOW_IN_UTC, (_, begin: string, end: string) => {
+    return `the window ${wallSpan({ beginMs: Date.parse(begin), endMs: Date.parse(end) }, zone)}`;
+  });
+
 /** With milliseconds, unless it is a whole second. */
 const wallInstant = (ms: number, zone: string): string =>
   new Date(wallMs(ms, zone)).toISOString().slice(0, 23).replace('T', ' ').replace('.000', '');

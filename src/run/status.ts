@@ -25,7 +25,7 @@ import { exitCodeOfDiscrepancy } from './verdict/discrepancy-reasons.ts';
 import { countDaysMissing } from './coverage.ts';
 import { provenOf, type Proven } from './proven.ts';
 import { isRead, openRanges, type OpenRange } from './requested.ts';
-import { wallSecond } from '../ledger/wall-time.ts';
+import { wallSecond, windowsInZone } from '../ledger/wall-time.ts';
 
 /** Older notices are not shown. */
 const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
@@ -165,7 +165,11 @@ function statusOfMerchant(
 ): MerchantStatus {
   const { requested } = found;
   const uncertified = found.uncertified.get(merchantNo) ?? [];
-  const missing = uncertified.map(({ beginMs, endMs, problem }) => ({ beginMs, endMs, why: problem }));
+  const missing = uncertified.map(({ beginMs, endMs, problem }) => ({
+    beginMs,
+    endMs,
+    why: windowsInZone(problem, zone),
+  }));
   const alsoMissing = (span: Window, why: string): void => {
     missing.push(...subtractWindows([span], missing).map((left) => ({ ...left, why })));
   };

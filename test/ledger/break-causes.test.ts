@@ -310,7 +310,7 @@ test('a hold over several entries is described once, with the other possible cau
     [
       2,
       `M USD ${ledger[5]!.bookedAt.slice(0, 10)}`,
-      `One break cancels the other exactly: perhaps a hold that was placed and released, or every balance from ` +
+      `One break cancels the other exactly: two entries are missing, such as a payment and its refund, or a hold that was placed and released, or every balance from ` +
         `${ledger[5]!.batchNo} up to ${ledger[9]!.batchNo} is off by that.`,
     ],
   ]);

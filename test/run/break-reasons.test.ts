@@ -102,7 +102,7 @@ test('a pair of opposite breaks is one story, from whichever break it is found',
     }),
   ];
   const sentence = (other: string) =>
-    `One break cancels ${other} exactly: perhaps a hold that was placed and released, or every balance from B2 up to B8 ` +
+    `One break cancels ${other} exactly: two entries are missing, such as a payment and its refund, or a hold that was placed and released, or every balance from B2 up to B8 ` +
     'is off by that';
   expect(reasonsOfCauses(pair).map(({ what }) => what)).toEqual([
     `2 breaks of M1 USD 2026-03-02: ${sentence('the other')}`,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { addDays } from '../../src/ledger/business-day.ts';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
 import { judge, type RunFailure } from '../../src/run/verdict/judge.ts';
 import {
@@ -123,7 +124,9 @@ describe('the verdict on a run', () => {
     }));
     const [day] = withheld('uncertified').withheld;
     const days = (merchantNo: string, count: number) =>
-      Array.from({ length: count }, () => ({ ...day!, account: { merchantNo, currency: 'USD' } }));
+      Array.from({ length: count }, (_, at) => {
+        return { ...day!, day: addDays(day!.day, at), account: { merchantNo, currency: 'USD' } };
+      });
     const { exitCode, notes } = verdict(
       [synced({ uncertified: many }), synced({ uncertified: [uncertified] }, 'M2')],
       { ...withheld('uncertified'), withheld: [...days('M1', 500), ...days('M2', 1)] },
@@ -138,6 +141,17 @@ describe('the verdict on a run', () => {
     expect(notes.slice(-2)).toEqual([
       'M1: 490 more account days are not published',
       'M2 USD 2026-03-05 is not published: the reason',
+    ]);
+  });
+
+  test('one sentence that comes twice is told once, and windows are told in the platform’s zone', () => {
+    const problem = 'the window 2026-03-01T16:00:00.000Z to 2026-03-02T15:59:59.999Z does not add up';
+    const twice = [
+      { ...uncertified, problem },
+      { ...uncertified, problem },
+    ];
+    expect(verdict([synced({ uncertified: twice })], null).notes).toEqual([
+      'M1: the window 2026-03-02 00:00:00 to 2026-03-03 00:00:00 (Asia/Shanghai) does not add up',
     ]);
   });
 

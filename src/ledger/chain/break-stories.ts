@@ -198,9 +198,17 @@ function offset(breaks: readonly KnownBreak[], first: KnownBreak): string {
   const [from, to] = isEarlier ? [first.beforeBatchNo, named(first)] : [named(first), first.beforeBatchNo];
   const other = breaks.length > 1 ? 'the other' : isEarlier ? 'a later break' : 'an earlier break';
   return (
-    `One break cancels ${other} exactly: perhaps a hold that was placed and released, or every balance from ${from} up ` +
+    `One break cancels ${other} exactly: ${pairCause(breaks, first, isEarlier)}, or every balance from ${from} up ` +
     `to ${to} is off by that.`
   );
+}
+
+/** A hold lowers the available balance first; an amount that came first was not on hold. */
+function pairCause(breaks: readonly KnownBreak[], first: KnownBreak, isEarlier: boolean): string {
+  const earlier = isEarlier ? first : breaks.find(({ hint }) => hint === 'offset-by-later-break');
+  const isLowered = (earlier ?? first).missingNet.startsWith('-') === (earlier !== undefined);
+  const pair = 'two entries are missing, such as a payment and its refund';
+  return isLowered ? `${pair}, or a hold that was placed and released` : pair;
 }
 
 const quarantinedName = (batchNo: string | null, verb: string): string =>

@@ -1,12 +1,16 @@
 /** The verdict on a run: its exit code and the reasons for it, each with what to do. Pure. */
 import type { UnlinkedOpening } from '../../statements/openings.ts';
+import { windowsInZone } from '../../ledger/wall-time.ts';
+import type { MerchantCommonChange } from '../../store/common-changes.ts';
 import { reasonsOfCauses } from './break-reasons.ts';
+import { reasonOfCommon } from './common-reasons.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
 import {
   reasonsOfClock,
   reasonsOfReading,
   reasonsOfUnsteadyTotals,
   reasonsOfWithheld,
+  TOLD_MAX,
 } from './merchant-reasons.ts';
 import { reasonsOfHeld } from './held-reasons.ts';
 import { reasonsOfOlderDays } from './older-days-reasons.ts';
@@ -46,10 +50,16 @@ export function judge(
     readonly wereClocksApart?: boolean;
     /** Merchants that it left out, as their token is nowhere. */
     readonly notRead?: readonly string[];
+    /** One change over many entries of a merchant: what else was found of it comes from that. */
+    readonly common?: readonly MerchantCommonChange[];
   },
 ): Verdict {
+  const { common = [] } = run;
+  const isCommon = (merchantNo: string): boolean => common.some((one) => one.merchantNo === merchantNo);
+  const shared = reasonsOfShared(standing.notices);
+  const leading = common.length === 0 ? [] : [...shared, ...common.map(reasonOfCommon)];
   const reasons: Reason[] = [
-    ...reasonsOfShared(standing.notices),
+    ...shared,
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
     ...outcome.troubles.map(({ exitCode, merchantNo, stage, message }) => ({
       exitCode,
@@ -63,7 +73,7 @@ export function judge(
     ...outcome.busy.map(reasonOfBusy),
     ...(run.notRead ?? []).map(reasonOfNotRead),
     ...reasonsOfHeld(standing.held, run.zone),
-    ...outcome.sync.flatMap(reasonsOfReading),
+    ...outcome.sync.flatMap((one) => reasonsOfReading(one, isCommon(one.merchantNo) ? 1 : TOLD_MAX)),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
@@ -71,7 +81,7 @@ export function judge(
     ...reasonsOfLeftOut(outcome.publish?.leftOut ?? []),
     ...(outcome.publish === null ? [] : reasonsOfForeign(outcome.publish)),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
-    ...reasonsOfStanding(outcome, standing),
+    ...reasonsOfStanding(outcome, standing, isCommon),
     ...standing.discrepancies.map(reasonOfDiscrepancy),
     ...reasonsOfNotices(standing.notices),
     ...reasonsOfRevised(standing.revised, run.id),
@@ -85,8 +95,12 @@ export function judge(
       .filter(({ runId, missing }) => missing.length > 0 && !(isIncomplete && runId === run.id))
       .map(reasonOfRequested),
   );
+  const inZone = reasons.map((one) => ({ ...one, what: windowsInZone(one.what, run.zone) }));
   const exitCode = gravest(reasons.map((reason) => reason.exitCode));
-  return { exitCode: gravestOr(exitCode, run.failures), reasons: inOrder(reasons) };
+  return {
+    exitCode: gravestOr(exitCode, run.failures),
+    reasons: inOrder(inZone, leading),
+  };
 }
 
 /**
@@ -105,8 +119,14 @@ const GRAVEST_FIRST: readonly ExitCode[] = [
   EXIT.done,
 ];
 
-const inOrder = (reasons: readonly Reason[]): Reason[] =>
-  GRAVEST_FIRST.flatMap((code) => reasons.filter(({ exitCode }) => exitCode === code));
+/** A cause of many findings comes before them, behind faults alone. No sentence comes twice. */
+function inOrder(reasons: readonly Reason[], leading: readonly Reason[]): Reason[] {
+  const ordered = GRAVEST_FIRST.flatMap((code) => reasons.filter(({ exitCode }) => exitCode === code));
+  const isFault = ({ exitCode }: Reason): boolean => exitCode === EXIT.fault || exitCode === EXIT.usage;
+  const all = [...ordered.filter(isFault), ...leading, ...ordered.filter((one) => !isFault(one))];
+  const seen = new Set<string>();
+  return all.filter(({ what }) => !seen.has(what) && seen.add(what));
+}
 
 const reasonOfBusy = ({ merchantNo, exitCode, message }: BusyMerchant): Reason => ({
   exitCode,
@@ -121,7 +141,11 @@ const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
   todo: null,
 });
 
-function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing): Reason[] {
+function reasonsOfStanding(
+  { sync, reconcile }: StageOutcome,
+  standing: Standing,
+  isCommon: (merchantNo: string) => boolean,
+): Reason[] {
   const own = sumOfSync(sync);
   const { newBreaks, knownBreaks, quarantined, untold } = standing;
   // The unreported changes include those of this run, unless the database could not be asked.
@@ -161,7 +185,7 @@ function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing
   ];
   return [
     // What is known to be the cause comes before what is only counted.
-    ...reasonsOfCauses(reconcile?.opened ?? []),
+    ...reasonsOfCauses((reconcile?.opened ?? []).filter((row) => !isCommon(row.merchant_no))),
     ...told
       .filter(([count]) => count > 0)
       .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo })),

@@ -11,13 +11,16 @@ import type { MerchantSync } from '../report.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 
 /** Most sentences of one kind for one merchant. The rest is counted, so that other reasons are not lost among them. */
-const TOLD_MAX = 10;
+export const TOLD_MAX = 10;
 
 const READS_ON =
   'what was certified is kept; the same command, or the next run of the schedule, takes up from there';
 
 /** What went wrong while a merchant's ledger was read. */
-export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reason[] {
+export function reasonsOfReading(
+  { merchantNo, report, notJoined }: MerchantSync,
+  windowsTold = TOLD_MAX,
+): Reason[] {
   const reasons: Reason[] = [];
   if (notJoined !== undefined) {
     reasons.push({
@@ -38,12 +41,16 @@ export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync
     merchantNo,
   }));
   reasons.push(
-    ...firstOf(uncertified, (more) => ({
-      exitCode: EXIT.incomplete,
-      what: `${merchantNo}: ${counted(more, 'more window')} could not be certified`,
-      todo: '`daybook status` tells what is missing, and with --json each of them',
-      merchantNo,
-    })),
+    ...firstOf(
+      uncertified,
+      (more) => ({
+        exitCode: EXIT.incomplete,
+        what: `${merchantNo}: ${counted(more, 'more window')} could not be certified`,
+        todo: '`daybook status` tells what is missing, and with --json each of them',
+        merchantNo,
+      }),
+      windowsTold,
+    ),
   );
   if (report.failure !== null) {
     reasons.push({
@@ -95,8 +102,8 @@ export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean
 }
 
 /** The first reasons, and one more that counts the rest. */
-const firstOf = (all: readonly Reason[], rest: (more: number) => Reason): Reason[] =>
-  all.length <= TOLD_MAX ? [...all] : [...all.slice(0, TOLD_MAX), rest(all.length - TOLD_MAX)];
+const firstOf = (all: readonly Reason[], rest: (more: number) => Reason, most = TOLD_MAX): Reason[] =>
+  all.length <= most ? [...all] : [...all.slice(0, most), rest(all.length - most)];
 
 /** First the days that keep the run from being done, merchant by merchant; then days that are not over yet. */
 export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {

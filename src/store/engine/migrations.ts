@@ -6,9 +6,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration, type MigrationProvider } from 'kysely/migration';
 import { packageFile } from '../../host/package-file.ts';
-import { DatabaseNewer, MigrationsPending } from './errors.ts';
+import { codeOf, DatabaseNewer, MigrationsPending } from './errors.ts';
 
 const SQL_FOLDER = packageFile('sql');
+/** The SQLSTATE of a database that was never migrated. */
+const NO_SUCH_TABLE = '42P01';
 
 /** Reads the files `NNNN_name.sql`. Each is a script of plain SQL that can be pasted into psql. */
 const sqlFiles = (folder: string): MigrationProvider => ({
@@ -39,16 +41,13 @@ export async function migrate<Schema>(db: Kysely<Schema>, folder: string = SQL_F
   return (results ?? []).map((result) => result.migrationName);
 }
 
-/** Names of migrations this database still lacks. */
+/** Names of migrations this database still lacks. Throws `DatabaseNewer`. */
 export async function pendingMigrations<Schema>(
   db: Kysely<Schema>,
   folder: string = SQL_FOLDER,
 ): Promise<string[]> {
-  await assertNotNewer(db, folder);
-  const migrations = await migratorOf(db, folder).getMigrations();
-  return migrations
-    .filter((migration) => migration.executedAt === undefined)
-    .map((migration) => migration.name);
+  const applied = await assertNotNewer(db, folder);
+  return (await migrationNames(folder)).filter((name) => !applied.includes(name));
 }
 
 /** Names of all migrations of this version. */
@@ -62,17 +61,17 @@ export async function appliedMigrations<Schema>(db: Kysely<Schema>): Promise<str
   return rows.map(({ name }) => name);
 }
 
-/** Throws `DatabaseNewer` if the database has migrations that this version does not. */
-async function assertNotNewer<Schema>(db: Kysely<Schema>, folder: string): Promise<void> {
-  const { rows } = await sql<{ isThere: boolean }>`
-    SELECT to_regclass('kysely_migration') IS NOT NULL AS "isThere"`.execute(db);
-  const problem = rows[0]!.isThere
-    ? newerText(await appliedMigrations(db), await migrationNames(folder))
-    : null;
-  if (problem !== null)
-    throw new DatabaseNewer(
-      `the database ${problem}. Run the version of daybook that changed it, or a later one.`,
-    );
+/** Returns the names of the database's migrations. Throws `DatabaseNewer` if this version does not have one of them. */
+async function assertNotNewer<Schema>(db: Kysely<Schema>, folder: string): Promise<string[]> {
+  const applied = await appliedMigrations(db).catch((error: unknown) => {
+    if (codeOf(error) === NO_SUCH_TABLE) return [];
+    throw error;
+  });
+  const problem = newerText(applied, await migrationNames(folder));
+  if (problem === null) return applied;
+  throw new DatabaseNewer(
+    `the database ${problem}. Run the version of daybook that changed it, or a later one.`,
+  );
 }
 
 /** Says by how much a database with these migrations is newer than a program with those; null if it is not. */
