@@ -138,6 +138,9 @@ function listOf(text: string, context: ReplyContext, query: ListQuery): MetaList
   if (items.size === 0 && first !== undefined) {
     throw new PlatformReplyInvalid(`no item can be read: item ${first.place} ${first.reason}`);
   }
+  // An error in place of an item has a code as well. Believed, it would take all others off the list.
+  if (items.size > 0 && elements.every((element) => (element as ReplyFields | null)?.['name'] === undefined))
+    throw new PlatformReplyInvalid(`no item has a name: ${cameOf(text, context.excerpt)}`);
   return { items: [...items.values()], setAside, notices };
 }
 

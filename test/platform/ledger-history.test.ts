@@ -344,6 +344,17 @@ describe('a reply that is not a page', () => {
     );
   });
 
+  test.each(['{"code":"S00000"}', '{"code":"S00000","message":"Success","data":{}}'])(
+    'a success without a page is no refusal: %s',
+    async (reply) => {
+      const problem = await rejection(read(reply));
+      expect(problem).toBeInstanceOf(PlatformReplyInvalid);
+      expect(problem.message).toBe(
+        `sp2404 for merchant M0001: the reply is without pageNum, pageSize, total, list: ${reply}`,
+      );
+    },
+  );
+
   test('the error quotes about 120 characters of the reply', async () => {
     const refusal = await rejection(read(`<html>${'列'.repeat(10_000)}`));
     expect(refusal.message.length).toBeLessThan(220);

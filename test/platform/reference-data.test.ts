@@ -136,6 +136,18 @@ describe('the reply', () => {
       BANKS,
       'no item can be read: item 1 is a bank whose code does not begin with CN',
     ],
+    [
+      'an error in place of the list',
+      { metaDataList: { code: 'E99999', message: 'busy' } },
+      { metaType: 'occupation' },
+      'no item has a name',
+    ],
+    [
+      'an error in the list',
+      items({ code: 'E99999', respMsg: 'busy' }),
+      { metaType: 'occupation' },
+      'no item has a name',
+    ],
     ['HTML', '<html>', BANKS, 'answered by HTML'],
     ['a list by itself', [], BANKS, 'answered by something else than an object'],
   ])('%s is refused as a whole', async (_, reply, query, said) => {
