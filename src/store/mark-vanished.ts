@@ -150,38 +150,38 @@ export async function stillMissed(
 /** A second reading only counts if an earlier run found the entry absent before this instant. */
 const missedBefore = ({ now }: PlannedWindow): Date => new Date(now.getTime() - SECOND_READING_AFTER_MS);
 
-/** Times of one business day lie at most so far apart. */
-const DAY_MS_MAX = 28 * 3_600_000;
+/** A day on which the clocks change is so much longer or shorter than others. */
+const CLOCK_CHANGE_MS = 2 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
 
 /** Holds what is absent of days of which too much is gone at once, wherever they lie. */
 async function hold(trx: Transaction<DB>, { merchantNo, currency, now }: PlannedWindow): Promise<void> {
-  const gone = sql`
-    SELECT absent.batch_no, absent.currency, absent.held_since, own.day, own.booked_ms
-    FROM absent_entry absent CROSS JOIN LATERAL (
-      SELECT booked_at::date AS day, booked_ms FROM ledger_entry e
-      WHERE e.merchant_no = absent.merchant_no AND e.batch_no = absent.batch_no OFFSET 0
-    ) AS own
-    WHERE absent.merchant_no = ${merchantNo} AND ${ofCurrency(currency)}`;
-  const { rows } = await sql<AbsentDay>`
-    WITH day AS (
-      SELECT currency, day, count(*) AS absent, bool_or(held_since IS NOT NULL) AS "isHeld", min(booked_ms) AS any_ms
-      FROM (${gone}) AS gone GROUP BY currency, day
+  // By primary key, the keys as an array: so the planner cannot choose to read all entries.
+  const { rows } = await sql<AbsentDay & { batchNos: string[] }>`
+    WITH absent AS MATERIALIZED (
+      SELECT batch_no, held_since IS NOT NULL AS is_held FROM absent_entry
+      WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
+    ), gone AS MATERIALIZED (
+      SELECT batch_no, currency, booked_at::date AS day,
+        booked_ms - (extract(epoch FROM booked_at - date_trunc('day', booked_at)) * 1000)::bigint AS begin_ms
+      FROM ledger_entry WHERE merchant_no = ${merchantNo} AND batch_no = ANY (ARRAY(SELECT batch_no FROM absent))
+    ), day AS MATERIALIZED (
+      SELECT currency, day, count(*) AS absent, min(begin_ms) AS begin_ms, array_agg(batch_no) AS "batchNos",
+        bool_or(batch_no IN (SELECT batch_no FROM absent WHERE is_held)) AS "isHeld"
+      FROM gone GROUP BY currency, day
     )
-    SELECT currency, day, absent, "isHeld", (
-      SELECT count(*) FROM ledger_entry e
+    SELECT currency, day, absent, "isHeld", "batchNos", stored.count AS stored
+    FROM day CROSS JOIN LATERAL (
+      SELECT count(*) FILTER (WHERE e.booked_at::date = day.day) AS count FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = day.currency AND e.vanished_at IS NULL
-        AND e.booked_ms BETWEEN day.any_ms - ${DAY_MS_MAX} AND day.any_ms + ${DAY_MS_MAX} AND e.booked_at::date = day.day
-    ) AS stored
-    FROM day`.execute(trx);
+        AND e.booked_ms BETWEEN day.begin_ms - ${CLOCK_CHANGE_MS} AND day.begin_ms + ${DAY_MS + CLOCK_CHANGE_MS}
+    ) AS stored`.execute(trx);
   const held = heldDays(rows);
   if (held.length === 0) return;
   await sql`
     UPDATE absent_entry SET held_since = ${now}
-    FROM (${gone}) AS gone JOIN unnest(
-      ${arrayLiteral(held.map((one) => one.currency))}::text[], ${arrayLiteral(held.map(({ day }) => day))}::date[]
-    ) AS held (currency, day) USING (currency, day)
-    WHERE absent_entry.merchant_no = ${merchantNo} AND absent_entry.batch_no = gone.batch_no
-      AND absent_entry.held_since IS NULL`.execute(trx);
+    WHERE merchant_no = ${merchantNo} AND held_since IS NULL
+      AND batch_no = ANY (${arrayLiteral(held.flatMap(({ batchNos }) => batchNos))}::text[])`.execute(trx);
 }
 
 async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<CurrencyAbsence[]> {

@@ -74,7 +74,7 @@ export interface AbsentDay {
  * A day of one entry that is absent is held. Two days of ten entries, of each six absent: both are held. One such day
  * waits for a second reading.
  */
-export function heldDays(days: readonly AbsentDay[]): AbsentDay[] {
+export function heldDays<Day extends AbsentDay>(days: readonly Day[]): Day[] {
   const byAccount = Map.groupBy(days, ({ currency }) => currency);
   return [...byAccount.values()].flatMap((own) => {
     const sum = (figure: 'stored' | 'absent') => own.reduce((total, one) => total + one[figure], 0);
