@@ -77,7 +77,7 @@ export function addServeCommand(program: Command): void {
             const targets = targetsOf(settings).map(({ key }) => key);
             if (!trouble.isOver) await endConditions(app.database.db, [SERVE]);
             trouble.isOver = true;
-            await watch.look(app.database.db, { targets, now: app.now() });
+            await watch.check(app.database.db, { targets, now: app.now() });
             await lookForTrouble(alerting, { seesRuns: false });
           },
         );

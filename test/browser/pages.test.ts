@@ -96,7 +96,7 @@ describe.skipIf(skipped)(name, () => {
       .first()
       .click();
     await page.getByLabel('Note, if you like').fill('<b>mine</b>');
-    await page.getByRole('button', { name: 'Take it: I look after it' }).click();
+    await page.getByRole('button', { name: 'Assign to me' }).click();
     expect(await page.getByRole('status').textContent()).toContain('You have taken this break.');
     await page.getByLabel('Why it is no longer open').fill('fee of the bank, case 4711');
     await page.getByRole('button', { name: 'Resolve it' }).click();

@@ -153,7 +153,7 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
 
   test('an operator takes a case, comments, resolves and reopens it', async () => {
     const { page, complaints } = await pageOf('ada', broken);
-    await page.getByRole('button', { name: 'Take it: I look after it' }).click();
+    await page.getByRole('button', { name: 'Assign to me' }).click();
     await page.getByLabel('Note', { exact: true }).fill('asked the bank');
     await page.getByRole('button', { name: 'Add a comment' }).click();
     await page.getByLabel('Why it is no longer open').fill('fee of the bank');
