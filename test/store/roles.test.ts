@@ -342,8 +342,8 @@ describe('read-only', () => {
 
 it.each(['job', 'inbox'] as const)('%s keeps the platform’s limit together with the others', async (role) => {
   const limit = openPlatformLimit(of(role));
-  await limit.tell([{ owner: 'merchant M1', forMs: 60_000 }]);
-  await limit.tell([{ owner: 'merchant M1', forMs: 60_000 }]);
+  await limit.sendHolds([{ owner: 'merchant M1', forMs: 60_000 }]);
+  await limit.sendHolds([{ owner: 'merchant M1', forMs: 60_000 }]);
   for (const calls of [1, 2])
     expect(await limit.take(calls, 10)).toMatchObject({ holds: [{ owner: 'merchant M1' }] });
 });
