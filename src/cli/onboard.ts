@@ -241,7 +241,7 @@ function addForgetCommand(onboard: Command): void {
         const { forgottenAt } = await doneBy(database.db, deedOf(self, idOf(id)), at, (trx) =>
           forget(trx, idOf(id), at),
         );
-        await freeSpace(database, ['application', 'notification', 'merchant'], { whole: true });
+        await freeSpace(database, ['application', 'notification', 'merchant'], { full: true });
         print(self, {
           document: { id: idOf(id), forgottenAt },
           text: `application ${id}: what was sent and pushed for it is gone since ${times.at(forgottenAt)} (${times.zone})`,

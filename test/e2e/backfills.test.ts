@@ -380,7 +380,7 @@ describe('workers', () => {
     await keepWorking(queue, {
       atOnce: 4,
       work: (taken, signal) => workOnBackfillJob(slices, queue, taken, { now: stage.app.now, signal }),
-      lookAfter: () => Promise.resolve(),
+      endAbandoned: () => Promise.resolve(),
       onEnd: ({ error }) => expect(error).toBeUndefined(),
       onProblem: (error) => expect(error).toBeUndefined(),
       signal: new AbortController().signal,

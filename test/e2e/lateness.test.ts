@@ -12,7 +12,7 @@ import type { RunReport } from '../../src/run/report.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { manifestKey } from '../../src/statements/keys.ts';
 import { parseManifest } from '../../src/statements/manifest.ts';
-import { readWhole } from '../../src/objects/object-store.ts';
+import { readObject } from '../../src/objects/object-store.ts';
 import type { Planted } from '../../src/sandbox/scenario.ts';
 import {
   MERCHANT,
@@ -240,7 +240,7 @@ describe('at a month end', () => {
 describe('the manifest', () => {
   const day = '2026-03-09';
   const manifest = async (of: string) =>
-    parseManifest((await readWhole(stage.app.objects, manifestKey(merchantNo, of)))!.toString())!;
+    parseManifest((await readObject(stage.app.objects, manifestKey(merchantNo, of)))!.toString())!;
   const watch = (entries: number) =>
     stage.app.database.db
       .insertInto('watched_month')
