@@ -72,10 +72,11 @@ const lookBy = (reader: LedgerReader, more: Partial<OlderDaysOptions> = {}) =>
     db: database.db,
     merchant: MERCHANT,
     zone: ZONE,
-    days: { from: FIRST, to: LAST },
+    older: [{ from: FIRST, to: LAST }],
+    recent: null,
     slackMs: 0,
     round: null,
-    pagesMax: 1,
+    windowsMax: 2,
     now: NOW,
     signal: new AbortController().signal,
     ...more,
@@ -153,7 +154,7 @@ describe('further ranges', () => {
     takeOut(platform, numberOf(60, 2));
     const days = { from: dayAt(20), to: LAST };
     const { differing } = await look(platform.reader, {
-      days,
+      older: [days],
       alsoCompared: [{ from: FIRST, to: dayAt(18) }],
     });
     expect(differing).toEqual([dayAt(3), dayAt(60)]);
@@ -273,13 +274,15 @@ test('count an unreadable one as it came', async () => {
 test.each([2_000, -2_000])('do not differ at the edges with timestamps %d ms off', async (lagMs) => {
   const platform = await storedPlatform({ lagMs });
   const days = { from: dayAt(3), to: dayAt(40) };
-  expect(await look(platform.reader, { slackMs: 2_000, days })).toMatchObject({
+  expect(await look(platform.reader, { slackMs: 2_000, older: [days] })).toMatchObject({
     differing: [],
     isContradicted: false,
     requests: 1,
   });
   takeOut(platform, numberOf(20, 2));
-  expect(await look(platform.reader, { slackMs: 2_000, days })).toMatchObject({ differing: [dayAt(20)] });
+  expect(await look(platform.reader, { slackMs: 2_000, older: [days] })).toMatchObject({
+    differing: [dayAt(20)],
+  });
 });
 
 test('a platform that refuses the window costs only this check', async () => {
