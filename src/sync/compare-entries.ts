@@ -3,15 +3,13 @@
  * something else is halved, down to days. So a limit on the length of a window costs a few calls, and hides nothing.
  */
 import type { Kysely } from 'kysely';
-import { dayOf } from '../ledger/business-day.ts';
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { lengthMs, splitWindow } from '../ledger/window.ts';
+import { covers, lengthMs } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { differingDays, storedIn } from '../store/older-days.ts';
 import { isRefusal } from './certify.ts';
-
-const DAY_MS = 86_400_000;
 
 export interface EntriesSource {
   readonly db: Kysely<DB>;
@@ -34,7 +32,13 @@ export interface ComparedEntries {
   readonly hasMore: boolean;
 }
 
-export async function compareEntries(source: EntriesSource, window: Window): Promise<ComparedEntries> {
+/** What the platform refused to show before (`refusedBefore`) is asked for without halving it. */
+export async function compareEntries(
+  source: EntriesSource,
+  window: Window,
+  refusedBefore: Window | null,
+): Promise<ComparedEntries> {
+  const { zone } = source;
   const days = new Set<BusinessDay>();
   const refused: Window[] = [];
   const waiting = [{ window, isPart: false }];
@@ -48,14 +52,16 @@ export async function compareEntries(source: EntriesSource, window: Window): Pro
       if (next.isPart) widestMs = Math.max(widestMs ?? 0, lengthMs(next.window));
       continue;
     }
-    if (lengthMs(next.window) <= DAY_MS + DAY_MS / 24) {
+    const isRefusedAgain =
+      differing === null && refusedBefore !== null && covers([refusedBefore], next.window);
+    if (isRefusedAgain || dayOf(next.window.beginMs, zone) === dayOf(next.window.endMs, zone)) {
       if (differing === null) refused.push(next.window);
       for (const day of differing ?? []) days.add(day);
       continue;
     }
-    if (source.callsLeft() < 2)
+    if (source.callsLeft() < waiting.length + 2)
       return { total, days: [...days, ...(differing ?? [])].sort(), refused, widestMs, hasMore: true };
-    waiting.unshift(...splitWindow(next.window, 2).map((half) => ({ window: half, isPart: true })));
+    waiting.unshift(...halvesOf(next.window, zone).map((half) => ({ window: half, isPart: true })));
   }
   // Where a day differs, the windows around it differ because of it.
   const widest = days.size > 0 ? null : widestMs;
@@ -81,4 +87,15 @@ async function differingIn(
   const days = [...differing, ...lacking.map(({ bookedMs }) => dayOf(bookedMs, zone))];
   if (days.length === 0 && page.total !== records.length) days.push(dayOf(window.beginMs, zone));
   return { total: page.total, days: [...new Set(days)] };
+}
+
+/** A window of several days, cut where a day begins. */
+function halvesOf({ beginMs, endMs }: Window, zone: string): Window[] {
+  const middle = dayOf((beginMs + endMs) / 2, zone);
+  const begin = dayWindow(middle, zone).beginMs;
+  const cutMs = begin > beginMs ? begin : dayWindow(addDays(middle, 1), zone).beginMs;
+  return [
+    { beginMs, endMs: cutMs - 1 },
+    { beginMs: cutMs, endMs },
+  ];
 }

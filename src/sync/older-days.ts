@@ -114,7 +114,8 @@ async function compare(options: OlderDaysOptions, calls: { made: number }): Prom
   const compared = isAllCompared
     ? { round, days: [], hasMore: false }
     : await compareRound(round, { ...stage, windowsMax: options.windowsMax });
-  const inOlder = (day: BusinessDay) => [...older, whole].some(({ from, to }) => day >= from && day <= to);
+  const inOlder = (day: BusinessDay) =>
+    [...older, ...(options.alsoCompared ?? []), whole].some(({ from, to }) => day >= from && day <= to);
   const named = [...new Set([...main.days, ...also.found.days, ...compared.days])].filter(inOlder).sort();
   const hasMore =
     [main, also.found, compared].some((one) => one.hasMore) || named.length > DIFFERING_DAYS_MAX;
@@ -171,7 +172,7 @@ async function compareMain(
     ? storedOlder + (recent === null ? 0 : await countStored(db, merchant.merchantNo, windowOf(recent, zone)))
     : await countStored(db, merchant.merchantNo, window);
   if (stored <= PAGE_SIZE_MAX) {
-    const { total, ...compared } = await compareEntries(entries, window);
+    const { total, ...compared } = await compareEntries(entries, window, options.round?.refused ?? null);
     const isHeld = total === stored;
     const isContradicted = compared.widestMs !== null;
     return { ...compared, total, stored, isHeld, areEntriesCompared: true, isContradicted };
@@ -241,9 +242,9 @@ function pagesOfWindow(options: OlderDaysOptions, calls: { made: number }) {
 }
 
 const callsLeft =
-  ({ alsoCompared = [], windowsMax }: OlderDaysOptions, calls: { made: number }) =>
+  ({ alsoCompared = [] }: OlderDaysOptions, calls: { made: number }) =>
   () =>
-    1 + windowsMax + alsoCompared.length + FOLLOW_CALLS_MAX - calls.made;
+    1 + alsoCompared.length + FOLLOW_CALLS_MAX - calls.made;
 
 function entriesSource(options: OlderDaysOptions, calls: { made: number }): EntriesSource {
   const { db, merchant, zone, slackMs } = options;

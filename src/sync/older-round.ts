@@ -4,7 +4,6 @@
  */
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../ledger/window.ts';
-import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { storedIn, type OlderDaysRound } from '../store/older-days.ts';
 import { compareEntries, type EntriesSource } from './compare-entries.ts';
 
@@ -12,6 +11,8 @@ import { compareEntries, type EntriesSource } from './compare-entries.ts';
 export const ROUND_NIGHTS = 7;
 /** Most windows of a night where the platform does not answer wide ones, so that only rounds compare all days. */
 const LIMITED_WINDOWS_MAX = 40;
+/** Entries of a window: somewhat less than a page, as entries next to it may come where clocks are off. */
+const ENTRIES_MAX = 95;
 const DAY_MS = 86_400_000;
 /** A night may begin somewhat earlier than the one before. */
 const EARLY_MS = DAY_MS / 4;
@@ -80,9 +81,9 @@ export async function compareRound(from: OlderDaysRound, stage: RoundStage) {
     const next = await nextWindow(entries, round, windows);
     if (next === null) break;
     const { window, stored } = next;
-    if ((stored > 0 && stored <= PAGE_SIZE_MAX) || isLimited) {
+    if ((stored > 0 && stored <= ENTRIES_MAX) || isLimited) {
       if (entries.callsLeft() < 1) break;
-      const compared = await compareEntries(entries, window);
+      const compared = await compareEntries(entries, window, round.refused);
       for (const day of compared.days) days.add(day);
       hasMore = compared.hasMore;
       const widestMs = compared.widestMs ?? round.widestMs;
@@ -113,8 +114,8 @@ async function nextWindow(
   if (range === undefined) return null;
   const beginMs = Math.max(range.beginMs, throughMs + 1);
   const endMs = widestMs === null ? range.endMs : Math.min(range.endMs, beginMs + widestMs - 1);
-  const rows = await storedIn(db, merchantNo, { beginMs, endMs }, PAGE_SIZE_MAX + 1);
-  const beyond = rows[PAGE_SIZE_MAX];
+  const rows = await storedIn(db, merchantNo, { beginMs, endMs }, ENTRIES_MAX + 1);
+  const beyond = rows[ENTRIES_MAX];
   if (beyond === undefined) return { window: { beginMs, endMs }, stored: rows.length };
   const before = rows.filter(({ bookedMs }) => bookedMs < beyond.bookedMs);
   // One second that has more entries than a page is compared by its total only.

@@ -86,9 +86,10 @@ function limits({
     found.push([EXIT.needsPerson, what, ASK_THE_PLATFORM]);
   }
   if (isLimitNew && widestMs !== null) {
+    const days = Math.max(1, Math.round(widestMs / DAY_MS));
     const what =
-      `the platform refuses or cuts short long windows of older days: from now on they are compared in windows ` +
-      `of at most ${Math.max(1, Math.round(widestMs / DAY_MS))} days, in rounds of ${ROUND_NIGHTS} nights`;
+      `the platform refuses long windows of older days, or contradicts their halves: ` +
+      `from now on windows of at most ${days} day${days === 1 ? '' : 's'} are compared, in rounds of ${ROUND_NIGHTS} nights`;
     found.push([EXIT.done, what, 'nothing to do']);
   }
   return found;
