@@ -66,6 +66,7 @@ export interface RoundStage {
   readonly windows: readonly Window[];
   /** The platform does not answer wide windows. */
   readonly isLimited: boolean;
+  /** Most windows of a night otherwise; two where a round takes seven nights then. */
   readonly windowsMax: number;
   readonly now: Date;
 }
@@ -73,7 +74,8 @@ export interface RoundStage {
 /** Compares as many windows as are due tonight. */
 export async function compareRound(from: OlderDaysRound, stage: RoundStage) {
   const { entries, windows, isLimited, now } = stage;
-  const most = isLimited ? LIMITED_WINDOWS_MAX : stage.windowsMax;
+  const isShort = from.of <= 2 * ROUND_NIGHTS * ENTRIES_MAX;
+  const most = isLimited ? LIMITED_WINDOWS_MAX : Math.max(isShort ? 2 : 1, stage.windowsMax);
   const days = new Set<BusinessDay>();
   let round = from;
   let hasMore = false;

@@ -24,8 +24,7 @@ import type { OlderDaysReport } from '../report.ts';
 import { addSyncReports } from './sync-tally.ts';
 import type { MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 
-/** Most windows of a night whose entries are compared: so many, and a share of the calls of a long night. */
-const WINDOWS_MAX = 2;
+/** Share of a night's calls that may be used for windows of older entries. */
 const CALLS_SHARE = 0.01;
 
 /** Ranges beside the longest one that are compared at month end. */
@@ -71,7 +70,7 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
     recent,
     slackMs: task.slackMs,
     round: work.known.olderDays?.round ?? null,
-    windowsMax: Math.max(WINDOWS_MAX, Math.floor(CALLS_SHARE * task.requests)),
+    windowsMax: Math.max(1, Math.floor(CALLS_SHARE * task.requests)),
     alsoCompared: ended.length === 0 ? [] : [daysOfMonth(ended.at(-1)!), ...others.slice(0, OTHERS_MAX)],
     now: deps.now(),
   });
