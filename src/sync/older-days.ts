@@ -98,7 +98,9 @@ async function compare(options: OlderDaysOptions, calls: { made: number }): Prom
   const whole = { from: (older[0] ?? recent)!.from, to: (recent ?? older[0])!.to };
   const olderWindows = older.map((days) => windowOf(days, zone)).sort((a, b) => a.beginMs - b.beginMs);
   const storedOlder = older[0] === undefined ? 0 : await countOlder(options, older[0]);
-  const before = beginRound(options.round, { entries: storedOlder, windows: olderWindows, now });
+  const others = await Promise.all(older.slice(1).map((days) => countOlder(options, days)));
+  const entriesOlder = others.reduce((sum, one) => sum + one, storedOlder);
+  const before = beginRound(options.round, { entries: entriesOlder, windows: olderWindows, now });
   const asked = lastDays(whole, before.widestMs, zone);
   const totals = totalsSource(options, calls);
   const entries = entriesSource(options, calls);

@@ -21,9 +21,9 @@ const EARLY_MS = DAY_MS / 4;
 export const nightsSince = (since: Date, now: Date): number =>
   Math.floor((now.getTime() - since.getTime() + EARLY_MS) / DAY_MS);
 
-/** Whether a round has windows left. */
-export const windowsLeft = ({ throughMs }: OlderDaysRound, windows: readonly Window[]): boolean =>
-  windows.some(({ endMs }) => endMs > throughMs);
+/** Whether a round has windows left, of days that were older ones when it began. */
+export const windowsLeft = ({ read, of, throughMs }: OlderDaysRound, windows: readonly Window[]): boolean =>
+  read < of && windows.some(({ endMs }) => endMs > throughMs);
 
 /**
  * The round to go on with. A new one tries windows twice as long as the last one, in case the platform had trouble for
