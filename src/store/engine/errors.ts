@@ -128,7 +128,11 @@ export class DatabaseFailing extends ServerTrouble {
   readonly exitCode = EXIT.incomplete;
 
   constructor(cause: unknown) {
-    super('the database has an internal error', 'Check its log; once it works, run the same command again.', cause);
+    super(
+      'the database has an internal error',
+      'Check its log; once it works, run the same command again.',
+      cause,
+    );
   }
 }
 
