@@ -4,9 +4,9 @@ import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
 import type { AlertContent } from '../alerts/alert.ts';
 import { deliverDue } from '../alerts/deliver.ts';
-import { forgetToldDirectly, sendDirectOnceADay } from '../alerts/direct.ts';
+import { forgetDirectlySent, sendDirectOnceADay } from '../alerts/direct.ts';
 import { keepAlerting } from '../alerts/keep-alerting.ts';
-import { lastGoodNight, noteGoodNight } from '../alerts/last-good.ts';
+import { lastSuccess, recordLastSuccess } from '../alerts/last-good.ts';
 import { raiseCondition } from '../alerts/raise.ts';
 import { targetsOf } from '../alerts/targets.ts';
 import { notStarted, type NotBegun } from '../run/alerts/not-started.ts';
@@ -15,7 +15,7 @@ import { lookForMissedNight, lookForUndoneRuns } from '../run/alerts/watch.ts';
 import { clockOf } from '../run/app.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { activeMerchants } from '../store/merchants.ts';
-import { claimLook, type Look } from '../store/alerts/conditions.ts';
+import { claimWatchdogCheck, type WatchdogCheck } from '../store/alerts/conditions.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../store/engine/errors.ts';
 import { LeaseHeld } from '../store/engine/lease.ts';
@@ -77,7 +77,8 @@ export async function runWatchdog(
 ): Promise<void> {
   // A process that sees no runs may not know when they are due, so those that see them go first.
   const everyMs = seesRuns ? CHECK_EVERY_MS : 2 * CHECK_EVERY_MS;
-  const isMine = async (what: Look): Promise<boolean> => always || claimLook(db, what, everyMs);
+  const isMine = async (what: WatchdogCheck): Promise<boolean> =>
+    always || claimWatchdogCheck(db, what, everyMs);
   const targets = targetsOf(settings).map(({ key }) => key);
   if (targets.length === 0) return;
   const { schedule, platform } = settings;
@@ -116,7 +117,7 @@ export async function withAlerting<Result>(
     // The last delivery is bounded, as the process is stopping.
     deliver: () =>
       signal.aborted ? deliverAtEnd(app, log) : deliverDue({ db, now, targets, onFailed, signal }),
-    look: check,
+    runWatchdog: check,
     onFault,
     signal,
   });
@@ -165,9 +166,9 @@ export async function reportNotStarted(
  * embedded database. Without any, counts from now on.
  */
 async function isRunMissed({ dataDir, schedule }: SettingsWithoutPlatform, now: Date): Promise<boolean> {
-  const lastGood = await lastGoodNight(dataDir);
+  const lastGood = await lastSuccess(dataDir);
   if (lastGood === null) {
-    return noteGoodNight(dataDir, now).then(
+    return recordLastSuccess(dataDir, now).then(
       () => false,
       () => true,
     );
@@ -225,7 +226,7 @@ export class FailingTicks {
 
   worked(): void {
     if (this.#inARow >= TICKS_FAILED_MAX)
-      void forgetToldDirectly(this.#settings.dataDir).catch(() => undefined);
+      void forgetDirectlySent(this.#settings.dataDir).catch(() => undefined);
     this.#inARow = 0;
     this.#reportedMs = -Infinity;
   }

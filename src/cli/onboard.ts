@@ -241,7 +241,7 @@ function addForgetCommand(onboard: Command): void {
         const { forgottenAt } = await doneBy(database.db, auditEventOf(self, idOf(id)), at, (trx) =>
           forget(trx, idOf(id), at),
         );
-        await freeSpace(database, ['application', 'notification', 'merchant'], { whole: true });
+        await freeSpace(database, ['application', 'notification', 'merchant'], { full: true });
         print(self, {
           document: { id: idOf(id), forgottenAt },
           text: `application ${id}: the data sent and pushed for it is deleted since ${times.at(forgottenAt)} (${times.zone})`,

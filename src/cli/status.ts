@@ -73,7 +73,7 @@ export function addStatusCommand(program: Command): void {
         const text = new StatusText({ times, merchants: merchants.length, maxAge, all });
         const exitCodes: ExitCode[] = [statusExitCode([], runs, notRead), backfillsExitCode(backfills)];
         const parts = statusesOf(db, merchants, { zone: times.zone, now: now(), maxAgeMs, newSince });
-        const partsOf = async function* () {
+        const textAndParts = async function* () {
           for await (const statuses of parts) {
             text.add(statuses);
             exitCodes.push(statusExitCode(statuses, runs));
@@ -91,7 +91,7 @@ export function addStatusCommand(program: Command): void {
           }
         };
         await printParts(self, {
-          parts: partsOf(),
+          parts: textAndParts(),
           text: () =>
             lines(
               runsText(runs, next, times),

@@ -88,7 +88,7 @@ async function workOnQueue(
         if (await finishQueuedRun(job.runId, deps)) log.info({ run: job.runId }, 'run ended');
         return exitCode;
       },
-      lookAfter: async () => {
+      endAbandoned: async () => {
         for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
         await enqueueBackfills(queue, app.now());
       },
