@@ -309,7 +309,7 @@ describe('what comes back from the provider', () => {
       const state = new URL(await begun(browser)).searchParams.get('state')!;
       const sent = new URLSearchParams({ state, iss: issuer, ...change });
       const response = await browser.get(`/login/oidc/back?${sent.toString()}&${query}`);
-      expect(await response.text()).toContain('The login did not succeed');
+      expect(await response.text()).toContain('The login failed');
       return [response.status, pages.refusals.at(-1)!.reason];
     };
     expect(await answered('error=access_denied')).toEqual([401, 'the provider says access_denied']);
@@ -344,7 +344,7 @@ test('a provider that is away is told in plain words, and asked again by the nex
   for (let tries = 0; tries < 2; tries += 1) {
     const response = await browser.get('/login/oidc');
     expect(response.status).toBe(502);
-    expect(await response.text()).toContain('The login did not succeed');
+    expect(await response.text()).toContain('The login failed');
   }
   await stranded.close();
 });

@@ -108,7 +108,7 @@ it('an unreadable entry is found by its number', async () => {
   expect(stdout).toMatch(
     new RegExp(
       `^unreadable entry 1 of merchant ${merchantNo} has the number ${wreck}: .+\n` +
-        '  seen first 2026-03-06 01:30:00, and still sent\n {2}`daybook quarantine` shows it as it came\n',
+        '  seen first 2026-03-06 01:30:00, and still sent\n {2}`daybook quarantine` shows it as received\n',
     ),
   );
 });

@@ -130,7 +130,7 @@ describe('status', () => {
     const seen = await daybook(['status'], env);
     expect(seen.code).toBe(4);
     expect(seen.stdout).toMatch(/^last run: run 4, publish, .* 0: done\n/);
-    expect(seen.stdout).toContain(`not made up for: run ${failed}, nightly`);
+    expect(seen.stdout).toContain(`failed and not repeated: run ${failed}, nightly`);
     expect(seen.stdout).toContain('4: incomplete: the object store is away');
     expect(seen.stdout).toContain('next of the schedule: resweep, 2026-03-06 13:30:00');
     await scheduledRun('resweep', 3);

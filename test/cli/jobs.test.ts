@@ -44,7 +44,7 @@ it('lists what waits, what is at work and what was given up', async () => {
   expect(stdout).toMatch(/night +1 +1 /);
   expect(stdout).toMatch(/backfill +0 +0/);
   expect(stdout).toContain(
-    '1 job was given up; `daybook jobs redrive` sends them back once the cause is mended:',
+    '1 job was given up; `daybook jobs redrive` retries them once the cause is fixed:',
   );
   expect(stdout).toMatch(new RegExp(`M1 +1 +night +${RETRY_LIMIT + 1} .* no disk`));
   const { stdout: json } = await daybook(['jobs', 'list', '--json'], env);

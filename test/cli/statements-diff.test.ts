@@ -79,10 +79,10 @@ describe('statements diff', () => {
     expect(stdout).toContain(
       `${merchantNo} USD ${DAY}: revision 2 to 3\n` + `why: 1 entry no longer held by the platform (${gone})`,
     );
-    expect(stdout).toContain('rows: 0 came, 1 went, 0 changed\n');
+    expect(stdout).toContain('0 entries added, 1 removed, 0 changed\n');
     expect(stdout).toMatch(
       new RegExp(
-        `\n  went ${gone}: ${DAY} \\d\\d:\\d\\d:\\d\\d, [A-Z_]+\n    (credit|debit) [\\d.]+, balance [\\d.]+\n` +
+        `\n  removed ${gone}: ${DAY} \\d\\d:\\d\\d:\\d\\d, [A-Z_]+\n    (credit|debit) [\\d.]+, balance [\\d.]+\n` +
           '    vanished on the platform, missing since 2026-03-08 01:30:00\n',
       ),
     );

@@ -471,7 +471,7 @@ describe('settings that are refused', () => {
     ['DAYBOOK_PUBLIC_URL', 'http://books.example', 'must be https'],
     ['DAYBOOK_PUBLIC_URL', 'https://user@books.example', 'must not carry a user'],
     ['DAYBOOK_PUBLIC_URL', 'https://books.example/?a=1', 'without ? or #'],
-    ['DAYBOOK_PUBLIC_URL', `https://books.example/${'x'.repeat(180)}`, 'leave room for the path'],
+    ['DAYBOOK_PUBLIC_URL', `https://books.example/${'x'.repeat(180)}`, 'leave space for the path'],
     ['DAYBOOK_PAGES_URL', 'https://books.example/daybook', 'without a path'],
     ['DAYBOOK_PAGES_URL', 'http://books.example', 'must be https'],
     ['DAYBOOK_LISTEN', '8080', 'a host and a port'],
@@ -625,7 +625,10 @@ describe('a secret from a file', () => {
   });
 
   test.each([
-    [{ PLATFORM_TOKEN: TOKEN, PLATFORM_TOKEN_FILE: '/run/secrets/token' }, 'is given beside PLATFORM_TOKEN'],
+    [
+      { PLATFORM_TOKEN: TOKEN, PLATFORM_TOKEN_FILE: '/run/secrets/token' },
+      'is given as well as PLATFORM_TOKEN',
+    ],
     [{ PLATFORM_TOKEN_FILE: '/run/secrets/gone' }, 'names a file that cannot be read (ENOENT)'],
     [{ PLATFORM_TOKEN_FILE: '/run/secrets/empty' }, 'names an empty file'],
   ])('%o is refused', (env, said) => {

@@ -69,7 +69,7 @@ test('open days are named with cause and what to do, and refuse unless somebody 
   const refused = await close(FEBRUARY, { note: 'reviewed <b>', despite: '  ' });
   expect(refused.status).toBe(409);
   const html = await refused.text();
-  expect(textOf(html)).toContain('It was not closed: days are open.');
+  expect(textOf(html)).toContain('Not closed: days are open.');
   expect(html).toMatch(/>\s*reviewed &lt;b&gt;<\/textarea\s*>/);
   expect(html).toMatch(/<textarea\s+id="despite"[^>]* required/);
   const long = await close(FEBRUARY, { despite: 'x'.repeat(1_001) });

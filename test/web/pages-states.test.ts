@@ -48,7 +48,9 @@ describe('an entry that cannot be read', () => {
     ]);
     const day = await words(`/m/${merchantNo}/USD/2026-03-05`);
     expect(day).toContain('the figures lack a received entry that could not be read');
-    expect(day).toMatch(/Unreadable entries .*keeps what was done about it\. SBX\d+: .* SBX\d+: .* SBX\d+: /);
+    expect(day).toMatch(
+      /Unreadable entries .*each as received, and its acknowledgement\. SBX\d+: .* SBX\d+: .* SBX\d+: /,
+    );
     expect(await words(`/m/${merchantNo}/KWD/2026-03-04`)).not.toContain('Unreadable entries');
   });
 
@@ -69,7 +71,7 @@ describe('an opening that follows from nothing', () => {
     await open({ scenario: scenario(USD) });
     await run('2026-03-02', '2026-03-02');
     await run('2026-03-05', '2026-03-05');
-    const derived = 'opens on its first entry, as the days before are not proven';
+    const derived = 'opening balance taken from its first entry: earlier days are not proven';
     expect(await cells()).toEqual([
       'USD 2026-03-02 proven',
       'USD 2026-03-03 uncertified',
@@ -84,7 +86,7 @@ describe('an opening that follows from nothing', () => {
     await open({ scenario: scenario(USD) });
     await run('2026-03-04', '2026-03-05');
     expect(await cells()).toEqual([
-      'USD 2026-03-04 proven, opens on its first entry, as the days before are not proven',
+      'USD 2026-03-04 proven, opening balance taken from its first entry: earlier days are not proven',
       'USD 2026-03-05 proven',
     ]);
     const month = await words(`/m/${merchantNo}/2026-03`);
@@ -189,7 +191,7 @@ test('the status says of ages, checks and the overview what `daybook status` say
   const zone = told.find((line) => line.startsWith('time zone taken on trust'))!;
   for (const line of [checked, clock, zone]) expect(page).toContain(line);
   // The nights of the schedule are 24 hours apart, and two more are no reason to worry.
-  expect(page).toContain('A last successful run older than 26h is marked');
+  expect(page).toContain('A last successful run is marked after 26h');
   expect(page).not.toContain('older than');
   stage.setNow('2026-03-07T04:00:00+08:00');
   expect(await words('/status')).toContain('older than 26h');

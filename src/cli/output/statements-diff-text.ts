@@ -17,7 +17,7 @@ export const tallyRows = () => tallyOf(ROWS_SHOWN_MAX);
 /** The `--json` form of a row. */
 export const rowDocument = (row: CausedRow) => ({ change: changeOf(row), ...row });
 
-export interface ToldDiff {
+export interface DiffTextInput {
   readonly before: StatementRow;
   readonly after: StatementRow;
   /** The first rows. */
@@ -27,7 +27,7 @@ export interface ToldDiff {
   readonly problem: string | null;
 }
 
-export function diffText({ before, after, shown, counts, problem }: ToldDiff, zone: string): string {
+export function diffText({ before, after, shown, counts, problem }: DiffTextInput, zone: string): string {
   const account = { merchantNo: before.merchant_no, currency: before.currency };
   const all = counts.came + counts.went + counts.changed;
   const name = `${before.merchant_no} ${before.currency} ${before.day}`;
@@ -36,7 +36,7 @@ export function diffText({ before, after, shown, counts, problem }: ToldDiff, zo
     after.supersedes === before.revision && after.reason !== null && `why: ${showableText(after.reason)}`,
     figuresTable(before, after, zone),
     '',
-    problem !== null && `its rows cannot be compared: ${problem}`,
+    problem !== null && `its entries cannot be compared: ${problem}`,
     problem === null && all === 0 && sameRowsText(before, after),
     all > 0 &&
       `${counted(counts.came, 'entry', 'entries')} added, ${counts.went} removed, ${counts.changed} changed`,
@@ -44,12 +44,12 @@ export function diffText({ before, after, shown, counts, problem }: ToldDiff, zo
       ...rowTexts(row),
       `    ${causeText(row, account, (at) => wallSecond(at.getTime(), zone))}`,
     ]),
-    all > shown.length && `  and ${counted(all - shown.length, 'row')} more (--json gives all)`,
+    all > shown.length && `  and ${counted(all - shown.length, 'entry', 'entries')} more (--json gives all)`,
   );
 }
 
 const sameRowsText = (before: StatementRow, after: StatementRow): string =>
-  before.sha256 === after.sha256 ? 'rows: the same' : 'rows: the same, in another order';
+  before.sha256 === after.sha256 ? 'entries: the same' : 'entries: the same, in another order';
 
 function figuresTable(before: StatementRow, after: StatementRow, zone: string): string {
   const published = ({ published_at }: StatementRow): string => wallTime(published_at.getTime(), zone);
@@ -79,6 +79,8 @@ function figuresTable(before: StatementRow, after: StatementRow, zone: string): 
 
 const signed = (moved: string, sign: number): string => (sign === 0 ? '' : sign > 0 ? `+${moved}` : moved);
 
+const CHANGE_WORDS = { came: 'added', went: 'removed', changed: 'changed' } as const;
+
 function rowTexts(row: CausedRow): string[] {
   const { batchNo, before, after, changed } = row;
   const cells = (after ?? before)!;
@@ -86,7 +88,7 @@ function rowTexts(row: CausedRow): string[] {
     (column) => `${nameOf(column)} ${before![column]! || 'none'} → ${after![column]! || 'none'}`,
   );
   return [
-    `  ${changeOf(row)} ${showableText(`${batchNo}: ${cells['booked_at'] ?? ''}, ${cells['transaction_type'] ?? ''}`)}`,
+    `  ${CHANGE_WORDS[changeOf(row)]} ${showableText(`${batchNo}: ${cells['booked_at'] ?? ''}, ${cells['transaction_type'] ?? ''}`)}`,
     `    ${showableText((changed.length > 0 ? differences : otherCells(cells)).join(', '))}`,
   ];
 }
@@ -94,9 +96,14 @@ function rowTexts(row: CausedRow): string[] {
 const nameOf = (column: string): string => column.replaceAll('_', ' ');
 
 /** Columns that are shown before the others, or that all rows of the account share. */
-const TOLD_ALREADY: ReadonlySet<string> = new Set(['batch_no', 'booked_at', 'currency', 'transaction_type']);
+const COLUMNS_OF_THE_HEAD: ReadonlySet<string> = new Set([
+  'batch_no',
+  'booked_at',
+  'currency',
+  'transaction_type',
+]);
 
 const otherCells = (cells: Cells): string[] =>
   Object.entries(cells)
-    .filter(([column, cell]) => cell !== '' && !TOLD_ALREADY.has(column))
+    .filter(([column, cell]) => cell !== '' && !COLUMNS_OF_THE_HEAD.has(column))
     .map(([column, cell]) => `${nameOf(column)} ${cell}`);

@@ -405,8 +405,8 @@ export const EN = {
     compare: (before: number, after: number) => `r${before} → r${after}`,
     first: (revision: number) => `none → r${revision}`,
     late: {
-      closed: () => 'missing in its closed month',
-      empty: (entries: string) => `an earlier reading of the day had 0 entries; now ${entries}`,
+      closed: () => 'its closed month did not have it',
+      empty: (entries: string) => `its total was 0 when the day was read before and is ${entries} now`,
     },
     at: 'Published',
     why: 'Why',
@@ -438,7 +438,7 @@ export const EN = {
     notMadeUpFor: 'Failed and not repeated',
     tooOld: (age: string) => `older than ${age}`,
     ages: (age: string) =>
-      `A last successful run older than ${age} is marked. Add ?max-age=2d to the address to change the age.`,
+      `A last successful run is marked after ${age}. Add ?max-age=2d to the address to change the age.`,
     more: (count: string) => `and ${count} more`,
     nothing: 'No merchant has a ledger to read.',
     nothingBehind: 'No more merchants.',
