@@ -7,7 +7,7 @@ import type { Job } from './job.ts';
 
 export const nightly: Job = {
   name: 'nightly',
-  what: 'yesterday, whatever downtime left unread, and the last days again for late entries',
+  what: 'yesterday, days left unread by downtime, and the lookback for late entries',
   when: (schedule) => schedule.nightly,
   isLedger: true,
   run: (app, due, signal) => runLedgerJob(app, due, signal),

@@ -12,15 +12,15 @@ export interface Person {
 export interface LoginContent {
   /** Why the last try did not succeed; null before the first. */
   readonly problem: 'refused' | 'tooMany' | 'provider' | null;
-  /** Fields of the form for name and password, which is posted to `/login`; null if nobody has a password. */
+  /** Fields of the form for name and password, which is posted to `/login`; null if there are no passwords. */
   readonly password: { readonly formToken: string; readonly to: string } | null;
   /** Where to log in at the provider; null if there is none. */
   readonly oidcAddress: string | null;
-  /** After a logout: where the provider logs the person out, too; null if it does not, or nobody has logged out. */
+  /** After a logout: where the provider logs the person out, too; null if it does not, or without a logout. */
   readonly endAddress: string | null;
 }
 
-/** A login that did not succeed. Nothing that somebody typed is in it. */
+/** A failed login. Contains nothing that was typed. */
 export interface LoginRefusal {
   readonly way: 'password' | 'oidc';
   /** Of the answer. */
@@ -37,7 +37,7 @@ export interface LoginPages {
 
 /** What the pages ask of access. */
 export interface Access {
-  /** Adds routes for login and logout, and refuses whoever is not logged in before any other route of this server. */
+  /** Adds routes for login and logout, and refuses requests without a login before any other route of this server. */
   readonly register: (server: FastifyInstance, pages: LoginPages) => Promise<void>;
   /** The person of a request that passed. */
   readonly personOf: (request: FastifyRequest) => Person;

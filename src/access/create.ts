@@ -26,7 +26,7 @@ export interface AccessDeps extends SessionDeps {
 export const hasLogin = ({ users, proxy, oidc }: AccessSettings): boolean =>
   users.size > 0 || proxy !== null || oidc !== null;
 
-/** Whether somebody has a session that `/logout` ends. */
+/** Whether there is a session that `/logout` ends. */
 export const hasSessions = ({ users, oidc }: AccessSettings): boolean => users.size > 0 || oidc !== null;
 
 const KEY_BYTES = 32;
@@ -77,7 +77,7 @@ export function createAccess(deps: AccessDeps): Access {
           return undefined;
         }
         if (!SAFE_METHODS.includes(request.method)) throw new AccessRefused('notLoggedIn');
-        // The same for whatever path, so that nobody learns what there is.
+        // The same for every path, so that it reveals no addresses.
         return reply
           .header('cache-control', 'no-store')
           .redirect(`/login?to=${encodeURIComponent(request.url)}`, 303);

@@ -7,7 +7,7 @@ import { isPersonName } from '../settings/values/access.ts';
 import type { Person } from './access.ts';
 import { personWithRole } from './roles.ts';
 
-/** The person that the proxy names. Null: it names nobody. `refused`: somebody without a role, or no name at all. */
+/** The person that the proxy names. Null: none. `refused`: a person without a role, or no name at all. */
 export type ProxyPerson = (request: FastifyRequest) => Person | null | 'refused';
 
 /** The address of the connection itself counts, never one from a header. */

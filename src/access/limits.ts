@@ -1,4 +1,4 @@
-/** How often somebody may send a wrong name or password. Strict, as a person logs in once a day. */
+/** Limits of wrong names or passwords. Strict, as a person logs in once a day. */
 import { createHmac } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
@@ -36,7 +36,7 @@ export interface LimitedCheckDeps {
 /**
  * Wrong tries count, right ones do not: an office may share one address. A pair that was right is not checked
  * again, which is for programs that send it with every request, and one check serves requests side by side. Names are
- * counted alike whether somebody has them or not, but apart, so that attackers cannot push known names out of the memory.
+ * counted alike whether they exist or not, but apart, so that attackers cannot push known names out of the memory.
  * The count of a name is for places alone at which it was not right before, so that attackers cannot lock its own people out.
  */
 export async function limitedCheck(

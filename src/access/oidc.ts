@@ -17,7 +17,7 @@ export interface Flow {
   readonly verifier: string;
 }
 
-/** The provider logged nobody in, or somebody without a name that counts. The message is for the log. */
+/** The provider refused the login, or sent no valid name. The message is for the log. */
 export class NotLoggedIn extends Error {
   override readonly name = 'NotLoggedIn';
 }
@@ -100,7 +100,7 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
   };
 }
 
-/** Errors of the protocol. Others may hold what somebody typed, so they are not logged. */
+/** Errors of the protocol. Others may contain typed text, so they are not logged. */
 const PROTOCOL_ERRORS: readonly string[] = [
   ...['access_denied', 'login_required', 'consent_required', 'interaction_required'],
   ...['account_selection_required', 'invalid_request', 'invalid_scope', 'unauthorized_client'],
@@ -117,11 +117,11 @@ function assertReturned(
     return more.length === 0 ? value : null;
   };
   if (only('state') !== state || (given.has('iss') && only('iss') !== issuer))
-    throw new NotLoggedIn('what came back is of another login');
+    throw new NotLoggedIn('the answer belongs to another login');
   const error = given.get('error');
   if (error !== null)
     throw new NotLoggedIn(`the provider says ${PROTOCOL_ERRORS.includes(error) ? error : 'no'}`);
-  if (only('code') === null) throw new NotLoggedIn('what came back has no code');
+  if (only('code') === null) throw new NotLoggedIn('the answer has no code');
 }
 
 type Claims = Readonly<Record<string, unknown>>;

@@ -13,7 +13,7 @@ const TOKEN_BYTES = 32;
 const FORWARDED =
   /^(?:forwarded|via|x-real-ip|(?:x-)?remote-user|x-(?:forwarded|original|auth-request|envoy)-.*|.*client-ip|cf-connecting-ip.*)$/;
 
-/** Others can reach the pages, and nobody could log in. */
+/** Others can reach the pages, and no login is set up. */
 export class AccessMissing extends ExpectedError {
   override readonly name = 'AccessMissing';
   readonly exitCode = EXIT.usage;

@@ -1,4 +1,4 @@
-/** Hashed passwords, by scrypt: making one for the settings, and checking what somebody typed. */
+/** Hashed passwords, by scrypt: making one for the settings, and checking a typed one. */
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import type { PasswordHash } from '../settings/settings.ts';
 
@@ -35,7 +35,7 @@ export type PasswordCheck = (name: string, password: string) => Promise<boolean>
 const workOf = ({ cost, blockSize, parallel }: Parameters): number => 2 ** cost * blockSize * parallel;
 
 /**
- * A name that nobody has takes as long as the one whose hash takes longest: its password is compared with a hash that
+ * An unknown name takes as long as the one whose hash takes longest: its password is compared with a hash that
  * nothing fits.
  */
 export function createPasswordCheck(users: ReadonlyMap<string, PasswordHash>): PasswordCheck {

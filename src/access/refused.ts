@@ -1,6 +1,6 @@
 /** A request that access does not let pass. The pages' server answers it with a page in plain words. */
 
-/** Why, in words for the log: our own, and nothing of what somebody sent. */
+/** Why, in words for the log: our own, without anything that was sent. */
 const REFUSALS = {
   notLoggedIn: { statusCode: 403, message: 'not logged in' },
   credentials: { statusCode: 401, message: 'no right name and password in the Authorization header' },
@@ -9,8 +9,8 @@ const REFUSALS = {
   otherName: { statusCode: 403, message: 'called by another name' },
   foreignName: { statusCode: 403, message: 'called by another name than that of DAYBOOK_PAGES_URL' },
   otherSite: { statusCode: 403, message: 'embedded or fetched by another site' },
-  noRole: { statusCode: 403, message: 'the proxy names somebody without a role' },
-  noCookie: { statusCode: 403, message: 'no cookie came back with a form' },
+  noRole: { statusCode: 403, message: 'the proxy names a person without a role' },
+  noCookie: { statusCode: 403, message: 'a form was sent without its cookie' },
   noToken: { statusCode: 403, message: 'no form token' },
 } as const;
 

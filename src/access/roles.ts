@@ -1,4 +1,4 @@
-/** Which role somebody has. Pure. */
+/** The role of a person. Pure. */
 import type { AccessSettings } from '../settings/settings.ts';
 import type { Person } from './access.ts';
 
@@ -11,7 +11,7 @@ export const groupsWithRole = (
   roles: AccessSettings['roles'],
 ): readonly string[] => [...new Set(groups)].filter((group) => roles.has(GROUP + group));
 
-/** What a way of logging in says of somebody. */
+/** A person, as the way of logging in names them. */
 export interface Identity {
   readonly name: string;
   readonly groups: readonly string[];

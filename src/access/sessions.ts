@@ -39,7 +39,7 @@ export interface Sessions {
   /** Null where there is no cookie, or one that counts for nothing: forged, over, logged out, or without a role by now. */
   readonly find: (request: FastifyRequest) => Promise<Identified | null>;
   /**
-   * Logs somebody in, and leaves a row in the audit. Only groups that have a role now are kept. The session that the browser had until then is over. Null for who has
+   * Logs a person in, and leaves a row in the audit. Only groups that have a role now are kept. The session that the browser had until then is over. Null for who has
    * no role.
    */
   readonly begin: (

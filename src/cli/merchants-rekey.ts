@@ -39,7 +39,7 @@ function textOf({ keyId, rekeyed, unreadable, problems, idle }: RekeyReport): st
   const changed = rekeyed.filter(({ count }) => count > 0);
   const unnamed = unreadable - problems.length;
   return lines(
-    changed.length === 0 && `nothing to do: whatever can be read is encrypted with key "${keyId}"`,
+    changed.length === 0 && `nothing to do: everything readable is encrypted with key "${keyId}"`,
     ...changed.map(
       ({ table, column, count }) => `${counted(count, 'row')} of ${table} (${column}) now under "${keyId}"`,
     ),

@@ -169,7 +169,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
     });
 }
 
-/** Throws for the merchant of the settings: its ledger is read whatever the database says. */
+/** Throws for the merchant of the settings: its ledger is always read. */
 function assertNotOfSettings({ platform }: SettingsWithoutPlatform, merchantNo: string): void {
   if (platform?.merchant?.merchantNo !== merchantNo) return;
   throw new UsageError(

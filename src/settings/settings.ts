@@ -100,7 +100,7 @@ export interface PasswordHash {
   readonly hash: Buffer;
 }
 
-/** What somebody may see and do at the pages. */
+/** What a person may see and do at the pages. */
 export interface Grant {
   readonly role: 'viewer' | 'operator';
   /** Null: all. */

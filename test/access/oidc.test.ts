@@ -314,9 +314,9 @@ describe('what comes back from the provider', () => {
     };
     expect(await answered('error=access_denied')).toEqual([401, 'the provider says access_denied']);
     expect(await answered('error=Ada+L.')).toEqual([401, 'the provider says no']);
-    expect(await answered('')).toEqual([401, 'what came back has no code']);
-    expect(await answered('code=a&code=b')).toEqual([401, 'what came back has no code']);
-    const foreign = 'what came back is of another login';
+    expect(await answered('')).toEqual([401, 'the answer has no code']);
+    expect(await answered('code=a&code=b')).toEqual([401, 'the answer has no code']);
+    const foreign = 'the answer belongs to another login';
     expect(await answered('state=other&code=c')).toEqual([401, foreign]);
     expect(await answered('code=c', { iss: 'https://evil.example' })).toEqual([401, foreign]);
     await expectNobody(browser);

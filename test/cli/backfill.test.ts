@@ -21,7 +21,7 @@ it('is recorded, listed with what is left, and cancelled with a row that says wh
   expect(begun).toMatchObject({ code: 0, stderr: '' });
   expect(begun.stdout).toBe(
     'backfill 1, 2025-12-27 to 2026-03-05 of 1 merchant: 0 days done, 69 days left, time left: not known yet\n' +
-      '`daybook schedule` does what is left beside the nightly work\n',
+      '`daybook schedule` does the rest in addition to the nightly run\n',
   );
   expect(await json('backfill', 'list')).toMatchObject([
     {

@@ -141,7 +141,7 @@ describe('the end of a run is its exit code', () => {
     const [help, version] = await Promise.all([daybook(['--help'], {}), daybook(['--version'], {})]);
     expect(help).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Exit codes: 0 done'),
+      stdout: expect.stringContaining('Exit codes: 0 complete'),
       stderr: '',
     });
     expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });

@@ -42,7 +42,7 @@ describe('the text of a run', () => {
     const { code, stdout } = await daybook(['run', ...RANGE], env);
     expect(code).toBe(4);
     const [title, reason, todo] = stdout.split('\n');
-    expect(title).toMatch(/^run of 2026-03-02 to 2026-03-05, .* ended with 4: incomplete$/);
+    expect(title).toMatch(/^run of 2026-03-02 to 2026-03-05, .* exit 4: incomplete$/);
     expect(reason).toMatch(/^ {2}SBX-M-1: sp2404 for merchant SBX-M-1: /);
     expect(todo).toMatch(/^ {4}-> what was certified is kept; .*`daybook doctor`/);
     expect(daysPrinted(stdout)).toEqual([]);

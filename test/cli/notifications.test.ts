@@ -84,7 +84,7 @@ describe('notifications', () => {
       const applied = await daybook(apply, env);
       expect([applied.code, applied.stderr]).toEqual([0, '']);
       expect(applied.stdout).toBe(
-        'notification 2 is applied: the application with merOrderNo A1 stands as approved\n' +
+        'notification 2 is applied: the application with merOrderNo A1 is approved\n' +
           'merchant M-A1 is known, its token stored encrypted\n',
       );
       expect(await merchantTokens(database.db, KEYS)).toEqual([{ merchantNo: 'M-A1', token: 'tok-other' }]);

@@ -114,7 +114,7 @@ describe('statements get --month', () => {
     [['--month', '2026-13'], '--month 2026-13 is no month; write it as YYYY-MM'],
     [['--month', '2026-04'], 'nothing was published of 2026-04'],
     [['--month', '2026-03', '--revision', '2'], 'leave --revision and --for-spreadsheet out'],
-    [['--merchant', merchantNo, '--currency', 'USD'], 'say which: --day YYYY-MM-DD, or a whole --month'],
+    [['--merchant', merchantNo, '--currency', 'USD'], 'give --day YYYY-MM-DD, or --month'],
     [['--day', FROM, '--currency', 'USD'], 'say which with --merchant NO'],
     [['--day', FROM, '--merchant', merchantNo], 'say which with --currency CCC'],
     [['--day', FROM, '--format', 'parquet'], 'Allowed choices are csv, spreadsheet'],

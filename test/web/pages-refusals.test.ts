@@ -71,7 +71,7 @@ describe('why somebody is not let in', () => {
     const pages = await shown(accessSettings(PROXY));
     const got = await answer(await pages.get('/', { 'x-user': 'mallory' }));
     saysWhy(pages, got, {
-      reason: 'the proxy names somebody without a role',
+      reason: 'the proxy names a person without a role',
       words: 'You are logged in, but have no role',
     });
     expect(JSON.stringify(pages.events)).not.toContain('mallory');
@@ -92,7 +92,7 @@ describe('why somebody is not let in', () => {
     const form = { form_token: 'x', name: 'ada', password: 'x', to: '/' };
     const got = await answer(await pages.post('/login', form));
     saysWhy(pages, got, {
-      reason: 'no cookie came back with a form',
+      reason: 'a form was sent without its cookie',
       words: 'Allow cookies for this address, and open it with https',
     });
   });
