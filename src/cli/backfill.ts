@@ -14,7 +14,7 @@ import { EXIT, gravest, Interrupted, UsageError, type ExitCode } from '../run/ve
 import { runById } from '../store/runs.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-remarks.ts';
 import { backfillsTable } from './output/backfill-text.ts';
 import { lines } from './output/text.ts';

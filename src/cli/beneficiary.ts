@@ -17,7 +17,7 @@ import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries/b
 import { releaseBeneficiary } from '../store/beneficiaries/beneficiary-calls.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { line, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';

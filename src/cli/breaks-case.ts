@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../run/breaks/break-steps.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { lines } from './output/text.ts';
 
 const PUBLISHED_LATER =

@@ -8,7 +8,7 @@ import { adjustmentsOf, listCloses, type CloseFilter } from '../store/month-clos
 import { knownMerchants } from '../store/merchants.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, problemText, withApp } from './context.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { adjustmentText } from '../run/status-lists.ts';
 import { closesText, closeResultText } from './output/close-text.ts';
 import { merchantsOf, unknownMerchant } from './range-flags.ts';

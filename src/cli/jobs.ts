@@ -13,7 +13,7 @@ import { waitAgain } from '../queue/waiting-merchants.ts';
 import type { App } from '../run/app.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 import { withQueue } from './queue.ts';

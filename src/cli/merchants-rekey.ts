@@ -4,7 +4,7 @@ import { EXIT } from '../run/verdict/exit-codes.ts';
 import { rekey, type RekeyReport } from '../store/secrets/rekey.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { recordDeed } from '../store/audit.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { counted, lines } from './output/text.ts';
 
 /** It is a subcommand of `merchants`, because tokens are added there. */

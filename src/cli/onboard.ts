@@ -17,7 +17,7 @@ import { listApplications, type ApplicationRow } from '../store/onboarding/appli
 import { callbackUrlOf, newNotifySecret } from '../store/notifications/notify-path.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { lines, table } from './output/text.ts';
 import { timesOf } from './output/times.ts';

@@ -10,7 +10,7 @@ import { assertMigrated } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/waits.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import { offlineSettings, print } from './context.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { counted, lines, table } from './output/text.ts';
 import { dayFlag } from './range-flags.ts';
 

@@ -6,7 +6,7 @@ import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
 import { recordDeed } from '../store/audit.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, stopSignal, print, withApp } from './context.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { counted } from './output/text.ts';
 import { createProgressLine } from './output/progress-line.ts';
 

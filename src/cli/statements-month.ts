@@ -11,7 +11,7 @@ import { fileOf } from '../statements/keys.ts';
 import { recordDeed } from '../store/audit.ts';
 import { publishedMerchants } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf } from './deeds.ts';
+import { auditEventOf } from './audit-events.ts';
 import { download } from './download.ts';
 import { currenciesOf, merchantsOf } from './range-flags.ts';
 import { counted, lines } from './output/text.ts';

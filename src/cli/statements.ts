@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { bytesOf } from '../objects/object-store.ts';
 import { recordDeed } from '../store/audit.ts';
 import { collect } from './collect.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { App } from '../run/app.ts';
 import { formatNote, inFormat } from '../statements/fetch-in-format.ts';
