@@ -30,6 +30,12 @@ export interface ChainedAccount {
   readonly left: readonly BusinessDay[];
 }
 
+/** The day before a stretch of days, and whether the next entry starts from another balance than it closes on. */
+interface Front {
+  readonly front: DayFigures | undefined;
+  readonly jumped: boolean;
+}
+
 export interface ChainAccountOptions extends StretchOptions {
   /** Days to chain, in any order. */
   readonly changed: readonly BusinessDay[];
@@ -78,26 +84,41 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       keep(quiet, await view.known.stored(quiet.day));
     }
   };
+  /** The day before a stretch, and whether the balance jumps after it. */
+  const frontOf = async ({ days: [first] }: Stretch): Promise<Front> => {
+    const front = await view.known.before(first!);
+    return { front, jumped: front !== undefined && (await jumpsAfter(front.day, view)) };
+  };
+  /**
+   * The earlier day closes as before, so no later day moves. But it gains or loses the break, and so do the days
+   * without entries between the two. Chained again, it may start anew itself: then the day before it is next.
+   */
+  const chainFront = async ({ front, jumped }: Front): Promise<void> => {
+    if (front === undefined || (await jumpsAfter(front.day, view)) === jumped) return;
+    const again: BusinessDay[] = [];
+    let at: DayFigures | undefined = front;
+    while (at !== undefined && at.creditCount + at.debitCount === 0) {
+      again.unshift(at.day);
+      at = await view.known.before(at.day);
+    }
+    if (at !== undefined) again.unshift(at.day);
+    const closing = { balance: front.closing, isCertain: front.otherClosings === undefined };
+    let before: Front | undefined;
+    for (const day of again) {
+      const stretch = await chainStretch(day, waiting, options, view, closing);
+      before ??= await frontOf(stretch);
+      await take(stretch);
+    }
+    if (before !== undefined) await chainFront(before);
+  };
   while (waiting.size > 0 && days.size < passMax.days && breakCount < passMax.breaks) {
     options.signal.throwIfAborted();
     const stretch = await chainStretch(earliest(waiting)!, waiting, options, view);
-    const front = await view.known.before(stretch.days[0]!);
-    const jumped = front !== undefined && (await jumpsAfter(front.day, view));
+    const before = await frontOf(stretch);
     await take(stretch);
     const next = await view.known.storedAfter(stretch.days.at(-1)!);
     if (next !== undefined && (await moves(next, options, view))) waiting.add(next.day);
-    if (front === undefined || (await jumpsAfter(front.day, view)) === jumped) continue;
-    // The earlier day closes as before, so no later day moves. But it gains or loses the break, and so do the days
-    // without entries between the two.
-    const quiet: BusinessDay[] = [];
-    let at: DayFigures | undefined = front;
-    while (at !== undefined && at.creditCount + at.debitCount === 0) {
-      quiet.unshift(at.day);
-      at = await view.known.before(at.day);
-    }
-    const closing = { balance: front.closing, isCertain: front.otherClosings === undefined };
-    for (const day of at === undefined ? quiet : [at.day, ...quiet])
-      await take(await chainStretch(day, waiting, options, view, closing));
+    await chainFront(before);
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };

@@ -33,10 +33,10 @@ const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 /** A nightly run begins at 01:30. */
 const NIGHT_MS = 90 * MINUTE_MS;
 /**
- * Runs at the end, when nothing goes wrong any more. The first reads what was left open. The second is the second
- * reading that vanished entries need; before it, a person accepts what is held. The third must change nothing.
+ * The first calm run finds what is gone at once and holds it; a person accepts it. The second believes it. Where days at
+ * the start of an account are empty then, the third takes their balance from the next entry. Then all is at rest.
  */
-const CLOSING_RUNS = 3;
+const CLOSING_RUNS = 4;
 /** The pause between these runs. A second reading counts only if it comes that much later. */
 const CLOSING_PAUSE_MS = 120 * MINUTE_MS;
 
@@ -109,14 +109,20 @@ function requestOf(act: Act, stage: Stage): RunRequest {
   return { command: act.what, range, merchants, currencies };
 }
 
+const IN_TWO_STATEMENTS = / is in the current statement of /;
+
 /** Laws of what is in the store. They hold after every step that was not killed. */
 async function standingLaws(stage: Stage, published: Published): Promise<string[]> {
   const { statements } = stage.state;
   const { problems } = published.statements.size === 0 ? { problems: [] } : await verifyPaths([stage.folder]);
+  // An entry that moved while its day is held stays in that day's last statement as well. The run ends with 4.
+  const isNamed = (problem: string) => stage.lastExitCode === 4 && IN_TWO_STATEMENTS.test(problem);
   return [
     ...notAsRecorded(published, statements),
     ...openings(published).wrong,
-    ...problems.map(({ problem }) => `verify is not green: ${problem}`),
+    ...problems
+      .filter(({ problem }) => !isNamed(problem))
+      .map(({ problem }) => `verify is not green: ${problem}`),
   ];
 }
 
