@@ -10,8 +10,8 @@ const NEWEST_LOOKED_AT = 50;
 export interface SecondsSeen {
   /** Whether newest stored timestamps have seconds; null if nothing is stored. */
   readonly hasSeconds: boolean | null;
-  /** One of the entries asked about that is stored within the minute of its timestamp, with seconds. */
-  readonly cut: { readonly batchNo: string; readonly bookedAt: string } | null;
+  /** Of the entries asked about, how many are stored within the minute of their timestamp, with seconds; and one of them. */
+  readonly cut: { readonly count: number; readonly batchNo: string; readonly bookedAt: string } | null;
 }
 
 /** `entries`: entries whose timestamps end on a whole minute. */
@@ -29,7 +29,7 @@ export async function secondsSeen(
         ORDER BY e.booked_ms DESC LIMIT ${sql.lit(NEWEST_LOOKED_AT)}
       ) AS newest
     ) AS has_seconds, (
-      SELECT json_build_object('batchNo', e.batch_no, 'bookedAt', e.booked_at::text)
+      SELECT json_build_object('count', count(*) OVER (), 'batchNo', e.batch_no, 'bookedAt', e.booked_at::text)
       FROM unnest(
         ${arrayLiteral(entries.map(({ batchNo }) => batchNo))}::text[],
         ${arrayLiteral(entries.map(({ bookedAt }) => bookedAt))}::timestamp[]
