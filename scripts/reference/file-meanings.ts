@@ -136,7 +136,8 @@ export const MANIFEST_MEANINGS: Meanings = {
   epoch: 'epoch of the lease it was written under; 0 in those from before it was kept',
   timeZone: 'IANA zone of the business day and of `booked_at`',
   timeZoneProof: 'only where the zone was taken on trust',
-  checked: 'what the run that wrote it looked at beyond the days it read (`DAYBOOK_CHECKS`)',
+  checked:
+    'what was checked beyond the days read (`DAYBOOK_CHECKS`), by the run that wrote it or by earlier ones over the same statements',
   place:
     'its place in the chain of the merchant’s manifests, from 1; not in those from before there were chains',
   previousManifest:

@@ -16,7 +16,7 @@ export const RUNBOOK_HEADINGS = {
 
 export type AlertKind = keyof typeof RUNBOOK_HEADINGS;
 
-/** What is told, before it has a number. It holds no token and no personal data. */
+/** An alert without its number. It holds no token and no personal data. */
 export interface AlertContent {
   readonly kind: AlertKind;
   /** One line: what happened, and to how many. */
@@ -57,7 +57,7 @@ export const documentOf = (alert: Alert) => ({
   runbook: RUNBOOK_HEADINGS[alert.kind],
 });
 
-/** The whole message as lines of text, as mail has it. */
+/** The complete message as lines of text, as in mail. */
 export const linesOf = (alert: Alert): string[] => [
   ...alert.sentences,
   '',

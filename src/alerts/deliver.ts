@@ -49,7 +49,7 @@ export async function deliverDue(deps: DeliverDeps): Promise<number> {
   try {
     while (signal?.aborted !== true) {
       const claimed = await claimDeliveries(db, [...byKey.keys()], { limit: AT_ONCE, claimMs: CLAIM_MS });
-      // One that cannot be noted waits for the others, whose notes need the database as well.
+      // If one result cannot be stored, the others need the database as well.
       const ends = await Promise.allSettled(claimed.map((one) => deliver(deps, byKey.get(one.target)!, one)));
       sent += ends.filter((end) => end.status === 'fulfilled' && end.value).length;
       const failed = ends.find((end) => end.status === 'rejected');

@@ -1,4 +1,4 @@
-/** Tells people without the database: when it is away, nothing can be kept for later. */
+/** Sends alerts without the database, as no outbox exists while it is unavailable. */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,14 +28,13 @@ export async function sendDirect(
   );
 }
 
-/** What was told without the database is told again after this time. */
-const TELL_AGAIN_MS = 24 * 3_600_000;
+/** An alert sent without the database is repeated after this time. */
+const REPEAT_AFTER_MS = 24 * 3_600_000;
 const FILE = 'alert-told.txt';
 
 /**
- * Sends as `sendDirect` does, unless somebody took such an alert within the last day: then to nobody. The data folder
- * remembers that, as a supervisor may start a process that cannot do its work again and again. Where that folder cannot
- * be written, it is told each time.
+ * Sends as `sendDirect` does, unless a target took such an alert within the last day. The data folder records that, as a
+ * supervisor may restart a failing process again and again. Where that folder is not writable, every start sends.
  */
 export async function sendDirectOnceADay(
   targets: readonly Target[],
@@ -46,15 +45,15 @@ export async function sendDirectOnceADay(
   }: { readonly dataDir: string; readonly now: () => Date; readonly timeoutMs?: number },
 ): Promise<DirectResult[]> {
   const now = sending.now();
-  const told = await rememberedTime(dataDir, FILE);
-  const agoMs = told === null ? -1 : now.getTime() - told.getTime();
-  if (agoMs >= 0 && agoMs < TELL_AGAIN_MS) return [];
+  const sentAt = await rememberedTime(dataDir, FILE);
+  const agoMs = sentAt === null ? -1 : now.getTime() - sentAt.getTime();
+  if (agoMs >= 0 && agoMs < REPEAT_AFTER_MS) return [];
   const results = await sendDirect(targets, content, sending);
   if (results.some(({ problem }) => problem === null))
     await rememberTime(dataDir, FILE, now).catch(() => undefined);
   return results;
 }
 
-/** Forgets what was told without the database: the trouble is over. */
-export const forgetToldDirectly = (dataDir: string): Promise<void> =>
+/** Called when the trouble is over. */
+export const forgetDirectlySent = (dataDir: string): Promise<void> =>
   rm(join(dataDir, FILE), { force: true });

@@ -1,37 +1,37 @@
-/** What a process that lives does about alerts, beside its work: sends what is due, and looks for what nobody noticed. */
+/** The background task of a long-lived process: sends due alerts and runs the watchdog. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const SEND_EVERY_MS = 10_000;
-/** How often it is looked for nights that were missed, and the like. */
-const LOOK_EVERY_MS = 30_000;
+/** How often the watchdog checks, for missed runs and the like. */
+const WATCHDOG_EVERY_MS = 30_000;
 
 export interface Alerting {
   /** Sends what is due. */
   readonly deliver: () => Promise<unknown>;
-  /** Raises what nobody else would. */
-  readonly look: () => Promise<unknown>;
+  /** Raises alerts that no run raises. */
+  readonly runWatchdog: () => Promise<unknown>;
   /** Called with what failed. The next try comes in its time. */
   readonly onFault: (error: unknown) => void;
   readonly signal: AbortSignal;
   readonly sendEveryMs?: number;
-  readonly lookEveryMs?: number;
+  readonly watchdogEveryMs?: number;
 }
 
 /** Goes on until the signal aborts, and sends once more then. Never rejects. */
 export async function keepAlerting({
   deliver,
-  look,
+  runWatchdog,
   onFault,
   signal,
   sendEveryMs = SEND_EVERY_MS,
-  lookEveryMs = LOOK_EVERY_MS,
+  watchdogEveryMs = WATCHDOG_EVERY_MS,
 }: Alerting): Promise<void> {
-  let lookedMs = -Infinity;
+  let checkedMs = -Infinity;
   while (!signal.aborted) {
     try {
-      if (performance.now() - lookedMs >= lookEveryMs) {
-        lookedMs = performance.now();
-        await look();
+      if (performance.now() - checkedMs >= watchdogEveryMs) {
+        checkedMs = performance.now();
+        await runWatchdog();
       }
       await deliver();
     } catch (error) {

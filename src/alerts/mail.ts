@@ -6,8 +6,8 @@ import { fingerprintOf } from './fingerprint.ts';
 import { causeOf, lateText, type Sending, type Sent } from './webhook.ts';
 
 /**
- * Time for all of a try once the server has greeted. Many look through a mail before they take it, and one that is given
- * up meanwhile may arrive all the same. It is less than the time for which a process claims an alert.
+ * Time for all of a try once the server has greeted. Many servers scan a mail before they take it, and an aborted one
+ * may arrive all the same. It is less than the time for which a process claims an alert.
  */
 const DIALOGUE_MS_MAX = 45_000;
 /** The wait after a try that was not answered in this time, as the mail may have arrived. */
@@ -63,7 +63,7 @@ export async function mailAlert(
 }
 
 /**
- * The addresses as nodemailer sends them and tells them back, each once: it writes domains in small ASCII letters, and
+ * The addresses as nodemailer sends and reports them, each once: it writes domains in small ASCII letters, and
  * quotes. Loading it takes long, so that no command does it that sends no mail.
  */
 async function asSent(addresses: readonly string[]): Promise<readonly string[]> {
@@ -72,7 +72,7 @@ async function asSent(addresses: readonly string[]): Promise<readonly string[]> 
   return new MimeNode('text/plain').setEnvelope({ to }).getEnvelope().to;
 }
 
-/** The addresses that took it are not mailed again. The problem names nobody. */
+/** The addresses that took it are not mailed again. The problem names no address. */
 function partly(
   left: readonly string[],
   rejected: readonly (string | { readonly address: string })[],

@@ -23,7 +23,7 @@ export async function raise(
   await putAlert(trx, { id: randomUUID(), kind, runId, content, raisedAt: now }, targets);
 }
 
-/** Stores an alert about trouble that lasts, if it is to be told now. */
+/** Stores an alert about lasting trouble, if it is due. */
 export async function raiseCondition(
   trx: Kysely<DB>,
   condition: Condition,

@@ -1,4 +1,4 @@
-/** An alert as Slack's incoming webhooks take it. Pure. */
+/** An alert in the format of Slack's incoming webhooks. Pure. */
 import { linesOf, type Alert } from './alert.ts';
 
 /** Slack refuses a header of more than 150 characters and a section of more than 3,000. */

@@ -23,7 +23,7 @@ export type Sent =
     };
 
 export interface Sending {
-  /** Time for the whole of one try. */
+  /** Time for one complete try. */
   readonly timeoutMs: number;
   readonly now: () => Date;
   /** Fingerprints of the addresses that took it on an earlier try; none if it is left out. */
@@ -55,7 +55,7 @@ export function postAlert(
   return call(url, { method: 'POST', headers, body }, sending);
 }
 
-/** Asks for the address that waits for good nights. */
+/** Calls the heartbeat address after a successful run. */
 export const ping = (url: string, sending: Sending): Promise<Sent> => call(url, { method: 'GET' }, sending);
 
 async function call(

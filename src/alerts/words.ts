@@ -10,7 +10,7 @@ export function firstOf(names: readonly string[], count = names.length): string 
   return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');
 }
 
-/** The first few sentences, and one that counts the rest. */
+/** The first few sentences, then a count of the rest. */
 export function firstSentences(sentences: readonly string[], where: string): string[] {
   const more = sentences.length - NAMED_MAX;
   return more <= 0

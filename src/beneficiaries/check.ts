@@ -9,12 +9,12 @@ export type { StoredReference };
 export type CheckedRegistration =
   { readonly registration: Registration } | { readonly problems: readonly Problem[] };
 
-/** The path of a problem of the file as a whole. */
-const WHOLE_FILE = '(the file)';
+/** The path of a problem of the complete file. */
+const FILE_PATH = '(the file)';
 
 /** Checks the content of a file (docs/platform.md 2.5, 2.6, 4.4, 8). Returns all problems at once. Pure. */
 export function checkRegistration(file: unknown, context: RuleContext): CheckedRegistration {
-  if (!isFields(file)) return { problems: [{ path: WHOLE_FILE, problem: 'must be a mapping of fields' }] };
+  if (!isFields(file)) return { problems: [{ path: FILE_PATH, problem: 'must be a mapping of fields' }] };
   const fields = withoutBlanks(file, FIELD_NAMES);
   const kind = kindOf(fields['bizMode']);
   const parsed = (kind === null ? eitherSchema : KINDS[kind].schema).safeParse(fields);
@@ -30,7 +30,7 @@ export function checkRegistration(file: unknown, context: RuleContext): CheckedR
   return { registration: parsed.data as Registration };
 }
 
-/** The country of the bank, for looking up reference data; null if the file does not name one. */
+/** The country of the bank, to find reference data; null if the file does not name one. */
 export const bankCountryOf = (file: unknown): string | null => {
   const country = isFields(file) ? file['countryCode'] : null;
   return typeof country === 'string' && /^[A-Z]{2}$/.test(country) ? country : null;

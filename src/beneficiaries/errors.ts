@@ -1,5 +1,6 @@
 /** Why a registration was not sent, or has no reply. No message repeats personal data. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import { counted } from '../ledger/text.ts';
 import type { BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
 import { FormInvalid, type Problem } from '../forms/problem.ts';
 
@@ -8,11 +9,10 @@ export class RegistrationInvalid extends FormInvalid {
   override readonly name = 'RegistrationInvalid';
 
   constructor(problems: readonly Problem[]) {
-    const count =
-      problems.length === 1
-        ? 'one thing in the registration needs'
-        : `${problems.length} things in the registration need`;
-    super(`${count} mending; nothing was recorded or sent:`, problems);
+    super(
+      `${counted(problems.length, 'problem', 'problems')} in the registration; nothing was recorded or sent:`,
+      problems,
+    );
   }
 }
 
@@ -37,13 +37,13 @@ export class PayeeInReview extends ExpectedError {
 
   constructor({ id, merOrderNo, status }: BeneficiaryRow) {
     const stands = status === '01' ? 'is under review' : 'was sent and may be under review';
-    const mend =
+    const todo =
       status === '01'
-        ? `wait for its result; \`daybook beneficiary status ${id}\` shows it`
-        : 'register that one again, under its own number, to learn what became of it';
+        ? `Wait for its result; \`daybook beneficiary status ${id}\` shows it`
+        : 'Register that one again, under its own number, to get its result';
     super(
       `this payee ${stands} already, as registration ${id} (merOrderNo ${merOrderNo}); nothing was sent. ` +
-        `${mend[0]!.toUpperCase()}${mend.slice(1)}.`,
+        `${todo}.`,
     );
   }
 }
@@ -56,7 +56,7 @@ export class RegistrationInFlight extends ExpectedError {
   constructor({ id, merOrderNo }: BeneficiaryRow) {
     super(
       `registration ${id} (merOrderNo ${merOrderNo}) is being sent by another process; nothing was sent twice. ` +
-        `\`daybook beneficiary status ${id}\` shows what becomes of it.`,
+        `\`daybook beneficiary status ${id}\` shows its result.`,
     );
   }
 }

@@ -7,7 +7,7 @@ import { RegistrationInvalid } from './errors.ts';
 import type { Registration } from './registration.ts';
 import type { RuleContext } from './rules.ts';
 
-/** Throws `RegistrationInvalid` with everything that needs mending. */
+/** Throws `RegistrationInvalid` with all problems. */
 export async function prepareRegistration(
   db: Kysely<DB>,
   file: unknown,

@@ -38,7 +38,7 @@ import type { Registration } from './registration.ts';
 const CALL_MS_MAX = 5 * 60_000;
 /** After this time another host may assume that a call has ended. */
 const CLAIM_MS = CALL_MS_MAX + 60_000;
-/** How often another process may change the registration while we look at it before we give up. */
+/** How often another process may change the registration under us before we give up. */
 const TURNS_MAX = 3;
 
 export interface RegisterDeps {
@@ -107,7 +107,7 @@ interface Call {
   /** An earlier call may have arrived. A refusal of this one does not say what became of it. */
   readonly mayHaveArrivedBefore: boolean;
 }
-/** A registration that we may send now, or one that has its answer: `call` is null then. */
+/** A registration that may be sent now; if it has its answer, `call` is null. */
 interface Turn {
   readonly row: BeneficiaryRow;
   readonly call: Call | null;
@@ -190,7 +190,7 @@ async function call(
     const ours = isPlatformError(error) ? error : null;
     const mayHaveArrived = mayHaveArrivedBefore || (ours?.mayHaveArrived ?? true);
     const isRefused = ours instanceof PlatformRejected && !mayHaveArrived;
-    const problem = ours?.message ?? 'it was stopped before a reply came';
+    const problem = ours?.message ?? 'it was stopped before a reply arrived';
     await retry(() =>
       endBeneficiaryCall(db, claim.id, {
         status: isRefused ? 'refused' : 'sending',

@@ -17,12 +17,12 @@ export interface RuleContext extends FilePathRules {
   readonly walletMethods: readonly string[];
   readonly reference: StoredReference;
   readonly today: BusinessDay;
-  /** Called with what looks like a mistake but is allowed by the document. It is sent all the same. */
+  /** Called with a suspicious value that the document allows. It is sent all the same. */
   readonly onWarning?: (warning: Problem) => void;
 }
 
 /**
- * Reads a field of the file: undefined if left out, `NOT_TEXT` if it is not a text. The schema has told that already.
+ * Reads a field of the file: undefined if left out, `NOT_TEXT` if it is not a text. The schema has reported that already.
  */
 export interface FieldReader {
   (name: string): string | undefined;
@@ -46,7 +46,7 @@ const bankCountryIn = (field: FieldReader, countries: readonly string[]): boolea
 const isLocal = (field: FieldReader): boolean => field('paymentMode') === 'LOCAL';
 const isSwift = (field: FieldReader): boolean => field('paymentMode') === 'SWIFT';
 const has = (field: FieldReader, name: string): boolean => field(name) !== undefined;
-const told = (path: string, problem: string): readonly RuleProblem[] => [{ path, problem }];
+const problemAt = (path: string, problem: string): readonly RuleProblem[] => [{ path, problem }];
 const warned = (path: string, problem: string): readonly RuleProblem[] => [
   { path, problem, isWarning: true },
 ];
@@ -60,17 +60,17 @@ const WIRE = 'WIRE';
 /** `payoutMethod`: `WIRE` when paymentMode is `SWIFT`. */
 const wireForSwift: Rule = (field) =>
   isSwift(field) && has(field, 'payoutMethod') && field('payoutMethod') !== WIRE
-    ? told('payoutMethod', `must be ${WIRE} when paymentMode is SWIFT`)
+    ? problemAt('payoutMethod', `must be ${WIRE} when paymentMode is SWIFT`)
     : NONE;
 
 /** Rule 1: `bankCode`, with paymentMode `LOCAL` only. */
 const bankCodeForLocal: Rule = (field, { walletMethods }) => {
   if (!isLocal(field) || has(field, 'bankCode')) return NONE;
   if (bankCountryIn(field, BRANCH_COUNTRIES))
-    return told('bankCode', 'is required with paymentMode LOCAL when countryCode is CN, BR or IN');
+    return problemAt('bankCode', 'is required with paymentMode LOCAL when countryCode is CN, BR or IN');
   const method = field('payoutMethod');
   if (method === undefined || method === NOT_TEXT || walletMethods.includes(method)) return NONE;
-  return told(
+  return problemAt(
     'bankCode',
     'is required with paymentMode LOCAL: only the wallet methods go without it' +
       (walletMethods.length === 0
@@ -84,7 +84,7 @@ const branchWithBankCode: Rule = (field) =>
   bankCountryIn(field, BRANCH_COUNTRIES) &&
   (isLocal(field) || has(field, 'bankCode')) &&
   !has(field, 'branchCode')
-    ? told('branchCode', 'is required together with bankCode when countryCode is CN, BR or IN')
+    ? problemAt('branchCode', 'is required together with bankCode when countryCode is CN, BR or IN')
     : NONE;
 
 /** Rule 2: the three proxy bank fields are all supplied or all omitted; and each is for `SWIFT` only. */
@@ -102,13 +102,13 @@ const proxyBank: Rule = (field) => {
 /** `swiftCode`: required when settlementNetwork is `SWIFT`. */
 const swiftCodeForSwift: Rule = (field) =>
   isSwift(field) && !has(field, 'swiftCode')
-    ? told('swiftCode', 'is required when paymentMode is SWIFT')
+    ? problemAt('swiftCode', 'is required when paymentMode is SWIFT')
     : NONE;
 
 /** `phoneAreaCode`: required when bankCountry is `BR`, `KR`, `MA` or `IN`. */
 const phoneAreaCode: Rule = (field) =>
   bankCountryIn(field, PHONE_COUNTRIES) && !has(field, 'phoneAreaCode')
-    ? told('phoneAreaCode', 'is required when countryCode is BR, KR, MA or IN')
+    ? problemAt('phoneAreaCode', 'is required when countryCode is BR, KR, MA or IN')
     : NONE;
 
 /** `addressProvince`: an English name; for CN a province or city code, whose list the document does not show. */
@@ -118,11 +118,14 @@ const province: Rule = (field) => {
   if (field('addressCountry') === 'CN') {
     return /^[A-Za-z0-9._-]+$/.test(value)
       ? NONE
-      : told('addressProvince', 'must be the province or city code when addressCountry is CN');
+      : problemAt('addressProvince', 'must be the province or city code when addressCountry is CN');
   }
   return hasLatinLettersOnly(value)
     ? NONE
-    : told('addressProvince', 'must be the English name, in Latin letters, when addressCountry is not CN');
+    : problemAt(
+        'addressProvince',
+        'must be the English name, in Latin letters, when addressCountry is not CN',
+      );
 };
 
 const OUTSIDE_ADDRESS_LINE = /[^\p{L}\p{M}\p{Nd}\s.,!?:;'"()[\]{}/*\\-]/gu;
@@ -135,7 +138,7 @@ const addressLine: Rule = (field) => {
   const outside = [...new Set(value.match(OUTSIDE_ADDRESS_LINE))].slice(0, CHARACTERS_SHOWN_MAX);
   return outside.length === 0
     ? NONE
-    : told(
+    : problemAt(
         'addressLine',
         `has ${outside.join(' ')}, but for an individual only letters, digits, white space and ` +
           `. , ! ? : ; ' " ( ) [ ] { } / * \\ - are allowed`,
@@ -145,7 +148,7 @@ const addressLine: Rule = (field) => {
 /** `backCertImg`: required when idType is `01`. */
 const backOfIdCard: Rule = (field) =>
   field('bizMode') === 'C' && field('idType') === '01' && !has(field, 'backCertImg')
-    ? told('backCertImg', 'is required when idType is 01 (national ID card)')
+    ? problemAt('backCertImg', 'is required when idType is 01 (national ID card)')
     : NONE;
 
 /** The document does not show how it writes these countries (docs/platform.md 2.5). */
@@ -177,7 +180,7 @@ const uploadedFiles: Rule = (field, context) => {
     .map(([index, text]) => [`relationProof[${index}]`, text] as const);
   return [...proofs, ...images].flatMap(([path, text]) => {
     const problem = text === undefined || text === NOT_TEXT ? null : uploadPathProblem(text, context);
-    return problem === null ? NONE : told(path, problem);
+    return problem === null ? NONE : problemAt(path, problem);
   });
 };
 
@@ -192,7 +195,7 @@ const payoutMethodListed: Rule = (field, { reference: { payoutMethods } }) => {
   if (!isLocal(field) || payoutMethods === null || method === undefined || method === NOT_TEXT) return NONE;
   return payoutMethods.includes(method)
     ? NONE
-    : told('payoutMethod', `is none of the payout methods the platform lists for the country; ${SYNC}`);
+    : problemAt('payoutMethod', `is none of the payout methods the platform lists for the country; ${SYNC}`);
 };
 
 /** `bankCode`: bank codes are per country (docs/platform.md 2.2). */
@@ -202,7 +205,7 @@ const bankListed: Rule = (field, { reference: { banks } }) => {
   if (banks.includes(bankCode)) return NONE;
   const problem = `is none of the banks the platform lists for the country; ${SYNC}`;
   // With SWIFT a bankCode is not required, and the document does not say which banks are meant.
-  return isLocal(field) ? told('bankCode', problem) : warned('bankCode', problem);
+  return isLocal(field) ? problemAt('bankCode', problem) : warned('bankCode', problem);
 };
 
 /** `payoutType` has the same values as the catalog's `type`. The document does not say that they must be equal. */
@@ -217,7 +220,7 @@ const payoutTypeListed: Rule = (field, { reference: { methodTypes } }) => {
 const bornBefore: Rule = (field, { today }) => {
   const day = field('birthDate');
   return day !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(day) && day > today
-    ? told('birthDate', LIES_AHEAD)
+    ? problemAt('birthDate', LIES_AHEAD)
     : NONE;
 };
 

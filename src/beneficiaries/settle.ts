@@ -1,4 +1,4 @@
-/** Settles a registration by hand: its result never came, and a person has asked the platform about it. */
+/** Settles a registration by hand: its result never arrived, and a person has asked the platform about it. */
 import type { Transaction } from 'kysely';
 import {
   decideBeneficiary,

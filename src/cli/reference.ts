@@ -143,7 +143,7 @@ function listText(
           withEscapes(item.name),
           ...(hasType ? [item.methodType] : []),
           times.day(item.firstSeenAt),
-          item.isGone ? `${times.day(item.lastSeenAt)}, gone` : times.day(item.lastSeenAt),
+          item.hasExited ? `${times.day(item.lastSeenAt)}, gone` : times.day(item.lastSeenAt),
         ]),
       ),
     ...prompts.map(({ code, name }) => `${code} asks for one of your own (“${name}”) and is no code to send`),

@@ -39,7 +39,7 @@ export const required = (schema: z.ZodType, missing: string): z.ZodType =>
 export interface ListRules {
   /** The schema of an element. It may depend on the element itself. */
   readonly element: (value: unknown) => z.ZodType;
-  /** What is wrong with the list as a whole. */
+  /** The problem of the complete list. */
   readonly wrong?: ((list: readonly unknown[]) => string | null) | undefined;
 }
 

@@ -1,9 +1,9 @@
-/** What is wrong with a form. All problems are told at once. No value is repeated, as it may be personal. */
+/** The problems of a form, all reported at once. No value is repeated, as it may be personal. */
 import type { z } from 'zod';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { didYouMean } from '../settings/suggest.ts';
 
-/** One thing to mend, or to look at again. */
+/** One error or warning. */
 export interface Problem {
   /** Where in the file: `shareholder[0].certNo`. */
   readonly path: string;
@@ -57,7 +57,7 @@ function sentenceOf({ path, message, ...issue }: z.core.$ZodIssue): string {
     : message;
 }
 
-/** Turns zod's issues into problems, in their order. `unknown` does so for fields that the form does not have. */
+/** Converts zod's issues to problems, in their order. `unknown` does so for fields that the form does not have. */
 export const problemsOf = (
   issues: readonly z.core.$ZodIssue[],
   unknown: (names: readonly string[], at: Path) => readonly Problem[],

@@ -3,7 +3,7 @@
 const ANYBODY_ELSE = 0o077;
 const GROUP_MAY_READ = 0o050;
 
-/** `owner`: nobody else has any access. `group`: the group may read too, as PostgreSQL allows. */
+/** `owner`: no other user has any access. `group`: the group may read too, as PostgreSQL allows. */
 export type Audience = 'owner' | 'group';
 
 /** Whether the mode gives others more access than the audience allows. */

@@ -1,4 +1,4 @@
-/** Tells whether a host is this machine. Only there may a connection be unencrypted. */
+/** Checks whether a host is this machine. Only there may a connection be unencrypted. */
 
 const NUMBERS = /^127\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
 const IPV6 = ['::1', '[::1]'];

@@ -1,4 +1,4 @@
-/** Tells whether an address is one of those that a setting names. */
+/** Checks whether a setting names an address. */
 import { BlockList, isIP } from 'node:net';
 
 /** Whether an address is in the list, or in one of its networks (`10.0.0.0/8`). */

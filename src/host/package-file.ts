@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * The whole path of a file or folder of daybook's own, `path` from the package's top. It is the same in a checkout, where
+ * The full path of a file or folder of daybook's own, `path` from the package's top. It is the same in a checkout, where
  * `src` lies there, and in an installed package, where `dist/src` does: the top is the nearest folder with a package.json.
  */
 export function packageFile(path: string): string {

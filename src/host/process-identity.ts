@@ -1,4 +1,4 @@
-/** Names a process, so that another process can tell whether it still runs. The lease and the folder lock use this. */
+/** Names a process, so that another process can check whether it still runs. The lease and the folder lock use this. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
@@ -56,7 +56,7 @@ const signalReaches = (pid: number): boolean => {
  * Whether the holder has certainly ended. Only a process of the same machine, boot and pid namespace can be known to
  * have ended, so two containers with the same host name never take over from each other. False if it cannot be known.
  */
-export function isGone(holder: Holder): boolean {
+export function hasExited(holder: Holder): boolean {
   const [, host, pidText, boot] = /^(.*):(\d+):([^:]*)$/.exec(holder) ?? [];
   if (host === undefined || pidText === undefined || boot === undefined) return false;
   const pid = Number(pidText);

@@ -1,4 +1,4 @@
-/** Tells whether two settings name one port of one address. */
+/** Checks whether two settings name one port of one address. */
 
 interface Address {
   readonly host: string;

@@ -36,8 +36,8 @@ export interface AppliedNotification {
 /** Why a person cannot apply a notification with this outcome. */
 const NOT_FOR_A_PERSON: Readonly<Record<string, string>> = {
   applied: 'was applied before',
-  duplicate: 'repeats one that was applied',
-  unknown: 'came by a path nobody was told, so it belongs to nothing',
+  duplicate: 'repeats an applied one',
+  unknown: 'used a path that was never issued, so it belongs to nothing',
   malformed: 'cannot be read as a result; `daybook notifications show` prints it',
   waiting: 'waits for the reply to our own request, and is applied by itself then',
 };
@@ -47,7 +47,7 @@ export type ApplyContext = Omit<ProcessContext, 'digestKey'>;
 
 /**
  * Applies notification `number`, whatever kept it from being applied before. The token of an approval replaces an
- * earlier one; nobody has to copy it. Throws `NotApplicable`, `UnknownSecretKey` or `SecretUnreadable`.
+ * earlier one. Throws `NotApplicable`, `UnknownSecretKey` or `SecretUnreadable`.
  */
 export async function applyNotification(
   trx: Transaction<DB>,
@@ -69,7 +69,7 @@ export async function applyNotification(
 
 const whyNot = (outcome: NotificationOutcome | null): string | null =>
   outcome === null
-    ? 'was not looked at yet; `daybook notifications process` does so'
+    ? 'was not processed yet; `daybook notifications process` does so'
     : (NOT_FOR_A_PERSON[outcome] ?? null);
 
 const notApplicable = (number: number, why: string): NotApplicable =>

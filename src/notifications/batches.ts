@@ -8,7 +8,7 @@ export interface BatchesOptions<Item, Answer> {
   readonly heldMax: number;
   readonly heldBytesMax: number;
   readonly bytesOf: (item: Item) => number;
-  /** Nobody waits longer than this for a batch. */
+  /** The longest wait for a batch. */
   readonly timeoutMs: number;
   /** Answers in the items' order. */
   readonly work: (items: readonly Item[]) => Promise<readonly Answer[]>;
@@ -20,7 +20,7 @@ interface Waiting<Item, Answer> {
   readonly reject: (error: InboxUnavailable) => void;
 }
 
-/** The returned function throws `InboxUnavailable` if there is no room, or if the work failed or took too long. */
+/** The returned function throws `InboxUnavailable` if there is no capacity, or if the work failed or took too long. */
 export function createBatches<Item, Answer>(
   options: BatchesOptions<Item, Answer>,
 ): (item: Item) => Promise<Answer> {

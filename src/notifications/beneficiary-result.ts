@@ -18,7 +18,7 @@ export interface BeneficiaryResult {
 }
 
 /** What a result is compared with. */
-export type RegistrationStanding = Pick<BeneficiaryRow, 'merOrderNo' | 'bizFlowNo' | 'payeeId' | 'status'>;
+export type RegistrationState = Pick<BeneficiaryRow, 'merOrderNo' | 'bizFlowNo' | 'payeeId' | 'status'>;
 
 export interface RegistrationChange {
   readonly status: '03' | '04';
@@ -48,17 +48,17 @@ export const readBeneficiaryResult = (body: string): Reading<BeneficiaryResult> 
 /** What a result changes: it ends the review, once, and only for the payee that was registered. */
 export function judgeBeneficiary(
   result: BeneficiaryResult,
-  { merOrderNo, bizFlowNo, payeeId, status }: RegistrationStanding,
+  { merOrderNo, bizFlowNo, payeeId, status }: RegistrationState,
 ): Verdict<RegistrationChange> {
-  const differs = (told: string | null, known: string | null): boolean =>
-    told !== null && known !== null && told !== known;
+  const differs = (reported: string | null, known: string | null): boolean =>
+    reported !== null && known !== null && reported !== known;
   const otherwise = [
     differs(result.merOrderNo, merOrderNo) && 'merOrderNo',
     differs(result.bizFlowNo, bizFlowNo) && 'bizFlowNo',
     differs(result.payeeId, payeeId) && 'payeeId',
   ].find((field) => field !== false);
   if (otherwise !== undefined)
-    return changesNothing('contradiction', `it came by this registration’s path with another ${otherwise}`);
+    return changesNothing('contradiction', `it used this registration’s path with another ${otherwise}`);
   if (status === 'sending')
     return changesNothing('waiting', 'the platform’s reply to the registration is not stored yet');
   if (status === 'refused')

@@ -1,4 +1,4 @@
-/** What a sender is told when its post may not be kept. */
+/** The reply to a sender whose post may not be kept. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 /** The post may not be kept. The sender has to send it again. */

@@ -1,7 +1,7 @@
 /**
  * Takes posts in, in two lanes. Posts to known paths, which daybook gave out, are stored many in one commit; each is
  * acknowledged once it is in the database. Posts to unknown paths have a lane of their own, and only a limited share of
- * them is kept. A sender cannot tell the two apart.
+ * them is kept. A sender sees no difference.
  */
 import type { Kysely } from 'kysely';
 import { lastError, retry } from '../store/engine/retry.ts';
@@ -23,21 +23,21 @@ export { InboxUnavailable } from './inbox-unavailable.ts';
 
 /** Posts of one commit. At 64 kB each, and a third more when encrypted, one statement takes them easily. */
 export const COMMIT_POSTS_MAX = 64;
-/** The most posts of a lane held in memory. The sender of one more is told to come again. */
+/** The most posts of a lane held in memory. Further senders get a `Retry-After`. */
 export const POSTS_WAITING_MAX = 1_000;
 const BYTES_WAITING_MAX = 32 * 1_024 * 1_024;
-/** The most paths of one look-up. */
+/** The most paths of one query. */
 const LOOK_UP_PATHS_MAX = 500;
-/** No sender waits longer than this for a commit or a look-up. */
+/** No sender waits longer than this for a commit or a query. */
 const COMMIT_MS_MAX = 5_000;
 
 export interface Post {
   readonly kind: NotificationKind;
   /** The last part of the path. */
   readonly secret: string;
-  /** As it came, not read yet. */
+  /** As received, not read yet. */
   readonly body: string;
-  /** The address it came from, if known. */
+  /** The sender's address, if known. */
   readonly source?: string;
 }
 
@@ -47,7 +47,7 @@ export interface Inbox {
    * is used up. Throws `InboxUnavailable` if it may not be committed, or if the path was posted to too often.
    */
   readonly keep: (post: Post) => Promise<void>;
-  /** Reads the known paths in advance, so that the first post waits for no look-up. Never rejects. */
+  /** Reads the known paths in advance, so that the first post waits for no query. Never rejects. */
   readonly readPaths: () => Promise<void>;
 }
 
@@ -98,7 +98,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     keep: async ({ kind, secret, body, ...post }) => {
       const notifyHash = notifyHashOf(secret);
       const source = post.source ?? null;
-      // The same answer for every path, so that a stranger cannot find out which are known.
+      // The same answer for every path, so that an unknown sender cannot find out which are known.
       if (secretKeys.length === 0) throw new InboxUnavailable('there is no key to keep it with');
       if (!gate.letsIn(notifyHash, source)) throw new InboxUnavailable('too many posts by one path');
       const seal = (isUnknown: boolean) =>

@@ -1,5 +1,5 @@
 /**
- * Looks at the inbox whenever notifications come in. Also does so from time to time, as some wait for a reply of ours.
+ * Processes the inbox whenever notifications arrive. Also does so from time to time, as some wait for a reply of ours.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processNotifications, type ProcessDeps, type ProcessReport } from './process.ts';
@@ -10,7 +10,7 @@ const PASS_EVERY_MS = 10_000;
 const SWEEP_EVERY_MS = 60_000;
 
 export interface KeptProcessing {
-  /** Something came: look now, or right after the pass that is running. */
+  /** Notifications arrived: process now, or right after the running pass. */
   readonly wake: () => void;
   /** Resolves after the signal, when the running pass has ended. */
   readonly ended: Promise<void>;

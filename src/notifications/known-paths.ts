@@ -1,9 +1,9 @@
-/** The known paths, in memory. A genuine post need not wait for a look-up behind the posts of strangers. */
+/** The known paths, in memory. A genuine post need not wait for a query behind the posts of unknown senders. */
 import { newestKnownPaths, type NotifyPath } from '../store/notifications/known-paths.ts';
 import type { Kysely } from 'kysely';
 import type { DB } from '../store/engine/schema.ts';
 
-/** The most paths of each kind in memory. Older ones are looked up when a post comes. */
+/** The most paths of each kind in memory. Older ones are queried when a post arrives. */
 const PATHS_HELD_MAX = 50_000;
 /** They are read again after this time, so that paths that ended drop out. */
 const PATHS_READ_EVERY_MS = 60_000;
@@ -12,7 +12,7 @@ export interface KnownPaths {
   /** False does not mean unknown: the database has to be asked. */
   readonly has: (path: NotifyPath) => boolean;
   readonly add: (path: NotifyPath) => void;
-  /** Reads them now. Never rejects: a path that is not in memory is looked up. */
+  /** Reads them now. Never rejects: a path that is not in memory is queried. */
   readonly read: () => Promise<void>;
 }
 

@@ -1,9 +1,9 @@
-/** Limits for strangers: how many posts to one path are taken in, and how much is kept of posts to unknown paths. */
+/** Limits for unknown senders: how many posts to one path are accepted, and how many to unknown paths are kept. */
 import { isIPv6 } from 'node:net';
 import { createShares } from './shares.ts';
 
 export interface InboxLimits {
-  /** Posts to one path an hour, from one source and in all. The senders of more are told to come again. */
+  /** Posts to one path an hour, from one source and in all. Senders of more get a `Retry-After`. */
   readonly pathSourcePosts: number;
   readonly pathPosts: number;
   /** Posts to unknown paths that are kept an hour, from one source and in all, and their bytes as stored. */

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { MERCHANT_NO, TOKEN } from '../ledger/merchant-no.ts';
 import { APPLICATION_APPROVED, APPLICATION_NEEDS_DOCUMENTS } from '../platform/wire.ts';
-import type { ApplicationDecision, ApplicationStanding } from '../store/onboarding/application-results.ts';
+import type { ApplicationDecision, JudgedApplication } from '../store/onboarding/application-results.ts';
 import { readJson, reference, type Reading } from './read-json.ts';
 import { applies, changesNothing, type Verdict } from './verdict.ts';
 
@@ -72,17 +72,17 @@ const sameResult = (one: OnboardingResult, other: OnboardingResult): boolean =>
 
 /**
  * What a result changes. `applied` are the results that changed this application before, oldest first. One of them that
- * comes again is a replay, whatever came in between.
+ * arrives again is a replay, whatever arrived in between.
  */
 export function judgeOnboarding(
   result: OnboardingResult,
-  { merOrderNo, bizFlow, state }: ApplicationStanding,
+  { merOrderNo, bizFlow, state }: JudgedApplication,
   applied: readonly OnboardingResult[],
 ): Verdict<ApplicationDecision> {
   if (result.merOrderNo !== null && result.merOrderNo !== merOrderNo)
-    return changesNothing('contradiction', 'it came by this application’s path with another merOrderNo');
+    return changesNothing('contradiction', 'it used this application’s path with another merOrderNo');
   if (bizFlow !== null && result.bizFlow !== bizFlow)
-    return changesNothing('contradiction', 'it came by this application’s path with another bizFlow');
+    return changesNothing('contradiction', 'it used this application’s path with another bizFlow');
   if (applied.some((earlier) => sameResult(earlier, result)))
     return changesNothing('duplicate', 'the same result was applied before');
   switch (state) {

@@ -14,7 +14,7 @@ export async function processBeneficiaryResult(
 ): Promise<Settlement> {
   const { notifyHash } = notification;
   const registration = await beneficiaryByNotifyHash(trx, notifyHash);
-  if (registration === null) return settled(changesNothing('unknown', 'nobody was told this path'), null);
+  if (registration === null) return settled(changesNothing('unknown', 'this path was never issued'), null);
   const { merOrderNo } = registration;
   const { result, problem } = readBeneficiaryResult(bodyOf(secretKeys, notification));
   if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);

@@ -19,7 +19,7 @@ export async function processOnboardingResult(
   { secretKeys, digestKey, now }: ProcessContext,
 ): Promise<Settlement> {
   const application = await applicationByNotifyHash(trx, notification.notifyHash);
-  if (application === null) return settled(changesNothing('unknown', 'nobody was told this path'), null);
+  if (application === null) return settled(changesNothing('unknown', 'this path was never issued'), null);
   const { id, merOrderNo } = application;
   const { result, problem } = readOnboardingResult(bodyOf(secretKeys, notification));
   if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);

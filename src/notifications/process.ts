@@ -5,7 +5,7 @@ import { codeOf, isConnectionError } from '../store/engine/errors.ts';
 import { fingerprintKey } from '../store/secrets/fingerprint-key.ts';
 import {
   claimNotification,
-  openInTurns,
+  openInFairOrder,
   settleNotification,
   type NotificationOutcome,
   type OpenNotification,
@@ -24,9 +24,9 @@ import { changesNothing, settled, type Settlement } from './verdict.ts';
 /** How much is kept of posts to unknown paths; the newest stay. See `INBOX_LIMITS`. */
 export const UNKNOWN_KEPT: UnknownKept = { posts: 20_000, bytes: 128 * 1_024 * 1_024, days: 30 };
 /**
- * How many are looked at before the order is asked for again. A path that has just come in waits for at most so many.
+ * How many are processed before the order is read again. A new path waits for at most this many.
  */
-const TURNS_MAX = 32;
+const BATCH_MAX = 32;
 
 export interface ProcessDeps {
   readonly db: Kysely<DB>;
@@ -43,7 +43,7 @@ export interface ProcessDeps {
 export interface ProcessReport {
   /** How many notifications had each outcome. */
   readonly outcomes: Readonly<Partial<Record<NotificationOutcome, number>>>;
-  /** Those left for the next pass, each with the reason: a missing key or a fault. Nothing of their content is told. */
+  /** Notifications left for the next pass, each with the reason: a missing key or an error. Without their content. */
   readonly left: readonly { readonly number: number; readonly problem: string }[];
   /** How many old posts to unknown paths were deleted. */
   readonly dropped: number;
@@ -74,15 +74,15 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
   await markBrokenOff(db, now());
   let key: Promise<Buffer> | undefined;
   const digestKey = () => (key ??= fingerprintKey(db, 'result', secretKeys));
-  // Still open after a look, here or in another process: they are not looked at again in this pass.
+  // Still open after processing, here or in another process: not processed again in this pass.
   const passed: number[] = [];
   const isStopped = (): boolean => signal.aborted;
   while (!isStopped()) {
-    const turns = await openInTurns(db, { passed, limit: TURNS_MAX });
-    if (turns.length === 0) break;
-    for (const number of turns) {
+    const batch = await openInFairOrder(db, { passed, limit: BATCH_MAX });
+    if (batch.length === 0) break;
+    for (const number of batch) {
       if (isStopped()) break;
-      const { outcome, problem } = await lookAt(number, deps, digestKey);
+      const { outcome, problem } = await processOne(number, deps, digestKey);
       if (problem !== null) left.push({ number, problem });
       if (outcome !== null) count(outcome);
       if (outcome === null || outcome === 'waiting') passed.push(number);
@@ -92,21 +92,21 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
 }
 
 /** Both are null if another process has the notification. */
-interface Looked {
+interface Processed {
   readonly outcome: NotificationOutcome | null;
   readonly problem: string | null;
 }
 
-async function lookAt(
+async function processOne(
   number: number,
   { db, secretKeys, now }: ProcessDeps,
   digestKeyOf: () => Promise<Buffer>,
-): Promise<Looked> {
-  const settle = (look: (trx: Transaction<DB>, claimed: OpenNotification) => Promise<Settlement>) =>
-    db.transaction().execute(async (trx): Promise<Looked> => {
+): Promise<Processed> {
+  const settle = (judge: (trx: Transaction<DB>, claimed: OpenNotification) => Promise<Settlement>) =>
+    db.transaction().execute(async (trx): Promise<Processed> => {
       const claimed = await claimNotification(trx, number);
       if (claimed === undefined) return { outcome: null, problem: null };
-      const settlement = await look(trx, claimed);
+      const settlement = await judge(trx, claimed);
       await settleNotification(trx, { ...settlement, id: claimed.id, now: now() });
       return { outcome: settlement.outcome, problem: null };
     });
@@ -129,8 +129,8 @@ async function lookAt(
 const DATA_EXCEPTION = '22';
 const UNSTORABLE = 'it holds a value that cannot be stored';
 
-/** Our own errors never quote a value. Any other error might, so only its name is told. */
+/** Our own errors never quote a value. Any other error might, so only its name is shown. */
 const problemOf = (error: unknown): string => {
   if (error instanceof UnknownSecretKey || error instanceof SecretUnreadable) return error.message;
-  return error instanceof Error ? `a fault in daybook (${error.name})` : 'a fault in daybook';
+  return error instanceof Error ? `internal error (${error.name})` : 'internal error';
 };

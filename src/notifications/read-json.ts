@@ -12,8 +12,7 @@ export const reference = (charactersMax: number) =>
     .max(charactersMax)
     .refine((text) => text === '' || isPrintable(text, text.length), 'holds what cannot be shown');
 
-/** The most problems that are told. */
-const PROBLEMS_TOLD_MAX = 3;
+const PROBLEMS_SHOWN_MAX = 3;
 
 /**
  * Reads the fields of a payload, in whatever envelope it comes. The payload is the part that has the `expected` fields,
@@ -29,7 +28,7 @@ export function readJson<Result>(
   const checked = schema.safeParse(payload);
   if (checked.success) return { result: checked.data, problem: null };
   const problems = checked.error.issues
-    .slice(0, PROBLEMS_TOLD_MAX)
+    .slice(0, PROBLEMS_SHOWN_MAX)
     .map((issue) => `${issue.path.join('.') || 'the body'} ${wordingOf(issue)}`);
   return { result: null, problem: problems.join('; ') };
 }

@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000;
 export interface SharesOptions {
   /** What a name may take at once, and then again every hour. */
   readonly perHour: number;
-  /** The most names remembered. The one not seen for longest is forgotten first, and then has a whole share again. */
+  /** The most names remembered. The one not seen for longest is forgotten first, and then has a full share again. */
   readonly namesMax: number;
   /** Ms since any moment, never going back. */
   readonly clock: () => number;

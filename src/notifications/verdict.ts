@@ -21,7 +21,7 @@ export const changesNothing = (
   reason: string,
 ): Verdict<never> => ({ outcome, reason, change: null });
 
-/** What processing needs besides the notification. */
+/** Context of processing. */
 export interface ProcessContext {
   readonly secretKeys: readonly SecretKey[];
   /** Key of the digests by which a repeated result is found. */
@@ -29,7 +29,7 @@ export interface ProcessContext {
   readonly now: Date;
 }
 
-/** What is recorded of a notification that was looked at. */
+/** The record of a processed notification. */
 export interface Settlement {
   readonly outcome: NotificationOutcome;
   readonly reason: string | null;

@@ -1,4 +1,4 @@
-/** Turns errors of the file system into sentences that say what to do. */
+/** Converts errors of the file system to sentences that say what to do. */
 import { ObjectStoreRefused, ObjectStoreUnreachable } from './object-store.ts';
 
 export const errorCode = (error: unknown): string =>
@@ -12,7 +12,7 @@ const WRITE =
   'daybook may not write there: give its user write permission, or set STATEMENTS_URL to another folder.';
 const READ_ONLY = 'the file system is read-only: mount it writable, or set STATEMENTS_URL to another folder.';
 
-const MENDS: Readonly<Record<string, string>> = {
+const ADVICE: Readonly<Record<string, string>> = {
   EACCES: WRITE,
   EPERM: WRITE,
   EROFS: READ_ONLY,
@@ -22,19 +22,19 @@ const MENDS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is a file: move it away, or set STATEMENTS_URL to another folder.',
   EEXIST: 'a file has this name: set STATEMENTS_URL to a folder, or move the file away.',
   EISDIR: 'a folder has the name of a file that daybook writes: move it away and run again.',
-  ENOSPC: 'the disk is full: make room and run again.',
-  EDQUOT: 'the disk quota is used up: make room and run again.',
+  ENOSPC: 'the disk is full: free some space and run again.',
+  EDQUOT: 'the disk quota is used up: free some space and run again.',
   EIO: 'the disk reports a fault: check it, and run again.',
 };
 
-function why(told: string, error: unknown): string {
-  const mend = MENDS[errorCode(error)];
-  if (mend === undefined) return `${error instanceof Error ? error.message : String(error)}.`;
+function why(reported: string, error: unknown): string {
+  const advice = ADVICE[errorCode(error)];
+  if (advice === undefined) return `${error instanceof Error ? error.message : String(error)}.`;
   const path = pathOf(error);
-  return path === '' || told.endsWith(path) ? mend : `${path}: ${mend}`;
+  return path === '' || reported.endsWith(path) ? advice : `${path}: ${advice}`;
 }
 
-/** These may be gone the next time. About every other error a person has to do something. */
+/** These may pass by themselves. Every other error needs a person. */
 const MAY_PASS = ['ENOSPC', 'EDQUOT', 'EIO'];
 
 /** The error of `check`: `ObjectStoreRefused` if a person has to do something, else `ObjectStoreUnreachable`. */
@@ -47,7 +47,7 @@ export const directoryRefusal = (root: string, error: unknown): Error =>
           cause: error,
         });
 
-/** The error of every other operation: whatever the cause, the same work can be done once that is gone. */
+/** The error of every other operation: the same work can be repeated once the cause is fixed. */
 export const directoryUnreachable = (location: string, error: unknown): Error =>
   error instanceof ObjectStoreUnreachable
     ? error

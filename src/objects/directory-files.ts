@@ -7,7 +7,7 @@ import type { KeyRange } from './object-store.ts';
 export interface Files {
   readonly link: (from: string, to: string) => Promise<void>;
   readonly mkdir: (folder: string, options: { readonly mode?: number }) => Promise<unknown>;
-  /** To read a file or a folder, to write a file, or to write one that is new. */
+  /** To read a file or a folder, to write a file, or to write a new file. */
   readonly open: (path: string, flags: 'r' | 'w' | 'wx', mode?: number) => Promise<OpenFile>;
   readonly readdir: (folder: string, options: { readonly withFileTypes: true }) => Promise<Dirent[]>;
   readonly rename: (from: string, to: string) => Promise<void>;

@@ -1,4 +1,4 @@
-/** Writes files of a directory store so that a reader sees each whole or not at all, even after a power cut. */
+/** Writes files of a directory store so that a reader sees each complete or not at all, even after a power cut. */
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { makeFolder } from '../host/make-folder.ts';
@@ -25,7 +25,7 @@ export interface WrittenFile {
 /**
  * Writes a file under another name in its own folder, flushes it, and then names it. It does not get its name where
  * `isUnchanged`, asked right before, says no, or `ifAbsent` is set and the name is taken. The folder is flushed as well,
- * unless the file is followed by one that does it: nothing refers to the file before that.
+ * unless the next file does it: nothing refers to the file before that.
  */
 export async function writeNamed(
   directory: Directory,
@@ -89,7 +89,7 @@ async function writeFlushed(
   return source.digest();
 }
 
-/** Gives a finished file its name, beside the one it has or instead of it. `taken`: `ifAbsent` is set and it was not free. */
+/** Gives a finished file its name, as a second one or instead of the first. `taken`: `ifAbsent` is set and it was not free. */
 async function nameFile(
   { files, location }: Directory,
   part: string,
@@ -113,7 +113,7 @@ async function nameFile(
 
 /**
  * Names a file by a hard link, which never replaces another file. `no links`: the file system has none. A rename is as
- * good there after a look whether the name is free, as the lease keeps others out.
+ * good there after a check whether the name is free, as the lease keeps others out.
  */
 async function linkFile(files: Files, part: string, path: string): Promise<'linked' | 'taken' | 'no links'> {
   try {

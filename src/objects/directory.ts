@@ -123,7 +123,7 @@ async function assertPrivate(files: Files, root: string): Promise<void> {
 
 const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCode(error));
 
-/** The etag: the number of the file (inode) and the time of its last change (ctime), which nobody can set back. */
+/** The etag: the number of the file (inode) and the time of its last change (ctime), which cannot be set back. */
 const marked = ({ size, ino, ctimeNs }: { size: bigint; ino: bigint; ctimeNs: bigint }) => ({
   bytes: Number(size),
   etag: `${ino}-${ctimeNs}`,

@@ -26,7 +26,7 @@ export interface Machine {
   readonly statfs: (path: string) => Promise<{ readonly type: number }>;
 }
 
-/** Whether a folder is, or would be made, on a local disk. False where nobody can tell. */
+/** Whether a folder is, or would be made, on a local disk. False where unknown. */
 async function isOnLocalDisk(folder: string, { platform, statfs }: Machine): Promise<boolean> {
   for (let at = folder; ; at = dirname(at)) {
     try {

@@ -15,7 +15,7 @@ export async function firstBytes(
   return { bytes: Buffer.concat(chunks), rest };
 }
 
-/** The whole stream again. Who stops reading stops the rest. */
+/** The complete stream again. A reader that stops also stops the rest. */
 export async function* joined(
   begin: Uint8Array,
   rest: AsyncIterator<Uint8Array> | null,

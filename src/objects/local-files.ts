@@ -22,8 +22,8 @@ type AtOnce = <Result>(operation: () => Result) => Promise<Result>;
 
 /**
  * These operations reject as those of `node:fs/promises` do. A thread still does what may wait for the disk: flushes,
- * and all that changes a folder. That waits for a flush of the file system's journal, and finding room for one new file
- * takes ext4 up to a millisecond where many were removed lately. `clock` tells ms since any moment.
+ * and all that changes a folder. That waits for a flush of the file system's journal, and finding space for one new file
+ * takes ext4 up to a millisecond where many were removed lately. `clock` returns ms since any moment.
  */
 export function createLocalFiles(clock: () => number = () => performance.now()): Files {
   const atOnce = inTurns(clock);

@@ -1,5 +1,5 @@
 /**
- * Where statements are stored, as other rooms see it: few operations, each safe to repeat, alike for S3 and a folder.
+ * Where statements are stored, as other modules see it: few operations, each safe to repeat, alike for S3 and a folder.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { createHash } from 'node:crypto';
@@ -52,7 +52,7 @@ export interface PutOptions {
    */
   readonly ifEtag?: string;
   /**
-   * Another object is written beside this one before anything refers to it. In a folder, the name is then safe from a
+   * Another object is written next to this one before anything refers to it. In a folder, the name is then safe from a
    * power cut only once that one is written.
    */
   readonly isFollowed?: boolean;
@@ -79,7 +79,7 @@ export interface ObjectStore {
    */
   readonly check: () => Promise<void>;
   /**
-   * Writes an object whole or not at all, makes sure of it, and returns the digest of what is stored. Throws
+   * Writes an object completely or not at all, verifies it, and returns the digest of what is stored. Throws
    * `ObjectStoreUnreachable`, `ObjectExists`, and the errors of the content and the fence.
    */
   readonly put: (key: string, content: ObjectContent, options?: PutOptions) => Promise<StoredDigest>;
@@ -96,7 +96,7 @@ export interface ObjectStore {
   /**
    * Removes unfinished writes under `prefix`: those of writers that were killed, and of one that is frozen, which then
    * cannot finish. To be called before the first write there. What was begun under the fence's epoch or later stays; a
-   * store that cannot tell asks the fence first, and throws what it throws.
+   * store that cannot know asks the fence first, and throws what it throws.
    */
   readonly discardUnfinished: (prefix: string, fence: Fence) => Promise<void>;
 }
@@ -150,7 +150,7 @@ export interface MeteredStream {
   readonly stream: AsyncIterable<Uint8Array>;
   /** Valid once the stream has ended. */
   readonly digest: () => Digest;
-  /** What the source threw. It tells an error of the content from an error of the upload. */
+  /** What the source threw. It separates an error of the content from an error of the upload. */
   readonly sourceError: () => Error | undefined;
 }
 
@@ -186,15 +186,15 @@ export const fenced = (content: ObjectContent, fence: Fence | undefined): Object
         await fence.assertHeld();
       };
 
-/** A whole small object, such as a manifest. */
-export async function readWhole(store: ObjectStore, key: string): Promise<Buffer | null> {
+/** A complete small object, such as a manifest. */
+export async function readObject(store: ObjectStore, key: string): Promise<Buffer | null> {
   const stream = await store.get(key);
   return stream === null ? null : collected(stream);
 }
 
 /** The same as text. */
 export const readText = async (store: ObjectStore, key: string): Promise<string | null> =>
-  (await readWhole(store, key))?.toString('utf8') ?? null;
+  (await readObject(store, key))?.toString('utf8') ?? null;
 
 /** All bytes of a small stream. */
 export async function collected(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
@@ -219,7 +219,7 @@ async function readBack(store: ObjectStore, key: string): Promise<StoredDigest |
 /**
  * Reads an object back. Throws `ObjectStoreUnreachable` if it is not what was written, and what the fence throws.
  *
- * The fence is only asked about an object that differs. One that is as written needs no question: its row is stored by a
+ * The fence is only asked about an object that differs. An object that is as written needs no question: its row is stored by a
  * transaction that checks the lease, and a lease that is held then was held all the time since it was taken.
  */
 export async function verifyStored(

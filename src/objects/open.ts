@@ -12,7 +12,7 @@ export interface ObjectStoreSettings {
   readonly allowInsecure?: readonly string[];
   /** `IDLE_TIMEOUT_MS` if left out. */
   readonly idleTimeoutMs?: number;
-  /** Endpoint, region and credentials, under the names of the AWS SDK. It looks up elsewhere what is missing here. */
+  /** Endpoint, region and credentials, under the names of the AWS SDK. It searches elsewhere for what is missing here. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 

@@ -1,9 +1,9 @@
-/** Turns errors of an S3 server or the SDK into sentences that say what to do. They never hold keys or signatures. */
+/** Converts errors of an S3 server or the SDK to sentences that say what to do. They never hold keys or signatures. */
 import { ObjectStoreRefused, ObjectStoreSilent, ObjectStoreUnreachable } from './object-store.ts';
 
 export interface S3Place {
   readonly bucket: string;
-  /** Without slashes at its ends; empty for the whole bucket. */
+  /** Without slashes at its ends; empty for the complete bucket. */
   readonly prefix: string;
   /** For messages: the endpoint in use, or AWS. */
   readonly endpoint: string;
@@ -27,7 +27,7 @@ export const isMissing = (error: unknown): boolean =>
 export const isTimedOut = (error: unknown): boolean =>
   codeOf(error) === 'ETIMEDOUT' || (nameOf(error) === 'TimeoutError' && codeOf(error) === '');
 
-/** The condition does not hold, or another conditional write came at the same moment. */
+/** The condition does not hold, or another conditional write arrived at the same moment. */
 export const isConditionFailed = (error: unknown): boolean =>
   statusOf(error) === 412 || nameOf(error) === 'ConditionalRequestConflict';
 
@@ -51,10 +51,10 @@ export const isConditionUnknown = (error: unknown): boolean =>
 const CREDENTIALS =
   'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or a profile) to credentials that are valid there.';
 
-const MENDS: Readonly<Record<string, (place: S3Place) => string>> = {
+const ADVICE: Readonly<Record<string, (place: S3Place) => string>> = {
   NoSuchBucket: ({ bucket }) =>
-    `the bucket '${bucket}' does not exist there: create it, or mend the bucket in STATEMENTS_URL.`,
-  InvalidBucketName: ({ bucket }) => `'${bucket}' is no bucket name: mend the bucket in STATEMENTS_URL.`,
+    `the bucket '${bucket}' does not exist there: create it, or correct the bucket in STATEMENTS_URL.`,
+  InvalidBucketName: ({ bucket }) => `'${bucket}' is no bucket name: correct the bucket in STATEMENTS_URL.`,
   InvalidAccessKeyId: () => `the access key is unknown: ${CREDENTIALS}`,
   SignatureDoesNotMatch: () => `the secret key does not fit the access key: ${CREDENTIALS}`,
   CredentialsProviderError: () => `no credentials were found: ${CREDENTIALS}`,
@@ -88,17 +88,17 @@ const TLS_MENDS: Readonly<Record<string, string>> = {
 };
 
 /** What a person has to do; null if trying again may help. */
-function mendOf(place: S3Place, error: unknown): string | null {
-  const mend = MENDS[nameOf(error)];
-  if (mend !== undefined) return mend(place);
+function adviceOf(place: S3Place, error: unknown): string | null {
+  const advice = ADVICE[nameOf(error)];
+  if (advice !== undefined) return advice(place);
   if (error instanceof Error && error.message === 'Region is missing') {
     return "no region is set: set AWS_REGION to the bucket's region.";
   }
   const tls = TLS_MENDS[codeOf(error)];
   if (tls !== undefined) return tls;
   const status = statusOf(error);
-  if (status === 301) return MENDS.PermanentRedirect!(place);
-  if (status === 401 || status === 403) return MENDS.AccessDenied!(place);
+  if (status === 301) return ADVICE.PermanentRedirect!(place);
+  if (status === 401 || status === 403) return ADVICE.AccessDenied!(place);
   // An S3 server says what is missing. Another server, or a proxy in between, does not.
   if (status === 404) {
     return (
@@ -112,7 +112,7 @@ function mendOf(place: S3Place, error: unknown): string | null {
 const CONNECTION: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing answers there',
   ENOTFOUND: 'its host name is not known',
-  EAI_AGAIN: 'its host name cannot be looked up',
+  EAI_AGAIN: 'its host name cannot be resolved',
   ECONNRESET: 'the connection was cut',
   EPIPE: 'the connection was cut',
   ETIMEDOUT: 'it does not answer in time',
@@ -142,31 +142,31 @@ function troubleOf(error: unknown): string {
   }
   if (isChecksumRefused(error)) {
     return (
-      'the bytes that arrived there are not those that were sent: run again, and if it stays so, look for what changes ' +
+      'the bytes that arrived there are not the sent ones: run again, and if it stays so, search for what changes ' +
       'them on the way.'
     );
   }
   const status = statusOf(error);
   const message = error instanceof Error ? error.message : String(error);
-  const told = `${status === null ? '' : `status ${status}, `}${nameOf(error)}: ${message}`;
+  const reported = `${status === null ? '' : `status ${status}, `}${nameOf(error)}: ${message}`;
   return status !== null && status >= 500
-    ? `${told}: it is not well; run again later, or ask its operator.`
-    : `${told}.`;
+    ? `${reported}: it is not well; run again later, or ask its operator.`
+    : `${reported}.`;
 }
 
 const whereIs = ({ bucket, endpoint }: S3Place): string => `the object store s3://${bucket} at ${endpoint}`;
 
 /** The error of `check`: `ObjectStoreRefused` if a person has to do something, else `ObjectStoreUnreachable`. */
 export function s3Refusal(place: S3Place, error: unknown): Error {
-  const mend = mendOf(place, error);
-  if (mend === null) return s3Unreachable(place, error);
-  return new ObjectStoreRefused(`${whereIs(place)}: ${mend}`, { cause: error });
+  const advice = adviceOf(place, error);
+  if (advice === null) return s3Unreachable(place, error);
+  return new ObjectStoreRefused(`${whereIs(place)}: ${advice}`, { cause: error });
 }
 
-/** The error of every other operation: whatever the cause, the same work can be done once that is gone. */
+/** The error of every other operation: the same work can be repeated once the cause is fixed. */
 export function s3Unreachable(place: S3Place, error: unknown): Error {
   if (error instanceof ObjectStoreUnreachable) return error;
-  const why = mendOf(place, error) ?? troubleOf(error);
+  const why = adviceOf(place, error) ?? troubleOf(error);
   const Kind = isTimedOut(error) ? ObjectStoreSilent : ObjectStoreUnreachable;
   return new Kind(`${whereIs(place)}: ${why}`, { cause: error });
 }

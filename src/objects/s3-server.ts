@@ -1,7 +1,7 @@
 /**
  * What an S3 server was seen to do, so that a write of a proven server costs one request: it refuses bytes that do not
  * fit their checksum, and a second object under a name. Both are tried once in a process, with the first object that
- * is written. Neither try can harm: where the server does not look, it stores the right bytes.
+ * is written. Neither try can harm: a server that ignores it stores the right bytes.
  */
 import { createHash } from 'node:crypto';
 import { PutObjectCommand, type PutObjectCommandInput, type S3Client } from '@aws-sdk/client-s3';
@@ -28,9 +28,9 @@ export interface ServerSeen {
   isAsked: boolean;
   /** How often it could not answer. */
   unanswered: number;
-  /** It compares `Content-MD5`, and tells of an upload the etag that it shows later: nothing needs to be read back. */
+  /** It compares `Content-MD5`, and returns for an upload the etag that it shows later: nothing needs to be read back. */
   checksBytes: boolean;
-  /** It obeys `If-None-Match` where an object is sent whole: nothing needs to be looked up before that. */
+  /** It obeys `If-None-Match` where an object is sent in one piece: no query is needed before. */
   keepsFirst: boolean;
 }
 
@@ -45,9 +45,9 @@ export const nothingSeen = (): ServerSeen => ({
 const UNANSWERED_MAX = 3;
 
 /**
- * Puts the bytes with the checksum of others: `refused` by a server that compares them, `stored` by one that does not
- * look, `unknown` if it was refused for another reason, or if there is no such checksum here. Throws the SDK's error if
- * nothing can be told from it.
+ * Puts the bytes with the checksum of others: `refused` by a server that compares them, `stored` by one that ignores
+ * it, `unknown` if it was refused for another reason, or if there is no such checksum here. Throws the SDK's error if
+ * that is inconclusive.
  */
 export async function putMislabelled(
   client: S3Client,

@@ -1,4 +1,4 @@
-/** Writes objects to an S3 bucket: whole or in parts, conditional writes, and aborting what is unfinished. */
+/** Writes objects to an S3 bucket: in one piece or in parts, conditional writes, and aborting unfinished uploads. */
 import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
@@ -26,13 +26,13 @@ import type { IfMatch } from './s3-if-match.ts';
 import { noteSecond, putMislabelled, refusesSecond, type Md5, type ServerSeen } from './s3-server.ts';
 
 /**
- * Two parts in flight, one that fills, and the first one: an upload holds about 48 MiB, whatever its size. 10,000 parts
+ * Two parts in flight, one being filled, and the first one: an upload holds about 48 MiB, whatever its size. 10,000 parts
  * are 80 GB.
  */
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_IN_FLIGHT_MAX = 2;
 
-/** What writing needs: the bucket, the store for a look at what is there, and what the server was seen to do. */
+/** What writing needs: the bucket, the store to check for existing objects, and the observed behaviour of the server. */
 export interface Writing {
   readonly bucket: Bucket;
   readonly store: ObjectStore;
@@ -91,7 +91,7 @@ interface Sent {
   };
 }
 
-/** Sends the content whole, or in parts if it is large. `there`: an object is there already, and nothing was sent. */
+/** Sends the content in one piece, or in parts if it is large. `there`: an object is there already, and nothing was sent. */
 async function send(
   writing: Writing,
   key: string,
@@ -105,7 +105,7 @@ async function send(
     ...(ifEtag === undefined ? {} : writing.ifMatch.parameterFor(ifEtag)),
   };
   const { bytes, rest } = await firstBytes(source.stream, PART_BYTES);
-  if (rest === null) return sendWhole(writing, { ...params, Body: bytes });
+  if (rest === null) return sendAtOnce(writing, { ...params, Body: bytes });
   // Not every server that knows the condition knows it at the end of an upload in parts.
   if (ifAbsent === true && writing.seen.keepsFirst && (await writing.store.head(key)) !== null) {
     await rest.return?.();
@@ -115,7 +115,7 @@ async function send(
   return { etag: null };
 }
 
-async function sendWhole(
+async function sendAtOnce(
   { bucket: { client }, seen, md5 }: Writing,
   put: PutObjectCommandInput & { readonly Body: Uint8Array },
 ): Promise<Sent> {
@@ -130,8 +130,8 @@ async function sendWhole(
   };
   try {
     const mislabelled = await putMislabelled(client, put, md5);
-    const told = mislabelled === 'stored' ? null : await client.send(new PutObjectCommand(put));
-    const etag = bareEtag(told?.ETag);
+    const reported = mislabelled === 'stored' ? null : await client.send(new PutObjectCommand(put));
+    const etag = bareEtag(reported?.ETag);
     const learn = async (stored: string | null) => {
       seen.checksBytes = mislabelled === 'refused' && etag !== null && etag === stored;
       noteSecond(seen, await refusesSecond(client, put));
@@ -159,7 +159,7 @@ async function sendParts(
     }).done();
   } catch (error) {
     // The uploader's own abort may have failed too, or the answer to the begin of an upload was lost. If the server
-    // does not answer at all, nobody waits for it again: the next run aborts what is left there.
+    // does not answer at all, do not wait again: the next run aborts what is left there.
     if (!isTimedOut(error)) await abortUploads(bucket, key).catch(() => undefined);
     throw error;
   } finally {

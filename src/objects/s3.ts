@@ -20,8 +20,8 @@ const LIST_PAGE_KEYS = 1_000;
 
 /**
  * Objects are streamed in parts; a failed upload is aborted, so that no part stays. What was written is read back and
- * hashed, unless it was sent whole to a server that was seen to compare checksums. `If-None-Match` and `If-Match` stop late writes where the
- * server knows them. Nothing relies on them: a survey shows what came through all the same.
+ * hashed, unless it was sent in one piece to a server known to compare checksums. `If-None-Match` and `If-Match` stop late writes where the
+ * server knows them. Nothing relies on them: a survey shows late writes all the same.
  */
 export function createS3Store(client: S3Client, place: S3Place, md5: Md5 = md5Of): ObjectStore {
   const bucket: Bucket = { client, place };

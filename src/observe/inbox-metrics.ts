@@ -28,12 +28,12 @@ export const INBOX_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'daybook_inbox_needs_person',
-    help: 'Pushed results that a person has to look at: contradictions, second tokens, and what cannot be read.',
+    help: 'Pushed results that a person has to check: contradictions, second tokens, and unreadable posts.',
     samples: ofInbox(({ needsPerson }) => needsPerson),
   },
   {
     name: 'daybook_inbox_unknown',
-    help: 'Posts by paths that nobody was told, as far as they are kept.',
+    help: 'Posts by paths that were never issued, as far as they are kept.',
     samples: ofInbox(({ unknown }) => unknown),
   },
 ];

@@ -38,7 +38,7 @@ const PROOF: readonly StateMetric[] = [
   ),
   figure(
     'daybook_proven_through_age_seconds',
-    'How long ago the last day ended up to which every merchant is proven; those without a proven day left out.',
+    'How long ago the last day ended up to which every merchant is proven; merchants without a proven day left out.',
     ({ provenThrough }, { zone, at }) => {
       const endMs = endOfDayMs(provenThrough, zone);
       return endMs === null ? null : seconds(at.getTime() - endMs);
@@ -59,7 +59,7 @@ const PROOF: readonly StateMetric[] = [
   figure('daybook_dates_missing', 'Such days of all merchants.', ({ daysMissing }) => daysMissing),
   figure(
     'daybook_windows_uncertified',
-    'Windows without a certificate: their last reading failed, or waits for a second look.',
+    'Windows without a certificate: their last reading failed, or waits for a second reading.',
     ({ uncertified }) => uncertified,
   ),
   labelled(
@@ -73,10 +73,10 @@ const PROOF: readonly StateMetric[] = [
       ],
     },
   ),
-  figure('daybook_breaks_taken', 'Open breaks that somebody looks after.', ({ takenBreaks }) => takenBreaks),
+  figure('daybook_breaks_taken', 'Open breaks assigned to a person.', ({ takenBreaks }) => takenBreaks),
   figure(
     'daybook_entries_unreadable',
-    'Unreadable entries in quarantine that nobody has acknowledged.',
+    'Unacknowledged unreadable entries in quarantine.',
     ({ quarantined }) => quarantined,
   ),
 ];
@@ -137,7 +137,7 @@ const RUNS: readonly StateMetric[] = [
   ),
   figure(
     'daybook_runs_not_made_up_for',
-    'Scheduled runs that did not end well and whose work no later run has done. None that was told to stop, or that lately left to other processes what they were at work on.',
+    'Scheduled runs that did not end well and whose work no later run has done. Without runs that were asked to stop, or lately left work to other processes.',
     ({ runs }, { at }) => runs.notMadeUpFor.filter((run) => !isNoFailure(run, at)).length,
   ),
   labelled('daybook_next_run_timestamp_seconds', 'When the schedule runs its next job.', {

@@ -45,7 +45,7 @@ export const MERCHANT_METRICS: readonly StateMetric[] = [
   ),
   metric(
     'daybook_merchant_entries_unreadable',
-    'Unreadable entries of the merchant that nobody has acknowledged.',
+    'Unacknowledged unreadable entries of the merchant.',
     ({ quarantined }) => quarantined,
   ),
 ];

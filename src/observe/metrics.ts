@@ -8,13 +8,13 @@ import type { StateMetric } from './sample.ts';
 import type { State } from './state.ts';
 import { createWorkMetrics } from './work-metrics.ts';
 
-/** What Prometheus is told that the text is. */
+/** Content type for Prometheus. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const READS: readonly StateMetric[] = [
   {
     name: 'daybook_state_read',
-    help: 'Whether a part of the state could be read in time: database, ledger, inbox, merchants. Where it is 0, what the part tells is left out.',
+    help: 'Whether a part of the state could be read in time: database, ledger, inbox, merchants. Where it is 0, the metrics of the part are left out.',
     labels: ['part'],
     samples: ({ reads }) => reads.map(({ part, isRead }) => ({ value: Number(isRead), labels: { part } })),
   },
@@ -26,7 +26,7 @@ const READS: readonly StateMetric[] = [
   },
 ];
 
-/** All metrics of the state, in the order in which they are told. */
+/** All metrics of the state, in order of output. */
 export const STATE_METRICS: readonly StateMetric[] = [
   ...READS,
   ...LEDGER_METRICS,
@@ -34,7 +34,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   ...MERCHANT_METRICS,
 ];
 
-/** How things stand, in Prometheus's text format. */
+/** The state metrics, in Prometheus's text format. */
 export async function stateText(state: State): Promise<string> {
   const registry = new Registry();
   for (const { name, help, labels = [], samples } of STATE_METRICS) {
@@ -47,10 +47,10 @@ export async function stateText(state: State): Promise<string> {
 }
 
 export interface ProcessMetrics {
-  /** To be told of the work of the process. */
+  /** Receives the events of the process's work. */
   readonly observer: Omit<Observer, 'trace'>;
   readonly registry: Registry;
-  /** The whole text, with how things stand by `state`. */
+  /** The complete text; `state` supplies the state metrics. */
   readonly text: (state: State) => Promise<string>;
 }
 

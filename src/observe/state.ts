@@ -1,6 +1,6 @@
 /**
- * Reads how things stand for a scrape: seldom, within a time limit, and each part by itself, so that a slow database, or
- * a login that may see only some of it, is told and holds nothing up.
+ * Reads the state for a scrape: seldom, within a time limit, and each part by itself. A slow database, or a login with
+ * partial rights, shows in `reads` and delays nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -9,9 +9,9 @@ import { statusesOf, type MerchantStatus } from '../run/status.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { readableParts, type InboxCounts } from '../store/whole.ts';
 
-/** What was read is told again for so long. */
+/** A reading is reused for this time. */
 export const STATE_LASTS_MS = 15_000;
-/** Prometheus gives up after 10 s, unless it is told otherwise. */
+/** Prometheus gives up after 10 s by default. */
 const ANSWER_MS_MAX = 8_000;
 
 export interface State {
@@ -22,17 +22,17 @@ export interface State {
   readonly inbox: InboxCounts | null;
   /** Each merchant; empty unless they are asked for. */
   readonly merchants: readonly MerchantStatus[];
-  /** Parts that were asked for, and whether they came in time. */
+  /** Requested parts, and whether each was read in time. */
   readonly reads: readonly { readonly part: string; readonly isRead: boolean; readonly seconds: number }[];
 }
 
 export interface StateDeps {
-  /** A connection of its own, if the database has more than one, so that a scrape and a night never wait for each other. */
+  /** A connection of its own, if the database has more than one, so that a scrape and a run never wait for each other. */
   readonly db: Kysely<DB>;
-  /** Null where the process has no settings for the platform: it then tells of the inbox alone. */
+  /** Null where the process has no settings for the platform: it then reports the inbox alone. */
   readonly ledger: Omit<HealthOptions, 'now'> | null;
   readonly now: () => Date;
-  /** Whether each merchant is told. */
+  /** Whether each merchant is reported. */
   readonly withMerchants: boolean;
   /** A clock in ms that never goes back; its zero does not matter. */
   readonly clock?: () => number;

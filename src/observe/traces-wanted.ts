@@ -7,7 +7,7 @@ export type TraceProtocol = (typeof PROTOCOLS)[number];
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * How to send traces; null if they are off, as they are unless OTEL_TRACES_EXPORTER is otlp, or is not set beside an
+ * How to send traces; null if they are off, as they are unless OTEL_TRACES_EXPORTER is otlp, or is not set with an
  * address for OTLP. Throws `UsageError` for an exporter or a protocol that daybook does not have.
  */
 export function tracesWanted(env: Env): TraceProtocol | null {

@@ -33,7 +33,7 @@ export interface TracesOptions {
 
 /** Address, headers, time limits, sampling and service name come from the OTEL_* variables. */
 export async function openTraces({ protocol, version, onProblem }: TracesOptions): Promise<Traces> {
-  const exporter = telling(await exporterOf(protocol), onProblem);
+  const exporter = reporting(await exporterOf(protocol), onProblem);
   const provider = new BasicTracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': SERVICE, 'service.version': version }))
@@ -76,8 +76,8 @@ async function exporterOf(protocol: TraceProtocol): Promise<SpanExporter> {
   return new OTLPTraceExporter();
 }
 
-/** The same exporter, which also tells what it could not send. */
-const telling = (exporter: SpanExporter, onProblem: TracesOptions['onProblem']): SpanExporter => ({
+/** The same exporter, which also reports spans it could not send. */
+const reporting = (exporter: SpanExporter, onProblem: TracesOptions['onProblem']): SpanExporter => ({
   export: (spans, done) =>
     exporter.export(spans, (result) => {
       if (result.error !== undefined) onProblem(result.error.message);

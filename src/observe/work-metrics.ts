@@ -20,7 +20,7 @@ const ENTRY_OUTCOMES = {
 /** The same words for what is stored of a run (`runFigures`). */
 export const ENTRY_FIGURES: Readonly<Record<string, string>> = ENTRY_OUTCOMES;
 
-/** Registers the counters and returns who has to be told of the work. Labels never hold a merchant or an entry. */
+/** Registers the counters and returns their observer. Labels never hold a merchant or an entry. */
 export function createWorkMetrics(registry: Registry): Omit<Observer, 'trace'> {
   const metrics = registered(registry);
   // What may happen starts at 0, so that the first time shows as a rise.
@@ -52,7 +52,7 @@ function registered(registry: Registry) {
   return {
     calls: counter(
       'daybook_platform_calls_total',
-      'Calls to the platform, each try counted, by operation and HTTP status; none: no reply came, invalid: a 2xx that is no reply of the platform.',
+      'Calls to the platform, each try counted, by operation and HTTP status; none: no reply, invalid: a 2xx reply outside the contract.',
       ['operation', 'status'],
     ),
     callTimes: histogram(

@@ -12,7 +12,7 @@ export function adviceOf(
 ): string {
   switch (state) {
     case 'submitting':
-      return 'It is on its way to the platform; look again in a moment.';
+      return 'It is being sent to the platform; check again in a moment.';
     case 'accepted':
       return (
         'The platform has received it and reviews it; that is no approval yet. ' +
@@ -20,17 +20,17 @@ export function adviceOf(
       );
     case 'refused':
       return (
-        'The platform said no. Mend what the problem says and submit the file again. Should a result come all the ' +
-        'same, `daybook notifications` shows it, and `daybook notifications apply NUMBER` takes it.'
+        'The platform refused it. Correct the problem and submit the file again. If a result arrives all the same, ' +
+        '`daybook notifications` shows it, and `daybook notifications apply NUMBER` applies it.'
       );
     case 'unknown':
       if (isReplaced)
-        return 'Another one was submitted in its place; a result that comes all the same is still taken.';
+        return 'Another one was submitted in its place; a result that arrives all the same is still applied.';
       return isReceived
         ? 'The platform has received it, but did not say under which bizFlow. Do not submit it again: ask the platform ' +
             `for the bizFlow of merOrderNo ${merOrderNo}, then \`daybook onboard settle ${id} --biz-flow FLOW\`. A ` +
             'result that comes meanwhile is taken.'
-        : 'Nobody can tell whether the platform has it, and daybook never sends it again by itself. Ask the platform ' +
+        : 'It is unknown whether the platform has it, and daybook never sends it again by itself. Ask the platform ' +
             `whether it has merOrderNo ${merOrderNo}. If it has: \`daybook onboard settle ${id} --biz-flow FLOW\` with ` +
             `the bizFlow it names. If it has not: \`daybook onboard submit FILE --replaces ${id}\`. A result that ` +
             'comes meanwhile is taken.';
@@ -41,11 +41,11 @@ export function adviceOf(
             'by its operation sp1102 (addMaterial 1, reMaterial), whose request its document does not show; or as a ' +
             `new application: \`daybook onboard submit FILE --replaces ${id}\`, which carries the process version on.`;
     case 'approved':
-      return `Merchant ${merchantNo ?? '?'} is known; its ledger joins the nightly job once a first call with its token succeeds.`;
+      return `Merchant ${merchantNo ?? '?'} is known; its ledger joins the daily run once a first call with its token succeeds.`;
     case 'rejected':
       return (
-        'The platform rejected it, or could not process it. A mended file can be submitted as a new application; an ' +
-        'approval that comes all the same is still taken.'
+        'The platform rejected it, or could not process it. A corrected file can be submitted as a new application; an ' +
+        'approval that arrives all the same is still applied.'
       );
   }
 }

@@ -81,12 +81,12 @@ export async function statusOfApplication(
   const detail = await applicationDetail(db, secretKeys, id);
   const advice = adviceOf(application, later !== null);
   const named = await recordedNameOf(db, id, { secretKeys, reveal });
-  const standing = { application, replacedBy: later?.id ?? null, advice, recordedName: named };
-  if (detail === null) return { ...standing, findings: null };
+  const summary = { application, replacedBy: later?.id ?? null, advice, recordedName: named };
+  if (detail === null) return { ...summary, findings: null };
   const findings = findingsOf(detail);
-  if (reveal) return { ...standing, findings };
+  if (reveal) return { ...summary, findings };
   const payload = await applicationPayload(db, secretKeys, id);
   const hide = (sentence: string) => withoutValues(sentence, payload);
   const { reasons, fields } = findings;
-  return { ...standing, findings: { ...findings, reasons: reasons.map(hide), fields: fields.map(hide) } };
+  return { ...summary, findings: { ...findings, reasons: reasons.map(hide), fields: fields.map(hide) } };
 }

@@ -29,11 +29,11 @@ import {
   yesOrNo,
 } from './values.ts';
 
-/** What the check needs to know besides the file. */
+/** Context of the check. */
 export interface ApplicationRules extends FilePathRules {
   readonly codeLists: CodeLists;
   readonly today: BusinessDay;
-  /** Called with what looks like a mistake but is allowed by the document. It is sent all the same. */
+  /** Called with a suspicious value that the document allows. It is sent all the same. */
   readonly onWarning?: (warning: Problem) => void;
   /** Used for fields the file leaves out. Null: the file must have the field. */
   readonly defaults: {

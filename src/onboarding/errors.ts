@@ -8,7 +8,10 @@ export class ApplicationInvalid extends FormInvalid {
   override readonly name = 'ApplicationInvalid';
 
   constructor(problems: readonly Problem[]) {
-    super(`${counted(problems.length, 'thing needs', 'things need')} mending; nothing was sent.`, problems);
+    super(
+      `${counted(problems.length, 'problem', 'problems')} in the application; nothing was sent.`,
+      problems,
+    );
   }
 }
 
@@ -18,7 +21,7 @@ export class ApplicationStands extends ExpectedError {
   readonly exitCode = EXIT.usage;
 }
 
-/** The platform's receipt came but could not be stored. The message has its content. */
+/** The platform's receipt arrived but could not be stored. The message has its content. */
 export class ReceiptNotStored extends ExpectedError {
   override readonly name = 'ReceiptNotStored';
   readonly exitCode = EXIT.incomplete;

@@ -48,7 +48,7 @@ function place(text: string, key: string, into: Gathered): void {
 
 const withoutRepeats = (texts: readonly string[]): string[] => [...new Set(texts)];
 
-/** Reads a message. If it is not JSON, the whole text is one reason. */
+/** Reads a message. If it is not JSON, the complete text is one reason. */
 export function findingsOf(message: string): Findings {
   const gathered: Gathered = { reasons: [], fields: [], processVersion: null };
   let content: unknown = message;

@@ -1,4 +1,4 @@
-/** What looks like a mistake in an application but is allowed by the document: a warning, and sent all the same. */
+/** Suspicious values in an application that the document allows: warnings, sent all the same. */
 import { isFields, type Fields } from '../forms/fields.ts';
 import type { Problem } from '../forms/problem.ts';
 import { ID_CARD, seemSwapped } from './file-paths.ts';

@@ -59,7 +59,7 @@ export interface Submission {
 
 /**
  * Checks, records and sends. Returns the application as it stands then: `accepted`, `refused`, `unknown`, or a later
- * state if its result came before the receipt. Throws `ApplicationInvalid`, `ApplicationStands`, `UnknownSecretKey` or
+ * state if its result arrived before the receipt. Throws `ApplicationInvalid`, `ApplicationStands`, `UnknownSecretKey` or
  * `SecretKeyWrong` before anything is recorded. Throws `ReceiptNotStored` if the database was lost after the platform
  * had answered.
  */
@@ -82,7 +82,7 @@ export async function submitApplication(submission: Submission, deps: SubmitDeps
   try {
     receipt = await client.submit(payload, signal);
   } catch (error) {
-    return standingAfter(application, error, deps);
+    return stateAfter(application, error, deps);
   }
   return keepReceipt(application, receipt, deps);
 }
@@ -122,7 +122,7 @@ async function processVersionOf(
  * The call failed. If the platform certainly does not have the application it becomes `refused`, else `unknown`. A
  * fault of our own is thrown once that is stored.
  */
-async function standingAfter(
+async function stateAfter(
   application: ApplicationRow,
   error: unknown,
   deps: SubmitDeps,
@@ -135,7 +135,7 @@ async function standingAfter(
   } else {
     const problem = isPlatformError(error)
       ? error.message
-      : `the submission ended before the platform’s reply came${signal.aborted ? ': it was stopped' : ''}`;
+      : `the submission ended before the platform’s reply arrived${signal.aborted ? ': it was stopped' : ''}`;
     await persistently(deps, () => markUnknown(db, id, { problem, now: now() }));
     if (!isPlatformError(error) && !signal.aborted) throw error;
   }
@@ -165,7 +165,7 @@ async function keepReceipt(
     const asWhat = bizFlow === null ? '' : ` as bizFlow ${bizFlow}`;
     const settle = bizFlow === null ? 'status' : `settle ${id} --biz-flow`;
     throw new ReceiptNotStored(
-      `the platform accepted application ${id} (merOrderNo ${merOrderNo})${asWhat}, but the database went away before ` +
+      `the platform accepted application ${id} (merOrderNo ${merOrderNo})${asWhat}, but the database connection was lost before ` +
         `that was stored. Do not submit it again; once the database is back: \`daybook onboard ${settle} ` +
         `${bizFlow ?? id}\`.`,
       { cause: error },

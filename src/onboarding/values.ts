@@ -41,7 +41,7 @@ export function choice(meanings: Readonly<Record<string, string>>) {
 /** `0` no, `1` yes. */
 export const yesOrNo = choice({ '0': 'no', '1': 'yes' });
 
-/** The limit is far above two letters, so that a country's name is told to be no code, and not to be too long. */
+/** The limit is far above two letters, so that a country's name is reported as no code, not as too long. */
 export const country = text(COUNTRY_CHARACTERS_MAX, (code) =>
   isCountryCode(code) ? null : 'is no ISO 3166-1 country code of two capital letters, like HK',
 );

@@ -20,7 +20,7 @@ export interface Credentials {
   /** Header values that are not secret. */
   readonly known: readonly string[];
   /** What a person should do about a 401 or 403. */
-  readonly mend: string;
+  readonly remedy: string;
 }
 
 const namesOf = (headers: Readonly<Record<string, string>>): string =>
@@ -47,7 +47,7 @@ export function credentialsOf(settings: PlatformSettings, access: PlatformAccess
       headers,
       secrets: [agentToken],
       known: [referralChannel],
-      mend: `check PLATFORM_AGENT_TOKEN, and PLATFORM_AGENT_HEADERS (now ${namesOf(headers)})`,
+      remedy: `check PLATFORM_AGENT_TOKEN, and PLATFORM_AGENT_HEADERS (now ${namesOf(headers)})`,
     };
   }
   const { merchantNo, token } = access.merchant;
@@ -62,6 +62,6 @@ export function credentialsOf(settings: PlatformSettings, access: PlatformAccess
     headers,
     secrets: [token],
     known: [merchantNo],
-    mend: `check the merchant's token, and PLATFORM_HEADERS (now ${namesOf(headers)})`,
+    remedy: `check the merchant's token, and PLATFORM_HEADERS (now ${namesOf(headers)})`,
   };
 }

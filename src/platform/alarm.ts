@@ -13,7 +13,7 @@ export interface Alarm {
   readonly setTo: (atMs: number) => void;
 }
 
-/** Why a sleep is stopped. Without it each stop would make an error of its own. */
+/** Abort reason of a sleep. Without it each abort would construct an error. */
 const SET_ANEW = new Error('the alarm was set anew');
 
 /** `ring` is called when the time has come; the alarm is off then. */

@@ -35,20 +35,20 @@ const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'retCode', 'error'];
 const isReceipt = ({ layers }: Opened): boolean =>
   layers.some((layer) => CODE_FIELDS.some((field) => layer[field] === APPLICATION_ACCEPTED.code));
 
-/** Reads the reply as a receipt. If the receipt names an order number, it must be the one that was sent. */
+/** Reads the reply as a receipt. If the receipt names an order number, it must equal the sent one. */
 function receiptOf(text: string, context: ReplyContext, payload: object): ApplicationReceipt {
   const { refusal } = readReply(text, context, { expected: REPLY_FIELDS, hasState: true });
   const reply = opened(text, REPLY_FIELDS)!;
-  const came = cameOf(text, context.excerpt);
+  const received = cameOf(text, context.excerpt);
   const isAccepted = isReceipt(reply) || reply.field('status') === APPLICATION_ACCEPTED.status;
   if (refusal !== null && isAccepted) {
     throw new PlatformReplyInvalid(
-      `the reply says ${APPLICATION_ACCEPTED.status}, but its ${refusal} is no success: ${came}`,
+      `the reply says ${APPLICATION_ACCEPTED.status}, but its ${refusal} is no success: ${received}`,
     );
   }
   if (refusal !== null) throw refusedBy(refusal, text, context.excerpt);
   if (isReceipt(reply)) return receiptIn(reply, payload);
-  throw new PlatformReplyInvalid(`the reply is neither a receipt nor a refusal: ${came}`);
+  throw new PlatformReplyInvalid(`the reply is neither a receipt nor a refusal: ${received}`);
 }
 
 function receiptIn(reply: Opened, payload: object): ApplicationReceipt {

@@ -3,7 +3,7 @@ import { TextDecoder } from 'node:util';
 import type { Pool } from 'undici';
 import { clockReadingOf, type ClockReading } from './clock-reading.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type PlatformError } from './errors.ts';
-import { Exchange, REPLY_BYTES_MAX, type WholeReply } from './exchange.ts';
+import { Exchange, REPLY_BYTES_MAX, type FullReply } from './exchange.ts';
 import { isRetryableStatus, retryAfterMs } from './retry.ts';
 import { excerptOf } from './secrets.ts';
 import type { Operation } from './wire.ts';
@@ -21,7 +21,7 @@ export interface Failure {
   readonly retry: Retryable;
   /** How long the platform asks to wait; null if it does not say. */
   readonly askedMs: number | null;
-  /** Whether a reply came at all, whatever it said. */
+  /** Whether any reply arrived. */
   readonly answered: boolean;
   /** The reply's HTTP status, where it was not 2xx. */
   readonly status?: number;
@@ -49,7 +49,7 @@ export interface OutgoingCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** What to do about a 401 or 403. */
-  readonly mend: string;
+  readonly remedy: string;
   readonly timeoutMs: number;
   readonly redact: (text: string) => string;
   /** What a message may quote of a reply. */
@@ -73,7 +73,7 @@ const headerText = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
 /** The failure that an answer with a status other than 2xx means. */
-function refused(call: OutgoingCall, response: WholeReply, text: string): Failed {
+function refused(call: OutgoingCall, response: FullReply, text: string): Failed {
   const { statusCode, headers } = response;
   const said = text.trim() === '' ? '' : `: ${call.excerpt(text)}`;
   if (isRetryableStatus(statusCode)) {
@@ -85,15 +85,15 @@ function refused(call: OutgoingCall, response: WholeReply, text: string): Failed
     return failed(error, 'yes', askedMs);
   }
   if (statusCode === 401 || statusCode === 403) {
-    const message = `${call.subject}: the platform answered ${statusCode}; ${call.mend}${said}`;
+    const message = `${call.subject}: the platform answered ${statusCode}; ${call.remedy}${said}`;
     return failed(new PlatformRejected(message, false, call.redact(text), true), 'no');
   }
   if (statusCode >= 300 && statusCode < 400) {
     const location = call.excerpt((headerText(headers['location']) ?? 'nowhere').replace(/[?#].*$/s, ''));
-    const mend =
+    const remedy =
       'redirects are not followed; set PLATFORM_BASE_URL to the address the platform is meant to have';
     const error = new PlatformRejected(
-      `${call.subject}: the platform redirects to ${location} (${statusCode}); ${mend}`,
+      `${call.subject}: the platform redirects to ${location} (${statusCode}); ${remedy}`,
       // 307 and 308 ask for the same call at another address; the others may point to the result of this one.
       statusCode !== 307 && statusCode !== 308,
       call.redact(text),
@@ -111,7 +111,7 @@ export async function attemptCall(
   signal?: AbortSignal,
 ): Promise<Outcome<Reply>> {
   const exchange = new Exchange(call.machineMs);
-  const late = new Error('no whole reply in time');
+  const late = new Error('no complete reply in time');
   const timer = setTimeout(() => exchange.abort(late), call.timeoutMs);
   const abort = () => exchange.abort(signal?.reason as Error);
   signal?.addEventListener('abort', abort, { once: true });
@@ -136,7 +136,7 @@ export async function attemptCall(
     signal?.throwIfAborted();
     const { isBegun } = exchange;
     if (exchange.givenUpFor === late) {
-      const message = `${call.subject}: no whole reply within ${call.timeoutMs} ms (PLATFORM_TIMEOUT_MS)`;
+      const message = `${call.subject}: no complete reply within ${call.timeoutMs} ms (PLATFORM_TIMEOUT_MS)`;
       return unanswered(new PlatformUnreachable(message, isBegun));
     }
     const { code = '', message } = error as NodeJS.ErrnoException;

@@ -65,15 +65,15 @@ function referenceOf({ field }: Opened, name: string): string | null {
 function registrationOf(text: string, context: ReplyContext, payload: object): RegistrationReply {
   const { refusal } = readReply(text, context, { expected: REPLY_FIELDS, hasState: true });
   const reply = opened(text, REPLY_FIELDS)!;
-  const told = reply.field('respCode') ?? reply.layers.map(({ code }) => code).find(isAcceptance);
-  const respCode = isPrintable(told, REFERENCE_CHARACTERS_MAX) ? told : null;
+  const named = reply.field('respCode') ?? reply.layers.map(({ code }) => code).find(isAcceptance);
+  const respCode = isPrintable(named, REFERENCE_CHARACTERS_MAX) ? named : null;
   const status = statusOf(reply) ?? (isAcceptance(respCode) ? UNDER_REVIEW : undefined);
-  // A review that is over says so by its status, whatever the code beside it.
+  // The status of a finished review decides, whatever the code.
   if (refusal !== null && (status === undefined || status === UNDER_REVIEW))
     throw refusedBy(refusal, text, context.excerpt);
   if (!isStatus(status)) {
-    const came = cameOf(text, context.excerpt);
-    throw new PlatformReplyInvalid(`status is none of ${BENEFICIARY_STATUSES.join(', ')}: ${came}`);
+    const received = cameOf(text, context.excerpt);
+    throw new PlatformReplyInvalid(`status is none of ${BENEFICIARY_STATUSES.join(', ')}: ${received}`);
   }
   const sent = (payload as { merOrderNo?: unknown }).merOrderNo;
   const echo = reply.field('merOrderNo') ?? sent;

@@ -1,6 +1,6 @@
 /**
  * Decides what a message may quote from the reply to a call that carried personal data. The reply may repeat that
- * data, whole, in parts or in other letters. So only its code and the names of the request's fields in it are quoted.
+ * data, in full, in parts or in other letters. So only its code and the names of the request's fields in it are quoted.
  */
 
 const NAMED_FIELDS_MAX = 10;
@@ -49,10 +49,10 @@ export function discreetExcerpt(text: string, sent: object): string {
   const words = new Set(text.match(/[A-Za-z]\w*/g));
   const named = [...vocabulary.fields].filter((field) => words.has(field)).slice(0, NAMED_FIELDS_MAX);
   const code = codeIn(text, vocabulary);
-  const told = [
+  const shown = [
     code === undefined ? [] : [`code ${code}`],
     named.length === 0 ? [] : [`naming ${named.join(', ')}`],
   ].flat();
   const rest = 'may repeat personal data and is not shown';
-  return told.length === 0 ? `(the reply ${rest})` : `${told.join(', ')} (the rest ${rest})`;
+  return shown.length === 0 ? `(the reply ${rest})` : `${shown.join(', ')} (the rest ${rest})`;
 }

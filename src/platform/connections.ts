@@ -18,7 +18,7 @@ export function openConnections({ baseUrl, concurrency, timeoutMs }: PlatformSet
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connect: { timeout: timeoutMs },
-    // Our own time-out covers the whole call; those of undici would only add less exact ones.
+    // Our own time-out covers the complete call; those of undici would only add less exact ones.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

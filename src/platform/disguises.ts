@@ -3,7 +3,7 @@
  * characters inserted. Used only for replies that an error quotes.
  */
 
-/** A piece of this many characters, in any form, counts as the whole secret. Shorter secrets are searched for whole. */
+/** A piece of this many characters, in any form, counts as the secret. Shorter secrets are searched for in full. */
 const PIECE_CHARACTERS = 8;
 /** Shorter secrets are not searched for, as they occur in any text by chance. */
 const SECRET_CHARACTERS_MIN = 6;
@@ -22,8 +22,8 @@ const reversed = (text: string): string => Array.from(text).reverse().join('');
 const base64Forms = (text: string): string[] =>
   [0, 1, 2].map((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
-    const whole = bytes.toString('base64').replace(/=+$/, '');
-    return whole.slice(before === 0 ? 0 : before + 1, bytes.length % 3 === 0 ? undefined : -1);
+    const encoded = bytes.toString('base64').replace(/=+$/, '');
+    return encoded.slice(before === 0 ? 0 : before + 1, bytes.length % 3 === 0 ? undefined : -1);
   });
 
 const decimals = (text: string): string => [...Buffer.from(text)].join('');
@@ -40,7 +40,7 @@ function formsOf(secret: string): string[] {
   return [...both, ...encoded].map(bare);
 }
 
-/** All pieces of that many characters, or the whole form if it is shorter. */
+/** All pieces of that many characters, or the complete form if it is shorter. */
 function* piecesOf(form: string, characters: number): Generator<string> {
   if (form.length < SECRET_CHARACTERS_MIN) return;
   for (let at = 0; at === 0 || at + characters <= form.length; at += 1) {

@@ -16,7 +16,7 @@ abstract class Unsuccessful extends ExpectedError {
   }
 
   /**
-   * The whole reply. It may repeat personal data that was sent. Store it only encrypted, and never print or log it.
+   * The complete reply. It may repeat personal data that was sent. Store it only encrypted, and never print or log it.
    * It is a method so that no serializer includes it.
    */
   replyText(): string | null {
@@ -42,7 +42,7 @@ export class PlatformUnreachable extends Unsuccessful {
 /** The platform refused: 401, 403, another 4xx, an error document, or a redirect. */
 export class PlatformRejected extends Unsuccessful {
   override readonly name = 'PlatformRejected';
-  /** True if the refusal does not tell whether the call was done: a redirect. */
+  /** True if the refusal leaves open whether the call was done: a redirect. */
   readonly mayHaveArrived: boolean;
   /** Whether the platform refused the token (401 or 403). */
   readonly refusesToken: boolean;

@@ -1,7 +1,7 @@
 /**
  * Reads JSON so that numbers keep exactly the digits the platform sent. They never become a JS number.
  *
- * `JSON.parse` with a reviver that reads `context.source` would do the same, three times slower. Here one scan turns
+ * `JSON.parse` with a reviver that reads `context.source` would do the same, three times slower. Here one scan makes
  * each number into a string that begins with a marker, a character the text does not contain. Then plain `JSON.parse`
  * reads it.
  *
@@ -60,7 +60,7 @@ function skipSpace(text: string, start: number): number {
   return at;
 }
 
-/** Turns every number in the text into a marked string. Invalid JSON stays invalid. */
+/** Replaces every number in the text by a marked string. Invalid JSON stays invalid. */
 function markNumbers(text: string, marker: string): string {
   let marked = '';
   let copied = 0;

@@ -1,5 +1,5 @@
 /**
- * One request and its whole reply. It hands undici plain functions instead of streams: those and their abort signals
+ * One request and its complete reply. It hands undici plain functions instead of streams: those and their abort signals
  * cost several times as much as all else of a call.
  */
 import type { IncomingHttpHeaders } from 'node:http';
@@ -8,20 +8,20 @@ import type { Dispatcher } from 'undici';
 /** Most bytes of a reply that are read; a page of 100 entries has about 20 kB. */
 export const REPLY_BYTES_MAX = 4_194_304;
 
-export interface WholeReply {
+export interface FullReply {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
   /** Null if the body is longer than `REPLY_BYTES_MAX`; then the rest of it is not read. */
   readonly bytes: Buffer | null;
-  /** When, by the machine's clock, the reply's head came. */
+  /** When, by the machine's clock, the reply's head arrived. */
   readonly receivedMs: number;
 }
 
-type Head = Omit<WholeReply, 'bytes'>;
+type Head = Omit<FullReply, 'bytes'>;
 
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #machineMs: () => number;
-  readonly #reply = Promise.withResolvers<WholeReply>();
+  readonly #reply = Promise.withResolvers<FullReply>();
   #controller: Dispatcher.DispatchController | null = null;
   #givenUpFor: Error | null = null;
   #head: Head | null = null;
@@ -51,7 +51,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Rejects with the error of the connection, or with the reason given to `abort`. */
-  send(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions): Promise<WholeReply> {
+  send(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions): Promise<FullReply> {
     dispatcher.dispatch(request, this);
     return this.#reply.promise;
   }

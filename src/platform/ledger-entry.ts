@@ -23,7 +23,7 @@ const HOUR_MS = 3_600_000;
  */
 const BOOKED_MS_MIN = INSTANT_MS_MIN + 48 * HOUR_MS;
 const BOOKED_MS_MAX = INSTANT_MS_MAX - 48 * HOUR_MS;
-/** The largest steps that clocks have skipped, in hours: one hour, and a whole day where the date line moved. */
+/** The largest steps that clocks have skipped, in hours: one hour, and a full day where the date line moved. */
 const SKIPPED_HOURS = [1, 24];
 
 export interface EntryReading {

@@ -50,7 +50,7 @@ function requestOf(
 
 type Fields = Readonly<Record<string, unknown>>;
 const ENVELOPE = ['pageNum', 'pageSize', 'total', 'list'];
-/** The object with the page. Throws an error that says what came instead: a refusal, or another shape. */
+/** The object with the page. Throws an error that describes a refusal or another shape. */
 function pageLayer(text: string, context: ReplyContext): Layer {
   const { layers, refusal } = readReply(text, context, { expected: ENVELOPE, data: ['list'] });
   if (refusal !== null) throw refusedBy(refusal, text, context.excerpt);
@@ -66,17 +66,17 @@ function pageLayer(text: string, context: ReplyContext): Layer {
 interface EnvelopeReading {
   readonly digitsOf: ExactJson['digitsOf'];
   readonly notices: string[];
-  readonly came: () => string;
+  readonly received: () => string;
 }
 
-/** A whole number of the page, also if sent as text or as `1.0`, which adds a notice. */
-function wholeNumberOf(fields: Fields, field: string, { digitsOf, notices, came }: EnvelopeReading): number {
+/** An integer of the page, also if sent as text or as `1.0`, which adds a notice. */
+function integerOf(fields: Fields, field: string, { digitsOf, notices, received }: EnvelopeReading): number {
   const value = fields[field];
   const number = digitsOf(value);
   const digits = number ?? (typeof value === 'string' ? value : '');
   const plain = plainDecimal(digits);
   if (plain === null || !/^\d{1,15}(?:\.0+)?$/.test(plain)) {
-    throw new PlatformReplyInvalid(`${field} is no whole number: ${came()}`);
+    throw new PlatformReplyInvalid(`${field} is not an integer: ${received()}`);
   }
   if (number === null) notices.push(`${field} sent as text instead of a number`);
   else if (!/^\d+$/.test(number)) notices.push(`${field} not sent as plain digits`);
@@ -84,10 +84,15 @@ function wholeNumberOf(fields: Fields, field: string, { digitsOf, notices, came 
 }
 
 /** The entries as sent. Null counts as an empty list if the total is 0. */
-function listOf(fields: Fields, total: number, notices: string[], came: () => string): readonly unknown[] {
+function listOf(
+  fields: Fields,
+  total: number,
+  notices: string[],
+  received: () => string,
+): readonly unknown[] {
   const list: unknown = fields['list'];
   if (Array.isArray(list)) return list;
-  if (list !== null || total !== 0) throw new PlatformReplyInvalid(`list is no array: ${came()}`);
+  if (list !== null || total !== 0) throw new PlatformReplyInvalid(`list is no array: ${received()}`);
   notices.push('an empty list sent as null');
   return [];
 }
@@ -101,14 +106,14 @@ function pageOf(
   const page = pageLayer(text, context);
   const { fields, json } = page;
   const { digitsOf } = json;
-  const came = () => cameOf(text, context.excerpt);
+  const received = () => cameOf(text, context.excerpt);
   const asked = { pageNum: query.pageNum, pageSize };
   const notices: string[] = [];
-  const envelope = { digitsOf, notices, came };
-  const total = wholeNumberOf(fields, 'total', envelope);
-  const list = listOf(fields, total, notices, came);
+  const envelope = { digitsOf, notices, received };
+  const total = integerOf(fields, 'total', envelope);
+  const list = listOf(fields, total, notices, received);
   for (const [field, wanted] of Object.entries(asked)) {
-    const got = wholeNumberOf(fields, field, envelope);
+    const got = integerOf(fields, field, envelope);
     if (got === wanted) continue;
     if (field !== 'pageNum' || got !== 0 || list.length > 0)
       throw new PlatformReplyInvalid(`asked for ${field} ${wanted}, answered ${got}`);

@@ -1,4 +1,4 @@
-/** One page of one merchant's ledger, read and checked: all that the other rooms need to know of sp2404. */
+/** Reads and checks one page of one merchant's ledger: all that the other modules need to know of sp2404. */
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { ClockReading } from './clock-reading.ts';
 
@@ -22,7 +22,7 @@ export interface LedgerPageQuery {
 }
 
 export interface LedgerPage {
-  /** How many records match the whole query, as the platform says. */
+  /** How many records match the complete query, as the platform says. */
   readonly total: number;
   readonly entries: readonly LedgerEntry[];
   readonly unreadable: readonly UnreadableEntry[];

@@ -25,7 +25,7 @@ export interface MetaItem {
   readonly type: 'WALLET' | 'BANK' | null;
 }
 
-/** An item that cannot be used, as it came. */
+/** An unusable item, as received. */
 export interface ItemSetAside {
   /** Its position in the list, from 1. */
   readonly place: number;
@@ -52,8 +52,8 @@ export interface ListQuery {
 
 export interface ReferenceReader {
   /**
-   * One whole list; empty if the platform says that nothing is found (docs/platform.md 2.2). Unusable items are set
-   * aside. If no item at all is usable, the whole list is refused. Rejects with a `PlatformError`, or with the
+   * One complete list; empty if the platform says that nothing is found (docs/platform.md 2.2). Unusable items are set
+   * aside. If no item at all is usable, the list is refused. Rejects with a `PlatformError`, or with the
    * signal's reason when aborted. Throws `RangeError` if a query breaks the contract.
    */
   readonly list: (query: ListQuery, signal?: AbortSignal) => Promise<MetaList>;
@@ -110,7 +110,7 @@ const codeOf = (element: unknown): string | null => {
   return isPrintable(code, CODE_CHARACTERS_MAX) ? code : null;
 };
 
-/** The items of a reply (docs/platform.md 2.2), without the single one that means that nothing is found. */
+/** The items of a reply (docs/platform.md 2.2), without the one that means 'nothing found'. */
 function listOf(text: string, context: ReplyContext, query: ListQuery): MetaList {
   const elements = elementsOf(openReply(text, context, REPLY).field('metaDataList'));
   if (elements === null)

@@ -21,7 +21,7 @@ export function fillTemplates(
   values: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const fill = (template: string): string =>
-    template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+    template.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
   return Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
 }
 

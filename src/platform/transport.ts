@@ -9,7 +9,7 @@ import { credentialsOf, type PlatformAccess } from './access.ts';
 import { discreetExcerpt } from './confidential.ts';
 import { openConnections, type Connections } from './connections.ts';
 import { isPlatformError, saying } from './errors.ts';
-import { createLine, type Caller, type TimeSource } from './line.ts';
+import { createRequestQueue, type Caller, type TimeSource } from './request-queue.ts';
 import { RETRY_AFTER_MAX_MS } from './retry.ts';
 import { createRedactor, excerptOf } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
@@ -33,7 +33,7 @@ export interface Retry {
 /** A try of a call that is over. */
 export interface CallMade {
   readonly operation: Operation;
-  /** `2xx`, another HTTP status such as `503`, `invalid` for a 2xx that is no reply of ours, or `none`: no reply came. */
+  /** `2xx`, another HTTP status such as `503`, `invalid` for a 2xx reply outside the contract, or `none`: no reply. */
   readonly status: string;
   /** On the wire. */
   readonly ms: number;
@@ -50,10 +50,9 @@ export interface TransportDeps extends TimeSource {
   /** What this process shares with others that call the same platform. Left out: it is alone. */
   readonly shared?: SharedLimit;
   /**
-   * A merchant has calls, and all of them wait for something that concerns only this merchant: it was told to wait
-   * (Retry-After), a call is to be sent again a second from now or later, or a call on the wire has not been answered for
-   * a second. Told again, with false, when that is over. Waiting for a slot or for the rate does not count, as everybody
-   * does. Whoever works on a limited number of merchants at once may begin with another one meanwhile.
+   * True: all calls of the merchant wait for something that concerns only this merchant. A `Retry-After`, a retry in a
+   * second or later, or a call unanswered for a second. False: that is over. Waiting for a slot or for the rate does
+   * not count. A caller that works on a limited number of merchants at once may begin another one meanwhile.
    */
   readonly onWaiting?: OnWaiting;
 }
@@ -80,7 +79,7 @@ export const systemTransportDeps: TransportDeps = {
 /** Makes a short quote of a reply for a message, without secrets and personal data. */
 export type Excerpt = (text: string) => string;
 
-/** What reading a reply needs besides its text. */
+/** Context for reading a reply. */
 export interface ReplyContext {
   readonly excerpt: Excerpt;
   /** Whether a code, status or flag means success. */
@@ -105,7 +104,7 @@ export interface PlatformCall<T> {
   readonly rank?: number;
   readonly body: object;
   /**
-   * Reads the reply. Throws a `PlatformError` that says what came if it is not the reply of this operation.
+   * Reads the reply. Throws a `PlatformError` that describes the reply if it is not one of this operation.
    */
   readonly read: (text: string, context: ReplyContext) => T;
 }
@@ -131,30 +130,30 @@ export function createTransportOver(
 ): Transport {
   const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
   const { shared, trace = UNTRACED } = deps;
-  const line = createLine(settings.concurrency, settings.rateLimitPerS, deps, shared);
+  const queue = createRequestQueue(settings.concurrency, settings.rateLimitPerS, deps, shared);
   const read = createReading(createSuccessCheck(settings.successCodes));
   const watchOf = createWatching(deps);
 
-  /** Holds a slot of the line only while the call is on the wire. */
+  /** Holds a slot only while the call is on the wire. */
   const send = async (
     outgoing: OutgoingCall,
     caller: Caller,
     watch: WatchedCall,
     signal: AbortSignal | undefined,
   ): Promise<Outcome<Reply>> => {
-    watch.inLine();
-    const leave = await line.enter({ ...caller, onHeld: watch.held }, signal);
+    watch.queued();
+    const leave = await queue.enter({ ...caller, onHeld: watch.held }, signal);
     const arrived = watch.onWire();
     const sentMs = performance.now();
     let answered: boolean | null = null;
     try {
       const outcome = await connections.attempt(outgoing, signal);
       answered = outcome.ok || outcome.failure.answered;
-      tellCall(deps, outgoing, { outcome, sentMs });
+      reportCall(deps, outgoing, { outcome, sentMs });
       const askedMs = outcome.ok ? null : outcome.failure.askedMs;
-      // Before the slot is free for this merchant's next call. And never longer than this: another run of the same
-      // process must not wait in line for hours.
-      if (askedMs !== null) line.hold(caller.owner, Math.min(askedMs, RETRY_AFTER_MAX_MS));
+      // Before the slot is free for this merchant's next call, and capped: another run of the same process must not be
+      // queued for hours.
+      if (askedMs !== null) queue.hold(caller.owner, Math.min(askedMs, RETRY_AFTER_MAX_MS));
       return outcome;
     } finally {
       arrived();
@@ -171,9 +170,9 @@ export function createTransportOver(
     const watch = watchOf(call);
     try {
       for (;;) {
-        const outcome = await trace('call', spanOf(call, tries), async (tell) => {
+        const outcome = await trace('call', spanOf(call, tries), async (annotate) => {
           const sent = await send(outgoing, caller, watch, signal);
-          tell({ 'daybook.status': statusOf(sent) });
+          annotate({ 'daybook.status': statusOf(sent) });
           return sent.ok ? read(sent.value, call, outgoing) : sent;
         });
         if (outcome.ok) return outcome.value;
@@ -196,7 +195,7 @@ export function createTransportOver(
     post,
     close: async () => {
       await connections.close();
-      await line.close();
+      await queue.close();
     },
   };
 }
@@ -207,7 +206,7 @@ function createWatching({ onWaiting, ...time }: TransportDeps) {
     (access.kind === 'merchant' && waits?.(access.merchant.merchantNo)) || UNWATCHED;
 }
 
-const tellCall = (
+const reportCall = (
   { onCall }: TransportDeps,
   { operation }: OutgoingCall,
   { outcome, sentMs }: { readonly outcome: Outcome<Reply>; readonly sentMs: number },
@@ -252,7 +251,7 @@ function outgoingCall(
     subject: `${call.operation} ${credentials.whose}`,
     path: `${basePath}/api/${call.operation}`,
     headers: credentials.headers,
-    mend: credentials.mend,
+    remedy: credentials.remedy,
     body: JSON.stringify(call.body),
     timeoutMs: settings.timeoutMs,
     redact,

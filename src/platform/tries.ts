@@ -1,4 +1,4 @@
-/** The tries of one call: what they came to so far, and whether there is another. Pure: randomness comes in. */
+/** Counts the tries of one call and decides whether to repeat it. Pure: randomness is a parameter. */
 import type { Failure } from './attempt.ts';
 import { saying } from './errors.ts';
 import { backoffMs, INVALID_REPLY_RETRIES_MAX, RETRY_AFTER_MAX_MS } from './retry.ts';
@@ -28,7 +28,7 @@ export class Tries {
     this.#made += 1;
     if (retry === 'seldom') this.#invalidReplies += 1;
     this.#mayHaveArrived ||= error.mayHaveArrived;
-    const tooLong = tooLongAWait(askedMs);
+    const tooLong = excessiveWait(askedMs);
     const mayNotRepeat = !this.#isRepeatable && (this.#mayHaveArrived || answered);
     const isOver =
       retry === 'no' ||
@@ -45,7 +45,7 @@ export class Tries {
 }
 
 /** What to add to the message if the platform asks for a longer wait than a call makes; null if it does not. */
-const tooLongAWait = (askedMs: number | null): string | null =>
+const excessiveWait = (askedMs: number | null): string | null =>
   askedMs === null || askedMs <= RETRY_AFTER_MAX_MS
     ? null
     : `; it asks to wait ${Math.ceil(askedMs / 1_000)} s (Retry-After), and a call waits ${RETRY_AFTER_MAX_MS / 1_000} s ` +

@@ -4,21 +4,21 @@
  * setting, as the document does not show it.
  */
 
-const MEND = 'give the path that the platform’s file upload operation returned';
+const FIX = 'give the path that the platform’s file upload operation returned';
 
 export interface FilePathRules {
-  /** Regular expression that the whole path must match: `PLATFORM_FILE_PATHS`. */
+  /** Regular expression that the complete path must match: `PLATFORM_FILE_PATHS`. */
   readonly filePaths: string;
   /** Whether this machine has a file of that name. Then it is no uploaded one. */
   readonly isLocalFile: (path: string) => boolean;
 }
 
-/** What the path looks like instead. */
+/** What the path resembles instead. */
 function seemsToBe(path: string): string {
   if (/^[a-z][a-z\d+.-]+:/i.test(path)) return 'is a URL';
   if (/^[a-z]:|\\/i.test(path) || /^(?:~|\.{1,2}\/)/.test(path)) return 'is a path of a local computer';
   if (!path.includes('/')) return 'is a local file name';
-  return 'does not look like an uploaded file (PLATFORM_FILE_PATHS)';
+  return 'does not match the paths of uploaded files (PLATFORM_FILE_PATHS)';
 }
 
 /**
@@ -26,7 +26,7 @@ function seemsToBe(path: string): string {
  * if it can.
  */
 export function uploadPathProblem(path: string, { filePaths, isLocalFile }: FilePathRules): string | null {
-  if (!new RegExp(filePaths, 'u').test(path)) return `${seemsToBe(path)}; ${MEND}`;
-  if (path.split('/').some((part) => part === '..' || part === '.')) return `is not a plain path; ${MEND}`;
-  return isLocalFile(path) ? `is a file of this computer; ${MEND}` : null;
+  if (!new RegExp(filePaths, 'u').test(path)) return `${seemsToBe(path)}; ${FIX}`;
+  if (path.split('/').some((part) => part === '..' || part === '.')) return `is not a plain path; ${FIX}`;
+  return isLocalFile(path) ? `is a file of this computer; ${FIX}` : null;
 }

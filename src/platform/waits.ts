@@ -1,19 +1,19 @@
-/** Which merchants have nothing but waits at the moment, told as it changes. */
+/** Reports merchants whose calls are all waiting, at each change. */
 import type { TimeSource } from './alarm.ts';
 
-/** A wait that is shorter is over before anybody could make use of it. */
+/** A shorter wait ends before another merchant could use the time. */
 const WAIT_MIN_MS = 1_000;
 
 /**
- * What a call of a merchant does: it is in line for a slot, which says nothing of its merchant; it moves on; or it waits
- * for something that only its own merchant is the reason of.
+ * What a call of a merchant does: queued for a slot, which says nothing about its merchant; moving; or waiting
+ * for something that only its own merchant causes.
  */
-type CallState = 'in line' | 'moving' | 'waiting';
+type CallState = 'queued' | 'moving' | 'waiting';
 
 /** One call, from its first try to the end of its last one. */
 export interface WatchedCall {
-  readonly inLine: () => void;
-  /** In line, its merchant was told to wait. */
+  readonly queued: () => void;
+  /** Queued, and the platform asked its merchant to wait. */
   readonly held: () => void;
   /** It is on the wire until the function that is returned is called. */
   readonly onWire: () => () => void;
@@ -22,13 +22,12 @@ export interface WatchedCall {
   readonly end: () => void;
 }
 
-/** Why a wait is stopped that nobody waits for any more. Without it each stop would make an error of its own. */
-const ARRIVED = new Error('the reply came');
+/** Abort reason of a wait. Without it each abort would construct an error. */
+const ARRIVED = new Error('the reply arrived');
 
 const nothing = (): void => undefined;
-/** A call that nobody wants to know anything of. */
 export const UNWATCHED: WatchedCall = {
-  inLine: nothing,
+  queued: nothing,
   held: nothing,
   onWire: () => nothing,
   sleeps: nothing,
@@ -51,15 +50,15 @@ export function createWaits(
     const call = {};
     const become = (state: CallState) => () => merchant.set(call, state);
     return {
-      inLine: become('in line'),
+      queued: become('queued'),
       held: become('waiting'),
       onWire: () => {
         merchant.set(call, 'moving');
         const stop = new AbortController();
-        const stall = (): void => {
+        const stalled = (): void => {
           if (!stop.signal.aborted) merchant.set(call, 'waiting');
         };
-        sleep(WAIT_MIN_MS, stop.signal).then(stall, nothing);
+        sleep(WAIT_MIN_MS, stop.signal).then(stalled, nothing);
         return () => {
           stop.abort(ARRIVED);
           merchant.set(call, 'moving');

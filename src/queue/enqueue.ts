@@ -55,5 +55,5 @@ export async function giveBack({ boss, db }: Queue, job: ClaimedJob, delayS: num
 /** Names this attempt of the job, so that a later one of another worker is left alone. */
 export const attemptOf = ({ id, retryCount }: ClaimedJob) => ({ id, retryCount });
 
-/** How many jobs a call to pg-boss changed. Its type does not tell. */
+/** How many jobs a call to pg-boss changed. Its type does not say. */
 export const affectedBy = (response: object): number => (response as { readonly affected: number }).affected;

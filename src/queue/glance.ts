@@ -4,7 +4,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { countDeadLetters, deadLetters, laneCounts, type DeadLetter, type LaneCounts } from './job-table.ts';
 import { QUEUE_SCHEMA } from './lanes.ts';
 
-/** Dead letters that are shown; their count tells all. */
+/** Dead letters that are shown; their count covers all. */
 const SHOWN = 10;
 
 export interface QueueGlance {

@@ -7,7 +7,7 @@ import type { Queue } from './queue.ts';
 /** Often enough that a worker is not taken for dead if some heartbeats are late (`HEARTBEAT_S` in lanes.ts). */
 const HEARTBEAT_EVERY_MS = 5_000;
 
-/** The job went back to the queue, as no heartbeat of this worker arrived for too long. Another worker may have it. */
+/** The job returned to the queue, as no heartbeat of this worker arrived for too long. Another worker may have it. */
 class JobTakenBack extends ExpectedError {
   override readonly name = 'JobTakenBack';
   readonly exitCode = EXIT.incomplete;
@@ -40,7 +40,7 @@ export function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unkno
             .get(id)
             ?.lost.abort(
               new JobTakenBack(
-                `the job of ${merchantNo} went back to the queue, as no heartbeat arrived for too long; another worker does it.`,
+                `the job of ${merchantNo} returned to the queue, as no heartbeat arrived for too long; another worker does it.`,
               ),
             );
       }

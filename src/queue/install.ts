@@ -7,7 +7,7 @@ import { newBoss } from './queue.ts';
 
 /**
  * Makes or updates pg-boss's tables, and all queues with their options. Returns true if tables or queues were missing
- * or of an older version. The schema itself is only made if it is missing, as that needs a right on the whole database.
+ * or of an older version. The schema itself is only made if it is missing, as that needs a right on the database.
  */
 export async function installQueue(db: Kysely<DB>): Promise<boolean> {
   const { rows } = await sql<{ exists: boolean }>`

@@ -1,7 +1,7 @@
-/** The queues: one for nightly work, one for backfills, and one for jobs that were given up. */
+/** The queues: daily runs, backfills, and dead letters. */
 import type { Queue as QueueOptions } from 'pg-boss';
 
-/** The database schema of pg-boss's tables, beside daybook's own. */
+/** The database schema of pg-boss's tables, separate from daybook's own. */
 export const QUEUE_SCHEMA = 'daybook_queue';
 
 /** The queues that workers take jobs from, the most urgent first. */
@@ -11,7 +11,7 @@ export type Lane = (typeof LANES)[number];
 /** Where a job goes whose last attempt failed. Nothing takes it from there but `jobs redrive`. */
 export const DEAD_LETTERS = 'dead';
 
-/** A job that failed, or whose worker is gone, is tried again this often before it is given up. */
+/** A job that failed, or whose worker died, is tried again this often before it is given up. */
 export const RETRY_LIMIT = 5;
 /** The pause before the first of these attempts. It doubles each time, with some jitter. */
 const RETRY_DELAY_S = 5;

@@ -6,7 +6,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { executorOf } from './executor.ts';
 import { QUEUE_SCHEMA } from './lanes.ts';
 
-/** How often pg-boss looks for jobs whose worker is gone. All workers together look once in this time. */
+/** How often pg-boss searches for jobs of dead workers. All workers together search once in this time. */
 const SUPERVISE_EVERY_S = 10;
 /** For jobs that wait for other jobs, which daybook has none of. So it is as rare as it may be. */
 const FLOW_EVERY_S = 86_400;
@@ -38,7 +38,7 @@ export async function newBoss(
 }
 
 /**
- * Opens the queue. `supervises`: it looks in the background for jobs whose worker is gone, as workers do. `onProblem` is
+ * Opens the queue. `supervises`: it searches in the background for jobs of dead workers, as workers do. `onProblem` is
  * called with what fails in the background, and is tried again by itself. Throws `MigrationsPending` if the queue's
  * tables are missing, or are those of another version of pg-boss.
  */

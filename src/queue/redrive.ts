@@ -1,4 +1,4 @@
-/** Sends jobs that were given up back to the queue they came from. */
+/** Returns dead letters to their own queue. */
 import type { Transaction } from 'kysely';
 import type { DB } from '../store/engine/schema.ts';
 import { executorOf } from './executor.ts';
@@ -6,7 +6,7 @@ import { deadLetters, merchantsWithJob, type DeadLetter } from './job-table.ts';
 import { DEAD_LETTERS, LANES } from './lanes.ts';
 import type { Queue } from './queue.ts';
 
-/** Dead letters that are looked at in one call. */
+/** Dead letters that are read in one call. */
 const LETTERS_MAX = 10_000;
 
 export interface Redriven {
@@ -29,7 +29,7 @@ export async function redrive(
   const letters = await deadLetters(trx, { limit: LETTERS_MAX, merchants });
   const ids = (await sendable(trx, letters)).map(({ id }) => id);
   if (ids.length === 0) return { sent: [], kept: letters };
-  // One that could not be sent back before is marked as failed, and has to wait as the others do to be sent.
+  // A dead letter that could not be returned before is marked as failed; it must wait like the others to be sent.
   await boss.retry(DEAD_LETTERS, ids, { db });
   await boss.redrive(DEAD_LETTERS, { ids, limit: ids.length, db });
   const left = new Set((await deadLetters(trx, { limit: ids.length, ids })).map(({ id }) => id));

@@ -8,12 +8,12 @@ import type { DB } from '../store/engine/schema.ts';
 import { deadLetters, IS_ON_A_LANE, IS_OPEN, JOBS } from './job-table.ts';
 import type { MerchantJob } from './lanes.ts';
 
-/** Merchants that are looked at in one call. */
+/** Merchants that are read in one call. */
 const LOST_MAX = 1_000;
-/** Dead letters of one merchant that are looked at; each run may have left one. */
+/** Dead letters of one merchant that are read; each run may have left one. */
 const LETTERS_EACH_MAX = 20;
 
-/** A merchant whose job was given up, or is gone. */
+/** A merchant whose job was given up, or is missing. */
 export interface LostMerchant extends MerchantJob {
   /** Why, as a sentence. */
   readonly problem: string;
@@ -41,7 +41,7 @@ export async function lostMerchants(db: Kysely<DB>): Promise<LostMerchant[]> {
       ({ runId, merchantNo }) => runId === row.runId && merchantNo === row.merchantNo,
     );
     if (letter === undefined) {
-      return { ...row, problem: 'its job is gone: no worker took it in time', exitCode: EXIT.incomplete };
+      return { ...row, problem: 'its job is missing: no worker took it in time', exitCode: EXIT.incomplete };
     }
     const { attempts, problem, exitCode } = letter;
     const given = `its job was given up after ${attempts} attempts: ${problem}`;

@@ -1,4 +1,4 @@
-/** Works on one job, and tells the queue how it ended. */
+/** Works on one job, and reports its end to the queue. */
 import { exitCodeOf } from '../ledger/ending.ts';
 import { LeaseHeld } from '../store/engine/lease.ts';
 import { affectedBy, attemptOf, giveBack, type ClaimedJob } from './enqueue.ts';
@@ -10,7 +10,7 @@ const BUSY_AGAIN_S = 15;
 /**
  * - `done`: the work is done, and the job with it
  * - `busy`: another process is at work on the merchant; the job is taken again later
- * - `given-back`: the worker was told to stop; the job may be taken by another one
+ * - `given-back`: the worker was asked to stop; the job may be taken by another one
  * - `failed`: it is tried again after a pause, or was the last attempt
  * - `lost`: the job was no longer this worker's
  */
@@ -27,8 +27,8 @@ export interface JobEnd<Result> {
 }
 
 /**
- * Does the work of one job. It is called again for the same job if its end could not be told to the queue, and therefore
- * has to do nothing for work that is done. Once `signal` aborts it has to end soon, and may throw anything. Throws
+ * Does the work of one job. It is called again for the same job if its end could not be reported to the queue, so it must
+ * skip finished work. Once `signal` aborts it has to end soon, and may throw anything. Throws
  * `LeaseHeld` if another process is at work on the merchant.
  */
 export type Work<Result> = (job: ClaimedJob, signal: AbortSignal) => Promise<Result>;
@@ -41,7 +41,7 @@ export interface Attempt<Result> {
   readonly stop: AbortSignal;
 }
 
-/** Works on the job, and tells the queue. Throws only what telling the queue throws: the job then comes back by itself. */
+/** Works on the job, and reports to the queue. Throws only the error of that report: the job then comes back by itself. */
 export async function attempt<Result>(
   queue: Queue,
   job: ClaimedJob,
@@ -58,8 +58,8 @@ export async function attempt<Result>(
   });
   try {
     const result = await work(job, AbortSignal.any([lost, stop]));
-    const told = await boss.complete(job.lane, attemptOf(job));
-    return affectedBy(told) > 0 ? ended('done', { result }) : ended('lost');
+    const completed = await boss.complete(job.lane, attemptOf(job));
+    return affectedBy(completed) > 0 ? ended('done', { result }) : ended('lost');
   } catch (error) {
     if (lost.aborted) return ended('lost', { error });
     if (stop.aborted) {

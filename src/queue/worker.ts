@@ -7,11 +7,11 @@ import { LANES, type Lane, type MerchantJob } from './lanes.ts';
 import type { Queue } from './queue.ts';
 import { attempt, type JobEnd, type Work } from './work.ts';
 
-/** How often a worker with room asks for jobs. */
+/** How often a worker with free places asks for jobs. */
 const ASK_EVERY_MS = 1_000;
-/** How often a worker looks for what is left undone. */
-const LOOK_EVERY_MS = 10_000;
-/** A worker that is told to stop may finish what it has begun within this time. What is left goes back. */
+/** How often a worker ends abandoned work. */
+const MAINTENANCE_EVERY_MS = 10_000;
+/** A stopping worker may finish its jobs within this time. The others go back to the queue. */
 const FINISH_WITHIN_MS = 10_000;
 
 export interface WorkerOptions<Result> {
@@ -19,12 +19,11 @@ export interface WorkerOptions<Result> {
   readonly atOnce: number;
   readonly work: Work<Result>;
   /**
-   * Called now and then, and after each attempt that failed: ends what waits for a job that will not come again, because
-   * it was given up.
+   * Called now and then, and after each failed attempt: ends work that waits for a job that was given up.
    */
-  readonly lookAfter: () => Promise<void>;
+  readonly endAbandoned: () => Promise<void>;
   readonly onEnd: (end: JobEnd<Result>) => void;
-  /** Called with what failed beside the work itself. The worker goes on. */
+  /** Called with errors outside the work itself. The worker goes on. */
   readonly onProblem: (error: unknown) => void;
   /** Aborts when the worker has to stop. */
   readonly signal: AbortSignal;
@@ -35,11 +34,12 @@ export interface WorkerOptions<Result> {
 }
 
 /**
- * Takes jobs and works on them until `signal` aborts. Nightly work goes first: jobs of a backfill are only taken where no
- * job of the night waits, and for half of the places at most. When it resolves, no job is at work, and those that were not finished are on the queue again.
+ * Takes jobs and works on them until `signal` aborts. The daily run goes first: jobs of a backfill are taken only where
+ * none of its jobs waits, and for half of the places at most. When it resolves, no job is at work, and unfinished jobs
+ * are back on the queue.
  */
 export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<Result>): Promise<void> {
-  const { atOnce, signal, lookAfter, onProblem } = options;
+  const { atOnce, signal, endAbandoned, onProblem } = options;
   const held = holdJobs(queue, onProblem);
   const stop = new AbortController();
   const atWork = new Set<Promise<void>>();
@@ -50,13 +50,13 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
     });
     atWork.add(working);
   };
-  let lookedMs = -Infinity;
+  let maintainedMs = -Infinity;
   try {
     while (!signal.aborted) {
       try {
-        if (performance.now() - lookedMs >= LOOK_EVERY_MS) {
-          await lookAfter();
-          lookedMs = performance.now();
+        if (performance.now() - maintainedMs >= MAINTENANCE_EVERY_MS) {
+          await endAbandoned();
+          maintainedMs = performance.now();
         }
         const jobs = await take(queue, placesFor(atOnce, held));
         jobs.forEach(begin);
@@ -67,16 +67,16 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
       await nextChange(atWork, signal, held.size() < atOnce);
     }
     await finish(atWork, stop, options.finishWithinMs ?? FINISH_WITHIN_MS);
-    await lookAfter().catch(onProblem);
+    await endAbandoned().catch(onProblem);
   } finally {
     held.close();
   }
 }
 
-/** How many jobs of a lane may be taken now, besides so many that were just taken of another one. */
+/** How many jobs of a lane may be taken now, after `justTaken` of another one. */
 type Places = (lane: Lane, justTaken: number) => number;
 
-/** Half of the places are never given to backfills, so that a night finds room at once. A single place is for both. */
+/** Half of the places are never given to backfills, so that a daily run starts at once. A single place is for both. */
 const placesFor =
   (atOnce: number, held: HeldJobs): Places =>
   (lane, justTaken) => {
@@ -85,7 +85,7 @@ const placesFor =
     return Math.min(free, Math.max(1, Math.floor(atOnce / 2)) - held.size('backfill'));
   };
 
-/** As many jobs as there are places for, those of the night first. */
+/** As many jobs as there are free places, those of the daily run first. */
 async function take({ boss }: Queue, places: Places): Promise<ClaimedJob[]> {
   const taken: ClaimedJob[] = [];
   for (const lane of LANES) {
@@ -112,7 +112,7 @@ async function workOn<Result>(
     work,
     lost,
     stop,
-    lookAfter,
+    endAbandoned,
     onEnd,
     onProblem,
   }: WorkerOptions<Result> & { readonly lost: AbortSignal; readonly stop: AbortSignal },
@@ -120,20 +120,20 @@ async function workOn<Result>(
   try {
     const end = await attempt(queue, job, { work, lost, stop });
     onEnd(end);
-    if (end.outcome === 'failed') await lookAfter();
+    if (end.outcome === 'failed') await endAbandoned();
   } catch (error) {
     onProblem(error);
   }
 }
 
-/** Waits until a job ends, until the worker has to stop, or, if it has room, until it is time to ask again. */
+/** Waits until a job ends, until the worker has to stop, or, with free places, until it is time to ask again. */
 async function nextChange(
   atWork: ReadonlySet<Promise<void>>,
   signal: AbortSignal,
-  hasRoom: boolean,
+  hasCapacity: boolean,
 ): Promise<void> {
   const waits = new AbortController();
-  const pause = sleep(hasRoom ? ASK_EVERY_MS : LOOK_EVERY_MS, undefined, {
+  const pause = sleep(hasCapacity ? ASK_EVERY_MS : MAINTENANCE_EVERY_MS, undefined, {
     signal: AbortSignal.any([signal, waits.signal]),
   }).catch(() => undefined);
   await Promise.race([pause, ...atWork]);

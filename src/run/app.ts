@@ -19,7 +19,7 @@ import {
 } from '../platform/transport.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import { besideCsv } from '../statements/formats/all.ts';
+import { publishedFormats } from '../statements/formats/all.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { createLeaseAsker, type LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Database } from '../store/engine/database.ts';
@@ -201,7 +201,7 @@ export function runDeps(
     checks: settings.checks,
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',
     signingKey: settings.signingKey,
-    formats: besideCsv(settings.statementFormats),
+    formats: publishedFormats(settings.statementFormats),
     now: app.now,
     holder: thisHolder(),
     ...(app.alerts !== undefined && { alerts: app.alerts }),

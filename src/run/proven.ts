@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { changedDaysOfEach } from '../store/changed-days.ts';
-import { openBreakSpans } from '../store/breaks/open-breaks.ts';
+import { unprovenSpans } from '../store/breaks/open-breaks.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedOfEach } from '../store/windows.ts';
@@ -36,12 +36,12 @@ export function provenOf(
   return askInParts(merchants, async (some) => {
     const certifiedOf = await certifiedOfEach(db, some, ALL_TIME);
     const unreconciledOf = await changedDaysOfEach(db, some);
-    const brokenOf = await openBreakSpans(db, some);
+    const openOf = await unprovenSpans(db, some);
     return some.map((merchantNo, nth) => ({
       merchantNo,
       ...proofOf(certifiedOf[nth]!, unreconciledOf.get(merchantNo) ?? [], [
         ...(requestedOf.get(merchantNo) ?? []).flatMap(({ missing }) => missing),
-        ...(brokenOf.get(merchantNo) ?? []).map(({ beginMs, endMs }) => ({ beginMs, endMs })),
+        ...(openOf.get(merchantNo) ?? []).map(({ beginMs, endMs }) => ({ beginMs, endMs })),
       ]),
     }));
   });
@@ -49,7 +49,7 @@ export function provenOf(
 
 /**
  * What is proven by `certified` windows, less the `unproven` days (without figures) and each day of `open` spans: where breaks
- * lie, and what is missing of ranges asked for by date. Equal questions are worked out once, as most merchants are read at the same times.
+ * or unreadable entries lie, and what is missing of ranges asked for by date. Equal questions are worked out once, as most merchants are read at the same times.
  */
 export function createProof({
   zone,

@@ -38,12 +38,18 @@ export type OlderDaysReport =
   | {
       readonly kind: 'looked';
       readonly look: OlderDaysLook;
+      /** The days that were read by this run and compared too; null if none were. */
+      readonly recent: { readonly from: BusinessDay; readonly to: BusinessDay } | null;
       /** The report of the days that were read again; null if there were none. */
       readonly again: SyncReport | null;
       /** Numbers of the entries that reading them again brought. */
       readonly late: readonly string[];
+      /** For how many nights the platform has refused to show some days. */
+      readonly sinceNights: number;
+      readonly zone: string;
     }
-  | ({ readonly kind: 'not made' } & LookNotMade);
+  /** `nights`: since the last comparison; null if there was none. */
+  | ({ readonly kind: 'not made'; readonly nights: number | null } & LookNotMade);
 
 export interface MerchantSync {
   readonly merchantNo: string;

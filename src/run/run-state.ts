@@ -1,6 +1,6 @@
 /** Says whether a recorded run ended, is at work, or was killed. A run that was killed could not record its end. */
 import type { Kysely } from 'kysely';
-import { isGone } from '../host/process-identity.ts';
+import { hasExited } from '../host/process-identity.ts';
 import { lastRunOfHolders, leaseHolders, type RunRow } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { BACKFILL_COMMAND } from './backfill/slices.ts';
@@ -32,7 +32,7 @@ export async function withStates(
   const isRunning = (row: RunRow): boolean => {
     // Any worker, or the schedule, does what is left of it.
     if (row.isQueued || row.command === BACKFILL_COMMAND) return true;
-    if (isGone(row.holder) || lastOf.get(row.holder) !== row.id) return false;
+    if (hasExited(row.holder) || lastOf.get(row.holder) !== row.id) return false;
     const leaseless = row.command === REFERENCE_COMMAND;
     return leaseless
       ? now.getTime() - row.startedAt.getTime() < LEASELESS_RUN_MS_MAX

@@ -31,7 +31,7 @@ const CHECKSUM = Buffer.from('B2');
 /** Salt and limits of the password's hash. Unused without a password. */
 const UNUSED = Buffer.alloc(32 + 8 + 8);
 const HEAD_BYTES = ALGORITHM.length + NO_PASSWORD.length + CHECKSUM.length + UNUSED.length;
-/** Without a password, minisign writes none and reads none: the public half in the key proves it whole. */
+/** Without a password, minisign writes no checksum and reads none: the public half in the key proves it intact. */
 const NO_CHECKSUM = Buffer.alloc(32);
 const POINT_BYTES = 32;
 const SECRET_BYTES = HEAD_BYTES + ID_BYTES + SEED_BYTES + POINT_BYTES + NO_CHECKSUM.length;
@@ -60,13 +60,13 @@ export const keyFile = (half: 'secret' | 'public', { id, secretKey, publicKey }:
     ? `untrusted comment: minisign secret key ${id}, for DAYBOOK_SIGNING_KEY\n${secretKey}\n`
     : `untrusted comment: minisign public key ${id}\n${publicKey}\n`;
 
-/** Reads a secret key, given as its line or its whole file. What is wrong, without any of its text, where it is none. */
+/** Reads a secret key, given as its line or its complete file. Otherwise the problem, without any of its text. */
 export function readSigningKey(text: string): SigningKey | string {
   const bytes = bytesIn(text);
   if (bytes.length !== SECRET_BYTES || !bytes.subarray(0, 2).equals(ALGORITHM))
     return bytes.length === PUBLIC_BYTES ? 'is a public key, where the secret one is needed' : NOT_SECRET;
   if (!bytes.subarray(2, 4).equals(NO_PASSWORD))
-    return 'is encrypted with a password, which nobody can type at night: make a pair with `daybook statements keygen`';
+    return 'is encrypted with a password, which a scheduled run cannot enter: make a pair with `daybook statements keygen`';
   const own = bytes.subarray(HEAD_BYTES);
   const id = own.subarray(0, ID_BYTES);
   const seed = own.subarray(ID_BYTES, ID_BYTES + SEED_BYTES);
@@ -78,7 +78,7 @@ export function readSigningKey(text: string): SigningKey | string {
 
 const NOT_SECRET = 'is no secret key of minisign; `daybook statements keygen` makes one';
 
-/** Reads a public key, given as its line or its whole file; null if it is none. */
+/** Reads a public key, given as its line or its complete file; null if it is none. */
 export function readPublicKey(text: string): PublicKey | null {
   const bytes = bytesIn(text);
   if (bytes.length !== PUBLIC_BYTES || !bytes.subarray(0, 2).equals(ALGORITHM)) return null;

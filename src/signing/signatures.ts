@@ -18,28 +18,28 @@ export interface Signature {
   /** Signed as well. */
   readonly trustedComment: string;
   /** Of the signature together with its trusted comment. */
-  readonly whole: Buffer;
+  readonly global: Buffer;
 }
 
 /** Signs the content: the text of its `.minisig` file. Characters that would end the comment's line are spelled out. */
 export function signatureFile(content: Uint8Array, trustedComment: string, { id, key }: SigningKey): string {
   const comment = showableText(trustedComment);
   const signature = sign(null, hashOf(content), key);
-  const whole = sign(null, Buffer.concat([signature, Buffer.from(comment)]), key);
+  const global = sign(null, Buffer.concat([signature, Buffer.from(comment)]), key);
   return [
     `${UNTRUSTED}signed by daybook, key ${nameOf(id)}`,
     Buffer.concat([OF_HASH, id, signature]).toString('base64'),
     `${TRUSTED}${comment}`,
-    whole.toString('base64'),
+    global.toString('base64'),
     '',
   ].join('\n');
 }
 
 /** Reads a `.minisig` file; null if it is none. */
 export function readSignature(text: string): Signature | null {
-  const [untrusted = '', own = '', trusted = '', whole = '', ...more] = text.split(/\r?\n/);
+  const [untrusted = '', own = '', trusted = '', globalText = '', ...more] = text.split(/\r?\n/);
   const bytes = Buffer.from(own, 'base64');
-  const global = Buffer.from(whole, 'base64');
+  const global = Buffer.from(globalText, 'base64');
   const algorithm = bytes.subarray(0, 2);
   if (
     more.join('') !== '' ||
@@ -56,21 +56,21 @@ export function readSignature(text: string): Signature | null {
     keyId: bytes.subarray(2, 2 + ID_BYTES),
     signature: bytes.subarray(2 + ID_BYTES),
     trustedComment: trusted.slice(TRUSTED.length),
-    whole: global,
+    global,
   };
 }
 
 /** Whether the key made this signature of this content, its trusted comment included. */
 export function isSignedBy(
   content: Uint8Array,
-  { algorithm, keyId, signature, trustedComment, whole }: Signature,
+  { algorithm, keyId, signature, trustedComment, global }: Signature,
   { id, key }: PublicKey,
 ): boolean {
   const signed = algorithm.equals(OF_HASH) ? hashOf(content) : content;
   return (
     keyId.equals(id) &&
     verify(null, signed, key, signature) &&
-    verify(null, Buffer.concat([signature, Buffer.from(trustedComment)]), key, whole)
+    verify(null, Buffer.concat([signature, Buffer.from(trustedComment)]), key, global)
   );
 }
 

@@ -5,7 +5,7 @@ import {
   ObjectStoreUnreachable,
   ObjectStoreRefused,
   readText,
-  readWhole,
+  readObject,
   type ObjectStore,
 } from '../objects/object-store.ts';
 import { signatureFile } from '../signing/signatures.ts';
@@ -221,7 +221,7 @@ async function writeFiles(
 }
 
 async function putOnce(objects: ObjectStore, key: string, text: string, contentType: string): Promise<void> {
-  if ((await readWhole(objects, key))?.toString('utf8') === text) return;
+  if ((await readObject(objects, key))?.toString('utf8') === text) return;
   try {
     await objects.put(key, Buffer.from(text), { ifAbsent: true, contentType });
   } catch (error) {

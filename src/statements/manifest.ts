@@ -116,7 +116,7 @@ export const manifestSchema = z.object({
   timeZone: z.string(),
   /** Only present if the time zone is not proven and a person vouches for it. */
   timeZoneProof: z.literal('trusted').optional(),
-  /** The checks that the run made beyond the days it read; left out if there were none. */
+  /** The checks made beyond the days read, by this run or by earlier ones over the same statements; left out if there were none. */
   checked: z.array(z.string()).optional(),
   /** In the chain of the merchant's manifests, from 1; left out if it was made before there were chains. */
   place: place.optional(),

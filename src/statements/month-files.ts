@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { bytesOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
+import { bytesOf, readObject, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { adjustmentsOf, closesOfMonth, type StoredClose } from '../store/month-close.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
@@ -255,7 +255,7 @@ function recordedManifest(
 }
 
 async function* wholeFile(objects: ObjectStore, key: string): AsyncGenerator<Uint8Array> {
-  const bytes = await readWhole(objects, key);
+  const bytes = await readObject(objects, key);
   if (bytes !== null) yield bytes;
   else
     throw new StatementDamaged(

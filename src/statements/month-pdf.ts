@@ -7,7 +7,7 @@ import type { MonthClose } from '../store/month-close.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf/day-figures.ts';
 import { grouped } from './formats/pdf/drawable.ts';
-import { LOOK, type Look } from './formats/pdf/drawing.ts';
+import { STYLE, type TextStyle } from './formats/pdf/drawing.ts';
 import { createSheet, type Sheet } from './formats/pdf/sheet.ts';
 import type { Column, Row } from './formats/pdf/table.ts';
 import { fileOf } from './keys.ts';
@@ -55,8 +55,8 @@ function accountsSection(sheet: Sheet, overview: MonthOverview): void {
     overview.accounts.map((account): Row => {
       const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = monthFigures(account);
       const sum = (total: string, count: number) => [
-        { text: grouped(total), look: LOOK.cell },
-        { text: `${countText(count)} ${count === 1 ? 'entry' : 'entries'}`, look: LOOK.soft },
+        { text: grouped(total), style: STYLE.cell },
+        { text: `${countText(count)} ${count === 1 ? 'entry' : 'entries'}`, style: STYLE.soft },
       ];
       const days = [
         `${account.statements.length} published`,
@@ -69,8 +69,8 @@ function accountsSection(sheet: Sheet, overview: MonthOverview): void {
           grouped(opening ?? ''),
           sum(creditTotal, creditCount),
           sum(debitTotal, debitCount),
-          [{ text: grouped(closing ?? ''), look: LOOK.strong }],
-          days.map((text) => ({ text, look: LOOK.cell })),
+          [{ text: grouped(closing ?? ''), style: STYLE.strong }],
+          days.map((text) => ({ text, style: STYLE.cell })),
         ],
       };
     }),
@@ -162,16 +162,16 @@ function closeSection(sheet: Sheet, { closes, adjustments }: MonthOverview): voi
       ? []
       : said('Despite open days', `${counted(last.openDays, 'day')} then open: ${last.despite}`)),
     ['Adjustments since', adjustments.length === 0 ? 'none' : `${adjustments.length}, listed below`],
-    ['File of the close', fileOf(last.objectKey), LOOK.mono],
-    ['Its SHA-256', last.sha256, LOOK.mono],
+    ['File of the close', fileOf(last.objectKey), STYLE.mono],
+    ['Its SHA-256', last.sha256, STYLE.mono],
   ]);
   if (closes.length === 1) return;
-  sheet.paragraph('Closes before it:', LOOK.soft);
+  sheet.paragraph('Closes before it:', STYLE.soft);
   sheet.table(CLOSES_COLUMNS, closes.slice(0, -1).map(closeRow));
 }
 
 const closeRow = ({ number, closedAt, by, sha256 }: MonthClose): Row => ({
-  cells: [String(number), instantText(closedAt), by, [{ text: sha256, look: LOOK.mono }]],
+  cells: [String(number), instantText(closedAt), by, [{ text: sha256, style: STYLE.mono }]],
 });
 
 const OPEN_COLUMNS: readonly Column[] = [
@@ -187,7 +187,7 @@ function openSection(sheet: Sheet, { openDays }: MonthOverview): void {
     OPEN_COLUMNS,
     openGroups(openDays).map((group) => {
       const { currency, why } = group[0]!;
-      const days = stretchTexts(group).map((text) => ({ text, look: LOOK.cell }));
+      const days = stretchTexts(group).map((text) => ({ text, style: STYLE.cell }));
       const more = group.some((one) => one.why !== why) ? ', and so on' : '';
       return { cells: [currency, days, `${why}${more}`] };
     }),
@@ -221,9 +221,9 @@ function adjustmentsSection(sheet: Sheet, { closes, adjustments }: MonthOverview
   );
 }
 
-const hash = (sha256: string): { readonly text: string; readonly look: Look } => ({
+const hash = (sha256: string): { readonly text: string; readonly style: TextStyle } => ({
   text: `SHA-256 ${sha256}`,
-  look: LOOK.mono,
+  style: STYLE.mono,
 });
 
 const DAY_COLUMNS: readonly Column[] = [

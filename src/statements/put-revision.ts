@@ -2,7 +2,7 @@
 import {
   ObjectExists,
   ObjectStoreUnreachable,
-  readWhole,
+  readObject,
   type Fence,
   type ObjectContent,
   type ObjectStore,
@@ -17,7 +17,7 @@ const REPLACE_TRIES_MAX = 5;
 
 /** The published manifest, or null where there is none that can be read. */
 export async function readManifest(objects: ObjectStore, key: string): Promise<Manifest | null> {
-  const bytes = await readWhole(objects, key);
+  const bytes = await readObject(objects, key);
   return bytes === null ? null : parseManifest(bytes.toString('utf8'));
 }
 

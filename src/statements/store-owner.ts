@@ -7,7 +7,7 @@ import * as z from 'zod';
 import {
   ObjectExists,
   ObjectStoreRefused,
-  readWhole,
+  readObject,
   type Fence,
   type ObjectStore,
 } from '../objects/object-store.ts';
@@ -39,7 +39,7 @@ export interface OwnerOptions {
 
 /** The mark; `unreadable` if it cannot be read; null if there is none. Throws `ObjectStoreUnreachable`. */
 export async function readStoreMark(objects: ObjectStore): Promise<StoreMark | 'unreadable' | null> {
-  const bytes = await readWhole(objects, STORE_MARK_KEY);
+  const bytes = await readObject(objects, STORE_MARK_KEY);
   if (bytes === null) return null;
   try {
     return markSchema.parse(JSON.parse(bytes.toString('utf8')));

@@ -10,6 +10,8 @@ export interface ReadCloseFile {
   readonly close: CloseFile;
   /** Of its file. */
   readonly sha256: string;
+  /** The merchant's folder was given as well, so that its days have to be here. */
+  readonly isInFolder?: boolean;
 }
 
 /** A day of a closed month whose statement is not the frozen one. */
@@ -65,8 +67,9 @@ export function verifyCloses(
     );
     const { compared, byHash, adjusted, wrong, notHere } = comparedDays(close, byDay, byRows);
     problems.push(...wrong.map((problem) => ({ path, problem })));
-    // A close that was given without any of its merchant's days is checked in itself alone.
-    const isAlone = manifests.every(({ manifest }) => manifest.merchantNo !== close.merchantNo);
+    // A close that was given without its merchant's folder or any of its days is checked in itself alone.
+    const isAlone =
+      one.isInFolder !== true && manifests.every(({ manifest }) => manifest.merchantNo !== close.merchantNo);
     if (notHere.length > 0 && (whole || !isAlone)) problems.push({ path, problem: frozenNotHere(notHere) });
     const { merchantNo, month, number, despite, openDays, statements } = close;
     return {

@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
 import type { PublicKey } from '../signing/keys.ts';
 import { filesUnder, isManifest, type Found } from './downloaded-files.ts';
@@ -67,7 +67,7 @@ export async function verifyPaths(
   whole = false,
 ): Promise<VerifyReport> {
   const found = await filesUnder(paths);
-  const { manifests, closed, problems, signed } = await readManifests(found, publicKeys);
+  const { manifests, closed, problems, signed } = await readManifests(found, publicKeys, paths);
   const sheets = found.filter(({ path }) => !isManifest(path)).map(({ path }) => path);
   const named = new Set<string>();
   const numbers = createNumbersSeen();
@@ -145,7 +145,7 @@ const REVISION = /\.r\d+\./;
 const MADE_OR_PUT_THERE = ': it was made for a download, or somebody put it here';
 
 /** Reads manifests and closed months, and checks their signatures where there are keys to check them with. */
-async function readManifests(found: readonly Found[], keys: readonly PublicKey[]) {
+async function readManifests(found: readonly Found[], keys: readonly PublicKey[], given: readonly string[]) {
   const manifests: ReadManifest[] = [];
   const closed: ReadCloseFile[] = [];
   const problems: Problem[] = [];
@@ -162,7 +162,11 @@ async function readManifests(found: readonly Found[], keys: readonly PublicKey[]
           path: file.path,
           problem: `it is the manifest of ${merchantNo}, ${day}: it was moved here`,
         });
-    } else if (close !== null) closed.push({ path: file.path, close, sha256: sha256Of(content) });
+    } else if (close !== null)
+      closed.push({
+        ...{ path: file.path, close, sha256: sha256Of(content) },
+        isInFolder: isInMerchantFolder(file.path, given),
+      });
     else {
       problems.push({ path: file.path, problem: 'this is no manifest of daybook' });
       continue;
@@ -172,6 +176,15 @@ async function readManifests(found: readonly Found[], keys: readonly PublicKey[]
     else problems.push({ path: file.path, problem });
   }
   return { manifests, closed, problems, signed: keys.length === 0 ? null : signed };
+}
+
+/** Whether a close lies in its place in the store's layout, and the folder of its merchant was given too. */
+function isInMerchantFolder(path: string, given: readonly string[]): boolean {
+  const merchantFolder = dirname(dirname(path));
+  return (
+    basename(dirname(path)).startsWith('close=') &&
+    given.some((one) => relative(one, merchantFolder).split(sep)[0] !== '..')
+  );
 }
 
 /** Signatures without their manifest. */

@@ -1,6 +1,7 @@
 /** Makes the manifest that a day's rows require: stores it as a row first, then writes it to the store. */
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
+import { CHECKS } from '../ledger/checks.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import {
   FINAL_CONFIDENCE,
@@ -118,10 +119,31 @@ export function nextManifest(
     epoch: lease.epoch,
     chain: nextInChain(before, chain),
   };
-  const text = manifestText({ ...sources, checked, final: finalIn(day, lateness), ...next });
+  const made = manifestText({ ...sources, checked, final: finalIn(day, lateness), ...next });
+  const text = before === null ? made : withChecksOf(before.manifest, made);
   const row = manifestRow({ merchantNo, day, ...next, place: next.chain.place }, text);
   return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
 }
+
+/**
+ * The text with the checks of the manifest that it replaces, where its statements are the same: what was checked of these
+ * rows stays checked, whoever writes next.
+ */
+function withChecksOf(before: Manifest | null, text: string): string {
+  const { format, merchantNo, day, revision, epoch, timeZone, timeZoneProof, checked, ...rest } = JSON.parse(
+    text,
+  ) as Manifest;
+  const missing = (before?.checked ?? []).filter((check) => checked?.includes(check) !== true);
+  if (before === null || missing.length === 0 || statementsIn(before) !== statementsIn(rest)) return text;
+  const head = { format, merchantNo, day, revision, epoch, timeZone, timeZoneProof };
+  const all = [...(checked ?? []), ...missing].sort((a, b) => placeOf(a) - placeOf(b));
+  return `${JSON.stringify({ ...head, checked: all, ...rest }, null, 2)}\n`;
+}
+
+const placeOf = (check: string): number => CHECKS.findIndex((one) => one === check);
+
+const statementsIn = ({ statements }: Pick<Manifest, 'statements'>): string =>
+  statements.map(({ currency, sha256 }) => `${currency} ${sha256}`).join();
 
 /** What was read back from the store of a manifest and of its signature. */
 export interface KnownManifest {
@@ -252,6 +274,7 @@ function above(found: Forgotten, recorded: ManifestRow, options: SettleOptions):
     ...chainFieldsOf({ ...before, supersededManifests }),
     ...{ final, statements, summary, certificates },
   };
-  const row = manifestRow({ ...before, revision }, `${JSON.stringify(manifest, null, 2)}\n`);
+  const text = withChecksOf(found.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
+  const row = manifestRow({ ...before, revision }, text);
   return signed(row, recorded.signature ?? found.signature, options);
 }

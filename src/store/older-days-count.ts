@@ -2,7 +2,7 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { figuredCurrencies } from './account-days.ts';
-import { heldCurrencies } from './entries.ts';
+import { heldCurrenciesOf } from './entries.ts';
 import type { DB } from './engine/schema.ts';
 
 /** A range of whole business days, both included. */
@@ -13,16 +13,21 @@ export interface Days {
 
 /**
  * Number of stored entries and of unreadable entries with batchNo in a window. Counts each one along
- * ledger_entry_in_time.
+ * ledger_entry_in_time. With a currency, only its entries.
  */
-export async function countStored(db: Kysely<DB>, merchantNo: string, window: Window): Promise<number> {
+export async function countStored(
+  db: Kysely<DB>,
+  merchantNo: string,
+  window: Window,
+  currency: string | null = null,
+): Promise<number> {
   const { rows } = await sql<{ stored: number }>`
-    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)})
     SELECT coalesce(sum((
       SELECT count(*) FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
-    )), 0)::bigint + ${namedUnreadable(merchantNo, window)} AS stored
+    )), 0)::bigint + ${currency === null ? namedUnreadable(merchantNo, window) : sql`0`} AS stored
     FROM held WHERE currency IS NOT NULL`.execute(db);
   return rows[0]!.stored;
 }

@@ -68,18 +68,54 @@ export async function firstSeenSince(
   return rows.map((row) => row.batch_no);
 }
 
+/** A stored entry, as far as it is needed to miss it. */
+export interface StoredAt {
+  readonly batchNo: string;
+  readonly bookedMs: number;
+}
+
+/** The first entries stored in a window, in order of time: all of them if no `limit` is given. */
+export async function storedIn(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { beginMs, endMs }: Window,
+  limit: number | null = null,
+): Promise<StoredAt[]> {
+  const { rows } = await sql<StoredAt>`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    SELECT here.batch_no AS "batchNo", here.booked_ms AS "bookedMs" FROM held CROSS JOIN LATERAL (
+      SELECT batch_no, booked_ms FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
+      ORDER BY e.booked_ms, e.batch_no LIMIT ${limit}::bigint
+    ) AS here
+    WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT ${limit}::bigint`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** How far a round through the entries of older days has come. */
+export interface OlderDaysRound {
+  /** Entries compared so far, and how many there were when the round began. */
+  readonly read: number;
+  readonly of: number;
+  readonly beganAt: Date;
+  /** All before this instant is compared, and this instant too. */
+  readonly throughMs: number;
+  /** The longest window that the platform answers in full; null while it has cut or refused none. */
+  readonly widestMs: number | null;
+  /** What it refuses to show however short the window is, and since when; null if it shows all. */
+  readonly refused: (Window & { readonly since: Date }) | null;
+}
+
 /** How far the comparison of older days has come. */
 export interface OlderDaysComparison extends Days {
   readonly total: number;
   /** Whether as many entries are stored. */
   readonly isHeld: boolean;
   readonly lookedAt: Date;
-  readonly round: {
-    readonly read: number;
-    readonly of: number;
-    readonly beganAt: Date;
-    readonly order: 'oldest first' | 'newest first' | 'mixed';
-  };
+  readonly round: OlderDaysRound;
 }
 
 /** By merchant, of those whose older days were compared. */
@@ -101,7 +137,12 @@ export async function olderDaysComparisons(
           read: row.round_read,
           of: row.round_of,
           beganAt: row.round_began_at,
-          order: row.page_order as OlderDaysComparison['round']['order'],
+          throughMs: row.round_through_ms,
+          widestMs: row.widest_ms,
+          refused:
+            row.refused_since === null
+              ? null
+              : { beginMs: row.refused_from_ms!, endMs: row.refused_to_ms!, since: row.refused_since },
         },
       },
     ]),
@@ -117,23 +158,29 @@ export async function keepOlderDaysComparisons(
   made: readonly { readonly merchantNo: string; readonly comparison: OlderDaysComparison }[],
 ): Promise<void> {
   if (made.length === 0) return;
-  const column = (value: (one: OlderDaysComparison) => string | number) =>
+  const column = (value: (one: OlderDaysComparison) => string | number | null) =>
     arrayLiteral(made.map(({ comparison }) => value(comparison)));
   const days = { from: sql`made.from_day`, to: sql`made.to_day` };
   await sql`
     INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
-      round_began_at, page_order, by_figures)
+      round_began_at, round_through_ms, widest_ms, refused_from_ms, refused_to_ms, refused_since, by_figures)
     SELECT made.*, ${sumOfFigures(sql`made.merchant_no`, days)}
     FROM unnest(
       ${arrayLiteral(made.map(({ merchantNo }) => merchantNo))}::text[], ${column(({ from }) => from)}::date[],
       ${column(({ to }) => to)}::date[], ${column(({ total }) => total)}::bigint[],
       ${column(({ isHeld }) => String(isHeld))}::boolean[], ${column(({ lookedAt }) => lookedAt.toISOString())}::timestamptz[],
       ${column(({ round }) => round.read)}::integer[], ${column(({ round }) => round.of)}::integer[],
-      ${column(({ round }) => round.beganAt.toISOString())}::timestamptz[], ${column(({ round }) => round.order)}::text[]
-    ) AS made (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of, round_began_at, page_order)
+      ${column(({ round }) => round.beganAt.toISOString())}::timestamptz[], ${column(({ round }) => round.throughMs)}::bigint[],
+      ${column(({ round }) => round.widestMs)}::bigint[], ${column(({ round }) => round.refused?.beginMs ?? null)}::bigint[],
+      ${column(({ round }) => round.refused?.endMs ?? null)}::bigint[],
+      ${column(({ round }) => round.refused?.since.toISOString() ?? null)}::timestamptz[]
+    ) AS made (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of, round_began_at,
+      round_through_ms, widest_ms, refused_from_ms, refused_to_ms, refused_since)
     ON CONFLICT (merchant_no) DO UPDATE
       SET from_day = excluded.from_day, to_day = excluded.to_day, total = excluded.total,
         is_held = excluded.is_held, looked_at = excluded.looked_at, round_read = excluded.round_read,
         round_of = excluded.round_of, round_began_at = excluded.round_began_at,
-        page_order = excluded.page_order, by_figures = excluded.by_figures`.execute(trx);
+        round_through_ms = excluded.round_through_ms, widest_ms = excluded.widest_ms,
+        refused_from_ms = excluded.refused_from_ms, refused_to_ms = excluded.refused_to_ms,
+        refused_since = excluded.refused_since, by_figures = excluded.by_figures`.execute(trx);
 }

@@ -50,7 +50,7 @@ export function openPlatformLimit(db: Kysely<DB>) {
       return given(rows[0]!.look);
     },
     /** Records holds. None is shortened by a later one. */
-    tell: (holds: readonly Held[]) => storeHolds(db, holds),
+    sendHolds: (holds: readonly Held[]) => storeHolds(db, holds),
   };
 }
 

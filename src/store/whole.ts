@@ -5,7 +5,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
-import { isNewSince } from './breaks/open-breaks.ts';
+import { isNewSince, OPEN_UNREADABLE } from './breaks/open-breaks.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
@@ -21,7 +21,7 @@ export interface ProofShape {
   readonly certified: readonly Window[];
   /** Windows whose last reading failed, or that wait for a second look. */
   readonly uncertified: readonly Window[];
-  /** Where open breaks lie, from the entries before them to those after them. */
+  /** Where open breaks lie, from the entries before them to those after them, and entries that could not be read. */
   readonly broken: readonly Window[];
   /** Days with changed entries that have no figures yet. */
   readonly changed: readonly BusinessDay[];
@@ -46,7 +46,9 @@ export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promi
       ) AS open GROUP BY merchant_no
     ), broken AS (
       SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans
-      FROM continuity_break WHERE status = 'open' GROUP BY merchant_no
+      FROM (
+        SELECT merchant_no, begin_ms, end_ms FROM continuity_break WHERE status = 'open' UNION ALL ${OPEN_UNREADABLE}
+      ) AS unproven GROUP BY merchant_no
     ), changed AS (
       SELECT merchant_no, array_agg(DISTINCT day::text ORDER BY day::text) AS days FROM changed_day GROUP BY merchant_no
     ), shape AS (

@@ -1,13 +1,13 @@
 /** Follows a total that differs from what is stored down to single days, by halving. */
 import { daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { LedgerPage } from '../platform/ledger-reader.ts';
 import type { Days } from '../store/older-days.ts';
 
 /** The platform's totals, and what is stored. */
 export interface TotalsSource {
-  /** A page of the days, counted from 0. */
-  readonly page: (days: Days, page: number) => Promise<LedgerPage>;
+  /** The platform's total of the days; null if it refuses to say. */
+  readonly total: (days: Days) => Promise<number | null>;
+  readonly stored: (days: Days) => Promise<number>;
   /** Whether so many entries are stored. Entries near the edges, within the slack, may be counted or not. */
   readonly isStored: (days: Days, total: number) => Promise<boolean>;
   readonly callsLeft: () => number;
@@ -16,12 +16,17 @@ export interface TotalsSource {
 /** Days that were found to differ. */
 export interface Found {
   readonly days: readonly BusinessDay[];
+  /** Days whose total the platform refuses to say. */
+  readonly refused: readonly BusinessDay[];
+  /** The longest part of these ranges, in days, whose total agrees; 0 if none does. */
+  readonly widest: number;
   /** More days than these differ, or may differ. */
   readonly hasMore: boolean;
 }
 
 /** Whether no part of the ranges differs. */
-export const isNothing = ({ days, hasMore }: Found): boolean => days.length === 0 && !hasMore;
+export const isNothing = ({ days, refused, hasMore }: Found): boolean =>
+  days.length + refused.length === 0 && !hasMore;
 
 /**
  * The single days whose totals differ, found by halving ranges whose total differs; up to `daysMax` of them, and as far as
@@ -33,24 +38,28 @@ export async function followDown(
   daysMax: number,
 ): Promise<Found> {
   const found: BusinessDay[] = [];
-  const differing: Days[] = [...ranges];
+  const refused: BusinessDay[] = [];
+  let widest = 0;
+  const differing: (Days & { readonly isRefused?: boolean })[] = [...ranges];
   for (let days = differing.shift(); days !== undefined; days = differing.shift()) {
     if (days.from === days.to) {
-      found.push(days.from);
+      (days.isRefused === true ? refused : found).push(days.from);
       continue;
     }
     const halves = halvesOf(days);
     if (found.length >= daysMax || source.callsLeft() < halves.length) {
-      return { days: found, hasMore: true };
+      return { days: found, refused, widest, hasMore: true };
     }
     for (const half of halves) {
-      const { total } = await source.page(half, 0);
-      if (!(await source.isStored(half, total))) differing.push(half);
+      const total = await source.total(half);
+      if (total !== null && (await source.isStored(half, total)))
+        widest = Math.max(widest, daysFromTo(half.from, half.to).length);
+      else differing.push({ ...half, isRefused: total === null });
     }
     // The oldest first: each is halved down to single days before the next one.
     differing.sort((a, b) => (a.from < b.from ? -1 : 1));
   }
-  return { days: found, hasMore: false };
+  return { days: found, refused, widest, hasMore: false };
 }
 
 function halvesOf({ from, to }: Days): Days[] {

@@ -1,26 +1,29 @@
 /**
- * Looks at the days before those that a night reads. Their total is compared with what is stored, and some of their
- * pages are compared record by record. If the total differs, the days are halved again and again, down to the days
- * that differ.
+ * Compares stored days with the platform once they are read: the total of all of them in each run, and their entries one
+ * by one in rounds of seven nights, window by window, each of at most a page.
  *
- * Nothing is written here. A day that differs is only named; then it is read again whole, under a certificate. So a
- * wrong total costs a few calls and no more, and if the platform refuses such a wide window, only this look is not
- * made.
+ * Nothing is written here. A day that differs is only named; then it is read again whole, under a certificate. A window
+ * that the platform refuses or cuts short is halved until it is answered, and later windows are no longer than that.
  */
 import type { Kysely } from 'kysely';
-import { dayWindow } from '../ledger/business-day.ts';
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
-import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import { countByFigures, countStored, differingDays, type Days } from '../store/older-days.ts';
+import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
+import { countByFigures, countStored, type Days, type OlderDaysRound } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { followDown, isNothing, type TotalsSource } from './follow-down.ts';
-import { pagesNow, roundAfter, roundNow, type PageRound } from './page-round.ts';
+import { isRefusal } from './certify.ts';
+import { compareEntries, type EntriesSource } from './compare-entries.ts';
+import { followDown, isNothing, type Found, type TotalsSource } from './follow-down.ts';
+import { beginRound, compareRound, windowsLeft, withRefused } from './older-round.ts';
 
-/** Most calls of one look to find the days that differ. */
+/** Most calls of one comparison to find the days that differ. */
 export const FOLLOW_CALLS_MAX = 40;
-/** Most days that one look names; the next night finds the others. */
+/** Most days that one comparison names; the next night finds the others. */
 export const DIFFERING_DAYS_MAX = 14;
+
+const DAY_MS = 86_400_000;
 
 export interface OlderDaysOptions {
   readonly reader: LedgerReader;
@@ -28,13 +31,19 @@ export interface OlderDaysOptions {
   readonly merchant: MerchantAccess;
   /** IANA zone of the platform's timestamps. */
   readonly zone: string;
-  /** Days under certificate. None holds anything that the store cannot count, so a total can be compared with it. */
-  readonly days: Days;
+  /**
+   * Ranges of days under certificate from before this run, the one whose total is compared first. None holds anything that
+   * the store cannot count.
+   */
+  readonly older: readonly Days[];
+  /** Days that this run has read and proven, right after the first of these ranges; null if there are none. */
+  readonly recent: Days | null;
   /** How far timestamps may be from the times the platform filters by. */
   readonly slackMs: number;
-  /** How far the last looks got; null before the first look. */
-  readonly round: PageRound | null;
-  readonly pagesMax: number;
+  /** How far the rounds have come; null before the first one. */
+  readonly round: OlderDaysRound | null;
+  /** Most windows of a night whose entries are compared, while the platform answers wide ones. */
+  readonly windowsMax: number;
   /** Further ranges of days under certificate, each to be compared by its own total. If left out, none. */
   readonly alsoCompared?: readonly Days[];
   readonly now: Date;
@@ -59,85 +68,165 @@ export interface OlderDaysLook extends Days {
   readonly hasMore: boolean;
   /** The total of a range differs, but the totals of its parts do not: it says nothing about any day. */
   readonly isContradicted: boolean;
-  readonly round: PageRound;
-  /** The pages that this look read, counted from 0. */
-  readonly pagesRead: readonly number[];
+  /** The platform refused or cut short a window, and answers shorter ones. */
+  readonly isLimitNew: boolean;
+  /** A round is not over after seven nights, and no total of all days is known. */
+  readonly isOverdue: boolean;
+  readonly round: OlderDaysRound;
   readonly requests: number;
 }
 
-/** A look that was not made. `notMade` says why, as the end of a sentence. */
+/** A comparison that was not made. `notMade` says why, as the end of a sentence. */
 export interface LookNotMade {
   readonly notMade: string;
   readonly requests: number;
 }
 
-/** Throws what the database throws, and the reason of the signal. A failure of the platform ends in `notMade`. */
+/** Throws what the database throws, and the reason of the signal. A platform that fails ends in `notMade`. */
 export async function lookAtOlderDays(options: OlderDaysOptions): Promise<OlderDaysLook | LookNotMade> {
   const calls = { made: 0 };
   try {
-    return await look(options, calls);
+    return await compare(options, calls);
   } catch (error) {
     if (!isPlatformError(error)) throw error;
     return { notMade: error.message, requests: calls.made };
   }
 }
 
-async function look(options: OlderDaysOptions, calls: { made: number }): Promise<OlderDaysLook> {
-  const { db, merchant, days, round: last, pagesMax, now } = options;
-  const source = sourceOf(options, calls);
-  const window = windowOf(days, options.zone);
-  const byFigures = await countByFigures(db, merchant.merchantNo, days, window);
-  const before = roundNow(last, byFigures, now);
-  const pagesRead = pagesNow(before, byFigures, pagesMax);
-  const replies: LedgerPage[] = [];
-  for (const page of pagesRead) replies.push(await source.page(days, page));
-  const entries = replies.flatMap((reply) => reply.entries);
-  const { total } = replies[0]!;
-  const shown = await differingDays(
-    db,
-    merchant.merchantNo,
-    entries,
-    replies.flatMap(({ unreadable }) => unreadable),
-  );
-  const differing = shown.filter((day) => day >= days.from && day <= days.to);
-  const isHeld = total === byFigures || (await source.isStored(days, total));
-  const found = await followDown(source, isHeld ? [] : [days], DIFFERING_DAYS_MAX);
-  const alsoDiffering = await differingOf(source, options, options.alsoCompared ?? []);
-  // What lies in days that are followed already is not followed twice. If it still differs, the next look follows it.
-  const alsoFollowed = alsoDiffering.filter(({ from, to }) => isHeld || from < days.from || to > days.to);
-  const also = await followDown(source, alsoFollowed, DIFFERING_DAYS_MAX);
-  const named = [...new Set([...differing, ...found.days, ...also.days])].sort();
-  const hasMore = found.hasMore || also.hasMore || named.length > DIFFERING_DAYS_MAX;
+async function compare(options: OlderDaysOptions, calls: { made: number }): Promise<OlderDaysLook> {
+  const { zone, older, recent, now } = options;
+  const whole = { from: (older[0] ?? recent)!.from, to: (recent ?? older[0])!.to };
+  const olderWindows = older.map((days) => windowOf(days, zone)).sort((a, b) => a.beginMs - b.beginMs);
+  const storedOlder = older[0] === undefined ? 0 : await countOlder(options, older[0]);
+  const others = await Promise.all(older.slice(1).map((days) => countOlder(options, days)));
+  const entriesOlder = others.reduce((sum, one) => sum + one, storedOlder);
+  const before = beginRound(options.round, { entries: entriesOlder, windows: olderWindows, now });
+  const asked = lastDays(whole, before.widestMs, zone);
+  const totals = totalsSource(options, calls);
+  const entries = entriesSource(options, calls);
+
+  const main = await compareMain(options, { asked, storedOlder, totals, entries });
+  const also = await compareOthers(totals, options, main.isHeld ? null : asked);
+  const widest = narrower(before.widestMs, main.widestMs);
+  let round = withRefused({ ...before, widestMs: widest }, windowOf(asked, zone), main.refused, now);
+  const isAllCompared = main.areEntriesCompared && asked.from === whole.from && older.length < 2;
+  if (isAllCompared)
+    round = { ...round, read: round.of, beganAt: now, throughMs: olderWindows.at(-1)?.endMs ?? 0 };
+  const stage = { entries, windows: olderWindows, isLimited: widest !== null, now };
+  const compared = isAllCompared
+    ? { round, days: [], hasMore: false }
+    : await compareRound(round, { ...stage, windowsMax: options.windowsMax });
+  const inOlder = (day: BusinessDay) =>
+    [...older, ...(options.alsoCompared ?? []), whole].some(({ from, to }) => day >= from && day <= to);
+  const named = [...new Set([...main.days, ...also.found.days, ...compared.days])].filter(inOlder).sort();
+  const hasMore =
+    [main, also.found, compared].some((one) => one.hasMore) || named.length > DIFFERING_DAYS_MAX;
   return {
-    ...days,
-    total,
-    stored: isHeld ? total : await countStored(db, merchant.merchantNo, window),
+    ...asked,
+    total: main.total ?? main.stored,
+    stored: main.stored,
     differing: named.slice(0, DIFFERING_DAYS_MAX),
-    alsoDiffering,
+    alsoDiffering: also.differing,
     hasMore,
-    isContradicted: (!isHeld && isNothing(found)) || (alsoFollowed.length > 0 && isNothing(also)),
-    // If more days differ than are read again now, the next look begins with the same pages.
-    round: hasMore ? before : roundAfter(before, byFigures, pagesRead, replies[0]!.entries),
-    pagesRead,
+    isContradicted: main.isContradicted || (also.isFollowed && isNothing(also.found)),
+    isLimitNew: compared.round.widestMs !== null && compared.round.widestMs !== before.widestMs,
+    isOverdue: widest !== null && windowsLeft(compared.round, olderWindows) && isLate(compared.round, now),
+    // If more days differ than are read again now, the next night begins with the same windows.
+    round: hasMore ? { ...compared.round, read: before.read, throughMs: before.throughMs } : compared.round,
     requests: calls.made,
   };
 }
 
-/** Those of the ranges whose totals differ from what is stored. One call each. */
-async function differingOf(
-  source: TotalsSource,
-  { db, merchant, zone }: OlderDaysOptions,
-  ranges: readonly Days[],
-): Promise<TotalDiffers[]> {
-  const differing: TotalDiffers[] = [];
-  for (const days of ranges) {
-    const { total } = await source.page(days, 0);
-    const window = windowOf(days, zone);
-    const stored = await countByFigures(db, merchant.merchantNo, days, window);
-    if (total !== stored && !(await source.isStored(days, total))) differing.push({ ...days, total, stored });
-  }
-  return differing;
+const isLate = ({ beganAt }: OlderDaysRound, now: Date): boolean =>
+  now.getTime() - beganAt.getTime() >= 8 * DAY_MS;
+
+interface Main {
+  readonly total: number | null;
+  readonly stored: number;
+  readonly isHeld: boolean;
+  readonly areEntriesCompared: boolean;
+  readonly days: readonly BusinessDay[];
+  readonly refused: readonly Window[];
+  readonly widestMs: number | null;
+  readonly isContradicted: boolean;
+  readonly hasMore: boolean;
 }
+
+/** Compares the total of the days, or their entries if these fit on a page. */
+async function compareMain(
+  options: OlderDaysOptions,
+  {
+    asked,
+    storedOlder,
+    totals,
+    entries,
+  }: {
+    readonly asked: Days;
+    readonly storedOlder: number;
+    readonly totals: TotalsSource;
+    readonly entries: EntriesSource;
+  },
+): Promise<Main> {
+  const { db, merchant, zone, older, recent } = options;
+  const window = windowOf(asked, zone);
+  const isWhole = asked.from === (older[0] ?? recent)!.from;
+  const stored = isWhole
+    ? storedOlder + (recent === null ? 0 : await countStored(db, merchant.merchantNo, windowOf(recent, zone)))
+    : await countStored(db, merchant.merchantNo, window);
+  if (stored <= PAGE_SIZE_MAX) {
+    const { total, ...compared } = await compareEntries(entries, window, options.round?.refused ?? null);
+    const isHeld = total === stored;
+    const isContradicted = compared.widestMs !== null;
+    return { ...compared, total, stored, isHeld, areEntriesCompared: true, isContradicted };
+  }
+  const total = await totals.total(asked);
+  const isHeld = total !== null && (total === stored || (await totals.isStored(asked, total)));
+  const found = isHeld ? NOTHING_FOUND : await followDown(totals, [asked], DIFFERING_DAYS_MAX);
+  return {
+    total: isHeld ? stored : total,
+    stored,
+    isHeld,
+    areEntriesCompared: false,
+    days: found.days,
+    refused: found.refused.map((day) => dayWindow(day, zone)),
+    widestMs: found.days.length > 0 || found.widest === 0 ? null : found.widest * DAY_MS,
+    isContradicted: !isHeld && total !== null && isNothing(found),
+    hasMore: found.hasMore,
+  };
+}
+
+const NOTHING_FOUND: Found = { days: [], refused: [], widest: 0, hasMore: false };
+
+/** Compares the further ranges by their totals, a call each. What lies in days that are followed already is left to those. */
+async function compareOthers(
+  totals: TotalsSource,
+  { alsoCompared = [] }: OlderDaysOptions,
+  followed: Days | null,
+) {
+  const differing: TotalDiffers[] = [];
+  const toFollow: Days[] = [];
+  for (const days of alsoCompared) {
+    const total = await totals.total(days);
+    if (total !== null && (await totals.isStored(days, total))) continue;
+    if (total !== null) differing.push({ ...days, total, stored: await totals.stored(days) });
+    if (followed === null || days.from < followed.from || days.to > followed.to) toFollow.push(days);
+  }
+  const found = await followDown(totals, toFollow, DIFFERING_DAYS_MAX);
+  return { differing, found, isFollowed: toFollow.length > 0 };
+}
+
+const narrower = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);
+
+/** As many of the last days as a window of that length has. */
+function lastDays({ from, to }: Days, widestMs: number | null, zone: string): Days {
+  if (widestMs === null) return { from, to };
+  const first = addDays(to, 1 - Math.max(1, Math.floor(widestMs / DAY_MS)));
+  return { from: first < from ? from : dayOf(dayWindow(first, zone).beginMs, zone), to };
+}
+
+const countOlder = ({ db, merchant, zone }: OlderDaysOptions, days: Days): Promise<number> =>
+  countByFigures(db, merchant.merchantNo, days, windowOf(days, zone));
 
 /** Whole days as a window. */
 export const windowOf = ({ from, to }: Days, zone: string): Window => ({
@@ -145,25 +234,57 @@ export const windowOf = ({ from, to }: Days, zone: string): Window => ({
   endMs: dayWindow(to, zone).endMs,
 });
 
-function sourceOf(options: OlderDaysOptions, calls: { made: number }): TotalsSource {
-  const { reader, db, merchant, zone, slackMs, signal } = options;
-  const callsMax = options.pagesMax + (options.alsoCompared ?? []).length + FOLLOW_CALLS_MAX;
+function pagesOfWindow(options: OlderDaysOptions, calls: { made: number }) {
+  const { reader, merchant, signal } = options;
+  return (window: Window) => {
+    signal.throwIfAborted();
+    calls.made += 1;
+    return reader.page({ merchant, window, pageNum: 1 }, signal);
+  };
+}
+
+const callsLeft =
+  ({ alsoCompared = [] }: OlderDaysOptions, calls: { made: number }) =>
+  () =>
+    1 + alsoCompared.length + FOLLOW_CALLS_MAX - calls.made;
+
+function entriesSource(options: OlderDaysOptions, calls: { made: number }): EntriesSource {
+  const { db, merchant, zone, slackMs } = options;
+  const page = pagesOfWindow(options, calls);
   return {
-    page: (days, page) => {
-      signal.throwIfAborted();
-      calls.made += 1;
+    db,
+    merchantNo: merchant.merchantNo,
+    zone,
+    // Wider by the slack, so that every entry stored in the window comes.
+    page: ({ beginMs, endMs }) => page({ beginMs: beginMs - slackMs, endMs: endMs + slackMs }),
+    callsLeft: callsLeft(options, calls),
+  };
+}
+
+function totalsSource(options: OlderDaysOptions, calls: { made: number }): TotalsSource {
+  const { db, merchant, zone, slackMs } = options;
+  const page = pagesOfWindow(options, calls);
+  const stored = (days: Days) => countStored(db, merchant.merchantNo, windowOf(days, zone));
+  return {
+    stored,
+    total: async (days) => {
       const whole = windowOf(days, zone);
       // Narrower by the slack, so that every entry that comes is booked on these days.
       const window = { beginMs: whole.beginMs + slackMs, endMs: whole.endMs - slackMs };
-      return reader.page({ merchant, window, pageNum: page + 1 }, signal);
+      try {
+        return (await page(window)).total;
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        return null;
+      }
     },
     isStored: async (days, total) => {
-      const whole = windowOf(days, zone);
-      const most = await countStored(db, merchant.merchantNo, whole);
+      const most = await stored(days);
       if (slackMs === 0 || total >= most) return total === most;
+      const whole = windowOf(days, zone);
       const inner = { beginMs: whole.beginMs + 2 * slackMs, endMs: whole.endMs - 2 * slackMs };
       return total >= (await countStored(db, merchant.merchantNo, inner));
     },
-    callsLeft: () => callsMax - calls.made,
+    callsLeft: callsLeft(options, calls),
   };
 }

@@ -83,12 +83,23 @@ export type ZoneFinding =
  * afterwards, so it existed in between. Otherwise, an entry that has just been removed would look like one that is not
  * found there.
  *
- * This takes two calls if the zone is right, four if the clock is off or the platform ignores dates with a batchNo,
- * and about a dozen to find the offset if the zone is wrong. No total is used. `toleranceMs`: how far timestamps may
+ * If entries of other times are known (`others`), its second alone is asked for first: a platform that sends this entry and
+ * none of those finds it there, and heeds the dates.
+ *
+ * This takes one call if the zone is right and others are known, two if none are, a few more if the clock is off or the
+ * platform ignores dates with a batchNo, and about a dozen to find the offset if the zone is wrong. No total is used. `toleranceMs`: how far timestamps may
  * be from the times the platform filters by. Rejects with the error of the probe.
  */
-export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
+export async function findZone(
+  probe: Probe,
+  entry: LedgerEntry,
+  toleranceMs: number,
+  others: readonly LedgerEntry[] = [],
+): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
+  const isElsewhere = (one: LedgerEntry) => Math.abs(one.bookedMs - bookedMs) > toleranceMs + 1_000;
+  if (others.some(isElsewhere) && isAloneIn(await probe(null, secondAt(bookedMs)), entry))
+    return { kind: 'proven', clock: 'exact' };
   const places = placesOf(bookedMs, toleranceMs);
   const [exact, off] = [places[0]!, places[1]];
   const elsewhere = await probe(batchNo, elsewhereOf(bookedMs, toleranceMs));
@@ -153,6 +164,12 @@ const isAmiss = (page: LedgerPage, entry: LedgerEntry, toleranceMs: number): boo
   const place = lastPlace('exact', elsewhereOf(entry.bookedMs, toleranceMs), toleranceMs);
   return holds(page, entry) || page.entries.some((one) => !isNear(one, place));
 };
+
+/** Whether the reply for the entry's second holds it, and nothing of another time. */
+const isAloneIn = (page: LedgerPage, { batchNo, bookedMs }: LedgerEntry): boolean =>
+  page.total === page.entries.length &&
+  page.entries.some((one) => one.batchNo === batchNo) &&
+  page.entries.every((one) => one.bookedMs === bookedMs);
 
 /** Asks the same without batchNo, for a platform that ignores dates with a batchNo. */
 async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {

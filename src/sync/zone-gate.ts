@@ -53,8 +53,12 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
   const slackMs = (): number => (isTrusted || clockOff !== null ? toleranceMs : 0);
 
   /** Asks where an entry is. Returns why that is unclear, or null. Throws `TimeZoneWrong`. */
-  const askAbout = async (probe: Probe, entry: LedgerEntry): Promise<string | null> => {
-    const finding = await findZone(probe, entry, toleranceMs);
+  const askAbout = async (
+    probe: Probe,
+    entry: LedgerEntry,
+    others: readonly LedgerEntry[] = [],
+  ): Promise<string | null> => {
+    const finding = await findZone(probe, entry, toleranceMs, others);
     if (finding.kind === 'unclear') return finding.why;
     if (finding.kind === 'wrong') throw new TimeZoneWrong(zone, entry, finding.trueMs, finding.offsetMinutes);
     if (finding.clock === 'off') noteClockOff(offText(entry, 'is not found at that second, but near it'));
@@ -65,7 +69,7 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
     const tried = entries.slice(0, ENTRIES_TRIED_MAX);
     let why = '';
     for (const entry of tried) {
-      const unclear = await askAbout(probe, entry);
+      const unclear = await askAbout(probe, entry, entries);
       if (unclear === null) return;
       why = unclear;
     }

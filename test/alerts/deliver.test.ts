@@ -271,11 +271,11 @@ test('a process that lives sends what is due and looks, goes on when that fails,
       if (done.length >= 6) stop.abort();
       return done.length === 2 ? Promise.reject(new Error('away')) : Promise.resolve();
     },
-    look: () => Promise.resolve(done.push('looked')),
+    runWatchdog: () => Promise.resolve(done.push('looked')),
     onFault: (error) => done.push((error as Error).message),
     signal: stop.signal,
     sendEveryMs: 1,
-    lookEveryMs: 0,
+    watchdogEveryMs: 0,
   });
   expect(done).toEqual(['looked', 'sent', 'away', 'looked', 'sent', 'looked', 'sent', 'sent']);
 });

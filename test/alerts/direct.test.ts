@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { forgetToldDirectly, sendDirectOnceADay } from '../../src/alerts/direct.ts';
+import { forgetDirectlySent, sendDirectOnceADay } from '../../src/alerts/direct.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
 import { FailingTicks } from '../../src/cli/alerting.ts';
 import type { AlertContent } from '../../src/alerts/alert.ts';
@@ -43,7 +43,7 @@ test('is told once a day also where nobody has made the data folder, and again o
   expect(hook.received).toHaveLength(1);
   await tell(24);
   expect(hook.received).toHaveLength(2);
-  await forgetToldDirectly(join(folder, 'made', 'when needed'));
+  await forgetDirectlySent(join(folder, 'made', 'when needed'));
   await tell(25);
   expect(hook.received).toHaveLength(3);
 });
@@ -77,7 +77,7 @@ test('a schedule that cannot ask what is due tells it at a later tick if the net
   hook.answer = (response) => response.writeHead(204).end();
   for (let tick = 0; tick < 6; tick += 1) await ticks.failed(away);
   expect(hook.received).toHaveLength(3);
-  await forgetToldDirectly(join(folder, 'data'));
+  await forgetDirectlySent(join(folder, 'data'));
   nowMs += 24 * HOUR_MS;
   await ticks.failed(away);
   expect(hook.received).toHaveLength(4);

@@ -274,7 +274,7 @@ export const RULES: readonly Case[] = [
           ['scans\\contract.pdf', 'is a path of a local computer'],
           ['https://files.example/contract.pdf', 'is a URL'],
           ['/upload/../contract.pdf', 'is not a plain path'],
-          ['/upload/', 'does not look like an uploaded file (PLATFORM_FILE_PATHS)'],
+          ['/upload/', 'does not match the paths of uploaded files (PLATFORM_FILE_PATHS)'],
           [LOCAL_FILE, 'is a file of this computer'],
         ] as const
       ).map(

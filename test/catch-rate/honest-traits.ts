@@ -176,8 +176,7 @@ export const HONEST_TRAITS: readonly Trait[] = [
   },
   {
     name: 'windows cut to 9 or 31 days',
-    // Not drawn while a total of 0 for all time is believed of such a platform: an honest first opening is reported.
-    often: 0,
+    often: 1,
     lies: (_, random) => limited(random, false),
     hidesPast: true,
   },

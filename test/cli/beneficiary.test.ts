@@ -83,7 +83,7 @@ describe('beneficiary', () => {
       const ended = await run([command, await written(broken)]);
       expect(ended).toMatchObject({ code: 2, stdout: '' });
       expect(ended.stderr).toBe(
-        'daybook: 3 things in the registration need mending; nothing was recorded or sent:\n' +
+        'daybook: 3 problems in the registration; nothing was recorded or sent:\n' +
           '  swiftCode is required when paymentMode is SWIFT\n' +
           '  lastName is required\n' +
           '  gender must be M, F or X\n',

@@ -53,8 +53,8 @@ afterEach(async () => {
 });
 
 const at = (time: string): Env => ({ ...env, DAYBOOK_NOW: `${time}:00+08:00` });
-const hide = (isGone: (entry: WireEntry) => boolean) => {
-  platform.entriesOf = () => ALL.filter((entry) => !isGone(entry));
+const hide = (hasExited: (entry: WireEntry) => boolean) => {
+  platform.entriesOf = () => ALL.filter((entry) => !hasExited(entry));
 };
 const bookedOn =
   (...days: string[]) =>
@@ -87,11 +87,11 @@ const FORMS: readonly [string, (entry: WireEntry) => boolean, string, number][] 
   ['all entries of all days', EVERYTHING, '2026-03-02 to 2026-03-04', 10],
 ];
 
-describe.each(FORMS)('%s gone at once', (_, isGone, days, count) => {
+describe.each(FORMS)('%s gone at once', (_, hasExited, days, count) => {
   test('is held however often it is read: exit 4, the statements stand, and what to type is said', async () => {
     await firstNight();
     const before = await published();
-    hide(isGone);
+    hide(hasExited);
     for (const time of ['05T02:30', '05T04:30', '06T01:30', '07T01:30', '08T01:30']) {
       const { code, stdout } = await daybook(['run'], at(`2026-03-${time}`));
       expect(code, stdout).toBe(4);

@@ -62,7 +62,7 @@ describe('onboard', () => {
     expect(await run(AWAY, ['onboard', 'check', wrong])).toEqual({
       code: 2,
       stdout:
-        '2 things need mending; nothing was sent.\n  email is required\n  shareholder[0].certNo must be text; put it in quotes\n',
+        '2 problems in the application; nothing was sent.\n  email is required\n  shareholder[0].certNo must be text; put it in quotes\n',
       stderr: '',
     });
     const { stdout, code } = await run(AWAY, ['onboard', 'submit', wrong, '--json']);

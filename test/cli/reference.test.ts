@@ -56,8 +56,8 @@ describe('reference', () => {
     expect(JSON.parse(all.stdout)).toMatchObject({
       lists: [{ kind: 'bank', country: 'CN', itemCount: 1 }],
       items: [
-        { code: 'CN1', lastSeenAt: '2026-03-09T03:00:00.000Z', isGone: false },
-        { code: 'CN2', lastSeenAt: '2026-03-02T03:00:00.000Z', isGone: true },
+        { code: 'CN1', lastSeenAt: '2026-03-09T03:00:00.000Z', hasExited: false },
+        { code: 'CN2', lastSeenAt: '2026-03-02T03:00:00.000Z', hasExited: true },
       ],
     });
   });

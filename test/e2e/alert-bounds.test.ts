@@ -7,7 +7,7 @@ import { finishWaitingRuns } from '../../src/run/queued/finish.ts';
 import { installQueue } from '../../src/queue/install.ts';
 import { listAlerts } from '../../src/store/alerts/outbox.ts';
 import { recordDeed } from '../../src/store/audit.ts';
-import { downloadsOfUntold } from '../../src/store/alerts/downloads.ts';
+import { unreportedDownloads } from '../../src/store/alerts/downloads.ts';
 import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -80,11 +80,11 @@ test('who downloaded a revised day is found without reading the whole record of 
   );
   await reviseDay(db, FROM);
   await sql`ANALYZE`.execute(db);
-  expect((await downloadsOfUntold(db)).downloads).toEqual([
+  expect((await unreportedDownloads(db)).downloads).toEqual([
     { merchantNo, currency: 'USD', day: FROM, times: 2, lastAt: stage.app.now() },
   ]);
   const direct = await openDatabase({ databaseUrl: stage.app.settings.databaseUrl, dataDir: '' });
-  expect(await rowsLookedAt(direct.db, () => downloadsOfUntold(direct.db))).toBeLessThan(500);
+  expect(await rowsLookedAt(direct.db, () => unreportedDownloads(direct.db))).toBeLessThan(500);
   await direct.close();
 });
 
@@ -107,7 +107,7 @@ test('a download of a month for very many merchants is recorded, and told where 
   await download(`${key}.pdf`);
   await download(key);
   await reviseDay(db, FROM);
-  expect((await downloadsOfUntold(db)).downloads).toEqual([
+  expect((await unreportedDownloads(db)).downloads).toEqual([
     { merchantNo, currency: 'USD', day: FROM, times: 2, lastAt: stage.app.now() },
   ]);
 });

@@ -1,11 +1,11 @@
 /** What processes that live find by themselves: which merchants a night was missed for, and which runs nobody told of. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { lookForTrouble } from '../../src/cli/alerting.ts';
+import { runWatchdog } from '../../src/cli/alerting.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
 import type { RunAlerts } from '../../src/run/alerts/at-end.ts';
 import { lookForMissedNight, lookForUndoneRuns } from '../../src/run/alerts/watch.ts';
-import { claimLook } from '../../src/store/alerts/conditions.ts';
+import { claimWatchdogCheck } from '../../src/store/alerts/conditions.ts';
 import { listAlerts } from '../../src/store/alerts/outbox.ts';
 import { addMerchant, setMerchantStatus } from '../../src/store/merchants.ts';
 import { startRun } from '../../src/store/runs.ts';
@@ -103,11 +103,11 @@ test('a token that is refused is told again where the merchant was given another
 });
 
 test('of several processes one looks, as often as is asked for', async () => {
-  const claims = await Promise.all([1, 2, 3].map(() => claimLook(dbOf(), 'nights', HOUR_MS)));
+  const claims = await Promise.all([1, 2, 3].map(() => claimWatchdogCheck(dbOf(), 'nights', HOUR_MS)));
   expect(claims.filter(Boolean)).toHaveLength(1);
-  expect(await claimLook(dbOf(), 'nights', HOUR_MS)).toBe(false);
-  expect(await claimLook(dbOf(), 'runs', HOUR_MS)).toBe(true);
-  expect(await claimLook(dbOf(), 'nights', 0)).toBe(true);
+  expect(await claimWatchdogCheck(dbOf(), 'nights', HOUR_MS)).toBe(false);
+  expect(await claimWatchdogCheck(dbOf(), 'runs', HOUR_MS)).toBe(true);
+  expect(await claimWatchdogCheck(dbOf(), 'nights', 0)).toBe(true);
 });
 
 test('a process that does no nights looks for missed ones only where none of the others did for longer', async () => {
@@ -117,7 +117,7 @@ test('a process that does no nights looks for missed ones only where none of the
     await sql`UPDATE alert_look SET looked_at = now() - ${minutesSince} * interval '1 minute'`.execute(
       dbOf(),
     );
-    await lookForTrouble({ ...stage.app, settings }, { seesRuns });
+    await runWatchdog({ ...stage.app, settings }, { seesRuns });
     return kinds();
   };
   stage.setNow('2026-03-07T04:00:00+08:00');

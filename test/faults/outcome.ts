@@ -1,6 +1,6 @@
 /** What a run leaves behind in rows and files, and how that differs from a run without faults. */
 import { sql, type Kysely } from 'kysely';
-import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 
@@ -38,7 +38,7 @@ export async function outcomeOf(db: Kysely<DB>, objects: ObjectStore): Promise<O
 export async function filesOf(objects: ObjectStore): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for await (const key of objects.list(MERCHANTS_PREFIX)) {
-    const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
+    const text = (await readObject(objects, key))?.toString('utf8') ?? '';
     files.set(key, key.endsWith('manifest.json') ? comparable(text) : text);
   }
   return files;

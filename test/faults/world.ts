@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -380,7 +380,7 @@ async function filledBucket(s3: S3Server, from: Site | null): Promise<string> {
   client.destroy();
   if (from?.bucket != null) {
     for await (const key of from.objects.list(MERCHANTS_PREFIX))
-      await store.put(key, (await readWhole(from.objects, key))!);
+      await store.put(key, (await readObject(from.objects, key))!);
   }
   return bucket;
 }

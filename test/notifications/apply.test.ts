@@ -111,7 +111,7 @@ onBothDatabases((store) => {
     const refusals = await Promise.all([1, 2, 3, 9].map((number) => rejection(apply(db, number))));
     expect(refusals.map(({ message }) => message)).toEqual([
       'notification 1 was applied before; nothing was changed.',
-      'notification 2 repeats one that was applied; nothing was changed.',
+      'notification 2 repeats an applied one; nothing was changed.',
       'notification 3 cannot be read as a result; `daybook notifications show` prints it; nothing was changed.',
       'there is no notification 9; `daybook notifications --all` lists those there are.',
     ]);

@@ -9,7 +9,7 @@ import {
   appliedBefore,
   countNotifications,
   listNotifications,
-  openInTurns,
+  openInFairOrder,
 } from '../../src/store/notifications/notification-outcomes.ts';
 import { newNotifySecret, notifyHashOf } from '../../src/store/notifications/notify-path.ts';
 import { onBothDatabases } from '../store/support.ts';
@@ -98,8 +98,8 @@ onBothDatabases((store) => {
     const inbox = inboxOf(db, { limits: { pathSourcePosts: 200 } });
     for (let n = 0; n < 100; n++) await inbox.keep(result(one, { n }));
     await inbox.keep(result(two, onboardingResult(two)));
-    expect(await openInTurns(db, { passed: [], limit: 4 })).toEqual([1, 101, 2, 3]);
-    expect(await openInTurns(db, { passed: [1, 2], limit: 3 })).toEqual([3, 101, 4]);
+    expect(await openInFairOrder(db, { passed: [], limit: 4 })).toEqual([1, 101, 2, 3]);
+    expect(await openInFairOrder(db, { passed: [1, 2], limit: 3 })).toEqual([3, 101, 4]);
     expect((await pass(db)).outcomes).toEqual({ malformed: 100, applied: 1 });
   });
 

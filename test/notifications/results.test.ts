@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import {
   judgeBeneficiary,
   readBeneficiaryResult,
-  type RegistrationStanding,
+  type RegistrationState,
 } from '../../src/notifications/beneficiary-result.ts';
 import {
   judgeOnboarding,
   readOnboardingResult,
   type OnboardingResult,
 } from '../../src/notifications/onboarding-result.ts';
-import type { ApplicationStanding } from '../../src/store/onboarding/application-results.ts';
+import type { JudgedApplication } from '../../src/store/onboarding/application-results.ts';
 
 const approval = {
   bizFlow: 'BF1',
@@ -126,12 +126,12 @@ describe('reading an application’s result (6.1)', () => {
 
 describe('applying an application’s result (3.2)', () => {
   const standing = (
-    state: ApplicationStanding['state'],
+    state: JudgedApplication['state'],
     bizFlow: string | null = 'BF1',
-  ): ApplicationStanding => ({ id: 1, merOrderNo: 'A1', bizFlow, state });
+  ): JudgedApplication => ({ id: 1, merOrderNo: 'A1', bizFlow, state });
   const judged = (
     payload: object,
-    where: ApplicationStanding,
+    where: JudgedApplication,
     applied: readonly object[] = [],
   ): { outcome: string; to?: string } => {
     const { outcome, change } = judgeOnboarding(read(payload), where, applied.map(read));
@@ -205,10 +205,10 @@ describe('applying an application’s result (3.2)', () => {
 
 describe('reading and applying a registration’s result (6.2, 3.1)', () => {
   const standing = (
-    status: RegistrationStanding['status'],
+    status: RegistrationState['status'],
     payeeId: string | null = 'P1',
-  ): RegistrationStanding => ({ merOrderNo: 'R1', bizFlowNo: 'BN1', payeeId, status });
-  const judged = (payload: object, where: RegistrationStanding) => {
+  ): RegistrationState => ({ merOrderNo: 'R1', bizFlowNo: 'BN1', payeeId, status });
+  const judged = (payload: object, where: RegistrationState) => {
     const { result, problem } = readBeneficiaryResult(JSON.stringify(payload));
     if (result === null) return problem;
     const { outcome, change } = judgeBeneficiary(result, where);

@@ -10,7 +10,7 @@ import { createLocalFiles } from '../../src/objects/local-files.ts';
 import {
   digestOf,
   ObjectExists,
-  readWhole,
+  readObject,
   type ListedObject,
   type ObjectStore,
 } from '../../src/objects/object-store.ts';
@@ -80,7 +80,7 @@ describe.each(subjects)('statements in %s', (name, open) => {
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
       etag: expect.any(String),
     });
-    expect((await readWhole(store, key))?.toString()).toBe('{"día":1}');
+    expect((await readObject(store, key))?.toString()).toBe('{"día":1}');
     expect(await store.head(key)).toEqual({ bytes: 10, etag: digest.etag });
   });
 
@@ -102,7 +102,7 @@ describe.each(subjects)('statements in %s', (name, open) => {
     await expect(store.put('revision.csv', text('third'), { ifAbsent: true })).rejects.toThrow(ObjectExists);
     await expect(store.put('large.csv', () => reversed(), { ifAbsent: true })).rejects.toThrow(ObjectExists);
     expect(await store.put('revision.csv', text('second'), { ifAbsent: true })).toMatchObject({ bytes: 6 });
-    expect((await readWhole(store, 'revision.csv'))?.toString()).toBe('second');
+    expect((await readObject(store, 'revision.csv'))?.toString()).toBe('second');
   });
 
   test('content that fails midway leaves no object, and its error is thrown', async () => {
@@ -129,7 +129,7 @@ describe.each(subjects)('statements in %s', (name, open) => {
     if (!knowsConditions) return;
     await expect(store.put('seen.json', text('third'), { ifEtag: etag! })).rejects.toThrow(ObjectExists);
     await expect(store.put('unseen.json', text('x'), { ifEtag: etag! })).rejects.toThrow(ObjectExists);
-    expect((await readWhole(store, 'seen.json'))?.toString()).toBe('second');
+    expect((await readObject(store, 'seen.json'))?.toString()).toBe('second');
   });
 
   test('a writer that was overtaken gives no object its name, and its reason is thrown', async () => {

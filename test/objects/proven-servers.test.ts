@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { buildApp } from 'fauxqs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { ObjectExists, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { ObjectExists, readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { createS3Store } from '../../src/objects/s3.ts';
 import { makeCareful, type Carefulness } from '../support/careful-s3.ts';
@@ -99,7 +99,7 @@ describe('a server that compares checksums and obeys conditions', () => {
       bytes: 11,
     });
     expect(seen()).toEqual(['PUT second.csv', 'GET second.csv', 'PUT second.csv', 'GET second.csv']);
-    expect((await readWhole(store, 'second.csv'))?.toString()).toBe('another day');
+    expect((await readObject(store, 'second.csv'))?.toString()).toBe('another day');
   });
 
   test('bytes that are changed on their way are refused, nothing is stored, and the message says so', async () => {
@@ -109,7 +109,7 @@ describe('a server that compares checksums and obeys conditions', () => {
     alterNext();
     await expect(store.put('second.csv', bytes('another day'), { ifAbsent: true })).rejects.toMatchObject({
       name: 'ObjectStoreUnreachable',
-      message: expect.stringMatching(/the bytes that arrived there are not those that were sent: run again/),
+      message: expect.stringMatching(/the bytes that arrived there are not the sent ones: run again/),
     });
     expect(await store.head('second.csv')).toBeNull();
   });
@@ -125,7 +125,7 @@ describe('a server that compares checksums and obeys conditions', () => {
     expect(await store.put('large.csv', large, { ifAbsent: true })).toMatchObject({
       bytes: large.byteLength,
     });
-    expect(await readWhole(store, 'large.csv')).toEqual(large);
+    expect(await readObject(store, 'large.csv')).toEqual(large);
   });
 
   test('where the machine forbids MD5, objects are read back', async () => {
@@ -187,7 +187,7 @@ describe('a server that compares checksums and obeys conditions', () => {
     const keys = Array.from({ length: 8 }, (_, n) => `${n}.csv`);
     await Promise.all(keys.map((key) => store.put(key, bytes(key), { ifAbsent: true })));
     expect(seen().filter((request) => request.startsWith('PUT'))).toHaveLength(10);
-    for (const key of keys) expect((await readWhole(store, key))?.toString()).toBe(key);
+    for (const key of keys) expect((await readObject(store, key))?.toString()).toBe(key);
   });
 });
 

@@ -86,7 +86,7 @@ describe('a directory', () => {
   });
 
   test.each([
-    ['ENOSPC', 'ObjectStoreUnreachable', /the disk is full: make room/],
+    ['ENOSPC', 'ObjectStoreUnreachable', /the disk is full: free some space/],
     ['EROFS', 'ObjectStoreRefused', /the file system is read-only: mount it writable/],
     ['EACCES', 'ObjectStoreRefused', /give its user write permission/],
     // The error of creating folders on a read-only file system.

@@ -392,8 +392,8 @@ describe('file paths', () => {
       ['../a.pdf', 'is a path of a local computer'],
       ['~/scans/a.pdf', 'is a path of a local computer'],
       ['/upload/../etc/a.pdf', 'is not a plain path'],
-      ['scans/a.pdf', 'does not look like an uploaded file (PLATFORM_FILE_PATHS)'],
-      ['/upload/', 'does not look like an uploaded file (PLATFORM_FILE_PATHS)'],
+      ['scans/a.pdf', 'does not match the paths of uploaded files (PLATFORM_FILE_PATHS)'],
+      ['/upload/', 'does not match the paths of uploaded files (PLATFORM_FILE_PATHS)'],
     ])('%s %s', (given, problem) => {
       expect(told(file(given))).toEqual([`${at} ${problem}; ${UPLOADED}`]);
     });

@@ -115,7 +115,7 @@ onBothDatabases((store) => {
       const error = await rejection(submit(application({ email: '', certificate: ['scan.jpg'] })));
       expect(error).toBeInstanceOf(ApplicationInvalid);
       expect(error.message).toBe(
-        '2 things need mending; nothing was sent.\n  email is required\n  certificate[0] is a local file name; give ' +
+        '2 problems in the application; nothing was sent.\n  email is required\n  certificate[0] is a local file name; give ' +
           'the path that the platform’s file upload operation returned',
       );
       expect([received.length, (await all()).length]).toEqual([0, 0]);
@@ -200,7 +200,7 @@ onBothDatabases((store) => {
       const row = await submit(application(), null, { signal: stop.signal });
       expect(row).toMatchObject({
         state: 'unknown',
-        problem: 'the submission ended before the platform’s reply came: it was stopped',
+        problem: 'the submission ended before the platform’s reply arrived: it was stopped',
       });
     });
 

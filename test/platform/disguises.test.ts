@@ -46,8 +46,8 @@ const DISGUISES: Readonly<Record<string, (token: string) => string>> = {
 
 describe('a token that a reply repeats', () => {
   test.each(Object.keys(DISGUISES))('as %s is not shown', (name) => {
-    const told = redact(`{"message":"no such token: ${DISGUISES[name]!(TOKEN)}"}`);
-    expect([NOT_SHOWN, '{"message":"no such token: ***"}']).toContain(told);
+    const shown = redact(`{"message":"no such token: ${DISGUISES[name]!(TOKEN)}"}`);
+    expect([NOT_SHOWN, '{"message":"no such token: ***"}']).toContain(shown);
   });
 
   test('in any of these forms is not shown, whatever the token and the text around it', () => {
@@ -64,8 +64,8 @@ describe('a token that a reply repeats', () => {
         fc.string(),
         (token, name, around) => {
           const disguised = DISGUISES[name]!(token);
-          const told = redactorOf(token)(`${around} ${disguised} ${around}`);
-          return !told.includes(disguised);
+          const shown = redactorOf(token)(`${around} ${disguised} ${around}`);
+          return !shown.includes(disguised);
         },
       ),
     );

@@ -91,7 +91,7 @@ describe('what the document leaves open', () => {
     expect(page.notices).toEqual([`${zero} sent as zero instead of null`]);
   });
 
-  test('two zeros or two amounts stay unreadable, as nobody can know which is meant', async () => {
+  test('two zeros or two amounts stay unreadable, as either may be meant', async () => {
     for (const [inAmount, outAmount] of [
       ['0', '0.0'],
       ['1', '2'],
@@ -316,14 +316,14 @@ describe('a reply that is not a page', () => {
     ['a list that is none', '{"pageNum":1,"pageSize":100,"total":0,"list":{}}', 'list is no array'],
     ['another page', pageText([], { pageNum: 2 }), 'asked for pageNum 1, answered 2'],
     ['another page size', pageText([], { pageSize: 20 }), 'asked for pageSize 100, answered 20'],
-    ['a total below zero', pageText([], { total: -1 }), 'total is no whole number'],
+    ['a total below zero', pageText([], { total: -1 }), 'total is not an integer'],
     [
       'a total of 99 digits',
       pageText([]).replace('"total":0', `"total":${'9'.repeat(99)}`),
-      'total is no whole',
+      'total is not an integer',
     ],
-    ['half a total', pageText([], { total: 1.5 }), 'total is no whole number'],
-    ['a total that is null', pageText([], { total: null }), 'total is no whole number'],
+    ['half a total', pageText([], { total: 1.5 }), 'total is not an integer'],
+    ['a total that is null', pageText([], { total: null }), 'total is not an integer'],
     [
       'a page overfull',
       pageText(Array.from({ length: 101 }, () => entryText())),

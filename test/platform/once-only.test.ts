@@ -66,7 +66,7 @@ describe('a call that must not be sent twice', () => {
     expect(calls).toBe(1);
   });
 
-  test('is sent again while nobody listens, as it certainly did not arrive', async () => {
+  test('is sent again without a listening server, as it certainly did not arrive', async () => {
     const { transport, retries } = transportTo('http://127.0.0.1:1', { retriesMax: 2 });
     const error = await rejection(transport.post(callOf(ONCE)));
     expect(error).toBeInstanceOf(PlatformUnreachable);
@@ -147,7 +147,7 @@ describe('the reply to a call with personal data', () => {
 
   test('no error shows it to a serializer', async () => {
     const error = await refusal('{"code":"E1","message":"Zhang Wei"}');
-    const told = JSON.stringify([error, Object.entries(error), error.stack, error.message]);
-    expect(told).not.toMatch(/zhang/i);
+    const shown = JSON.stringify([error, Object.entries(error), error.stack, error.message]);
+    expect(shown).not.toMatch(/zhang/i);
   });
 });

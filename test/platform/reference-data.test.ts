@@ -86,7 +86,7 @@ describe('the reply', () => {
     ['of 501 characters', 'O'.repeat(501), 'has more than 500 characters'],
   ])('a name that is %s is kept unchanged, with a notice', async (_, name, oddity) => {
     const { items: kept, setAside, notices } = await list(items(ONE, { code: 'CN2', name }));
-    expect(kept.map(({ code, name: told }) => [code, told])).toEqual([
+    expect(kept.map(({ code, name: shown }) => [code, shown])).toEqual([
       ['CN1', 'One'],
       ['CN2', name ?? ''],
     ]);

@@ -1,7 +1,7 @@
 /** Several lines on one limit, by a virtual clock: never too many calls, hardly ever too few, and equal parts. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLine } from '../../src/platform/line.ts';
+import { createRequestQueue } from '../../src/platform/request-queue.ts';
 import type { SharedLimit } from '../../src/platform/shared-limit.ts';
 import { Slices } from '../../src/platform/slices.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -32,11 +32,11 @@ async function night(ratePerS: number, processes: readonly Process[], latencyMs 
   const begun = await Promise.all(
     processes.map(async ({ concurrency, merchants, callsEach, callMs, pauseMs, startMs }, index) => {
       await time.sleep(startMs);
-      const line = createLine(concurrency, ratePerS, time, limits[index]);
+      const queue = createRequestQueue(concurrency, ratePerS, time, limits[index]);
       const instants: number[] = [];
       const work = async (_: unknown, merchant: number): Promise<void> => {
         for (let call = 0; call < callsEach; call += 1) {
-          const leave = await line.enter({ owner: `M${merchant}`, rank: 0 });
+          const leave = await queue.enter({ owner: `M${merchant}`, rank: 0 });
           instants.push(time.clock() - BEGIN_MS);
           await time.sleep(callMs);
           leave(true);
@@ -152,10 +152,10 @@ describe('a hold', () => {
     async (rate) => {
       const time = virtualTime(BEGIN_MS, setImmediate);
       const limitOf = virtualLimit(time, 2);
-      await limitOf().tell([{ owner: 'held', forMs: 9_000 }]);
-      const line = createLine(4, rate, time, limitOf());
+      await limitOf().sendHolds([{ owner: 'held', forMs: 9_000 }]);
+      const queue = createRequestQueue(4, rate, time, limitOf());
       const endOf = async (owner: string): Promise<number> => {
-        (await line.enter({ owner, rank: 0 }))(true);
+        (await queue.enter({ owner, rank: 0 }))(true);
         return time.clock() - BEGIN_MS;
       };
       const [held, free] = await Promise.all([endOf('held'), endOf('free')]);
@@ -164,16 +164,16 @@ describe('a hold', () => {
     },
   );
 
-  test('told while a process works reaches it within five seconds, also without a rate', async () => {
+  test('added while a process works reaches it within five seconds, also without a rate', async () => {
     const time = virtualTime(BEGIN_MS, setImmediate);
     const limitOf = virtualLimit(time, 2);
-    const line = createLine(4, null, time, limitOf());
-    (await line.enter({ owner: 'M1', rank: 0 }))(true);
-    await limitOf().tell([{ owner: 'M1', forMs: 60_000 }]);
+    const queue = createRequestQueue(4, null, time, limitOf());
+    (await queue.enter({ owner: 'M1', rank: 0 }))(true);
+    await limitOf().sendHolds([{ owner: 'M1', forMs: 60_000 }]);
     await time.sleep(5_000);
-    (await line.enter({ owner: 'M2', rank: 0 }))(true);
+    (await queue.enter({ owner: 'M2', rank: 0 }))(true);
     await time.sleep(10);
-    (await line.enter({ owner: 'M1', rank: 0 }))(true);
+    (await queue.enter({ owner: 'M1', rank: 0 }))(true);
     expect(time.clock() - BEGIN_MS).toBeGreaterThanOrEqual(60_000);
   });
 });
@@ -183,7 +183,7 @@ describe('a limit that gives no answer', () => {
   const silent: SharedLimit = {
     take: () => Promise.reject(lost),
     holds: () => Promise.reject(lost),
-    tell: () => Promise.reject(lost),
+    sendHolds: () => Promise.reject(lost),
   };
 
   test('ends the calls that wait for their part of a rate, and later ones are asked for again', async () => {
@@ -193,15 +193,15 @@ describe('a limit that gives no answer', () => {
       ...silent,
       take: () => (isBack ? Promise.resolve({ afterMs: 0, holds: [] }) : Promise.reject(lost)),
     };
-    const line = createLine(4, 10, time, limit);
-    const enter = () => line.enter({ owner: 'M1', rank: 0 }).catch((error: unknown) => error);
+    const queue = createRequestQueue(4, 10, time, limit);
+    const enter = () => queue.enter({ owner: 'M1', rank: 0 }).catch((error: unknown) => error);
     expect(await Promise.all([enter(), enter()])).toEqual([lost, lost]);
     isBack = true;
     expect(await enter()).toBeTypeOf('function');
   });
 
   test('stops nothing where there is no rate', async () => {
-    const line = createLine(4, null, virtualTime(BEGIN_MS, setImmediate), silent);
-    expect(await line.enter({ owner: 'M1', rank: 0 })).toBeTypeOf('function');
+    const queue = createRequestQueue(4, null, virtualTime(BEGIN_MS, setImmediate), silent);
+    expect(await queue.enter({ owner: 'M1', rank: 0 })).toBeTypeOf('function');
   });
 });

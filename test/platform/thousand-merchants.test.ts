@@ -26,7 +26,7 @@ describe.each(['429, wait 1 s', '429, wait 600 s'] as const)(
       expect(await longerBy(held, { ...limits, givesPlace: true })).toBeLessThanOrEqual(1.01);
     });
 
-    test('where all slots of the line are always taken, a call that hangs costs the one slot that it is on', async () => {
+    test('where all slots are always taken, a call that hangs costs the one slot that it is on', async () => {
       const places = { atOnce: 32, concurrency: 8, givesPlace: true };
       expect(await longerBy(held, places)).toBeLessThanOrEqual(8 / 7 + 0.01);
     });

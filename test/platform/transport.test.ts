@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { REPLY_BYTES_MAX } from '../../src/platform/exchange.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
 import { RETRY_AFTER_MAX_MS } from '../../src/platform/retry.ts';
-import type { TimeSource } from '../../src/platform/line.ts';
+import type { TimeSource } from '../../src/platform/request-queue.ts';
 import type { Hold, SharedLimit } from '../../src/platform/shared-limit.ts';
 import type { Transport } from '../../src/platform/transport.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -39,7 +39,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  test('a token that looks like a template is not filled in again', async () => {
+  test('a token that resembles a template is not filled in again', async () => {
     const { url, received } = await stranger(answer('ok'));
     const { transport } = transportTo(url);
     const merchant = { merchantNo: 'M0001', token: '{merchantNo}$&' };
@@ -80,9 +80,9 @@ describe('the platform’s clock', () => {
   const clockOf = async (headers: Record<string, string>) => {
     const { url } = await stranger(answer('ok', 200, headers));
     const { transport } = transportTo(url);
-    let told: unknown;
-    await transport.post(callOf({ read: (text, { clock }) => ((told = clock), text) }));
-    return told;
+    let reported: unknown;
+    await transport.post(callOf({ read: (text, { clock }) => ((reported = clock), text) }));
+    return reported;
   };
   const nowMs = Date.UTC(2026, 3, 1);
 
@@ -105,9 +105,9 @@ describe('the platform’s clock', () => {
       response.writeHead(200, { date: new Date(nowMs + 3_000).toUTCString() }).end('ok');
     });
     const { transport } = transportTo(url, {}, { machineClock: () => nowAtMs });
-    let told: unknown;
-    await transport.post(callOf({ read: (text, { clock }) => ((told = clock), text) }));
-    expect(told).toEqual({ aheadMinMs: -4_000, aheadMaxMs: 3_999 });
+    let reported: unknown;
+    await transport.post(callOf({ read: (text, { clock }) => ((reported = clock), text) }));
+    expect(reported).toEqual({ aheadMinMs: -4_000, aheadMaxMs: 3_999 });
   });
 });
 
@@ -137,7 +137,7 @@ describe('what is sent again', () => {
     expect(received).toHaveLength(4);
   });
 
-  test('nobody listening', async () => {
+  test('no listening server', async () => {
     const error = await rejection(transportTo('http://127.0.0.1:1', { retriesMax: 1 }).post());
     expect(error).toBeInstanceOf(PlatformUnreachable);
     expect(error.message).toMatch(/the connection failed \(connect ECONNREFUSED .*tried 2 times/);
@@ -209,24 +209,24 @@ describe('what is sent again', () => {
       const error = await rejection(transportTo(url, { timeoutMs: 500, retriesMax: 1 }).post());
       expect(error).toBeInstanceOf(PlatformUnreachable);
       expect(error.message).toBe(
-        'sp2404 for merchant M0001: no whole reply within 500 ms (PLATFORM_TIMEOUT_MS); tried 2 times',
+        'sp2404 for merchant M0001: no complete reply within 500 ms (PLATFORM_TIMEOUT_MS); tried 2 times',
       );
     }
   });
 });
 
-test('other processes are told of a Retry-After, the longest of each merchant, before the transport is closed', async () => {
+test('a Retry-After reaches the other processes, the longest of each merchant, before the transport is closed', async () => {
   const { url } = await stranger(
     answer('', 429, { 'retry-after': '60' }),
     answer('', 429, { 'retry-after': '7' }),
   );
-  const told: (readonly Hold[])[] = [];
+  const reported: (readonly Hold[])[] = [];
   let release: () => void = () => undefined;
   const shared: SharedLimit = {
     take: () => Promise.reject(new Error('there is no rate')),
     holds: () => Promise.resolve([]),
-    tell: (holds) => {
-      told.push(holds);
+    sendHolds: (holds) => {
+      reported.push(holds);
       return new Promise((resolve) => (release = resolve));
     },
   };
@@ -235,13 +235,13 @@ test('other processes are told of a Retry-After, the longest of each merchant, b
   await rejection(transport.post(callOf({ access: { kind: 'agent' } })));
   let isClosed = false;
   const closed = transport.close().then(() => (isClosed = true));
-  expect(told).toEqual([[{ owner: 'merchant M0001', forMs: 60_000 }]]);
+  expect(reported).toEqual([[{ owner: 'merchant M0001', forMs: 60_000 }]]);
   release();
-  await vi.waitFor(() => expect(told).toHaveLength(2));
+  await vi.waitFor(() => expect(reported).toHaveLength(2));
   expect(isClosed).toBe(false);
   release();
   await closed;
-  expect(told[1]).toEqual([
+  expect(reported[1]).toEqual([
     { owner: 'merchant M0001', forMs: 7_000 },
     { owner: 'the agent', forMs: 7_000 },
   ]);
@@ -419,9 +419,15 @@ test('no message and no reason of a retry ever shows the token, however the repl
         headers: { Auth: 'Key {token}', M: '{merchantNo}' },
       });
       const error = await rejection(post());
-      const told = JSON.stringify([error.message, error.stack, error.cause, Object.entries(error), retries]);
-      for (const secret of forbidden) expect(told).not.toContain(JSON.stringify(secret).slice(1, -1));
-      expect(told).toContain(MERCHANT.merchantNo);
+      const reported = JSON.stringify([
+        error.message,
+        error.stack,
+        error.cause,
+        Object.entries(error),
+        retries,
+      ]);
+      for (const secret of forbidden) expect(reported).not.toContain(JSON.stringify(secret).slice(1, -1));
+      expect(reported).toContain(MERCHANT.merchantNo);
     }
   }
 });

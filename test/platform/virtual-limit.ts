@@ -1,5 +1,5 @@
 /** The limit that processes share, by a virtual clock, as the database keeps it. */
-import type { TimeSource } from '../../src/platform/line.ts';
+import type { TimeSource } from '../../src/platform/request-queue.ts';
 import type { Hold, SharedLimit } from '../../src/platform/shared-limit.ts';
 
 export interface VirtualLimit extends SharedLimit {
@@ -30,7 +30,7 @@ export function virtualLimit({ clock, sleep }: TimeSource, latencyMs: number): (
           return { afterMs: beginMs - clock(), holds: held() };
         }),
       holds: () => ask(held),
-      tell: (holds) =>
+      sendHolds: (holds) =>
         ask(() => {
           for (const { owner, forMs } of holds) untilMs.set(owner, clock() + forMs);
         }),

@@ -2,7 +2,7 @@
 import type { Outcome, Reply } from '../../src/platform/attempt.ts';
 import type { Connections } from '../../src/platform/connections.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
-import type { TimeSource } from '../../src/platform/line.ts';
+import type { TimeSource } from '../../src/platform/request-queue.ts';
 import { createTransportOver, type Transport } from '../../src/platform/transport.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { callOf, settingsOf } from './stranger.ts';

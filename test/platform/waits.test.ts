@@ -21,7 +21,7 @@ const tooMany = (askedMs: number): Outcome<Reply> => ({
 /** A platform that answers the calls of each merchant in turn, the last answer for ever. Notes what is told, and when. */
 function watched(concurrency: number, answers: Readonly<Record<string, readonly Answer[]>>) {
   const time = virtualTime(0);
-  const told: string[] = [];
+  const reported: string[] = [];
   const calls: Record<string, number> = {};
   const transport = createTransportOver(
     {
@@ -40,47 +40,47 @@ function watched(concurrency: number, answers: Readonly<Record<string, readonly 
       ...time,
       random: () => 0,
       onWaiting: (merchantNo, isWaiting) =>
-        told.push(`${merchantNo} ${isWaiting ? 'waits' : 'goes on'} at ${time.clock()}`),
+        reported.push(`${merchantNo} ${isWaiting ? 'waits' : 'goes on'} at ${time.clock()}`),
     },
   );
   const post = (merchantNo: string) =>
     transport.post(callOf({ access: { kind: 'merchant', merchant: { merchantNo, token: 'made-up' } } }));
-  return { told, post };
+  return { reported, post };
 }
 
 test('a call that is not answered for a second, until it is', async () => {
-  const { told, post } = watched(4, { slow: [{ afterMs: 3_000 }], quick: [{ afterMs: 900 }] });
+  const { reported, post } = watched(4, { slow: [{ afterMs: 3_000 }], quick: [{ afterMs: 900 }] });
   await Promise.all([post('slow'), post('quick')]);
-  expect(told).toEqual(['slow waits at 1000', 'slow goes on at 3000']);
+  expect(reported).toEqual(['slow waits at 1000', 'slow goes on at 3000']);
 });
 
-test('a merchant that was told to wait, with the calls it has in line', async () => {
-  const { told, post } = watched(4, { M1: [{ afterMs: 50, askedMs: 9_000 }, { afterMs: 50 }] });
+test('a merchant on hold, with its queued calls', async () => {
+  const { reported, post } = watched(4, { M1: [{ afterMs: 50, askedMs: 9_000 }, { afterMs: 50 }] });
   await Promise.all([post('M1'), post('M1'), post('M1'), post('M1'), post('M1'), post('M1')]);
-  expect(told).toEqual(['M1 waits at 50', 'M1 goes on at 9050']);
+  expect(reported).toEqual(['M1 waits at 50', 'M1 goes on at 9050']);
 });
 
 test('not while another call of the same merchant moves on', async () => {
-  const { told, post } = watched(4, { M1: [{ afterMs: 4_000 }, { afterMs: 900 }, { afterMs: 900 }] });
+  const { reported, post } = watched(4, { M1: [{ afterMs: 4_000 }, { afterMs: 900 }, { afterMs: 900 }] });
   const slow = post('M1');
   await post('M1');
   await post('M1');
   await slow;
-  expect(told).toEqual(['M1 waits at 1800', 'M1 goes on at 4000']);
+  expect(reported).toEqual(['M1 waits at 1800', 'M1 goes on at 4000']);
 });
 
-test('not for a short wait before the next try, and not in line for a slot', async () => {
-  const { told, post } = watched(1, {
+test('not for a short wait before the next try, and not while queued for a slot', async () => {
+  const { reported, post } = watched(1, {
     M1: [{ afterMs: 50, askedMs: 0 }, { afterMs: 900 }],
     M2: [{ afterMs: 900 }],
   });
   await Promise.all([post('M1'), post('M2'), post('M2'), post('M2')]);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test('a call that is given up is no wait any more', async () => {
-  const { told, post } = watched(4, { M1: [{ afterMs: 50, askedMs: 700_000 }] });
+  const { reported, post } = watched(4, { M1: [{ afterMs: 50, askedMs: 700_000 }] });
   await expect(post('M1')).rejects.toThrow('700 s');
   await expect(post('M1')).rejects.toThrow('700 s');
-  expect(told).toEqual(['M1 waits at 50', 'M1 goes on at 600050']);
+  expect(reported).toEqual(['M1 waits at 50', 'M1 goes on at 600050']);
 });

@@ -72,7 +72,7 @@ it('a job that is gone without a trace loses its merchant, as does one refused f
   const first = await queuedRun(['M1', 'M2']);
   const second = await queuedRun(['M2']);
   await sql`DELETE FROM daybook_queue.job WHERE singleton_key = 'M1'`.execute(db);
-  const problem = 'its job is gone: no worker took it in time';
+  const problem = 'its job is missing: no worker took it in time';
   expect(await lostMerchants(db)).toEqual([
     { runId: first, merchantNo: 'M1', problem, exitCode: 4 },
     { runId: second, merchantNo: 'M2', problem, exitCode: 4 },

@@ -34,7 +34,7 @@ await keepWorking(queue, {
     });
     await releaseLeases(db, [lease]);
   },
-  lookAfter: () => Promise.resolve(),
+  endAbandoned: () => Promise.resolve(),
   onEnd: ({ outcome, job, error }) =>
     void process.stderr.write(
       `${job.merchantNo} ${outcome} ${error instanceof Error ? error.message : ''}\n`,

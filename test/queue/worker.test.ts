@@ -19,7 +19,7 @@ function worker(work: (job: ClaimedJob, signal: AbortSignal) => Promise<unknown>
   const options: WorkerOptions<unknown> = {
     atOnce: 4,
     work,
-    lookAfter: () => Promise.resolve(),
+    endAbandoned: () => Promise.resolve(),
     onEnd: (end) => ends.push(end),
     onProblem: (error) => stage.problems.push(error),
     signal: stopping.signal,
@@ -190,7 +190,7 @@ describe('a job that always fails', () => {
         tries += 1;
         return Promise.reject(new Error('a fault of its own'));
       },
-      { lookAfter: () => Promise.resolve(void (looks += 1)) },
+      { endAbandoned: () => Promise.resolve(void (looks += 1)) },
     );
     const hurried = setInterval(() => void stage.hurry(), 50);
     await failing.ended;

@@ -47,8 +47,8 @@ const runAt = (url: string, more: { now?: Date; countries?: string[]; signal?: A
 const runOn = async (reference: Lists, more: Parameters<typeof runAt>[1] = {}) =>
   runAt((await sandbox({ reference })).url, more);
 const namesOf = async (kind: string, withGone = true) =>
-  (await listReferenceItems(database.db, { kind, withGone })).map(({ country, code, isGone }) =>
-    [country, code, isGone ? 'gone' : ''].filter((part) => part !== '').join(' '),
+  (await listReferenceItems(database.db, { kind, withGone })).map(({ country, code, hasExited }) =>
+    [country, code, hasExited ? 'gone' : ''].filter((part) => part !== '').join(' '),
   );
 
 test('reading reference data is a job of its own, due on Mondays until it is done', async () => {

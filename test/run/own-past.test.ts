@@ -63,7 +63,7 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         isHeld: true,
         lookedAt: NOW,
       },
-      round: { read: 0, of: 0, beganAt: NOW, order: 'mixed' },
+      round: { read: 0, of: 0, beganAt: NOW, throughMs: 0, widestMs: null, refused: null },
     } as const;
     await writeTransaction(db, lease, (trx) => keepOlderDaysComparisons(trx, [{ merchantNo, comparison }]));
   }

@@ -1,7 +1,7 @@
 /** Entries of one second that cancel fit several openings: zero where the ledger begins, else what other entries say. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RunReport } from '../../src/run/report.ts';
-import { readWhole } from '../../src/objects/object-store.ts';
+import { readObject } from '../../src/objects/object-store.ts';
 import { manifestKey } from '../../src/statements/keys.ts';
 import { entriesOfAmounts, startPlainPlatform, type PlainPlatform } from '../support/plain-platform.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
@@ -42,7 +42,7 @@ interface Shown {
 }
 
 async function published(day: string, currency = 'USD'): Promise<Shown> {
-  const bytes = await readWhole(stage.app.objects, manifestKey(MERCHANT.merchantNo, day));
+  const bytes = await readObject(stage.app.objects, manifestKey(MERCHANT.merchantNo, day));
   const { statements } = JSON.parse(bytes!.toString()) as { readonly statements: readonly Shown[] };
   return statements.find((one) => one.currency === currency)!;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { manifestKey } from '../../src/statements/keys.ts';
 import { parseManifest } from '../../src/statements/manifest.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -43,7 +43,7 @@ const entriesWith = (counts: readonly number[]) =>
     ),
   );
 const statementOf = async (day: string) =>
-  parseManifest((await readWhole(store, manifestKey(MERCHANT, day)))!.toString('utf8'))!.statements[0]!;
+  parseManifest((await readObject(store, manifestKey(MERCHANT, day)))!.toString('utf8'))!.statements[0]!;
 
 /** The store holds what the database says, `verify` finds nothing, and each manifest names the statement before it. */
 async function expectWhole(): Promise<void> {

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
@@ -52,7 +52,7 @@ afterEach(async () => {
 
 const dayFolder = (day: string) => `merchant=${MERCHANT}/date=${day}`;
 const summaryKey = (day: string, revision: number) => `${dayFolder(day)}/summary.r${revision}.csv`;
-const textOf = async (key: string) => (await readWhole(store, key))?.toString('utf8');
+const textOf = async (key: string) => (await readObject(store, key))?.toString('utf8');
 const manifestOf = async (day: string): Promise<Manifest> =>
   parseManifest((await textOf(`${dayFolder(day)}/manifest.json`)) ?? '')!;
 /** What a day's manifest says of the breaks of its only account. */

@@ -9,7 +9,7 @@ import { PUBLISHABLE_FORMATS } from '../../src/ledger/statement-formats.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
-import { besideCsv, STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import { publishedFormats, STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import { FormatTooSmall } from '../../src/statements/formats/too-small.ts';
 import { manifestFileBeside } from '../../src/statements/keys.ts';
@@ -316,14 +316,14 @@ test('names and extensions are each one format’s own, and a manifest finds its
 });
 
 describe('the formats of daybook', () => {
-  const chosen = besideCsv(PUBLISHABLE_FORMATS);
+  const chosen = publishedFormats(PUBLISHABLE_FORMATS);
   const keysOf = (revision: number) => chosen.map(({ extension }) => pathOf(extension, { revision }));
 
   test('are those that the setting can name, and no other', () => {
     const publishable = STATEMENT_FORMATS.filter(({ canBePublished }) => canBePublished);
     expect(publishable.map(({ name }) => name)).toEqual(PUBLISHABLE_FORMATS);
-    expect(besideCsv(['csv'])).toEqual([]);
-    expect(besideCsv(['mt940', 'xlsx']).map(({ name }) => name)).toEqual(['xlsx', 'mt940']);
+    expect(publishedFormats(['csv'])).toEqual([]);
+    expect(publishedFormats(['mt940', 'xlsx']).map(({ name }) => name)).toEqual(['xlsx', 'mt940']);
   });
 
   test('are published, listed, verified, and made again with the same bytes', async () => {

@@ -7,7 +7,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { digestOf, ObjectStoreRefused, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import {
+  digestOf,
+  ObjectStoreRefused,
+  readObject,
+  type ObjectStore,
+} from '../../src/objects/object-store.ts';
 import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
@@ -75,7 +80,7 @@ const keysOf = async (store: ObjectStore): Promise<string[]> => {
   return keys;
 };
 const textOf = async (store: ObjectStore, key: string): Promise<string | undefined> =>
-  (await readWhole(store, key))?.toString('utf8');
+  (await readObject(store, key))?.toString('utf8');
 const manifestOf = async (store: ObjectStore, day: string): Promise<Manifest> =>
   parseManifest((await textOf(store, `${folder(day)}/manifest.json`)) ?? '')!;
 

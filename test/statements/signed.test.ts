@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import { ObjectStoreUnreachable, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { ObjectStoreUnreachable, readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
 import { readSignature, signatureFile } from '../../src/signing/signatures.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
@@ -493,7 +493,7 @@ test('a store that was adopted keeps its signatures, and its chain goes on', asy
   await adopted();
   await night(DAYS, { signingKey: OTHERS.key });
   await repaired({ signingKey: OTHERS.key });
-  expect((await readWhole(store, signatureKey(MERCHANT, DAYS[0])))?.toString()).toContain(`key ${OURS.id}`);
+  expect((await readObject(store, signatureKey(MERCHANT, DAYS[0])))?.toString()).toContain(`key ${OURS.id}`);
   expect(await manifestOf(DAYS[3])).toMatchObject({ place: expect.any(Number) });
   expect((await verified(OURS.publicKey, OTHERS.publicKey)).problems).toEqual([]);
 });

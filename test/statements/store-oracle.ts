@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Kysely } from 'kysely';
-import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
 import { manifestKey, MERCHANTS_PREFIX, signatureKey } from '../../src/statements/keys.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
@@ -46,7 +46,7 @@ export async function verifyProblems(
   try {
     for await (const key of objects.list(MERCHANTS_PREFIX)) {
       await mkdir(dirname(join(folder, key)), { recursive: true });
-      await writeFile(join(folder, key), (await readWhole(objects, key))!);
+      await writeFile(join(folder, key), (await readObject(objects, key))!);
     }
     return (await verifyPaths([folder], STATEMENT_FORMATS, publicKeys)).problems;
   } finally {

@@ -143,7 +143,7 @@ describe('errors that the engine throws', () => {
   });
 
   it.each<[string, unknown, number, RegExp]>([
-    ['no space left', fileError(51), 4, /is full: no space is left.*Make room/],
+    ['no space left', fileError(51), 4, /is full: no space is left.*Free some space/],
     [
       'a full disk under the lock',
       Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR' }),

@@ -4,7 +4,7 @@ import { sql, type Kysely } from 'kysely';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LeaseHeld, LeaseLost, acquireLease, assertLease, type Lease } from '../../src/store/engine/lease.ts';
 import { releaseLeases, renewLeases } from '../../src/store/engine/leases.ts';
-import { isGone, thisHolder } from '../../src/host/process-identity.ts';
+import { hasExited, thisHolder } from '../../src/host/process-identity.ts';
 import { leaseHolders } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -137,15 +137,15 @@ describe('on a host with a wrong clock', () => {
 describe('a process', () => {
   const [host, pid, boot] = thisHolder().split(':') as [string, string, string];
 
-  it('has not ended while it runs', () => expect(isGone(thisHolder())).toBe(false));
+  it('has not ended while it runs', () => expect(hasExited(thisHolder())).toBe(false));
 
   it('has ended if its pid now belongs to another process', () =>
-    expect(isGone(`${host}:${pid}:${boot.replace(/\.\d+$/, '.1')}`)).toBe(true));
+    expect(hasExited(`${host}:${pid}:${boot.replace(/\.\d+$/, '.1')}`)).toBe(true));
 
   it.each([
     ['of another boot or machine', `${host}:999999999:00000000-0000-0000-0000-000000000000.1.1`],
     ['of another pid namespace', `${host}:999999999:${boot.replace(/\.\d+\./, '.7.')}`],
     ['that did not say where it ran', 'elsewhere:999999999:-'],
     ['that is no holder', 'nonsense'],
-  ])('%s cannot be known to have ended', (_, holder) => expect(isGone(holder)).toBe(false));
+  ])('%s cannot be known to have ended', (_, holder) => expect(hasExited(holder)).toBe(false));
 });

@@ -1,7 +1,7 @@
 /** The shared limit on a real server: parts of the rate never overlap, and holds reach every process. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createLine } from '../../src/platform/line.ts';
+import { createRequestQueue } from '../../src/platform/request-queue.ts';
 import { systemTransportDeps } from '../../src/platform/transport.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
@@ -72,9 +72,9 @@ describe('holds', () => {
   const owners = (holds: readonly { readonly owner: string }[]): string[] => holds.map(({ owner }) => owner);
 
   test('reach every process, with a slice or without', async () => {
-    const [told, later, other] = limits();
+    const [reported, later, other] = limits();
     expect(await later!.holds()).toEqual([]);
-    await told!.tell([
+    await reported!.sendHolds([
       { owner: 'merchant M1', forMs: 60_000 },
       { owner: 'the agent', forMs: 5_000 },
     ]);
@@ -88,8 +88,8 @@ describe('holds', () => {
 
   test('are not shortened by a later one, and are over when they are over', async () => {
     const [limit, other] = limits();
-    await limit!.tell([{ owner: 'merchant M1', forMs: 60_000 }]);
-    await other!.tell([
+    await limit!.sendHolds([{ owner: 'merchant M1', forMs: 60_000 }]);
+    await other!.sendHolds([
       { owner: 'merchant M2', forMs: 0 },
       { owner: 'merchant M1', forMs: 1_000 },
     ]);
@@ -100,7 +100,7 @@ describe('holds', () => {
 
   test('told long before the last look are not told again', async () => {
     const [limit, other] = limits();
-    await limit!.tell([{ owner: 'merchant M1', forMs: 600_000 }]);
+    await limit!.sendHolds([{ owner: 'merchant M1', forMs: 600_000 }]);
     expect(owners(await other!.holds())).toEqual(['merchant M1']);
     await sql`UPDATE platform_hold SET told_at = told_at - interval '1 minute'`.execute(database.db);
     expect(await other!.holds()).toEqual([]);
@@ -109,9 +109,9 @@ describe('holds', () => {
 
   test('that a clock far ahead has written hold nobody, and give way to a new one', async () => {
     const [limit] = limits();
-    await limit!.tell([{ owner: 'merchant M1', forMs: 5 * 3_600_000 }]);
+    await limit!.sendHolds([{ owner: 'merchant M1', forMs: 5 * 3_600_000 }]);
     expect(await limit!.holds()).toEqual([]);
-    await limit!.tell([{ owner: 'merchant M1', forMs: 60_000 }]);
+    await limit!.sendHolds([{ owner: 'merchant M1', forMs: 60_000 }]);
     expect((await limit!.holds())[0]!.forMs).toBeLessThanOrEqual(60_000);
   });
 });
@@ -122,10 +122,10 @@ test('four lines on one server keep the rate together, and each gets its part', 
   const begun: { readonly line: number; readonly atMs: number }[] = [];
   await Promise.all(
     limits().map(async (limit, index) => {
-      const line = createLine(8, RATE_PER_S, systemTransportDeps, limit);
+      const queue = createRequestQueue(8, RATE_PER_S, systemTransportDeps, limit);
       await Promise.all(
         Array.from({ length: CALLS_EACH }, async (_, call) => {
-          const leave = await line.enter({ owner: `M${call % 8}`, rank: 0 });
+          const leave = await queue.enter({ owner: `M${call % 8}`, rank: 0 });
           begun.push({ line: index, atMs: performance.now() });
           leave(true);
         }),

@@ -28,7 +28,7 @@ onBothDatabases((store) => {
       row.name,
       row.firstSeenAt,
       row.lastSeenAt,
-      row.isGone,
+      row.hasExited,
     ]);
 
   it('a code is stored with when it was first and last seen, even when it is gone or back again', async () => {
@@ -71,7 +71,7 @@ onBothDatabases((store) => {
   it('a reading requested before the stored one changes nothing', async () => {
     await save(8, [bank('CN1')]);
     expect(await save(1, [])).toBeNull();
-    expect((await held()).map(([code, , , , isGone]) => [code, isGone])).toEqual([['CN1', false]]);
+    expect((await held()).map(([code, , , , hasExited]) => [code, hasExited])).toEqual([['CN1', false]]);
   });
 
   it('two first readings at the same time give the result of one of them', async () => {
@@ -85,7 +85,7 @@ onBothDatabases((store) => {
     await save(1, [bank('CN1')]);
     await save(1, [bank('US1')], { kind: 'bank', country: 'US' });
     await save(8, [], { kind: 'bank', country: 'US' });
-    expect((await held()).map(([code, , , , isGone]) => [code, isGone])).toEqual([['CN1', false]]);
+    expect((await held()).map(([code, , , , hasExited]) => [code, hasExited])).toEqual([['CN1', false]]);
     expect(await listReferenceLists(store().db)).toEqual([
       { kind: 'bank', country: 'CN', readAt: at(1), itemCount: 1, setAside: [] },
       { kind: 'bank', country: 'US', readAt: at(8), itemCount: 0, setAside: [] },

@@ -10,7 +10,7 @@ import { openQueue } from '../../src/queue/queue.ts';
 import { processNotifications } from '../../src/notifications/process.ts';
 import { deliverDue } from '../../src/alerts/deliver.ts';
 import type { Target } from '../../src/alerts/targets.ts';
-import { claimLook } from '../../src/store/alerts/conditions.ts';
+import { claimWatchdogCheck } from '../../src/store/alerts/conditions.ts';
 import { lookForMissedNight } from '../../src/run/alerts/watch.ts';
 import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
 import { listAlerts } from '../../src/store/alerts/outbox.ts';
@@ -139,7 +139,7 @@ describe('job', () => {
     await lookForMissedNight(db, [MERCHANT.merchantNo], {
       ...{ targets: [target.key], now: new Date('2026-04-01T00:00:00Z'), zone: 'UTC', maxAgeMs: 1 },
     });
-    expect(await claimLook(db, 'runs', 1_000)).toBe(true);
+    expect(await claimWatchdogCheck(db, 'runs', 1_000)).toBe(true);
     await deliverDue({ db, targets: [target], now: () => NOW, onFailed: () => undefined });
     expect(sent.sort()).toEqual(['amendment', 'missed-night']);
     expect(await listAlerts(db, 10)).toHaveLength(2);
@@ -160,7 +160,7 @@ describe('job', () => {
     await keepWorking(queue, {
       atOnce: 1,
       work: () => Promise.resolve(),
-      lookAfter: () => Promise.resolve(),
+      endAbandoned: () => Promise.resolve(),
       onEnd: ({ outcome }) => ends.push(outcome),
       onProblem,
       signal: new AbortController().signal,
@@ -193,8 +193,8 @@ describe('inbox', () => {
     const watch = createInboxWatch(() => 0);
     for (let post = 0; post < 10; post += 1)
       watch.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
-    await watch.look(db, raising);
-    expect(await claimLook(db, 'nights', 1_000)).toBe(true);
+    await watch.check(db, raising);
+    expect(await claimWatchdogCheck(db, 'nights', 1_000)).toBe(true);
     await deliverDue({ db, targets: [], now: () => NOW, onFailed: () => undefined });
     const kinds = (await listAlerts(db, 10)).map(({ kind }) => kind);
     expect(kinds).toContain('inbox-attack');
@@ -342,8 +342,8 @@ describe('read-only', () => {
 
 it.each(['job', 'inbox'] as const)('%s keeps the platform’s limit together with the others', async (role) => {
   const limit = openPlatformLimit(of(role));
-  await limit.tell([{ owner: 'merchant M1', forMs: 60_000 }]);
-  await limit.tell([{ owner: 'merchant M1', forMs: 60_000 }]);
+  await limit.sendHolds([{ owner: 'merchant M1', forMs: 60_000 }]);
+  await limit.sendHolds([{ owner: 'merchant M1', forMs: 60_000 }]);
   for (const calls of [1, 2])
     expect(await limit.take(calls, 10)).toMatchObject({ holds: [{ owner: 'merchant M1' }] });
 });

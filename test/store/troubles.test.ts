@@ -7,7 +7,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { isConnectionError } from '../../src/store/engine/errors.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import { sturdyDialect } from '../../src/store/engine/sturdy-dialect.ts';
+import { retryingDialect } from '../../src/store/engine/retrying-dialect.ts';
 import { troubleOf } from '../../src/store/engine/troubles.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
@@ -83,8 +83,8 @@ describe('a read during which the connection is lost', () => {
     pool.on('error', () => undefined);
     pool.on('connect', (client) => void client.on('error', () => undefined));
     const db = new Kysely<DB>({
-      dialect: sturdyDialect(new PostgresDialect({ pool }), {
-        told: (error) => Promise.resolve(troubleOf(error)),
+      dialect: retryingDialect(new PostgresDialect({ pool }), {
+        translate: (error) => Promise.resolve(troubleOf(error)),
         delaysMs: [1, 1],
       }),
     });
@@ -169,7 +169,7 @@ describe('a fault of the server is reported as such, with its code and what to d
       'SELECT count(*) FROM (SELECT g FROM generate_series(1, 200000) g ORDER BY md5(g::text)) t',
       4,
       '53400',
-      /is full.*Make room/,
+      /is full.*Free some space/,
     ],
   ])('%s', async (_, options, statement, exitCode, code, said) => {
     const failure = await endOf(options, statement);

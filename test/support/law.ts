@@ -1,6 +1,6 @@
 /** The law of openings, checked on published rows and manifests without using the program's own check. */
 import { compareAmounts } from '../../src/ledger/money.ts';
-import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import type { Stage } from './stage.ts';
 
@@ -34,7 +34,7 @@ export async function manifestsIn(store: ObjectStore): Promise<PublishedDay[]> {
   const manifests: PublishedDay[] = [];
   for await (const key of store.list(MERCHANTS_PREFIX)) {
     if (!key.endsWith('manifest.json')) continue;
-    manifests.push(JSON.parse((await readWhole(store, key))!.toString('utf8')) as PublishedDay);
+    manifests.push(JSON.parse((await readObject(store, key))!.toString('utf8')) as PublishedDay);
   }
   return manifests;
 }

@@ -72,10 +72,11 @@ const lookBy = (reader: LedgerReader, more: Partial<OlderDaysOptions> = {}) =>
     db: database.db,
     merchant: MERCHANT,
     zone: ZONE,
-    days: { from: FIRST, to: LAST },
+    older: [{ from: FIRST, to: LAST }],
+    recent: null,
     slackMs: 0,
     round: null,
-    pagesMax: 1,
+    windowsMax: 2,
     now: NOW,
     signal: new AbortController().signal,
     ...more,
@@ -93,7 +94,7 @@ const takeOut = ({ bookings }: MemoryPlatform, batchNo: string): void => {
   );
 };
 
-test('an unchanged ledger costs one call, and nothing differs', async () => {
+test('an unchanged ledger costs a call for its total and a window of the round, and nothing differs', async () => {
   const { reader, queries } = await storedPlatform();
   expect(await look(reader)).toEqual({
     from: FIRST,
@@ -104,11 +105,15 @@ test('an unchanged ledger costs one call, and nothing differs', async () => {
     alsoDiffering: [],
     hasMore: false,
     isContradicted: false,
-    round: { read: 100, of: DAYS * PER_DAY, beganAt: NOW, order: 'oldest first' },
-    pagesRead: [0],
-    requests: 1,
+    isLimitNew: false,
+    isOverdue: false,
+    round: {
+      ...{ read: 95, of: DAYS * PER_DAY, beganAt: NOW },
+      ...{ throughMs: dayWindow(dayAt(18), ZONE).endMs, widestMs: null, refused: null },
+    },
+    requests: 2,
   });
-  expect(queries).toHaveLength(1);
+  expect(queries).toHaveLength(2);
 });
 
 describe('further ranges', () => {
@@ -122,7 +127,7 @@ describe('further ranges', () => {
     const { reader } = await storedPlatform();
     const both = [MONTH, { from: '2026-02-01', to: LAST }];
     expect(await look(reader, { alsoCompared: both })).toMatchObject({
-      requests: 3,
+      requests: 4,
       alsoDiffering: [],
       differing: [],
     });
@@ -153,7 +158,7 @@ describe('further ranges', () => {
     takeOut(platform, numberOf(60, 2));
     const days = { from: dayAt(20), to: LAST };
     const { differing } = await look(platform.reader, {
-      days,
+      older: [days],
       alsoCompared: [{ from: FIRST, to: dayAt(18) }],
     });
     expect(differing).toEqual([dayAt(3), dayAt(60)]);
@@ -214,7 +219,7 @@ describe('a total that differs', () => {
         },
       };
       const { differing, isContradicted, hasMore, requests } = await look(wide);
-      expect([differing, isContradicted, hasMore, requests]).toEqual([[], true, false, 3]);
+      expect([differing, isContradicted, hasMore, requests]).toEqual([[], true, false, 4]);
     },
   );
 });
@@ -238,19 +243,27 @@ describe('the entries of a page', () => {
     expect(await look(platform.reader)).toMatchObject({ differing: [dayAt(7), dayAt(9)] });
   });
 
-  test('show a change on another page when the turn of that page comes', async () => {
-    const platform = await storedPlatform({ faults: { order: 'latest first' } });
-    const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(7, 3));
-    platform.bookings[at] = { ...platform.bookings[at]!, credit: '9.99' };
-    const found: string[][] = [];
-    let round: OlderDaysOptions['round'] = null;
-    for (let night = 0; night < Math.ceil((DAYS * PER_DAY) / 100); night += 1) {
-      const one: OlderDaysLook = await look(platform.reader, { round });
-      found.push([...one.differing]);
-      round = one.round;
-    }
-    expect(found).toEqual([[], [], [dayAt(7)], []]);
-  });
+  test.each(['latest first', 'shuffled'] as const)(
+    'show a change anywhere within seven nights where pages come %s',
+    async (order) => {
+      const platform = await storedPlatform({ faults: { order } });
+      const found: string[] = [];
+      let round: OlderDaysOptions['round'] = null;
+      for (let night = 0; night < 8; night += 1) {
+        const one: OlderDaysLook = await look(platform.reader, {
+          round,
+          now: new Date(NOW.getTime() + night * 86_400_000),
+        });
+        if (night === 0) {
+          const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(7, 3));
+          platform.bookings[at] = { ...platform.bookings[at]!, credit: '9.99' };
+        }
+        found.push(...one.differing);
+        round = one.round;
+      }
+      expect(found).toEqual([dayAt(7)]);
+    },
+  );
 
   test('name the day of a stored one that became unreadable, but not of one that always was', async () => {
     const wreck = { raw: '{}', reason: 'broken' };
@@ -273,21 +286,94 @@ test('count an unreadable one as it came', async () => {
 test.each([2_000, -2_000])('do not differ at the edges with timestamps %d ms off', async (lagMs) => {
   const platform = await storedPlatform({ lagMs });
   const days = { from: dayAt(3), to: dayAt(40) };
-  expect(await look(platform.reader, { slackMs: 2_000, days })).toMatchObject({
+  expect(await look(platform.reader, { slackMs: 2_000, older: [days] })).toMatchObject({
     differing: [],
     isContradicted: false,
-    requests: 1,
+    requests: 2,
   });
   takeOut(platform, numberOf(20, 2));
-  expect(await look(platform.reader, { slackMs: 2_000, days })).toMatchObject({ differing: [dayAt(20)] });
+  expect(await look(platform.reader, { slackMs: 2_000, older: [days] })).toMatchObject({
+    differing: [dayAt(20)],
+  });
 });
 
-test('a platform that refuses the window costs only this check', async () => {
-  const refusing: LedgerReader = {
-    page: () => Promise.reject(new PlatformRejected('answered HTTP 400: the range is too long')),
-  };
-  expect(await lookBy(refusing)).toEqual({
-    notMade: 'answered HTTP 400: the range is too long',
-    requests: 1,
+/** A platform that answers windows over nine days in one of these ways. */
+const limitedTo9Days = ({ reader }: MemoryPlatform, answer: LedgerReader['page'] | null): LedgerReader => ({
+  page: (query, signal) =>
+    query.window.endMs - query.window.beginMs > 9 * 86_400_000
+      ? (answer?.(query, signal) ??
+        Promise.reject(new PlatformRejected('answered HTTP 400: the range is too long')))
+      : reader.page(query, signal),
+});
+
+describe('windows over nine days', () => {
+  const nothing: LedgerReader['page'] = () =>
+    Promise.resolve({ total: 0, entries: [], unreadable: [], notices: [] });
+
+  test.each([
+    ['refused', () => null],
+    ['answered empty', () => nothing],
+    [
+      'cut to their last days',
+      ({ reader }: MemoryPlatform): LedgerReader['page'] =>
+        (query, signal) => {
+          const { endMs } = query.window;
+          return reader.page({ ...query, window: { beginMs: endMs - 8 * 86_400_000, endMs } }, signal);
+        },
+    ],
+  ] as const)('that are %s: each entry is still compared within seven nights', async (_, answer) => {
+    const platform = await storedPlatform();
+    const reader = limitedTo9Days(platform, answer(platform));
+    const found: string[] = [];
+    let round: OlderDaysOptions['round'] = null;
+    for (let night = 0; night < 15; night += 1) {
+      if (night === 7) {
+        const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(1, 3));
+        platform.bookings[at] = { ...platform.bookings[at]!, credit: '9.99' };
+      }
+      const now = new Date(NOW.getTime() + night * 86_400_000);
+      const one: OlderDaysLook = await look(reader, { round, now });
+      expect([one.isOverdue, one.round.refused, night > 0 && one.isLimitNew]).toEqual([
+        false,
+        null,
+        expect.any(Boolean),
+      ]);
+      found.push(...one.differing);
+      round = one.round;
+    }
+    expect(new Set(found)).toEqual(new Set([dayAt(1)]));
   });
+
+  test('are known after one night: later ones ask for shorter windows', async () => {
+    const platform = await storedPlatform();
+    const reader = limitedTo9Days(platform, null);
+    const first = await look(reader);
+    expect(first).toMatchObject({ isLimitNew: true, hasMore: false, differing: [] });
+    platform.queries.splice(0);
+    const now = new Date(NOW.getTime() + 86_400_000);
+    const second = await look(reader, { round: first.round, now });
+    expect(second).toMatchObject({ isLimitNew: false, isContradicted: false });
+    expect(second.requests).toBe(platform.queries.length);
+  });
+});
+
+test('days that are refused for good are named with the night since which they are', async () => {
+  const platform = await storedPlatform();
+  const endMs = dayWindow(dayAt(1), ZONE).endMs;
+  const reader: LedgerReader = {
+    page: (query, signal) =>
+      query.window.beginMs <= endMs
+        ? Promise.reject(new PlatformRejected('answered HTTP 400: too long ago'))
+        : platform.reader.page(query, signal),
+  };
+  let round: OlderDaysOptions['round'] = null;
+  for (let night = 0; night < 9; night += 1) {
+    const now = new Date(NOW.getTime() + night * 86_400_000);
+    round = (await look(reader, { round, now })).round;
+    expect(round.refused).toEqual({ beginMs: dayWindow(FIRST, ZONE).beginMs, endMs, since: NOW });
+  }
+  // As soon as they are shown again, nothing is refused any more.
+  for (let night = 9; night < 16; night += 1)
+    round = (await look(platform.reader, { round, now: new Date(NOW.getTime() + night * 86_400_000) })).round;
+  expect(round!.refused).toBeNull();
 });

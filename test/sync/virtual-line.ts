@@ -1,8 +1,8 @@
 /**
- * A line to the platform with a virtual clock: a number of calls at once, each of a given duration, measured without
+ * A queue to the platform with a virtual clock: a number of calls at once, each of a given duration, measured without
  * waiting.
  */
-import { createLine } from '../../src/platform/line.ts';
+import { createRequestQueue } from '../../src/platform/request-queue.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
@@ -12,20 +12,20 @@ export interface VirtualLine {
   readonly inFlightMost: () => number;
 }
 
-/** The transport's own line, with a clock that jumps to the next reply whenever there is nothing else to do. */
+/** The transport's own queue, with a clock that jumps to the next reply whenever there is nothing else to do. */
 export function virtualLine(
   reader: LedgerReader,
   options: { latencyMs: number; concurrency: number },
 ): VirtualLine {
   const time = virtualTime(0);
-  const line = createLine(options.concurrency, null, time);
+  const queue = createRequestQueue(options.concurrency, null, time);
   let inFlight = 0;
   let most = 0;
   return {
     reader: {
       page: async (query, signal) => {
         const caller = { owner: query.merchant.merchantNo, rank: query.window.beginMs };
-        const leave = await line.enter(caller, signal);
+        const leave = await queue.enter(caller, signal);
         most = Math.max(most, (inFlight += 1));
         try {
           const page = await reader.page(query, signal);

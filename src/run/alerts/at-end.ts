@@ -3,8 +3,8 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AlertContent } from '../../alerts/alert.ts';
 import { raise, raiseCondition, type Raising } from '../../alerts/raise.ts';
 import { endConditions } from '../../store/alerts/conditions.ts';
-import { downloadsOfUntold, type LookedUp } from '../../store/alerts/downloads.ts';
-import { takeFacts, type RevisedFact } from '../../store/alerts/facts.ts';
+import { unreportedDownloads, type RevisedDownloads } from '../../store/alerts/downloads.ts';
+import { takeAlertEvents, type RevisedEvent } from '../../store/alerts/events.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
@@ -85,7 +85,7 @@ export async function finishAlerting(
   const lookedUp =
     targets.length === 0 || isAway
       ? NOT_LOOKED_UP
-      : await downloadsOfUntold(db).catch((error: unknown) => {
+      : await unreportedDownloads(db).catch((error: unknown) => {
           onProblem(error);
           return NOT_LOOKED_UP;
         });
@@ -116,7 +116,7 @@ export async function finishAlerting(
   return isDone;
 }
 
-const NOT_LOOKED_UP: LookedUp = { asked: [], downloads: [] };
+const NOT_LOOKED_UP: RevisedDownloads = { asked: [], downloads: [] };
 const NOBODY: Undone = { count: 0, merchants: [] };
 
 /** Whether other processes are at work on all that keeps the run from a good end. */
@@ -136,7 +136,7 @@ const isGoodNight = ({ isNight, exitCode, leftOut }: EndedRun): boolean =>
 async function raiseAtEnd(
   trx: Transaction<DB>,
   ended: EndedRun,
-  { zone, lookedUp, ...raising }: Raising & { readonly zone: string; readonly lookedUp: LookedUp },
+  { zone, lookedUp, ...raising }: Raising & { readonly zone: string; readonly lookedUp: RevisedDownloads },
 ): Promise<void> {
   const { runId, command, exitCode } = ended;
   if (isFailedNight(ended)) {
@@ -148,7 +148,7 @@ async function raiseAtEnd(
     const since = await endConditions(trx, over);
     if (since !== null) await raise(trx, recovered(ended, since, zone), raising);
   }
-  const { breaks, revised, tokens } = await takeFacts(trx, raising.now);
+  const { breaks, revised, tokens } = await takeAlertEvents(trx, raising.now);
   const told: AlertContent[] = [
     ...(tokens.length > 0 ? [tokensRefused(tokens, runId)] : []),
     ...toldOfRevised(revised, lookedUp, { runId, zone }),
@@ -159,8 +159,8 @@ async function raiseAtEnd(
 
 /** What is told of revised days. One that another run noted in the last moment was not looked up. */
 function toldOfRevised(
-  revised: readonly RevisedFact[],
-  { asked, downloads }: LookedUp,
+  revised: readonly RevisedEvent[],
+  { asked, downloads }: RevisedDownloads,
   { runId, zone }: { readonly runId: number; readonly zone: string },
 ): AlertContent[] {
   const wereDownloaded = new Set(downloads.map(nameOf));
@@ -176,4 +176,4 @@ function toldOfRevised(
   ];
 }
 
-const revisionOf = (one: RevisedFact): string => `${nameOf(one)} r${one.revision}`;
+const revisionOf = (one: RevisedEvent): string => `${nameOf(one)} r${one.revision}`;

@@ -6,8 +6,8 @@ import {
   noteBreaks,
   noteRevised,
   noteTokens,
-  type TokenFact,
-} from '../../store/alerts/facts.ts';
+  type TokenEvent,
+} from '../../store/alerts/events.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
 import type { MerchantOutcome } from '../active-run.ts';
@@ -38,7 +38,7 @@ export async function noteForAlerts(
 }
 
 /** Why the merchant's token cannot be used; null if that is not what kept it from being read. */
-function tokenProblem({ merchantNo, sync }: MerchantOutcome): TokenFact | null {
+function tokenProblem({ merchantNo, sync }: MerchantOutcome): TokenEvent | null {
   if (sync === null) return null;
   const { notJoined, report } = sync;
   if (notJoined?.refusesToken === true) return { merchantNo, problem: notJoined.problem };

@@ -1,6 +1,6 @@
 /** Makes what a run tells people with, from the settings. */
-import { forgetToldDirectly, sendDirectOnceADay } from '../../alerts/direct.ts';
-import { noteGoodNight } from '../../alerts/last-good.ts';
+import { forgetDirectlySent, sendDirectOnceADay } from '../../alerts/direct.ts';
+import { recordLastSuccess } from '../../alerts/last-good.ts';
 import { targetsOf } from '../../alerts/targets.ts';
 import { ping } from '../../alerts/webhook.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
@@ -36,8 +36,8 @@ export function openRunAlerts(
     },
     goodNight: async () => {
       const { dataDir, databaseUrl } = settings;
-      await forgetToldDirectly(dataDir).catch(onProblem);
-      if (databaseUrl === null) await noteGoodNight(dataDir, now()).catch(onProblem);
+      await forgetDirectlySent(dataDir).catch(onProblem);
+      if (databaseUrl === null) await recordLastSuccess(dataDir, now()).catch(onProblem);
       if (pingUrl === null) return;
       for (let tries = 1; ; tries += 1) {
         const sent = await ping(pingUrl, { timeoutMs: PING_MS_MAX, now });

@@ -4,7 +4,7 @@ import { firstOf, firstSentences, NAMED_MAX } from '../../alerts/words.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import type { Downloaded } from '../../store/alerts/downloads.ts';
-import type { BreakFact, RevisedFact, TokenFact } from '../../store/alerts/facts.ts';
+import type { BreakEvent, RevisedEvent, TokenEvent } from '../../store/alerts/events.ts';
 import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
 import type { Reason } from '../verdict/reason.ts';
 
@@ -92,7 +92,7 @@ export const recovered = (ended: RunEnded, since: Date, zone: string): AlertCont
 });
 
 /** Breaks that were found. */
-export function newBreaks(breaks: readonly BreakFact[], runId: number): AlertContent {
+export function newBreaks(breaks: readonly BreakEvent[], runId: number): AlertContent {
   const merchants = distinct(breaks.map(({ merchantNo }) => merchantNo));
   return {
     kind: 'new-break',
@@ -124,13 +124,13 @@ const whose = (
   };
 };
 
-const revisedText = ({ merchantNo, currency, day, oldRevision, revision, reason }: RevisedFact): string =>
+const revisedText = ({ merchantNo, currency, day, oldRevision, revision, reason }: RevisedEvent): string =>
   `${merchantNo} ${currency} ${day} ${oldRevision === null ? 'is' : `went from r${oldRevision} to`} r${revision}` +
   (reason === null ? '' : ` (${reason})`);
 
 /** Published days that were revised, and that nobody had downloaded, as far as that is known. */
 export const amendments = (
-  revised: readonly RevisedFact[],
+  revised: readonly RevisedEvent[],
   { runId, isDownloadKnown }: { readonly runId: number; readonly isDownloadKnown: boolean },
 ): AlertContent => ({
   kind: 'amendment',
@@ -154,7 +154,7 @@ export const amendments = (
 
 /** Published days that were revised after somebody had downloaded them. */
 export function revisedDownloads(
-  revised: readonly RevisedFact[],
+  revised: readonly RevisedEvent[],
   downloads: readonly Downloaded[],
   { runId, zone }: { readonly runId: number; readonly zone: string },
 ): AlertContent {
@@ -181,7 +181,7 @@ export const nameOf = ({ merchantNo, currency, day }: Omit<Downloaded, 'times' |
   `${merchantNo} ${currency} ${day}`;
 
 /** Merchants whose tokens do not work. */
-export const tokensRefused = (tokens: readonly TokenFact[], runId: number): AlertContent => ({
+export const tokensRefused = (tokens: readonly TokenEvent[], runId: number): AlertContent => ({
   kind: 'key-problem',
   title: `the ${tokens.length === 1 ? 'token' : 'tokens'} of ${firstOf(tokens.map(({ merchantNo }) => merchantNo))} cannot be used`,
   sentences: firstSentences(

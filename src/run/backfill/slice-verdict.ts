@@ -4,9 +4,11 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
 import { certifiedWindows } from '../../store/windows.ts';
 import type { ActiveRun, MerchantOutcome } from '../active-run.ts';
+import { discrepanciesOf } from '../discrepancies.ts';
 import { outcomeOfAll } from '../outcomes.ts';
 import type { DayRange } from '../range.ts';
 import { NOTHING_STANDS } from '../standing.ts';
+import { reasonOfDiscrepancy } from '../verdict/discrepancy-reasons.ts';
 import { isGoodEnd, type ExitCode } from '../verdict/exit-codes.ts';
 import { judge } from '../verdict/judge.ts';
 
@@ -32,7 +34,21 @@ export async function exitCodeOfSlice(
   const span = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
   if (!covers(await certifiedWindows(db, outcome.merchantNo, span), span))
     throw new SliceUndone(`${outcome.merchantNo}: not all of ${from} to ${to} could be read yet`);
+  await assertLaw(outcome, { from, to }, deps);
   return exitCode;
+}
+
+/** Each proven day of a slice has figures and a statement, or the slice says why not. Throws `SliceUndone`. */
+async function assertLaw(
+  { merchantNo, publish }: MerchantOutcome,
+  { from, to }: DayRange,
+  { db, zone }: Pick<ActiveRun['deps'], 'db' | 'zone'>,
+): Promise<void> {
+  const said = new Set(publish?.withheld.map(({ account, day }) => `${account.currency} ${day}`));
+  for (const one of await discrepanciesOf(db, [merchantNo], zone)) {
+    const days = one.days.filter((day) => from <= day && day <= to && !said.has(`${one.currency} ${day}`));
+    if (days.length > 0) throw new SliceUndone(reasonOfDiscrepancy({ ...one, days }).what);
+  }
 }
 
 /** The outcome without what was published, or could not be, of days outside the slice: they are no part of it. */

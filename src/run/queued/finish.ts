@@ -1,7 +1,7 @@
 /** The end of a queued run, once none of its merchants waits: one exit code and one summary for all of them. */
 import type { ExitCode } from '../../ledger/ending.ts';
 import { lostMerchants, runsToFinish } from '../../queue/waiting-merchants.ts';
-import { noteBreaks } from '../../store/alerts/facts.ts';
+import { noteBreaks } from '../../store/alerts/events.ts';
 import { noticesTold, untoldNotices } from '../../store/notices.ts';
 import {
   endWaiting,

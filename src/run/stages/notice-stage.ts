@@ -253,9 +253,9 @@ async function askPast(
 ): Promise<LedgerPast | undefined> {
   const read = outcome.sync;
   if (read === null || read.report.failure !== null) return undefined;
-  const total = await entriesBefore(deps.reader, merchant, asked, deps.signal);
+  const { total, requests } = await entriesBefore({ ...deps, ...asked, merchant });
   const { report } = read;
-  outcome.sync = { ...read, report: { ...report, requests: report.requests + 1 } };
+  outcome.sync = { ...read, report: { ...report, requests: report.requests + requests } };
   if (total === undefined) return undefined;
   const past = { ...asked, total };
   await writeTransaction(deps.db, lease, (trx) => storePast(trx, merchantNo, past, deps.now()));

@@ -9,6 +9,7 @@ import { addMonths, periodFrom } from '../../ledger/lateness.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../../ledger/window.ts';
 import type { MonthsHeld } from '../../store/lateness.ts';
 import {
+  countByFigures,
   countStored,
   firstSeenSince,
   uncountableSpans,
@@ -16,13 +17,14 @@ import {
   type OlderDaysComparison,
 } from '../../store/older-days.ts';
 import { lookAtOlderDays, windowOf } from '../../sync/older-days.ts';
+import { nightsSince } from '../../sync/older-round.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { daysTouched, wholeDays } from '../coverage.ts';
 import type { OlderDaysReport } from '../report.ts';
 import { addSyncReports } from './sync-tally.ts';
 import type { MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 
-/** Share of a night's calls that may be used for pages of older days. */
+/** Share of a night's calls that may be used for windows of older entries. */
 const CALLS_SHARE = 0.01;
 
 /** Ranges beside the longest one that are compared at month end. */
@@ -37,6 +39,8 @@ export interface OlderDaysTask {
   /** What the night read, and with how many calls. */
   readonly windows: readonly Window[];
   readonly requests: number;
+  /** Whether everything in these windows is proven and can be counted. */
+  readonly isAllProven: boolean;
   /** How far timestamps may differ from the times that the platform filters by. */
   readonly slackMs: number;
   /** Reads these days again as whole days with certificates, and stores them. */
@@ -54,21 +58,25 @@ export interface OlderDaysTask {
 export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport | null> {
   const { work, windows } = task;
   const { deps, merchant, merchantNo } = work;
-  const [days, ...others] = await olderDays(work, windows);
-  if (days === undefined) return null;
-  const ended = endedMonths(days, work);
-  const before = work.known.olderDays;
+  const older = await olderDays(work, windows);
+  const recent = task.isAllProven ? recentDays(work, older) : null;
+  if (older.length === 0 && recent === null) return null;
+  const [days, ...others] = older;
+  const ended = days === undefined ? [] : endedMonths(days, work);
   const look = await lookAtOlderDays({
     ...deps,
     merchant,
-    days,
+    older,
+    recent,
     slackMs: task.slackMs,
-    round: before?.round ?? null,
-    pagesMax: Math.max(1, Math.floor(CALLS_SHARE * task.requests)),
+    round: work.known.olderDays?.round ?? null,
+    windowsMax: Math.max(1, Math.floor(CALLS_SHARE * task.requests)),
     alsoCompared: ended.length === 0 ? [] : [daysOfMonth(ended.at(-1)!), ...others.slice(0, OTHERS_MAX)],
     now: deps.now(),
   });
-  if ('notMade' in look) return { kind: 'not made', ...look };
+  const lastMade = work.known.olderDays?.lookedAt ?? null;
+  if ('notMade' in look)
+    return { kind: 'not made', ...look, nights: lastMade && nightsSince(lastMade, deps.now()) };
   const readFrom = deps.now();
   const again = look.differing.length === 0 ? null : await task.readAnew(look.differing);
   const windowsAgain = stretchesOf(look.differing).map((one) => windowOf(one, deps.zone));
@@ -77,13 +85,25 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
       ? []
       : await firstSeenSince(deps.db, merchantNo, windowsAgain, readFrom);
   const { from, to, total, stored, round } = look;
-  const window = windowOf(days, deps.zone);
-  const storedNow = again === null ? stored : await countStored(deps.db, merchantNo, window);
+  const storedNow =
+    again === null ? stored : await countStored(deps.db, merchantNo, windowOf({ from, to }, deps.zone));
   const isHeld = total === storedNow;
-  task.onCompared({ from, to, total, isHeld, lookedAt: deps.now(), round });
-  if (isHeld && look.alsoDiffering.length === 0)
-    task.onMonthsHeld({ merchantNo, months: ended, watchedOn: dayOf(deps.now().getTime(), deps.zone) });
-  return { kind: 'looked', look, again, late };
+  if (days !== undefined) {
+    const storedOlder = await countByFigures(deps.db, merchantNo, days, windowOf(days, deps.zone));
+    const olderTotal = Math.max(0, storedOlder + total - storedNow);
+    task.onCompared({ ...days, total: olderTotal, isHeld, lookedAt: deps.now(), round });
+    if (isHeld && from === days.from && look.alsoDiffering.length === 0 && round.refused === null)
+      task.onMonthsHeld({ merchantNo, months: ended, watchedOn: dayOf(deps.now().getTime(), deps.zone) });
+  }
+  const sinceNights = round.refused === null ? 0 : nightsSince(round.refused.since, deps.now());
+  return { kind: 'looked', look, recent, again, late, sinceNights, zone: deps.zone };
+}
+
+/** The days that this run has read, if they follow the older ones or there are none. */
+function recentDays({ deps, days: { from, to } }: MerchantWork, [older]: readonly Days[]): Days | null {
+  const isOver = windowOf({ from: to, to }, deps.zone).endMs < deps.now().getTime() - deps.settleDelayMs;
+  const follows = older === undefined || addDays(older.to, 1) === from;
+  return isOver && from <= to && follows ? { from, to } : null;
 }
 
 /**

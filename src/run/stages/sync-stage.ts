@@ -50,6 +50,9 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
             work,
             windows,
             requests: report.requests,
+            isAllProven:
+              report.uncertified.length + report.heldBack.length + report.quarantined === 0 &&
+              !work.known.hasUnreadable,
             slackMs: zoneGate.slackMs(),
             readAnew: (days) => syncMerchant({ ...options, windows: windowsOf(stretchesOf(days)) }),
             onCompared: (comparison) => {

@@ -43,12 +43,8 @@ async function entriesBeforeIt(
   if (!mayBegin || proven === undefined || !covers([proven], own)) return null;
   const read = outcome.sync;
   if (read === null || read.report.failure !== null) return undefined;
-  const total = await entriesBefore(
-    deps.reader,
-    merchant,
-    { beforeMs: proven.beginMs, currency },
-    deps.signal,
-  );
-  outcome.sync = { ...read, report: { ...read.report, requests: read.report.requests + 1 } };
+  const asked = { ...deps, merchant, beforeMs: proven.beginMs, currency };
+  const { total, requests } = await entriesBefore(asked);
+  outcome.sync = { ...read, report: { ...read.report, requests: read.report.requests + requests } };
   return total;
 }

@@ -1,11 +1,13 @@
 /** Words what the comparison of older days found. Pure. */
+import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { OlderDaysLook, TotalDiffers } from '../../sync/older-days.ts';
+import { ROUND_NIGHTS } from '../../sync/older-round.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
-import type { MerchantSync } from '../report.ts';
+import type { MerchantSync, OlderDaysReport } from '../report.ts';
 
 /** Most account days named in one sentence. */
 const NAMED_MAX = 10;
@@ -24,18 +26,21 @@ export function reasonsOfOlderDays(
   });
   if (olderDays.kind === 'not made') {
     const what = `days before those read could not be compared with what is stored: ${olderDays.notMade}`;
-    const todo =
-      'the days read are not touched by it; where the platform refuses so wide a window for good, leave `wide` out of ' +
-      'DAYBOOK_CHECKS';
-    return [reasonOf(EXIT.done, what, todo)];
+    const isLong = (olderDays.nights ?? 0) >= ROUND_NIGHTS;
+    const exitCode = isLong ? EXIT.needsPerson : EXIT.done;
+    return [reasonOf(exitCode, what, isLong ? ASK_THE_PLATFORM : 'the days read are not touched by it')];
   }
-  const { look, again, late } = olderDays;
+  const { look, recent, again, late } = olderDays;
+  const isRecent = recent !== null && look.differing.every((day) => day >= recent.from);
   const reasons: Reason[] = [];
   if (again !== null) {
     const changes = changesOf(again);
     const accountDays = accountDaysOf(merchantNo, look.differing, daysChanged);
     const days = `${listed(look.differing)} ${look.differing.length === 1 ? 'was' : 'were'} read again, as ${whyOf(look)}`;
-    if (changes !== '') {
+    if (changes !== '' && isRecent) {
+      const what = `${days}: ${changes}${accountDays}${namesOf(late)}`;
+      reasons.push(reasonOf(EXIT.done, what, 'nothing to do: the statements of this run have the change'));
+    } else if (changes !== '') {
       const todo =
         'ask the platform why it changed days so long ago; where a statement is published, its next revision has the change';
       reasons.push(reasonOf(EXIT.needsPerson, `${days}: ${changes}${accountDays}${namesOf(late)}`, todo));
@@ -43,7 +48,8 @@ export function reasonsOfOlderDays(
       reasons.push(reasonOf(EXIT.done, `${days}, and agree with what is stored`, CONTRADICTS_ITSELF));
     }
   }
-  if (look.isContradicted) {
+  reasons.push(...limits(olderDays).map(([exitCode, what, todo]) => reasonOf(exitCode, what, todo)));
+  if (look.isContradicted && !look.isLimitNew) {
     const what = `${whyOf(look)}, but the totals of its halves agree with what is stored`;
     reasons.push(reasonOf(EXIT.done, what, CONTRADICTS_ITSELF));
   }
@@ -54,6 +60,44 @@ export function reasonsOfOlderDays(
   }
   return reasons;
 }
+
+/** What the platform does not show, or only in short windows. */
+function limits({
+  look,
+  sinceNights,
+  zone,
+}: Extract<OlderDaysReport, { kind: 'looked' }>): [Reason['exitCode'], string, string][] {
+  const { round, isLimitNew, isOverdue } = look;
+  const { refused, widestMs } = round;
+  const found: [Reason['exitCode'], string, string][] = [];
+  if (refused !== null) {
+    const span = `${dayOf(refused.beginMs, zone)} to ${dayOf(refused.endMs, zone)}`;
+    const what = `the platform refuses to show ${span}: these older days were not compared for ${sinceNights} nights`;
+    const isLong = sinceNights >= ROUND_NIGHTS;
+    found.push([
+      isLong ? EXIT.needsPerson : EXIT.done,
+      what,
+      isLong ? ASK_THE_PLATFORM : 'the next night asks again',
+    ]);
+  }
+  if (isOverdue) {
+    const since = dayOf(round.beganAt.getTime(), zone);
+    const what = `some older days were not compared since ${since}: the platform answers short windows only`;
+    found.push([EXIT.needsPerson, what, ASK_THE_PLATFORM]);
+  }
+  if (isLimitNew && widestMs !== null) {
+    const days = Math.max(1, Math.round(widestMs / DAY_MS));
+    const what =
+      `the platform refuses long windows of older days, or contradicts their halves: ` +
+      `from now on windows of at most ${days} day${days === 1 ? '' : 's'} are compared, in rounds of ${ROUND_NIGHTS} nights`;
+    found.push([EXIT.done, what, 'nothing to do']);
+  }
+  return found;
+}
+
+const DAY_MS = 86_400_000;
+const ASK_THE_PLATFORM =
+  'ask the platform which days it shows; where it does so for good, leave `wide` out of DAYBOOK_CHECKS';
 
 const CONTRADICTS_ITSELF = 'nothing to do; if it comes every night, send this sentence to the platform';
 
@@ -75,12 +119,10 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
 /** Names late entries; amended and vanished ones are in `daybook amendments`. */
 const namesOf = (late: readonly string[]): string => (late.length === 0 ? '' : `; late: ${listed(late)}`);
 
-function whyOf({ from, to, total, stored, pagesRead, alsoDiffering }: OlderDaysLook): string {
+function whyOf({ from, to, total, stored, alsoDiffering }: OlderDaysLook): string {
   if (total !== stored) return totalsText({ from, to, total, stored });
   const [also] = alsoDiffering;
-  return also === undefined
-    ? `page ${pagesRead.map((page) => page + 1).join(', ')} of ${from} to ${to} differs from what is stored`
-    : totalsText(also);
+  return also === undefined ? `an entry of ${from} to ${to} differs from what is stored` : totalsText(also);
 }
 
 const totalsText = ({ from, to, total, stored }: TotalDiffers): string =>

@@ -80,8 +80,12 @@ function reasonOf(
   if (days.length === 0) return [];
   const named = days.slice(0, NAMED_MAX).map(nameOf).join('; ');
   const more = days.length > NAMED_MAX ? `; and ${days.length - NAMED_MAX} more` : '';
-  const earlier = days.filter((one) => one.runId !== runId).length;
-  const before = earlier === 0 ? '' : `, ${earlier} of them by a run that ended before its report`;
+  const others = days.filter((one) => one.runId !== runId);
+  const backfilled = others.filter(({ isOfBackfill = false }) => isOfBackfill).length;
+  const earlier = others.length - backfilled;
+  const before =
+    (backfilled === 0 ? '' : `, ${backfilled} of them by a backfill`) +
+    (earlier === 0 ? '' : `, ${earlier} of them by a run that ended before its report`);
   const what = days.length === 1 ? '1 proven day was' : `${days.length} proven days were`;
   return [{ exitCode, what: `${what} ${how}${before}: ${named}${more}`, todo }];
 }

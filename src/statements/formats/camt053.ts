@@ -5,7 +5,7 @@ import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts } from './bank-amounts.ts';
 import type { RowCells, StatementDay, StatementFormat } from './format.ts';
 import { placesOf, type Places } from './places.ts';
-import { toldOf } from './told.ts';
+import { notesOf } from './notes.ts';
 import { FormatTooSmall } from './too-small.ts';
 
 /** What the schema allows in an amount. */
@@ -43,8 +43,8 @@ const element = (name: string, text: string): string =>
   text === '' ? '' : `<${name}>${xml(text)}</${name}>`;
 
 /**
- * A name that fits, different for different names: one that is too long, or holds what XML cannot, ends with a digest of
- * the whole.
+ * A name that fits, different for different names: if it is too long, or holds what XML cannot, it ends with a
+ * digest of the complete name.
  */
 function reference(name: string): string {
   if (name.length <= REFERENCE_MAX && PLAIN.test(name)) return name;
@@ -71,7 +71,7 @@ const fits = (amount: string): boolean =>
   decimalsOf(unsigned(amount)) <= AMOUNT_DECIMALS_MAX &&
   unsigned(amount).replace('.', '').length <= AMOUNT_DIGITS_MAX;
 
-/** Writes amounts of an account; throws `FormatTooSmall` for one that the schema, or its currency, does not allow. */
+/** Writes amounts of an account; throws `FormatTooSmall` if the schema, or the currency, does not allow one. */
 function amountsOf(day: StatementDay, { inUnits }: BankAmounts) {
   /** Digits without a sign. */
   const plain = (sent: string, what = () => `the amount ${sent}`): string => {
@@ -116,7 +116,7 @@ const sequenceNumber = (day: string, revision: number): string =>
   day.replaceAll('-', '') + String(revision).padStart(3, '0');
 
 /**
- * Merchant and currency: readers look an account up by its number alone. A number that is too long ends with a digest before
+ * Merchant and currency: readers find an account by its number alone. A number that is too long ends with a digest before
  * the currency, so that different accounts stay different.
  */
 function accountNumber({ merchantNo, currency }: StatementDay['account']): string {
@@ -175,7 +175,7 @@ function tail(day: StatementDay): string {
   const before = earlier.at(-1);
   const replaced =
     before === undefined ? '' : `. Replaces ${idOf(day, before.revision)}: ${reason ?? 'entries changed'}`;
-  const about = `daybook revision ${revision}, ${toldOf(published).join(', ')}. ${file} SHA-256 ${sha256}${replaced}`;
+  const about = `daybook revision ${revision}, ${notesOf(published).join(', ')}. ${file} SHA-256 ${sha256}${replaced}`;
   return `${element('AddtlStmtInf', Array.from(about).slice(0, ABOUT_MAX).join(''))}</Stmt></BkToCstmrStmt></Document>\n`;
 }
 

@@ -87,7 +87,7 @@ export function columnsOfStatement(
   return columns.every((column) => column !== undefined) ? columns : null;
 }
 
-/** The columns of a published file, by their names. One that is not `known` counts as text. */
+/** The columns of a published file, by their names. A column that is not `known` counts as text. */
 export const columnsNamed = (
   names: readonly string[],
   known: readonly StatementColumn[],

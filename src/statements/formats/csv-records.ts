@@ -25,7 +25,7 @@ export async function* recordsOf(
   for await (const chunk of bytes) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split(LINE_END);
     rest = lines.pop()!;
-    const records = whole(lines);
+    const records = splitRecords(lines);
     rest = records.unfinished + rest;
     if (rest.length > RECORD_CHARACTERS_MAX)
       throw new NoStatement(file, `a record has more than ${RECORD_CHARACTERS_MAX} characters`);
@@ -36,7 +36,7 @@ export async function* recordsOf(
 }
 
 /** A line break inside quotes is part of a cell, so the lines around it are one record. */
-function whole(lines: readonly string[]): { complete: readonly string[]; unfinished: string } {
+function splitRecords(lines: readonly string[]): { complete: readonly string[]; unfinished: string } {
   if (!lines.some((line) => line.includes('"'))) return { complete: lines, unfinished: '' };
   const complete: string[] = [];
   let open: string[] = [];

@@ -56,11 +56,11 @@ export interface StatementFormat {
   /** For browsers that open the file in the store. */
   readonly contentType: string;
   /**
-   * Whether DAYBOOK_STATEMENT_FORMATS may name it, to have it published beside the CSV under the same revision and
+   * Whether DAYBOOK_STATEMENT_FORMATS may name it, to have it published next to the CSV under the same revision and
    * listed in the manifest. If false, it is only made for downloads.
    */
   readonly canBePublished: boolean;
-  /** If true, `write` never throws `FormatTooSmall`, so that nobody has to try a day before it is sent. */
+  /** If true, `write` never throws `FormatTooSmall`, so that no day has to be tried before it is sent. */
   readonly holdsEveryDay?: true;
   /**
    * The file's bytes: the same for the same day. `write` has to read all rows and to pass on what reading them throws:

@@ -1,10 +1,10 @@
-/** Trouble that lasts: decides, under the row's lock, whether it is told now. */
+/** Lasting trouble: decides, under the row's lock, whether an alert is due. */
 import { sql, type Kysely } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { DATABASE_NOW, inMs } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
 
-/** Trouble that lasts is told again after this time. */
+/** Lasting trouble is repeated after this time. */
 const REMIND_AFTER_MS = 24 * 3_600_000;
 
 export interface Condition {
@@ -16,8 +16,8 @@ export interface Condition {
 }
 
 /**
- * Notes that this trouble is there. Returns since when if it is to be told now, else null. It is told when it begins;
- * when it gets graver, or at least twice as many; and once a day. Of several processes that see it, one tells it.
+ * Records this trouble. Returns since when if an alert is due, else null. An alert is due when it begins; when it gets
+ * more severe, or at least twice as many; and once a day. Of several processes that see it, one raises the alert.
  */
 export async function noteCondition(
   trx: Kysely<DB>,
@@ -36,7 +36,7 @@ export async function noteCondition(
   return rows[0]?.since ?? null;
 }
 
-/** Notes that a process sees this trouble now, if it was told. */
+/** Records that a process sees this trouble now, if it was reported. */
 export async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise<void> {
   await db.updateTable('alert_condition').set({ seen_at: now }).where('name', '=', name).execute();
 }
@@ -47,18 +47,22 @@ export async function endUnseen(db: Kysely<DB>, name: string, since: Date): Prom
     DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, told_at) <= ${since}`.execute(db);
 }
 
-/** What is looked for that no run tells. */
-export type Look = 'nights' | 'runs';
+/** What the watchdog checks and no run reports. */
+export type WatchdogCheck = 'nights' | 'runs';
 
-/** Whether this process is to look now: no other one began to within `everyMs`, by the database's clock. */
-export async function claimLook(db: Kysely<DB>, what: Look, everyMs: number): Promise<boolean> {
+/** Whether this process is to check now: no other one began to within `everyMs`, by the database's clock. */
+export async function claimWatchdogCheck(
+  db: Kysely<DB>,
+  what: WatchdogCheck,
+  everyMs: number,
+): Promise<boolean> {
   const { rows } = await sql`
     UPDATE alert_look SET looked_at = ${DATABASE_NOW} WHERE what = ${what} AND looked_at <= ${inMs(-everyMs)}
     RETURNING what`.execute(db);
   return rows.length > 0;
 }
 
-/** Notes that these are over. Returns since when the one that lasted longest was there; null if none was. */
+/** Records that these are over. Returns the start of the longest one; null if there was none. */
 export async function endConditions(trx: Kysely<DB>, names: readonly string[]): Promise<Date | null> {
   const { rows } = await sql<{ since: Date }>`
     DELETE FROM alert_condition WHERE name = ANY (${arrayLiteral(names)}::text[]) RETURNING since`.execute(

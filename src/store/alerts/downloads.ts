@@ -3,7 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import { sameContent } from '../statements/same-content.ts';
-import { untoldRevised, type RevisedFact } from './facts.ts';
+import { unreportedRevisions, type RevisedEvent } from './events.ts';
 
 /** How often somebody downloaded an account day before it was revised. */
 export interface Downloaded {
@@ -17,9 +17,9 @@ export interface Downloaded {
 /** The part of a download's subject that audit_entry_download has. */
 const BEGINNING = sql`left(download.subject, 200) COLLATE "C"`;
 
-/** The revised days that were looked up, and those of them that somebody had downloaded. */
-export interface LookedUp {
-  readonly asked: readonly RevisedFact[];
+/** The queried revised days, and those of them that were downloaded before. */
+export interface RevisedDownloads {
+  readonly asked: readonly RevisedEvent[];
   readonly downloads: readonly Downloaded[];
 }
 
@@ -27,11 +27,11 @@ export interface LookedUp {
 const DOWNLOADS_MS_MAX = 5_000;
 
 /**
- * The downloads of the revised days that are told next. Call it outside of the transaction that tells them. Throws what
+ * The downloads of the revised days that are reported next. Call it outside of the transaction that reports them. Throws what
  * the database throws, also if it takes too long.
  */
-export async function downloadsOfUntold(db: Kysely<DB>): Promise<LookedUp> {
-  const asked = await untoldRevised(db);
+export async function unreportedDownloads(db: Kysely<DB>): Promise<RevisedDownloads> {
+  const asked = await unreportedRevisions(db);
   if (asked.length === 0) return { asked, downloads: [] };
   const downloads = await db.transaction().execute(async (trx) => {
     await sql`SET LOCAL statement_timeout = ${sql.lit(DOWNLOADS_MS_MAX)}`.execute(trx);
@@ -46,8 +46,8 @@ export async function downloadsOfUntold(db: Kysely<DB>): Promise<LookedUp> {
  * audit_entry_download, by the beginning of the subject: the subjects of a month are the texts from the month on that a
  * space or nothing follows.
  */
-async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedFact[]): Promise<Downloaded[]> {
-  const column = (value: (one: RevisedFact) => string | number) => arrayLiteral(revised.map(value));
+async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedEvent[]): Promise<Downloaded[]> {
+  const column = (value: (one: RevisedEvent) => string | number) => arrayLiteral(revised.map(value));
   const { rows } = await sql<Downloaded>`
     WITH outdated AS MATERIALIZED (
       SELECT own.merchant_no, own.currency, own.day, to_char(own.day, 'YYYY-MM') AS month, old.object_key,

@@ -5,7 +5,7 @@ import { DATABASE_NOW, inMs } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
 import { storableJson } from '../run-merchants.ts';
 
-/** An alert that nobody took in this time is given up. */
+/** An alert that no target took in this time is given up. */
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 
 export interface StoredAlert {
@@ -171,13 +171,13 @@ export interface Undelivered {
 }
 
 /** Given up longer ago is not counted any more. */
-const GIVEN_UP_TOLD_DAYS = 7;
+const GIVEN_UP_SHOWN_DAYS = 7;
 
 export async function undelivered(db: Kysely<DB>): Promise<Undelivered> {
   const { rows } = await sql<Undelivered>`
     SELECT (SELECT count(*) FROM alert_delivery WHERE state = 'waiting' AND problem IS NOT NULL) AS failing, (
       SELECT count(*) FROM alert_delivery
-      WHERE state = 'given-up' AND ended_at > now() - ${GIVEN_UP_TOLD_DAYS} * interval '1 day'
+      WHERE state = 'given-up' AND ended_at > now() - ${GIVEN_UP_SHOWN_DAYS} * interval '1 day'
     ) AS "givenUp"`.execute(db);
   return rows[0]!;
 }

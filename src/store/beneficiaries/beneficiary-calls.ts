@@ -4,7 +4,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { beneficiaryByMerOrderNo, NO_CLAIM, rowOf, type BeneficiaryRow } from './beneficiaries.ts';
-import { isGone, type Holder } from '../../host/process-identity.ts';
+import { hasExited, type Holder } from '../../host/process-identity.ts';
 import type { DB } from '../engine/schema.ts';
 import { isUniqueViolation } from '../engine/unique-violation.ts';
 import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
@@ -99,7 +99,7 @@ export async function claimBeneficiary(
       .where('mer_order_no', '=', merOrderNo)
       .forUpdate()
       .executeTakeFirstOrThrow();
-    const isFree = held.is_over || held.claim === claim.id || isGone(held.claimed_by!);
+    const isFree = held.is_over || held.claim === claim.id || hasExited(held.claimed_by!);
     const claimed = held.status === 'sending' && isFree;
     if (claimed) {
       await trx

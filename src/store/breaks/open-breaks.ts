@@ -2,8 +2,9 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Window } from '../../ledger/entry.ts';
-import { ofAccounts, ofMerchants } from '../account-filter.ts';
+import { ofAccounts } from '../account-filter.ts';
 import type { BreakRow } from './breaks.ts';
+import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 
 /**
@@ -52,18 +53,26 @@ export async function openBreaksByMerchant(
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
-/** By merchant, where its open breaks lie, each from the entry before it to the entry after it. */
-export async function openBreakSpans(
+/** Where entries can lie that could not be read and that nobody acknowledged: `{merchant_no, begin_ms, end_ms}`. */
+export const OPEN_UNREADABLE = sql`
+  SELECT q.merchant_no, lower(part) AS begin_ms, upper(part) - 1 AS end_ms
+  FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
+  WHERE q.released_at IS NULL AND q.acknowledged_at IS NULL`;
+
+/**
+ * By merchant, what keeps days from being proven: open breaks, each from the entry before it to the entry after it, and entries
+ * that could not be read.
+ */
+export async function unprovenSpans(
   db: Kysely<DB>,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Window[]>> {
-  const rows = await db
-    .selectFrom('continuity_break')
-    .select(['merchant_no as merchantNo', 'begin_ms as beginMs', 'end_ms as endMs'])
-    .distinct()
-    .where('status', '=', 'open')
-    .where(ofMerchants(merchants))
-    .execute();
+  const asked = sql`${arrayLiteral(merchants)}::text[]`;
+  const { rows } = await sql<Window & { readonly merchantNo: string }>`
+    SELECT merchant_no AS "merchantNo", begin_ms AS "beginMs", end_ms AS "endMs" FROM (
+      SELECT merchant_no, begin_ms, end_ms FROM continuity_break WHERE status = 'open' AND merchant_no = ANY (${asked})
+      UNION ${OPEN_UNREADABLE} AND q.merchant_no = ANY (${asked})
+    ) AS open`.execute(db);
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }
 

@@ -90,7 +90,7 @@ const setSession = ({ connectMs }: DatabaseWaits) =>
     const answer: unknown = await inTime(client, { ms: connectMs }, () =>
       client.query(`${SESSION_SETTINGS}; ${ASK_PROCESS}`),
     );
-    // A pooler in between tells a process number of its own at login.
+    // A pooler in between reports a process number of its own at login.
     const [row] = (answer as readonly pg.QueryResult<{ pid: number }>[]).at(-1)!.rows;
     client.isDirect = row?.pid === client.processID;
   }) as unknown as (client: pg.ClientBase) => void;

@@ -17,7 +17,7 @@ import {
 import { assertProtected } from './protection.ts';
 import { RETRY_DELAYS_MS } from './retry.ts';
 import type { DB } from './schema.ts';
-import { sturdyDialect } from './sturdy-dialect.ts';
+import { retryingDialect } from './retrying-dialect.ts';
 import { troubleOf } from './troubles.ts';
 import { CLIENT_SILENCE_MS, DATABASE_WAITS, idleLimitSql, type DatabaseWaits } from './waits.ts';
 
@@ -56,8 +56,8 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   }
   const dialect = new PostgresDialect({ pool: bounded });
   const db = new Kysely<DB>({
-    dialect: sturdyDialect(dialect, {
-      told: (error) => Promise.resolve(troubleOf(error)),
+    dialect: retryingDialect(dialect, {
+      translate: (error) => Promise.resolve(troubleOf(error)),
       delaysMs: RETRY_DELAYS_MS,
       transactionSettings: idleLimitSql(waits.idleInTransactionMs),
     }),

@@ -1,4 +1,4 @@
-/** Tells this database apart from every other one. */
+/** Distinguishes this database from every other one. */
 import type { Kysely } from 'kysely';
 import type { DB } from './schema.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Turns failures of the embedded database's folder into errors that say what to do: PGlite itself says next to
+ * Converts failures of the embedded database's folder to errors that say what to do: PGlite itself says next to
  * nothing.
  */
 import { statfs } from 'node:fs/promises';

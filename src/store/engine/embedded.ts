@@ -13,7 +13,7 @@ import { isNewFolder } from './embedded-folder.ts';
 import { lockFolder, type FolderLock } from './folder-lock.ts';
 import { closeFiles, ownFiles, ownFolder } from './owner-only.ts';
 import type { DB } from './schema.ts';
-import { sturdyDialect, type Sturdiness } from './sturdy-dialect.ts';
+import { retryingDialect, type RetryOptions } from './retrying-dialect.ts';
 import { troubleOf } from './troubles.ts';
 
 type DialectPglite = Extract<PGliteDialectConfig['pglite'], { closed: boolean }>;
@@ -52,11 +52,11 @@ export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
 export function embeddedDatabase(
   pglite: PGlite,
   onClosed: () => void = () => undefined,
-  told: Sturdiness['told'] = (error) => Promise.resolve(troubleOf(error)),
+  translate: RetryOptions['translate'] = (error) => Promise.resolve(troubleOf(error)),
 ): Database {
   const dialect = new PGliteDialect({ pglite: bySimpleProtocol(pglite) });
   // Inside one process no connection can be lost, so nothing is tried again.
-  const db = new Kysely<DB>({ dialect: sturdyDialect(dialect, { told, delaysMs: [] }) });
+  const db = new Kysely<DB>({ dialect: retryingDialect(dialect, { translate, delaysMs: [] }) });
   return {
     db,
     kind: 'embedded',
@@ -80,7 +80,7 @@ function turnGiver(): () => Promise<void> | undefined {
 }
 
 /**
- * Sends statements without parameters by the simple protocol, as node-postgres does. So a whole script, such as a
+ * Sends statements without parameters by the simple protocol, as node-postgres does. So a complete script, such as a
  * migration, runs on both databases.
  */
 function bySimpleProtocol(pglite: PGlite): DialectPglite {

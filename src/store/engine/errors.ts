@@ -1,4 +1,4 @@
-/** The errors of the database, as classes that callers can tell apart. None contains a password. */
+/** The errors of the database, as classes that callers can distinguish. None contains a password. */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 
 /** The database cannot be opened at all. The message says where it was expected and what to check. */
@@ -52,7 +52,7 @@ export class StoreUnreachable extends ExpectedError {
   }
 }
 
-/** Something that the server reported, with what to do about it. `code` is the SQLSTATE of the error it came from. */
+/** Something that the server reported, with what to do about it. `code` is the SQLSTATE of the cause. */
 abstract class ServerTrouble extends ExpectedError {
   readonly code: string | undefined;
 
@@ -93,7 +93,7 @@ export class DatabaseFull extends ServerTrouble {
   readonly exitCode = EXIT.incomplete;
 
   constructor(cause: unknown, place = 'the database') {
-    const advice = 'Make room, then run the same command again; what was committed is kept.';
+    const advice = 'Free some space, then run the same command again; what was committed is kept.';
     super(`${place} is full`, advice, cause);
   }
 }
@@ -128,7 +128,11 @@ export class DatabaseFailing extends ServerTrouble {
   readonly exitCode = EXIT.incomplete;
 
   constructor(cause: unknown) {
-    super('the database has a fault', 'Look at its log; once it is well, run the same command again.', cause);
+    super(
+      'the database has an internal error',
+      'Check its log; once it works, run the same command again.',
+      cause,
+    );
   }
 }
 

@@ -15,7 +15,7 @@ export interface FolderLock {
 }
 
 /**
- * Locks `folder`, for this process and this part of it. The lock is on the file `<folder>.lock` beside it;
+ * Locks `folder`, for this process and this part of it. The lock is on the file `<folder>.lock` next to it;
  * `<folder>.holder` says who has it. Throws `EmbeddedDatabaseBusy` while somebody else has it.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {

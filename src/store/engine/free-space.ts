@@ -3,14 +3,14 @@ import { sql } from 'kysely';
 import type { Database } from './database.ts';
 import type { DB } from './schema.ts';
 
-/** `whole`: the files shrink, and nothing of the old rows is left in them. Otherwise the space is only used again. */
+/** `full`: the files shrink, and nothing of the old rows is left in them. Otherwise the space is only reused. */
 export async function freeSpace(
   { db, kind }: Pick<Database, 'db' | 'kind'>,
   tables: readonly (keyof DB)[],
-  { whole = false }: { readonly whole?: boolean } = {},
+  { full = false }: { readonly full?: boolean } = {},
 ): Promise<void> {
   if (kind !== 'embedded') return;
   for (const table of tables) {
-    await sql`VACUUM ${sql.raw(whole ? '(FULL)' : '')} ${sql.table(table)}`.execute(db);
+    await sql`VACUUM ${sql.raw(full ? '(FULL)' : '')} ${sql.table(table)}`.execute(db);
   }
 }

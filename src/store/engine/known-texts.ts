@@ -1,6 +1,6 @@
 /**
  * Remembers the SQL text of each `sql` template. A template's text is the same each time, and putting it together costs
- * more than all its values do. With the same text object each time, all that looks it up by text is quick as well.
+ * more than all its values do. With the same text object each time, all maps by text are quick as well.
  */
 import type { CompiledQuery, OperationNode, QueryCompiler, RawNode, ValueNode } from 'kysely';
 
@@ -16,7 +16,7 @@ type Step = object | typeof VALUE | string | number | boolean | null;
 /** A template and what follows it: what has been walked through of a statement so far. */
 interface Place {
   readonly next: Map<Step, Place>;
-  /** The whole text of the statement that ends here; null if it is not known yet. */
+  /** The complete text of the statement that ends here; null if it is not known yet. */
   sql: string | null;
 }
 

@@ -15,7 +15,7 @@ interface Question {
 
 /**
  * Returns an asker for any number of leases of this process. Questions of the same moment share a statement, and so do
- * those that come while one is on its way: they wait for the next one, as an answer counts only if its statement was
+ * later ones wait for the next answer, as an answer counts only if its statement was
  * sent after the question. A failed statement fails the questions it was sent for, and no others.
  */
 export function createLeaseAsker(db: Kysely<DB>): LeaseAsker {
@@ -59,7 +59,7 @@ const keyOf = ({ name, epoch }: Pick<Lease, 'name' | 'epoch'>): string => `${epo
 
 /**
  * Those of the leases that show as held. A plain read, which writes nothing: who asks has written all of its bytes
- * before. A holder who takes over after that read finds them when it looks for unfinished writes.
+ * before. A holder who takes over after that read finds them when it searches for unfinished writes.
  */
 async function heldOf(db: Kysely<DB>, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ name: string; epoch: number }>`

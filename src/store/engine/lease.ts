@@ -6,7 +6,7 @@
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { DatabaseLocked } from './errors.ts';
-import { isGone } from '../../host/process-identity.ts';
+import { hasExited } from '../../host/process-identity.ts';
 import type { DB } from './schema.ts';
 import { LEASE_LOCK_MS } from './waits.ts';
 
@@ -20,7 +20,7 @@ export interface Lease {
 export const merchantLease = (merchantNo: string): string => `merchant/${merchantNo}`;
 
 /**
- * The lease of all merchants in earlier versions. Nobody takes it any more; a merchant's first epoch is above its
+ * The lease of all merchants in earlier versions, no longer taken; a merchant's first epoch is above its
  * epoch, as files and manifests of that time carry it.
  */
 const FORMER_LEASE = 'ledger';
@@ -29,7 +29,7 @@ const FORMER_LEASE = 'ledger';
 export class LeaseHeld extends ExpectedError {
   override readonly name = 'LeaseHeld';
   readonly exitCode = EXIT.leaseHeld;
-  /** Who holds it, or held it last; null if nobody ever did. */
+  /** Who holds it, or held it last; null if it was never held. */
   readonly holder: string | null;
 
   constructor(holder: string | null, message: string) {
@@ -49,7 +49,7 @@ export class LeaseLost extends ExpectedError {
 }
 
 /**
- * How often to try to take the lease over from a process that is gone, before `LeaseHeld` is thrown. Another run may
+ * How often to try to take the lease over from a dead process, before `LeaseHeld` is thrown. Another run may
  * be faster each time.
  */
 const TAKEOVERS_MAX = 3;
@@ -58,12 +58,12 @@ const TAKEOVERS_MAX = 3;
 export const DATABASE_NOW: RawBuilder<Date> = sql<Date>`clock_timestamp()`;
 export const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
 
-/** The epoch of a lease that nobody has held before. */
+/** The epoch of a lease that was never held. */
 export const FIRST_EPOCH: RawBuilder<number> = sql<number>`
   (SELECT coalesce(max(former.epoch), 0) + 1 FROM lease former WHERE former.name = ${sql.lit(FORMER_LEASE)})`;
 
 /**
- * Takes the lease if it is free, has run out, or belongs to a process of this machine that is gone. Otherwise throws
+ * Takes the lease if it is free, has run out, or belongs to a dead process of this machine. Otherwise throws
  * `LeaseHeld`; if a transaction has the row locked, after `lockMs`. `holder` names this process, as `thisHolder()`
  * does.
  */
@@ -78,12 +78,12 @@ export async function acquireLease(
 ): Promise<Lease> {
   const { name, holder } = wanted;
   for (let attempt = 0; ; attempt++) {
-    // Read the row before asking for it: a rehearsal locks the row for all of its work, and nobody should wait for
+    // Read the row before asking for it: a rehearsal locks the row for all of its work, and no process should wait for
     // that.
     const held = await readLease(db, name);
     let goneEpoch = 0;
     if (held?.expires_at != null && held.is_live) {
-      if (!isGone(held.holder) || attempt > TAKEOVERS_MAX) {
+      if (!hasExited(held.holder) || attempt > TAKEOVERS_MAX) {
         throw heldBy({ ...held, expires_at: held.expires_at });
       }
       goneEpoch = held.epoch;
@@ -97,7 +97,7 @@ export async function acquireLease(
       throw new LeaseHeld(
         holder,
         `the lease "${name}" is locked by a transaction that is still open in the database${await blockerOf(db)}` +
-          `${holder === null ? '' : `; ${holder} held the lease last`}. If its host is gone or hangs, the ` +
+          `${holder === null ? '' : `; ${holder} held the lease last`}. If its host is down or hangs, the ` +
           'server ends it within a minute: run the same command again then.',
       );
     }
@@ -144,7 +144,7 @@ async function takeRow(
   return rows[0]?.epoch;
 }
 
-/** Describes the transaction that has the lease locked, in brackets; empty if it is gone or cannot be seen. */
+/** Describes the transaction that has the lease locked, in brackets; empty if it has ended or cannot be seen. */
 async function blockerOf(db: Kysely<DB>): Promise<string> {
   // The oldest transaction at work on the table; the others wait for it.
   const { rows } = await sql<{ pid: number; client: string | null; since: Date }>`
@@ -158,8 +158,8 @@ async function blockerOf(db: Kysely<DB>): Promise<string> {
 }
 
 /**
- * Throws `LeaseLost` unless this run still holds the lease. Until the transaction ends, nobody can take it over.
- * Returns the transaction's id, which later tells whether it was committed.
+ * Throws `LeaseLost` unless this run still holds the lease. Until the transaction ends, no process can take it over.
+ * Returns the transaction's id, which later shows whether it was committed.
  */
 export async function assertLease(trx: Transaction<DB>, lease: Lease): Promise<string> {
   // Without parameters, so that it is sent together with the statement that begins the transaction.
@@ -173,7 +173,7 @@ export async function assertLease(trx: Transaction<DB>, lease: Lease): Promise<s
 
 /**
  * A subquery with one row if the lease is held, and none otherwise. For a write of a single statement, during which
- * nobody can take the lease over. `attempt` numbers the holder's attempts: see `writeStatement`.
+ * no process can take the lease over. `attempt` numbers the holder's attempts: see `writeStatement`.
  */
 export const heldLease = (lease: Lease, attempt: bigint): RawBuilder<unknown> => sql`(
   SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
@@ -183,7 +183,7 @@ export const heldLease = (lease: Lease, attempt: bigint): RawBuilder<unknown> =>
 /** Stands where `heldLease` does in a statement of a transaction that has asserted the lease. */
 export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1)`;
 
-/** Waits for attempts that are still being made, up to this number, and has the server refuse those that come later. */
+/** Waits for attempts that are still being made, up to this number, and has the server refuse later ones. */
 export async function voidAttempts(db: Kysely<DB>, lease: Lease, through: bigint): Promise<void> {
   await sql`
     UPDATE lease SET void_through = greatest(void_through, ${String(through)}::bigint)

@@ -1,6 +1,6 @@
 /** Takes, renews and releases many leases in one statement each. See lease.ts for what a lease is. */
 import { sql, type Kysely, type Transaction } from 'kysely';
-import { isGone } from '../../host/process-identity.ts';
+import { hasExited } from '../../host/process-identity.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { acquireLease, DATABASE_NOW, FIRST_EPOCH, heldBy, inMs, LeaseHeld, type Lease } from './lease.ts';
 import type { DB } from './schema.ts';
@@ -13,7 +13,7 @@ export interface LeasesTaken {
 }
 
 /**
- * Takes those of the leases that are free, have run out, or belong to a process of this machine that is gone. A lease
+ * Takes those of the leases that are free, have run out, or belong to a dead process of this machine. A lease
  * whose row is locked by an open transaction is waited for, up to `lockMs` for all of them together.
  */
 export async function acquireLeases(
@@ -27,13 +27,13 @@ export async function acquireLeases(
 ): Promise<LeasesTaken> {
   const { names, holder, ttlMs, lockMs = LEASE_LOCK_MS } = wanted;
   const held = new Map<string, LeaseHeld>();
-  const gone: { name: string; epoch: number }[] = [];
+  const abandoned: { name: string; epoch: number }[] = [];
   for (const row of await liveOnes(db, names)) {
-    if (isGone(row.holder)) gone.push(row);
+    if (hasExited(row.holder)) abandoned.push(row);
     else held.set(row.name, heldBy(row));
   }
   const free = names.filter((name) => !held.has(name));
-  const taken = await takeRows(db, free, { holder, ttlMs, gone });
+  const taken = await takeRows(db, free, { holder, ttlMs, abandoned });
   const known = new Set(taken.map(({ name }) => name));
   // Somebody was faster, or a transaction has the row locked: asked for one by one, each with its own reason.
   const untilMs = performance.now() + lockMs;
@@ -71,22 +71,22 @@ async function takeRows(
   {
     holder,
     ttlMs,
-    gone,
+    abandoned,
   }: {
     readonly holder: string;
     readonly ttlMs: number;
-    readonly gone: readonly { readonly name: string; readonly epoch: number }[];
+    readonly abandoned: readonly { readonly name: string; readonly epoch: number }[];
   },
 ): Promise<Lease[]> {
   if (names.length === 0) return [];
   const { rows } = await sql<{ name: string; epoch: number }>`
-    WITH wanted AS (SELECT unnest(${arrayLiteral(names)}::text[]) AS name), gone AS (
-      SELECT * FROM unnest(${arrayLiteral(gone.map(({ name }) => name))}::text[],
-        ${arrayLiteral(gone.map(({ epoch }) => epoch))}::bigint[]) AS gone (name, epoch)
+    WITH wanted AS (SELECT unnest(${arrayLiteral(names)}::text[]) AS name), abandoned AS (
+      SELECT * FROM unnest(${arrayLiteral(abandoned.map(({ name }) => name))}::text[],
+        ${arrayLiteral(abandoned.map(({ epoch }) => epoch))}::bigint[]) AS abandoned (name, epoch)
     ), free AS (
       SELECT lease.name FROM lease
       WHERE lease.name IN (SELECT name FROM wanted)
-        AND (expires_at IS NULL OR expires_at <= ${DATABASE_NOW} OR (lease.name, lease.epoch) IN (SELECT * FROM gone))
+        AND (expires_at IS NULL OR expires_at <= ${DATABASE_NOW} OR (lease.name, lease.epoch) IN (SELECT * FROM abandoned))
       ORDER BY lease.name FOR UPDATE SKIP LOCKED
     ), taken AS (
       UPDATE lease SET epoch = lease.epoch + 1, void_through = 0, holder = ${holder}, acquired_at = ${DATABASE_NOW},
@@ -110,7 +110,7 @@ const rowsOf = (leases: readonly Lease[]) => sql`unnest(
   ${arrayLiteral(leases.map(({ epoch }) => epoch))}::bigint[]) AS own (name, epoch)`;
 
 /**
- * Extends the leases, also those that have run out if nobody took them over. Returns those that are lost: taken over or
+ * Extends the leases, also expired ones that no other process took over. Returns those that are lost: taken over or
  * released.
  */
 export async function renewLeases(
@@ -140,7 +140,7 @@ export async function releaseLeases(db: Kysely<DB>, leases: readonly Lease[]): P
 }
 
 /**
- * Returns those of the leases that are still held. Until the transaction ends, nobody can take these over.
+ * Returns those of the leases that are still held. Until the transaction ends, no process can take these over.
  */
 export async function heldStill(trx: Transaction<DB>, leases: readonly Lease[]): Promise<Lease[]> {
   const { rows } = await sql<{ name: string }>`

@@ -102,7 +102,7 @@ class SavepointConnection implements DatabaseConnection {
  * Gives `work` a database that behaves like `db`, and rolls back everything that `work` wrote, whether it succeeds or
  * throws.
  *
- * A read that fails outside a transaction makes the whole rehearsal fail, as in any open PostgreSQL transaction.
+ * A read that fails outside a transaction makes the rehearsal fail, as in any open PostgreSQL transaction.
  */
 export function rehearse<Schema, Result>(
   db: Kysely<Schema>,

@@ -1376,9 +1376,17 @@ export interface OlderDaysLook {
    */
   merchant_no: string;
   /**
-   * Which pages the platform shows first, as last seen: oldest first, newest first or mixed.
+   * The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.
    */
-  page_order: string;
+  refused_from_ms: number | null;
+  /**
+   * When it refused for the first time.
+   */
+  refused_since: Date | null;
+  /**
+   * The last such instant.
+   */
+  refused_to_ms: number | null;
   /**
    * When the round began.
    */
@@ -1388,9 +1396,13 @@ export interface OlderDaysLook {
    */
   round_of: number;
   /**
-   * How many entries this round through the pages has shown so far.
+   * How many entries this round has compared so far.
    */
   round_read: number;
+  /**
+   * The instant, in ms since 1970, up to which this round has compared the entries.
+   */
+  round_through_ms: Generated<number>;
   /**
    * Last business day that was looked at, included.
    */
@@ -1399,6 +1411,10 @@ export interface OlderDaysLook {
    * How many records the platform said these days hold in all.
    */
   total: number;
+  /**
+   * The longest window, in ms, that the platform answers in full; null while it has cut or refused none.
+   */
+  widest_ms: number | null;
 }
 
 export interface PageSession {

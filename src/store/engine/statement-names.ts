@@ -1,6 +1,6 @@
 /**
  * Names statements that come again and again. The server keeps a named one for its connection, and parses and plans it
- * once instead of each time; for the many short statements of a night that is half of its work.
+ * once instead of each time; for the many short statements of a run that is half of its work.
  */
 import { createHash } from 'node:crypto';
 
@@ -12,7 +12,7 @@ const NAMES_MAX = 200;
 const TEXTS_MAX = 1_000;
 
 export interface StatementNames {
-  /** The name of a statement, by its text; undefined for one that is to be sent without. */
+  /** The name of a statement, by its text; undefined if it is sent without. */
   readonly of: (text: string) => string | undefined;
   /** Gives no names from now on. */
   readonly stop: () => void;

@@ -1,5 +1,5 @@
 /**
- * Says which errors of PostgreSQL come from its surroundings, and turns them into errors with advice. All others are
+ * Says which errors of PostgreSQL come from its surroundings, and converts them to errors with advice. All others are
  * faults of daybook.
  */
 import {
@@ -33,7 +33,7 @@ const TROUBLES: readonly (readonly [RegExp, new (cause: unknown) => Error])[] = 
 const REFUSED_CODES = /^(CERT_|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH)/;
 const REFUSED_MESSAGES = /^(SASL|The server does not support SSL)/;
 
-/** Turns a known error of the server into one of ours, which has an exit code. Returns any other error unchanged. */
+/** Converts a known error of the server to one with an exit code. Returns any other error unchanged. */
 export function troubleOf(error: unknown): unknown {
   if (isConnectionError(error)) {
     if (error instanceof StoreUnreachable) return error;

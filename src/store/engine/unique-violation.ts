@@ -1,4 +1,4 @@
-/** Tells the error for a row that exists already. */
+/** Recognises the error for a row that exists already. */
 import { codeOf } from './errors.ts';
 
 const UNIQUE_VIOLATION = '23505';

@@ -1,5 +1,5 @@
 /**
- * How long daybook waits for a database server. Every wait has a limit, as a host that is gone, or a proxy that drops
+ * How long daybook waits for a database server. Every wait has a limit, as a dead host, or a proxy that drops
  * data, never reports it. The embedded database runs in this process and needs no limits.
  */
 
@@ -27,13 +27,13 @@ export const DATABASE_WAITS: DatabaseWaits = {
   freeConnectionMs: 300_000,
   statementMs: 60_000,
   goodbyeMs: 2_000,
-  // Shorter than a lease lasts: if a holder hangs inside a transaction, its locks are gone when its lease runs out.
+  // Shorter than a lease lasts: if a holder hangs inside a transaction, its locks are released when its lease runs out.
   idleInTransactionMs: 30_000,
 };
 
 /**
  * For migrations: an index on a big table takes time, and Kysely waits up to an hour for the migration of another
- * process. Also for `prune`, which looks through whole tables.
+ * process. Also for `prune`, which reads complete tables.
  */
 export const MIGRATION_WAITS: DatabaseWaits = { ...DATABASE_WAITS, statementMs: 2 * 3_600_000 };
 
@@ -46,7 +46,7 @@ export const LEASE_LOCK_MS = 5_000;
 /** Work that a lost connection interrupted is not tried again after this time. */
 export const RETRY_WITHIN_MS = 90_000;
 
-/** How the server notices that a client's host is gone. After this long without traffic it begins to ask. */
+/** How the server notices that a client's host is dead. After this long without traffic it begins to ask. */
 const SILENCE_S = 15;
 /** It asks this often, at this interval, and then gives up. */
 const PROBES = 3;

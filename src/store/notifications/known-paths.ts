@@ -1,10 +1,10 @@
-/** Says which paths a notification may come by: those that daybook gave out, until some time after the final result. */
+/** Says which paths a notification may come by: those that daybook issued, until some time after the final result. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { NotificationKind } from './notify-path.ts';
 import type { DB } from '../engine/schema.ts';
 
-/** How long a path stays known after its final result. A post that comes later counts as a stranger's. */
+/** How long a path stays known after its final result. A later post counts as one of an unknown sender. */
 export const PATH_LIVES_DAYS = 30;
 
 const DAY_MS = 86_400_000;

@@ -11,8 +11,8 @@ import { decryptSecret, type SecretKey } from '../secrets/secrets.ts';
  *
  * - `applied`: it changed the application or the registration that its path belongs to.
  * - `waiting`: the reply to our own request is not stored yet.
- * - `duplicate`: it came again. Changed nothing, like all that follow.
- * - `unknown`: nobody was given its path.
+ * - `duplicate`: it arrived again. Changed nothing, like all that follow.
+ * - `unknown`: its path was never issued.
  * - `contradiction`: it says something else than is known.
  * - `second-token`: it brings another token than the one delivered before.
  * - `malformed`: it is not what the document describes.
@@ -21,7 +21,7 @@ export type NotificationOutcome =
   'applied' | 'duplicate' | 'unknown' | 'contradiction' | 'second-token' | 'malformed' | 'waiting';
 
 /**
- * Outcomes that a person has to look at. `unknown` is noise, and the platform may send a result again (`duplicate`).
+ * Outcomes that a person has to check. `unknown` is noise, and the platform may send a result again (`duplicate`).
  */
 export const NEEDS_PERSON: readonly NotificationOutcome[] = ['contradiction', 'second-token', 'malformed'];
 
@@ -43,7 +43,7 @@ export const bodyOf = (
  * Numbers of notifications still to be processed, without those in `passed`. The first one of every path comes before
  * the second one of any path, so that a path with thousands does not hold up the others.
  */
-export async function openInTurns(
+export async function openInFairOrder(
   db: Kysely<DB>,
   { passed, limit }: { readonly passed: readonly number[]; readonly limit: number },
 ): Promise<number[]> {
@@ -72,7 +72,7 @@ export async function claimNotification(
   return row as OpenNotification | undefined;
 }
 
-/** Results of an earlier version have no digest. At most so many are read again to find out whether one came before. */
+/** Results of an earlier version have no digest. At most so many are read again to find an earlier one. */
 const WITHOUT_DIGEST_MAX = 20;
 
 /**
@@ -183,7 +183,7 @@ export interface NotificationRow {
 
 /**
  * Notifications without their bodies, newest first. Without `all`: those that are waiting, and those that a person
- * still has to look at.
+ * still has to check.
  */
 export async function listNotifications(
   db: Kysely<DB>,
@@ -250,7 +250,7 @@ export async function countNotifications(db: Kysely<DB>): Promise<Record<string,
   return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
 }
 
-/** Records that a person has dealt with a notification. False if there is no such one that needs a person. */
+/** Records that a person has dealt with a notification. False if none such needs a person. */
 export async function resolveNotification(
   db: Kysely<DB>,
   { number, note, now }: { readonly number: number; readonly note: string; readonly now: Date },

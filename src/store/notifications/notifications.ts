@@ -1,5 +1,5 @@
 /**
- * The inbox: stores results that the platform pushed (sp3101, sp3401; docs/platform.md 6), each whole and encrypted.
+ * The inbox: stores results that the platform pushed (sp3101, sp3401; docs/platform.md 6), each complete and encrypted.
  */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
@@ -15,14 +15,14 @@ export interface SealedNotification {
   readonly notifyHash: string;
   readonly bodyCiphertext: string;
   readonly receivedAt: Date;
-  /** The address that it came from; null if that cannot be known. */
+  /** The sender's address; null if unknown. */
   readonly source: string | null;
-  /** Nobody was given its path, so there is nothing to process. */
+  /** Its path was never issued, so there is nothing to process. */
   readonly isUnknown: boolean;
 }
 
 /** The reason stored with posts by unknown paths. */
-export const UNKNOWN_REASON = 'nobody was told this path';
+export const UNKNOWN_REASON = 'this path was never issued';
 
 export const bodyPlace = (id: string): SecretPlace => ({
   table: 'notification',

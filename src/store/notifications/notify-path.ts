@@ -1,5 +1,5 @@
 /**
- * Makes callback addresses that nobody can guess. The document shows no signature (docs/platform.md 5), so whoever
+ * Makes callback addresses that cannot be guessed. The document shows no signature (docs/platform.md 5), so whoever
  * knows the address is taken for the platform.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -11,13 +11,13 @@ export type NotificationKind = 'onboarding' | 'beneficiary';
 export const CALLBACK_URL_CHARACTERS_MAX = 255;
 const SECRET_BYTES = 32;
 
-/** What a secret in a path looks like. The server answers no other path. */
+/** The form of a secret in a path. The server answers no other path. */
 export const NOTIFY_SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /** A new secret for one application or registration: 256 random bits. Only its hash is stored. */
 export const newNotifySecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
 
-/** The hash that is stored of a secret and that finds the row of a post. Nobody can post with the hash alone. */
+/** The hash that is stored of a secret and that finds the row of a post. The hash alone does not allow a post. */
 export const notifyHashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
 /**

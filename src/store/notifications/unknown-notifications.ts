@@ -6,7 +6,7 @@ import type { DB } from '../engine/schema.ts';
 
 /**
  * Marks posts as `unknown`, in one statement, if their path belongs to nothing, or no longer does. Applications and
- * registrations are stored before they are sent, so nobody was ever given a path that is not known now. Returns how
+ * registrations are stored before they are sent, so an unknown path was never issued. Returns how
  * many posts were marked.
  */
 export async function settleUnknownPaths(db: Kysely<DB>, now: Date): Promise<number> {
@@ -22,7 +22,7 @@ export async function settleUnknownPaths(db: Kysely<DB>, now: Date): Promise<num
   return Number(numAffectedRows ?? 0n);
 }
 
-const UNKNOWN_OR_ENDED = `${UNKNOWN_REASON}, or its result came more than ${PATH_LIVES_DAYS} days before`;
+const UNKNOWN_OR_ENDED = `${UNKNOWN_REASON}, or its result arrived more than ${PATH_LIVES_DAYS} days before`;
 
 /** How much is kept of posts by unknown paths. */
 export interface UnknownKept {
@@ -33,8 +33,8 @@ export interface UnknownKept {
 }
 
 /**
- * Deletes the oldest posts by unknown paths beyond what is kept. Otherwise a stranger who posts without end could
- * fill the disk, and results would find no room. Returns how many were deleted.
+ * Deletes the oldest posts by unknown paths beyond what is kept. Otherwise an unknown sender could fill the disk,
+ * and results could not be stored. Returns how many were deleted.
  */
 export async function dropOldUnknown(
   db: Kysely<DB>,

@@ -4,7 +4,7 @@
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { applicationById, applicationPlace, rowOf, type ApplicationRow } from './applications.ts';
-import { isGone, type Holder } from '../../host/process-identity.ts';
+import { hasExited, type Holder } from '../../host/process-identity.ts';
 import type { DB } from '../engine/schema.ts';
 import { encryptSecret, type SecretKey } from '../secrets/secrets.ts';
 
@@ -55,7 +55,7 @@ export async function recordApplication(
 }
 
 /**
- * The platform's receipt came. If a result or a person has changed the application meanwhile, that stays. A second call
+ * The platform's receipt arrived. If a result or a person has changed the application meanwhile, that stays. A second call
  * changes nothing.
  */
 export async function markAccepted(
@@ -75,7 +75,7 @@ export async function markAccepted(
 }
 
 /**
- * Nobody can tell whether the platform has it, or by which bizFlow. Changes it only while it is `submitting`.
+ * It is unknown whether the platform has it, or by which bizFlow. Changes it only while it is `submitting`.
  * `isReceived`: the platform did say that it has it.
  */
 export async function markUnknown(
@@ -95,7 +95,7 @@ export async function markUnknown(
     .execute();
 }
 
-/** The platform does not have it: it said no, or nothing reached it. `detail` is its whole answer. */
+/** The platform does not have it: it refused, or nothing reached it. `detail` is its complete answer. */
 export async function markRefused(
   db: Kysely<DB>,
   { id, merOrderNo }: ApplicationRow,
@@ -135,7 +135,7 @@ export async function markBrokenOff(db: Kysely<DB>, now: Date): Promise<number> 
     .execute();
   const broken = rows.filter(
     ({ holder, submitted_at }) =>
-      isGone(holder) || now.getTime() - submitted_at.getTime() > SUBMITTING_MS_MAX,
+      hasExited(holder) || now.getTime() - submitted_at.getTime() > SUBMITTING_MS_MAX,
   );
   for (const { id } of broken) {
     await markUnknown(db, id, { problem: 'the submitting process ended before the reply was stored', now });

@@ -9,13 +9,13 @@ import type { DB } from '../engine/schema.ts';
 import { encryptSecret, type SecretKey } from '../secrets/secrets.ts';
 
 /** What a result is compared with. */
-export type ApplicationStanding = Pick<ApplicationRow, 'id' | 'merOrderNo' | 'bizFlow' | 'state'>;
+export type JudgedApplication = Pick<ApplicationRow, 'id' | 'merOrderNo' | 'bizFlow' | 'state'>;
 
-/** The application a path belongs to, locked until the transaction ends; null where nobody was told that path. */
+/** The application a path belongs to, locked until the transaction ends; null where that path was never issued. */
 export async function applicationByNotifyHash(
   trx: Kysely<DB>,
   notifyHash: string,
-): Promise<ApplicationStanding | null> {
+): Promise<JudgedApplication | null> {
   const row = await trx
     .selectFrom('application')
     .select(['id', 'mer_order_no as merOrderNo', 'biz_flow as bizFlow', 'state'])
@@ -49,12 +49,12 @@ const UNDECIDED = [
  */
 export async function applyApplicationResult(
   trx: Kysely<DB>,
-  { id, merOrderNo }: Pick<ApplicationStanding, 'id' | 'merOrderNo'>,
+  { id, merOrderNo }: Pick<JudgedApplication, 'id' | 'merOrderNo'>,
   result: {
     readonly decision: ApplicationDecision;
     readonly bizFlow: string;
     readonly processVersion: string | null;
-    /** '' where the result does not tell it. */
+    /** '' where the result has none. */
     readonly merNameEn?: string;
     readonly byPerson?: boolean;
     readonly secretKeys: readonly SecretKey[];
@@ -62,14 +62,14 @@ export async function applyApplicationResult(
   },
 ): Promise<'applied' | 'conflict' | 'second-token'> {
   const { decision, bizFlow, processVersion, merNameEn = '', byPerson = false, secretKeys, now } = result;
-  const standing = await trx
+  const current = await trx
     .selectFrom('application')
     .select(['state', 'biz_flow'])
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirstOrThrow();
   const movable: readonly string[] = UNDECIDED;
-  const isOpen = movable.includes(standing.state) && (standing.biz_flow ?? bizFlow) === bizFlow;
+  const isOpen = movable.includes(current.state) && (current.biz_flow ?? bizFlow) === bizFlow;
   if (!isOpen && !byPerson) return 'conflict';
   if (decision.to === 'approved') {
     const delivered = { ...decision, secretKeys, now };

@@ -7,7 +7,7 @@ import { decryptSecret, type SecretKey, type SecretPlace } from '../secrets/secr
 
 /**
  * `submitting` until its call ended; `accepted`: received, awaiting review (not an approval); `refused`: the platform
- * does not have it; `unknown`: nobody can tell, and it is never sent again by itself. The others came as a result.
+ * does not have it; `unknown`: unclear, and it is never sent again by itself. The others are results.
  */
 export type ApplicationState =
   'submitting' | 'accepted' | 'refused' | 'unknown' | 'approved' | 'supplement' | 'rejected';
@@ -115,7 +115,7 @@ export const applicationDetail = (
   id: number,
 ): Promise<string | null> => decrypted(db, secretKeys, id, 'detail_ciphertext');
 
-/** The merchant's English name as the last result told it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+/** The merchant's English name by the last result, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export const recordedName = (
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],

@@ -26,7 +26,7 @@ export interface ReferenceItemRow extends ReferenceItem, ReferenceListKey {
   readonly firstSeenAt: Date;
   readonly lastSeenAt: Date;
   /** The platform's list no longer has the item. */
-  readonly isGone: boolean;
+  readonly hasExited: boolean;
 }
 
 /** An item of the last reading that could not be stored, as it came. */
@@ -236,7 +236,7 @@ export async function listReferenceItems(
     isPrompt: row.is_prompt,
     firstSeenAt: row.first_seen_at,
     lastSeenAt: row.last_seen_at ?? row.read_at,
-    isGone: row.last_seen_at !== null,
+    hasExited: row.last_seen_at !== null,
   }));
 }
 

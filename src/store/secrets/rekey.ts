@@ -29,7 +29,7 @@ export interface RekeyReport {
 
 /**
  * Works through every column in batches, each in its own transaction. It may be killed and started again, and other
- * work may go on beside it. A ciphertext that cannot be read is left as it is and reported. Throws `UnknownSecretKey`
+ * other work may go on meanwhile. A ciphertext that cannot be read is left as it is and reported. Throws `UnknownSecretKey`
  * if there is no key, and `SecretKeyWrong` before anything is changed.
  */
 export async function rekey(
@@ -78,7 +78,7 @@ async function rekeyColumn(
 
 interface Batch {
   readonly count: number;
-  /** The last row looked at; null if there was none. */
+  /** The last row read; null if there was none. */
   readonly last: string | null;
 }
 

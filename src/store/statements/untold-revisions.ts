@@ -26,6 +26,8 @@ export interface RevisedDay {
   readonly reason: string | null;
   /** The run that published it. */
   readonly runId: number | null;
+  /** A backfill published it, which does not report revisions itself. */
+  readonly isOfBackfill?: boolean;
   /** The last close of its month, which it adjusts; null or left out where the month is not closed. */
   readonly closeNumber?: number | null;
   /** It was open when its month was closed, and had no statement then; so it was to be expected. */
@@ -45,7 +47,8 @@ export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string
     )
     SELECT untold.merchant_no AS "merchantNo", untold.currency, untold.day, first_one.supersedes AS "oldRevision",
       untold.last AS revision, coalesce(old.row_count, 0) AS "oldRows", last_one.row_count AS rows, last_one.reason,
-      last_one.run_id AS "runId", closed.number AS "closeNumber",
+      last_one.run_id AS "runId",
+      EXISTS (SELECT FROM run WHERE id = last_one.run_id AND command = 'backfill') AS "isOfBackfill", closed.number AS "closeNumber",
       first_one.supersedes IS NULL AND coalesce(closed.content::jsonb -> 'openDays' @> jsonb_build_array(
         jsonb_build_object('currency', untold.currency, 'day', untold.day::text)
       ), false) AS "wasOpenAtClose", coalesce(${sameContent('old', 'last_one')}, false) AS "readsTheSame"

@@ -18,13 +18,13 @@ const MESSAGES_MAX = 99_999;
 const AMOUNT_CHARACTERS_MAX = 15;
 /** 25 is 35x. */
 const ACCOUNT_CHARACTERS_MAX = 35;
-/** No number of a merchant may look like one that was shortened. */
+/** No number of a merchant may resemble a shortened one. */
 const LIKE_DIGEST = /\+[0-9A-F]{8}$/;
 const DAY_MS = 86_400_000;
 /** 28C has five digits for the statement's number: three for the day of the year, two for the revision. */
-const REVISION_TOLD_MAX = 99;
+const REVISION_SHOWN_MAX = 99;
 
-/** `1234,50`, without a sign; `1234,` without decimals. Throws `FormatTooSmall` for one that is too long. */
+/** `1234,50`, without a sign; `1234,` without decimals. Throws `FormatTooSmall` if it is too long. */
 export function swiftAmount(day: StatementDay, amount: string): string {
   const digits = amount.replace(/^-/, '');
   const text = digits.includes('.') ? digits.replace('.', ',') : `${digits},`;
@@ -41,7 +41,7 @@ export function swiftAmount(day: StatementDay, amount: string): string {
 function statementNumber({ day, published }: StatementDay): string {
   const first = Date.parse(`${day.slice(0, 4)}-01-01T00:00:00Z`);
   const dayOfYear = (Date.parse(`${day}T00:00:00Z`) - first) / DAY_MS + 1;
-  const revision = Math.min(published.revision, REVISION_TOLD_MAX);
+  const revision = Math.min(published.revision, REVISION_SHOWN_MAX);
   return String(dayOfYear).padStart(3, '0') + String(revision).padStart(2, '0');
 }
 
@@ -51,15 +51,15 @@ function statementNumber({ day, published }: StatementDay): string {
  */
 function accountNumber({ merchantNo, currency }: StatementDay['account']): string {
   const spelled = swiftText(merchantNo);
-  const room = ACCOUNT_CHARACTERS_MAX - currency.length;
-  if (spelled === merchantNo && spelled.length <= room && !LIKE_DIGEST.test(spelled))
+  const space = ACCOUNT_CHARACTERS_MAX - currency.length;
+  if (spelled === merchantNo && spelled.length <= space && !LIKE_DIGEST.test(spelled))
     return spelled + currency;
   const digest = `+${sha256Of(merchantNo).slice(0, 8).toUpperCase()}`;
-  return spelled.slice(0, room - digest.length) + digest + currency;
+  return spelled.slice(0, space - digest.length) + digest + currency;
 }
 
 export interface Messages {
-  /** Takes an entry's fields, whole lines, and the balance after it. */
+  /** Takes an entry's fields, complete lines, and the balance after it. */
   readonly add: (fields: string, balance: string) => void;
   /** Ends the last message, with its field 86. */
   readonly end: (fields: string) => void;
@@ -104,7 +104,7 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): M
     message = `${named}:28C:${number}/${String(messages).padStart(5, '0')}${END}${opening}${END}`;
   };
   /** Begins a new message where so many characters more do not fit into this one. */
-  const makeRoom = (characters: number): void => {
+  const makeSpace = (characters: number): void => {
     if (message.length + characters + MESSAGE_END.length <= MESSAGE_CHARACTERS_MAX) return;
     done += `${message}:62M:${balanceField(reached, day.day)}${END}${MESSAGE_END}`;
     open();
@@ -113,13 +113,13 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): M
   open();
   return {
     add: (fields, balance) => {
-      makeRoom(fields.length + CARRIED_CHARACTERS_MAX);
+      makeSpace(fields.length + CARRIED_CHARACTERS_MAX);
       message += fields;
       reached = balance;
     },
     end: (fields) => {
       const closing = `:62F:${balanceField(published.figures.closing, day.day)}${END}${fields}`;
-      makeRoom(closing.length);
+      makeSpace(closing.length);
       done += message + closing + MESSAGE_END;
       message = '';
     },

@@ -3,7 +3,7 @@ import type { RowCells, StatementDay, StatementFormat } from '../format.ts';
 import { bankAmounts, ofEntry, type BankAmounts } from '../bank-amounts.ts';
 import { placesOf, type Places } from '../places.ts';
 import { sha256Of } from '../../../host/sha256.ts';
-import { toldOf } from '../told.ts';
+import { notesOf } from '../notes.ts';
 import { createMessages, swiftAmount } from './messages.ts';
 import { linesOf, swiftText } from './swift-text.ts';
 
@@ -33,7 +33,7 @@ function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: Ba
   const [, month, date] = bookedAt.slice(0, 10).split('-');
   const booked = `${bookedAt.slice(2, 4)}${month!}${date!}${month!}${date!}`;
   const spelled = swiftText(batchNo);
-  const told = `${spelled} ${bookedAt.slice(11)} ${swiftText(type)}`.trimEnd();
+  const details = `${spelled} ${bookedAt.slice(11)} ${swiftText(type)}`.trimEnd();
   const sent = credit || cells[at.debit]!;
   const amount = swiftAmount(
     day,
@@ -42,8 +42,8 @@ function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: Ba
   return {
     text:
       `:61:${booked}${credit === '' ? 'D' : 'C'}${amount}NMSCNONREF//${referenceOf(batchNo, spelled)}${END}` +
-      `:86:${linesOf(told).join(END)}${END}`,
-    isSpelled: told !== `${batchNo} ${bookedAt.slice(11)} ${type}`.trimEnd(),
+      `:86:${linesOf(details).join(END)}${END}`,
+    isSpelled: details !== `${batchNo} ${bookedAt.slice(11)} ${type}`.trimEnd(),
   };
 }
 
@@ -54,7 +54,7 @@ function about({ published, earlier }: StatementDay, spelled: number): string {
   return swiftText(
     [
       `daybook revision ${revision}`,
-      ...toldOf(published),
+      ...notesOf(published),
       ...(spelled > 0 ? [`texts of ${spelled} entries are spelled in the characters of SWIFT`] : []),
       ...(before === undefined
         ? []

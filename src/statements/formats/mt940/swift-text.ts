@@ -4,13 +4,13 @@ import anyAscii from 'any-ascii';
 /** Set X without line ends. */
 const ALLOWED = /^[A-Za-z0-9/\-?:().,'+ ]*$/;
 const OTHERS = /[^A-Za-z0-9/\-?:().,'+ ]/g;
-/** What looks most like them in set X. */
+/** The most similar characters in set X. */
 const LIKE: Readonly<Record<string, string>> = {
   ...{ _: '-', '"': "'", '`': "'", '&': '+', '@': '(at)', '[': '(', ']': ')', '{': '(', '}': ')' },
   ...{ ';': ',', '!': '.', '=': '-', '|': '/', '\\': '/' },
 };
 
-/** A character in others; one that nothing is like becomes a dot. */
+/** A character in others; without a similar one it becomes a dot. */
 const spelled = (character: string): string =>
   (anyAscii(character) || '.').replace(OTHERS, (one) => LIKE[one] ?? '.');
 
@@ -37,7 +37,7 @@ export function linesOf(text: string): string[] {
     lines.push(rest.slice(0, end));
     rest = rest.slice(end).replace(STARTS_NO_LINE, '.');
   }
-  // Lines that had to end early leave too little room.
+  // Lines that had to end early leave too little space.
   if (rest !== '') lines.push(cut(lines.pop()!, LINE_CHARACTERS_MAX));
   return lines;
 }

@@ -3,14 +3,14 @@ import { entriesIn } from '../../../ledger/chain/figures.ts';
 import type { StatedFigures } from '../../../ledger/entry.ts';
 import { counted } from '../../../ledger/text.ts';
 import type { PublishedRevision, StatementDay } from '../format.ts';
-import { missingIn, unreadableText } from '../told.ts';
+import { missingIn, unreadableText } from '../notes.ts';
 import { grouped } from './drawable.ts';
-import { COLOR, LOOK, type Look } from './drawing.ts';
+import { COLOR, STYLE, type TextStyle } from './drawing.ts';
 import type { Column, Row } from './table.ts';
 import type { Sheet } from './sheet.ts';
 
-export const GOOD: Look = { ...LOOK.text, font: 'bold', color: COLOR.good };
-export const BAD: Look = { ...GOOD, color: COLOR.bad };
+export const GOOD: TextStyle = { ...STYLE.text, font: 'bold', color: COLOR.good };
+export const BAD: TextStyle = { ...GOOD, color: COLOR.bad };
 
 /** A count as it is read: `1,234`. */
 export const countText = (count: number): string => grouped(String(count));
@@ -56,24 +56,27 @@ const FIGURE_COLUMNS = (currency: string): readonly Column[] => [
 export function figuresSection(sheet: Sheet, { account, published }: StatementDay): void {
   const { figures } = published;
   const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = figures;
-  const look: Look = { ...LOOK.text, size: 10 };
-  const row = (name: string, count: string, amount: string, own = look): Row => ({
+  const style: TextStyle = { ...STYLE.text, size: 10 };
+  const row = (name: string, count: string, amount: string, own = style): Row => ({
     cells: [name, count, grouped(amount)],
-    look: own,
+    style: own,
   });
   sheet.heading('Figures');
   sheet.table(FIGURE_COLUMNS(account.currency), [
     row('Opening balance', '', opening),
     row('Credits', countText(creditCount), creditTotal),
     row('Debits', countText(debitCount), debitTotal),
-    row('Closing balance', '', closing, { ...look, font: 'bold' }),
+    row('Closing balance', '', closing, { ...style, font: 'bold' }),
   ]);
   sheet.heading('Verdict');
   for (const [text, own] of verdictTexts(published)) sheet.paragraph(text, own);
 }
 
 /** The verdict in words: one line that says which, and what else a reader has to know. */
-function verdictTexts({ figures, unreadable }: PublishedRevision): (readonly [text: string, look?: Look])[] {
+function verdictTexts({
+  figures,
+  unreadable,
+}: PublishedRevision): (readonly [text: string, style?: TextStyle])[] {
   const { verdict, breakCount, restarted } = figures;
   const lacking =
     unreadable === 0
@@ -132,7 +135,7 @@ export function proofSection(sheet: Sheet, { file, sha256 }: PublishedRevision):
       'compare.',
   );
   sheet.facts([
-    ['CSV', file, LOOK.mono],
-    ['SHA-256 of the CSV', sha256, LOOK.mono],
+    ['CSV', file, STYLE.mono],
+    ['SHA-256 of the CSV', sha256, STYLE.mono],
   ]);
 }

@@ -5,7 +5,7 @@ import type { Changes, PublishedRevision, RowCells, StatementDay } from '../form
 import { placesOf, type Places } from '../places.ts';
 import { countText, instantText } from './day-figures.ts';
 import { grouped } from './drawable.ts';
-import { COLOR, LOOK } from './drawing.ts';
+import { COLOR, STYLE } from './drawing.ts';
 import type { Column, Row } from './table.ts';
 import type { Sheet } from './sheet.ts';
 
@@ -33,15 +33,15 @@ export function earlierSection(sheet: Sheet, earlier: readonly PublishedRevision
           String(revision),
           instantText(publishedAt),
           [
-            { text: reason ?? 'the first one', look: LOOK.cell },
-            ...[file, sha256].map((text) => ({ text, look: LOOK.mono })),
+            { text: reason ?? 'the first one', style: STYLE.cell },
+            ...[file, sha256].map((text) => ({ text, style: STYLE.mono })),
           ],
         ],
       })),
   );
   const more = earlier.length - EARLIER_SHOWN_MAX;
   if (more > 0)
-    sheet.paragraph(`And ${countText(more)} before these; the manifest of the day has all.`, LOOK.soft);
+    sheet.paragraph(`And ${countText(more)} before these; the manifest of the day has all.`, STYLE.soft);
 }
 
 const AMOUNTS: readonly Column[] = ['Credit', 'Debit', 'Balance'].map((head) => ({
@@ -73,7 +73,7 @@ function entryCells(day: StatementDay, cells: RowCells, at: Places): string[] {
   ];
 }
 
-/** Rows that came or went, and those that changed, as they were and as they are. */
+/** Added and removed rows, and changed ones before and after. */
 export function changesSection(sheet: Sheet, day: StatementDay, changes: Changes | null): void {
   const before = day.earlier.at(-1)!.revision;
   sheet.heading(`What changed since revision ${before}`);
@@ -102,7 +102,7 @@ export function changesSection(sheet: Sheet, day: StatementDay, changes: Changes
   sheet.table(CHANGE_COLUMNS, rows);
   const more = changes.rows.length - shown.length + changes.more;
   if (more > 0)
-    sheet.paragraph(`And ${countText(more)} more; \`daybook statements diff\` shows them all.`, LOOK.soft);
+    sheet.paragraph(`And ${countText(more)} more; \`daybook statements diff\` shows them all.`, STYLE.soft);
 }
 
 /** The entries in the order of the chain, with a line wherever a balance does not follow. */
@@ -132,12 +132,12 @@ export function entriesSection(
   }
   sheet.paragraph(
     `In the order of their balances. Times are of ${zone ?? 'the platform’s time zone'}.`,
-    LOOK.soft,
+    STYLE.soft,
   );
   sheet.table(ENTRY_COLUMNS, rows);
 }
 
-const BREAK = { ...LOOK.cell, color: COLOR.bad };
+const BREAK = { ...STYLE.cell, color: COLOR.bad };
 
 function* entryRows(day: StatementDay, shown: readonly RowCells[]): Generator<Row> {
   const at = placesOf(day.columns);
@@ -153,7 +153,7 @@ function* entryRows(day: StatementDay, shown: readonly RowCells[]): Generator<Ro
       ...(/[1-9]/.test(missing) && {
         before: {
           text: `Break: the balance below does not follow from the one above; it is ${grouped(missing)} off.`,
-          look: BREAK,
+          style: BREAK,
         },
       }),
     };

@@ -3,13 +3,13 @@ import { drawable } from './drawable.ts';
 import {
   COLOR,
   drawText,
-  LOOK,
+  STYLE,
   lineHeight,
   rule,
   widthOf,
   wrapped,
   type Cursor,
-  type Look,
+  type TextStyle,
   type Pdf,
 } from './drawing.ts';
 import { drawTable, type Column, type Row } from './table.ts';
@@ -21,9 +21,9 @@ const CONTENT_WIDTH = PAGE.width - 2 * MARGIN.side;
 const BOTTOM = PAGE.height - MARGIN.bottom;
 const LABEL_WIDTH = 112;
 const SIGN_OFF_HEIGHT = 112;
-const TITLE: Look = { font: 'bold', size: 18, color: COLOR.text };
-const SUBTITLE: Look = { font: 'plain', size: 11, color: COLOR.soft };
-const HEADING: Look = { font: 'bold', size: 11, color: COLOR.text };
+const TITLE: TextStyle = { font: 'bold', size: 18, color: COLOR.text };
+const SUBTITLE: TextStyle = { font: 'plain', size: 11, color: COLOR.soft };
+const HEADING: TextStyle = { font: 'bold', size: 11, color: COLOR.text };
 
 export interface SheetAbout {
   readonly title: string;
@@ -36,9 +36,9 @@ export interface SheetAbout {
 export interface Sheet {
   readonly title: (text: string, under: string) => void;
   readonly heading: (text: string) => void;
-  readonly paragraph: (text: string, look?: Look) => void;
+  readonly paragraph: (text: string, style?: TextStyle) => void;
   /** Lines of a label and what it is. */
-  readonly facts: (facts: readonly (readonly [label: string, value: string, look?: Look])[]) => void;
+  readonly facts: (facts: readonly (readonly [label: string, value: string, style?: TextStyle])[]) => void;
   /** Its header is repeated on each page. */
   readonly table: (columns: readonly Column[], rows: Iterable<Row>) => void;
   /** Lines for who prepared and who approved it. They stay together on a page. */
@@ -59,7 +59,7 @@ export async function createSheet({ title, foot, at }: SheetAbout): Promise<Shee
   const cursor: Cursor = {
     pdf,
     ...{ left: MARGIN.side, width: CONTENT_WIDTH, y: MARGIN.top },
-    room: () => BOTTOM - cursor.y,
+    space: () => BOTTOM - cursor.y,
     turn: () => {
       pdf.addPage();
       cursor.y = MARGIN.top;
@@ -73,17 +73,17 @@ export async function createSheet({ title, foot, at }: SheetAbout): Promise<Shee
     },
     heading: (text) => {
       // A heading does not stand alone at the bottom of a page.
-      if (cursor.room() < 72) cursor.turn();
+      if (cursor.space() < 72) cursor.turn();
       else cursor.y += 12;
       paragraph(cursor, text, HEADING);
       cursor.y += 2;
     },
-    paragraph: (text, look = LOOK.text) => {
-      paragraph(cursor, text, look);
+    paragraph: (text, style = STYLE.text) => {
+      paragraph(cursor, text, style);
       cursor.y += 3;
     },
     facts: (facts) => {
-      for (const [label, value, look = LOOK.text] of facts) fact(cursor, label, value, look);
+      for (const [label, value, style = STYLE.text] of facts) fact(cursor, label, value, style);
       cursor.y += 3;
     },
     table: (columns, rows) => {
@@ -101,29 +101,29 @@ export async function createSheet({ title, foot, at }: SheetAbout): Promise<Shee
   };
 }
 
-function paragraph(cursor: Cursor, text: string, look: Look): void {
+function paragraph(cursor: Cursor, text: string, style: TextStyle): void {
   const { pdf, left, width } = cursor;
-  for (const line of wrapped(pdf, drawable(text), look, width)) drawLine(cursor, line, left, look);
+  for (const line of wrapped(pdf, drawable(text), style, width)) drawLine(cursor, line, left, style);
 }
 
-function drawLine(cursor: Cursor, text: string, x: number, look: Look): void {
-  if (cursor.room() < lineHeight(look)) cursor.turn();
-  drawText(cursor.pdf, text, { x, y: cursor.y }, look);
-  cursor.y += lineHeight(look);
+function drawLine(cursor: Cursor, text: string, x: number, style: TextStyle): void {
+  if (cursor.space() < lineHeight(style)) cursor.turn();
+  drawText(cursor.pdf, text, { x, y: cursor.y }, style);
+  cursor.y += lineHeight(style);
 }
 
-function fact(cursor: Cursor, label: string, value: string, look: Look): void {
+function fact(cursor: Cursor, label: string, value: string, style: TextStyle): void {
   const { pdf, left, width } = cursor;
-  const lines = wrapped(pdf, drawable(value), look, width - LABEL_WIDTH);
-  if (cursor.room() < lineHeight(look)) cursor.turn();
-  drawText(pdf, label, { x: left, y: cursor.y + 0.8 }, LOOK.soft);
-  for (const line of lines) drawLine(cursor, line, left + LABEL_WIDTH, look);
+  const lines = wrapped(pdf, drawable(value), style, width - LABEL_WIDTH);
+  if (cursor.space() < lineHeight(style)) cursor.turn();
+  drawText(pdf, label, { x: left, y: cursor.y + 0.8 }, STYLE.soft);
+  for (const line of lines) drawLine(cursor, line, left + LABEL_WIDTH, style);
   cursor.y += 2.5;
 }
 
 function signOff(cursor: Cursor): void {
   const { pdf, left, width } = cursor;
-  if (cursor.room() < SIGN_OFF_HEIGHT) cursor.turn();
+  if (cursor.space() < SIGN_OFF_HEIGHT) cursor.turn();
   const [top, gap] = [cursor.y + 14, 24];
   const side = (width - gap) / 2;
   for (const [at, who] of ['Prepared by', 'Approved by'].entries()) {
@@ -131,7 +131,7 @@ function signOff(cursor: Cursor): void {
     drawText(pdf, who, { x, y: top }, HEADING);
     for (const [nth, what] of ['Name', 'Date', 'Signature'].entries()) {
       const y = top + 38 + nth * 24;
-      drawText(pdf, what, { x, y: y - 10 }, LOOK.soft);
+      drawText(pdf, what, { x, y: y - 10 }, STYLE.soft);
       rule(pdf, { x: x + 50, y, width: side - 50 });
     }
   }
@@ -145,10 +145,10 @@ function feet(pdf: Pdf, foot: string): void {
     const y = PAGE.height - 40;
     const number = `Page ${page + 1} of ${count}`;
     rule(pdf, { x: MARGIN.side, y: y - 6, width: CONTENT_WIDTH });
-    const x = PAGE.width - MARGIN.side - widthOf(pdf, number, LOOK.soft);
-    const lines = wrapped(pdf, foot, LOOK.soft, x - MARGIN.side - 12);
+    const x = PAGE.width - MARGIN.side - widthOf(pdf, number, STYLE.soft);
+    const lines = wrapped(pdf, foot, STYLE.soft, x - MARGIN.side - 12);
     for (const [nth, line] of lines.slice(0, 2).entries())
-      drawText(pdf, line, { x: MARGIN.side, y: y + nth * lineHeight(LOOK.soft) }, LOOK.soft);
-    drawText(pdf, number, { x, y }, LOOK.soft);
+      drawText(pdf, line, { x: MARGIN.side, y: y + nth * lineHeight(STYLE.soft) }, STYLE.soft);
+    drawText(pdf, number, { x, y }, STYLE.soft);
   }
 }

@@ -1,4 +1,4 @@
-/** The parts of a workbook that hold no rows: which sheets it has, and how their cells look. */
+/** The parts of a workbook that hold no rows: which sheets it has, and the style of their cells. */
 import { DECIMALS_SHOWN_MAX } from './cells.ts';
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';

@@ -2,7 +2,7 @@
 import { entriesIn } from '../../../ledger/chain/figures.ts';
 import type { StatementColumn } from '../columns.ts';
 import type { Changes, PublishedRevision, StatementDay } from '../format.ts';
-import { missingIn } from '../told.ts';
+import { missingIn } from '../notes.ts';
 import type { TextKind, Value } from './cells.ts';
 
 /** Rows of a sheet, its header first, some at a time. */
@@ -83,7 +83,7 @@ export const columnsHeader = (columns: readonly StatementColumn[], before: reado
 export const sheetsFor = ({ published }: StatementDay, rowsMax: number): number =>
   Math.max(1, Math.ceil(entriesIn(published.figures) / rowsMax));
 
-/** Rows that came or went, and those that changed, as they were and as they are. */
+/** Added and removed rows, and changed ones before and after. */
 export function changesRows(
   columns: readonly StatementColumn[],
   changes: Changes | null,

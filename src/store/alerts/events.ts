@@ -1,12 +1,12 @@
-/** What happened once and is told once: noted with what caused it, and taken by the run that tells it. */
+/** One-time alert events: stored with their cause, and taken by the run that reports them. */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import { storableJson } from '../run-merchants.ts';
 import type { RevisedDay } from '../statements/untold-revisions.ts';
 
-/** A break that is told. */
-export interface BreakFact {
+/** A reported break. */
+export interface BreakEvent {
   readonly merchantNo: string;
   readonly id: number;
   readonly currency: string;
@@ -14,13 +14,13 @@ export interface BreakFact {
   readonly missingNet: string;
 }
 
-export type RevisedFact = Pick<
+export type RevisedEvent = Pick<
   RevisedDay,
   'merchantNo' | 'currency' | 'day' | 'oldRevision' | 'revision' | 'reason'
 >;
 
 /** A merchant whose token does not work. */
-export interface TokenFact {
+export interface TokenEvent {
   readonly merchantNo: string;
   readonly problem: string;
 }
@@ -30,11 +30,11 @@ interface FoundBy {
   readonly now: Date;
 }
 
-/** It is looked so far back for runs that came to no end for a merchant. */
-const END_LOOKED_FOR_MS = 30 * 24 * 3_600_000;
+/** Unfinished runs of a merchant are searched so far back. */
+const END_SEARCHED_MS = 30 * 24 * 3_600_000;
 
 /**
- * Notes the merchants' open breaks that this run found, that a backfill found, and that a run found which never came to
+ * Stores the merchants' open breaks that this run found, that a backfill found, and that a run found which never came to
  * its end, or lately to no end for this merchant. A break that is noted already stays as it is.
  */
 export async function noteBreaks(
@@ -49,7 +49,7 @@ export async function noteBreaks(
     FROM continuity_break AS found
     WHERE status = 'open' AND merchant_no = ANY (${arrayLiteral(merchants)}::text[]) AND (run_id = ${runId} OR EXISTS (
       SELECT FROM run WHERE run.id = found.run_id AND (run.exit_code IS NULL AND run.request IS NULL OR run.command = 'backfill')
-    ) OR found_at >= ${new Date(now.getTime() - END_LOOKED_FOR_MS)} AND NOT EXISTS (
+    ) OR found_at >= ${new Date(now.getTime() - END_SEARCHED_MS)} AND NOT EXISTS (
       SELECT FROM run_merchant own
       WHERE own.run_id = found.run_id AND own.merchant_no = found.merchant_no AND own.state = 'ended'
     ))
@@ -59,7 +59,7 @@ export async function noteBreaks(
 /** Notes days of which a published statement was revised. */
 export const noteRevised = (
   trx: Transaction<DB>,
-  revised: readonly RevisedFact[],
+  revised: readonly RevisedEvent[],
   found: FoundBy,
 ): Promise<void> =>
   note(
@@ -74,12 +74,12 @@ export const noteRevised = (
   );
 
 /**
- * Notes merchants whose token does not work. One that is noted already, did not work since, and was not enabled or given
+ * Stores merchants whose token does not work. One stored already, that did not work since, and was not enabled or given
  * a token since, stays as it is.
  */
 export async function noteTokens(
   trx: Transaction<DB>,
-  refused: readonly TokenFact[],
+  refused: readonly TokenEvent[],
   found: FoundBy,
 ): Promise<void> {
   if (refused.length === 0) return;
@@ -130,33 +130,33 @@ async function note(
     ON CONFLICT (kind, subject) DO NOTHING`.execute(trx);
 }
 
-export interface UntoldFacts {
-  readonly breaks: readonly BreakFact[];
-  readonly revised: readonly RevisedFact[];
-  readonly tokens: readonly TokenFact[];
+export interface UnreportedEvents {
+  readonly breaks: readonly BreakEvent[];
+  readonly revised: readonly RevisedEvent[];
+  readonly tokens: readonly TokenEvent[];
 }
 
-/** So many of a kind are told at once. The next run tells the rest. */
-const TOLD_AT_ONCE_MAX = 10_000;
+/** So many of a kind are reported at once. The next run reports the rest. */
+const REPORTED_AT_ONCE_MAX = 10_000;
 const KINDS = ['break', 'revised', 'token'] as const;
 
-/** The facts of these kinds that are told next. */
-const nextToTell = (kinds: readonly (typeof KINDS)[number][]): RawBuilder<unknown> => sql`
+/** The events of these kinds that are reported next. */
+const nextUnreported = (kinds: readonly (typeof KINDS)[number][]): RawBuilder<unknown> => sql`
   SELECT next.* FROM unnest(${arrayLiteral(kinds)}::text[]) AS asked (kind) CROSS JOIN LATERAL (
     SELECT kind, subject, detail FROM alert_fact
-    WHERE kind = asked.kind AND told_at IS NULL ORDER BY found_at, subject LIMIT ${TOLD_AT_ONCE_MAX}
+    WHERE kind = asked.kind AND told_at IS NULL ORDER BY found_at, subject LIMIT ${REPORTED_AT_ONCE_MAX}
   ) AS next`;
 
-/** The revised days that are told next. */
-export async function untoldRevised(db: Kysely<DB>): Promise<RevisedFact[]> {
-  const { rows } = await sql<{ detail: RevisedFact }>`${nextToTell(['revised'])}`.execute(db);
+/** The revised days that are reported next. */
+export async function unreportedRevisions(db: Kysely<DB>): Promise<RevisedEvent[]> {
+  const { rows } = await sql<{ detail: RevisedEvent }>`${nextUnreported(['revised'])}`.execute(db);
   return rows.map(({ detail }) => detail);
 }
 
-/** Takes what is not told yet, in order of merchants, and marks it as told. Very many take several runs. */
-export async function takeFacts(trx: Transaction<DB>, now: Date): Promise<UntoldFacts> {
+/** Takes unreported events, in order of merchants, and marks them as reported. Very many take several runs. */
+export async function takeAlertEvents(trx: Transaction<DB>, now: Date): Promise<UnreportedEvents> {
   const { rows } = await sql<{ kind: string; subject: string; detail: unknown }>`
-    UPDATE alert_fact AS own SET told_at = ${now} FROM (${nextToTell(KINDS)}) AS next
+    UPDATE alert_fact AS own SET told_at = ${now} FROM (${nextUnreported(KINDS)}) AS next
     WHERE (own.kind, own.subject) = (next.kind, next.subject) AND own.told_at IS NULL
     RETURNING own.kind, own.subject, own.detail`.execute(trx);
   const of = <Fact>(kind: string): Fact[] =>
@@ -165,8 +165,8 @@ export async function takeFacts(trx: Transaction<DB>, now: Date): Promise<Untold
       .sort((a, b) => (a.subject < b.subject ? -1 : 1))
       .map(({ detail }) => detail as Fact);
   return {
-    breaks: of<BreakFact>('break'),
-    revised: of<RevisedFact>('revised'),
-    tokens: of<TokenFact>('token'),
+    breaks: of<BreakEvent>('break'),
+    revised: of<RevisedEvent>('revised'),
+    tokens: of<TokenEvent>('token'),
   };
 }

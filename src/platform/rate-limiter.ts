@@ -1,4 +1,4 @@
-/** How closely calls may follow each other: by a limit of this process's own, or by one that processes share. */
+/** Limits the rate of calls: with a limit of this process's own, or with a shared one. */
 import type { TimeSource } from './alarm.ts';
 import type { Hold, SharedLimit } from './shared-limit.ts';
 import { Slices } from './slices.ts';
@@ -6,7 +6,7 @@ import { Slices } from './slices.ts';
 /** Without a limit of calls a second, the holds of other processes are asked for so often, while there are calls. */
 const HOLDS_EVERY_MS = 5_000;
 
-export interface Pace {
+export interface RateLimiter {
   /** When the next call may begin; infinite if that is being asked for. */
   readonly dueMs: (nowMs: number) => number;
   /** A call begins. */
@@ -16,7 +16,7 @@ export interface Pace {
 }
 
 /** What becomes of the answers that a shared limit gives. */
-export interface PaceEvents {
+export interface RateLimiterEvents {
   readonly onHold: (hold: Hold) => void;
   /** Calls may begin that could not before. */
   readonly onMore: () => void;
@@ -25,7 +25,7 @@ export interface PaceEvents {
 }
 
 /** `ratePerS` calls a second, evenly spaced; null: any number. */
-export function ownPace(ratePerS: number | null): Pace {
+export function createLocalRateLimiter(ratePerS: number | null): RateLimiter {
   const spacingMs = ratePerS === null ? 0 : 1_000 / ratePerS;
   let nextMs = Number.NEGATIVE_INFINITY;
   return {
@@ -37,13 +37,13 @@ export function ownPace(ratePerS: number | null): Pace {
   };
 }
 
-/** The pace of a process that shares a rate with others. Calls are reserved before they are needed, several at once. */
-export function sharedPace(
+/** A rate shared with other processes. Calls are reserved before they are needed, several at once. */
+export function createSharedRateLimiter(
   limit: SharedLimit,
   { ratePerS, concurrency }: { readonly ratePerS: number; readonly concurrency: number },
   { clock }: Pick<TimeSource, 'clock'>,
-  { onHold, onMore, onFailure }: PaceEvents,
-): Pace {
+  { onHold, onMore, onFailure }: RateLimiterEvents,
+): RateLimiter {
   const slices = new Slices(ratePerS, concurrency);
   let isAsking = false;
   return {
@@ -65,13 +65,13 @@ export function sharedPace(
   };
 }
 
-/** The pace of a process without a rate, that shares with others only who was told to wait. */
-export function holdsOnlyPace(limit: SharedLimit, { onHold, onMore }: PaceEvents): Pace {
+/** No rate limit: shares only the holds with other processes. */
+export function createHoldListener(limit: SharedLimit, { onHold, onMore }: RateLimiterEvents): RateLimiter {
   let isKnown = false;
   let isAsking = false;
   let askedMs = Number.NEGATIVE_INFINITY;
   const ask = async (): Promise<void> => {
-    // Without an answer, the platform tells it to each process by itself.
+    // Without an answer, the platform still asks each process to wait.
     const holds = await limit.holds().catch(() => []);
     isAsking = false;
     isKnown = true;

@@ -1,21 +1,21 @@
-/** Owners whose calls wait while none is on the wire: who of them is next, and when the next hold ends. Pure. */
-import { Sorted } from './sorted.ts';
+/** Owners with waiting calls and none on the wire: which owner is next, and when the next hold ends. Pure. */
+import { SortedList } from './sorted-list.ts';
 
 /** A call that waits. */
 export interface Waiting {
   readonly rank: number;
   readonly go: () => void;
   readonly fail: (error: Error) => void;
-  /** Its owner was told to wait. */
+  /** The platform asked its owner to wait. */
   readonly held: () => void;
 }
 
-/** Who calls, with its slots and the calls that wait. */
+/** A caller, with its slots and waiting calls. */
 export interface Owner {
   readonly name: string;
-  /** Counts owners up, in the order in which they came. */
+  /** Order of arrival. */
   readonly number: number;
-  /** By rank; of equals, the one that came first. */
+  /** By rank, then by arrival. */
   readonly waiting: Waiting[];
   inFlight: number;
   heldUntilMs: number;
@@ -28,26 +28,26 @@ export interface Owner {
   isNew: boolean;
 }
 
-/** The longest unserved first; of those never served, the one that came first. */
+/** Longest unserved first; owners never served by arrival. */
 export const byTurn = (one: Owner, other: Owner): number =>
   one.turn - other.turn || one.number - other.number;
 
 /** Orders numbers that may be infinite. */
 const inOrder = (one: number, other: number): number => (one === other ? 0 : one < other ? -1 : 1);
 
-/** The one that called longest ago first. */
+/** Least recent call first. */
 export const bySeen = (one: Owner, other: Owner): number =>
   inOrder(one.lastSeenMs, other.lastSeenMs) || one.number - other.number;
 
-/** The one whose hold ends next first. */
+/** Earliest end of hold first. */
 const byHold = (one: Owner, other: Owner): number =>
   inOrder(one.heldUntilMs, other.heldUntilMs) || one.number - other.number;
 
-export class Bench {
-  readonly #ready = new Sorted<Owner>(byTurn);
-  readonly #held = new Sorted<Owner>(byHold);
+export class WaitQueue {
+  readonly #ready = new SortedList<Owner>(byTurn);
+  readonly #held = new SortedList<Owner>(byHold);
 
-  /** An owner's turn and hold must not change while it is on the bench. */
+  /** An owner's turn and hold must not change while it is queued. */
   add(owner: Owner): void {
     this.#held.add(owner);
   }
@@ -57,7 +57,7 @@ export class Bench {
     this.#ready.remove(owner);
   }
 
-  /** Lets those go whose hold is over. Call it before the others. */
+  /** Moves owners whose hold is over to the ready list. Must be called before the other methods. */
   release(nowMs: number): void {
     for (let owner = this.#held.first; owner !== undefined; owner = this.#held.first) {
       if (owner.heldUntilMs > nowMs) return;
@@ -66,17 +66,16 @@ export class Bench {
     }
   }
 
-  /** How many are not held. */
   get readyCount(): number {
     return this.#ready.size;
   }
 
-  /** Of those not held, the one whose turn it is. */
+  /** The ready owner whose turn it is. */
   get first(): Owner | null {
     return this.#ready.first ?? null;
   }
 
-  /** When the next hold ends; infinite if nobody is held. */
+  /** When the next hold ends; infinite without a hold. */
   get heldUntilMs(): number {
     return this.#held.first?.heldUntilMs ?? Number.POSITIVE_INFINITY;
   }

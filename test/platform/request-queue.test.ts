@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLine, type Line, type TimeSource } from '../../src/platform/line.ts';
+import { createRequestQueue, type RequestQueue, type TimeSource } from '../../src/platform/request-queue.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -18,7 +18,7 @@ const LATENCY_MS = 50;
 const SLOW_MS = 2_000;
 
 async function call(
-  line: Line,
+  queue: RequestQueue,
   time: TimeSource,
   owner: string,
   merchant: Merchant,
@@ -26,10 +26,10 @@ async function call(
 ): Promise<void> {
   const hangs = merchant.kind === 'hangs' || (merchant.kind === 'hangs after ten' && number >= 10);
   for (let attempt = 0; attempt < 3; attempt += 1) {
-    const leave = await line.enter({ owner, rank: number });
+    const leave = await queue.enter({ owner, rank: number });
     await time.sleep(hangs ? TIMEOUT_MS : merchant.kind === 'slow' ? SLOW_MS : LATENCY_MS);
     leave(!hangs);
-    if (merchant.kind === '429') line.hold(owner, 5_000);
+    if (merchant.kind === '429') queue.hold(owner, 5_000);
     else if (!hangs) return;
   }
 }
@@ -41,13 +41,13 @@ async function night(
   ratePerS: number | null = null,
 ): Promise<{ ends: number[]; most: number }> {
   const time = virtualTime(BEGIN_MS);
-  const line = createLine(concurrency, ratePerS, time);
+  const queue = createRequestQueue(concurrency, ratePerS, time);
   let inFlight = 0;
   let most = 0;
-  const counted: Line = {
-    ...line,
+  const counted: RequestQueue = {
+    ...queue,
     enter: async (caller) => {
-      const leave = await line.enter(caller);
+      const leave = await queue.enter(caller);
       most = Math.max(most, (inFlight += 1));
       return (answered) => {
         inFlight -= 1;
@@ -96,38 +96,38 @@ describe('one merchant that', () => {
   );
 });
 
-test('a merchant alone gets every slot after its first reply, and the whole rate', async () => {
+test('a merchant alone gets every slot after its first reply, and the complete rate', async () => {
   expect(await aloneMs({ ...FINE, calls: 160, width: 32 }, 16)).toBeLessThanOrEqual(11 * LATENCY_MS);
   expect(await aloneMs({ ...FINE, calls: 41, width: 32 }, 16, 10)).toBe(4_000 + LATENCY_MS);
 });
 
 test('merchants take turns under a rate limit, whatever each wants and however slow it is', async () => {
   const time = virtualTime(BEGIN_MS);
-  const line = createLine(8, 10, time);
-  const turns: string[] = [];
+  const queue = createRequestQueue(8, 10, time);
+  const served: string[] = [];
   const make = async (owner: string, calls: number, latencyMs: number): Promise<void> => {
     await Promise.all(
       Array.from({ length: calls }, async (_, rank) => {
-        const leave = await line.enter({ owner, rank });
-        turns.push(owner);
+        const leave = await queue.enter({ owner, rank });
+        served.push(owner);
         await time.sleep(latencyMs);
         leave(true);
       }),
     );
   };
   await Promise.all([make('many', 100, 20), make('slow', 10, 390), make('few', 10, 20)]);
-  expect(turns.slice(0, 30).filter((owner) => owner === 'few')).toHaveLength(10);
-  expect(turns.slice(0, 30).filter((owner) => owner === 'slow').length).toBeGreaterThanOrEqual(9);
+  expect(served.slice(0, 30).filter((owner) => owner === 'few')).toHaveLength(10);
+  expect(served.slice(0, 30).filter((owner) => owner === 'slow').length).toBeGreaterThanOrEqual(9);
   expect(time.clock() - BEGIN_MS).toBeLessThanOrEqual(119 * 100 + 390);
 });
 
 test('a hold stops only its owner, and of one owner the call with the lowest rank goes first', async () => {
   const time = virtualTime(BEGIN_MS);
-  const line = createLine(1, null, time);
+  const queue = createRequestQueue(1, null, time);
   const begun: string[] = [];
-  line.hold('held', 5_000);
+  queue.hold('held', 5_000);
   const make = async (owner: string, rank: number) => {
-    const leave = await line.enter({ owner, rank });
+    const leave = await queue.enter({ owner, rank });
     begun.push(`${owner} ${rank} at ${time.clock() - BEGIN_MS}`);
     await time.sleep(10);
     leave(true);
@@ -138,20 +138,20 @@ test('a hold stops only its owner, and of one owner the call with the lowest ran
 
 test('a caller that gives up while waiting leaves at once, and takes no slot', async () => {
   const time = virtualTime(BEGIN_MS);
-  const line = createLine(1, null, time);
-  const leave = await line.enter({ owner: 'a', rank: 0 });
+  const queue = createRequestQueue(1, null, time);
+  const leave = await queue.enter({ owner: 'a', rank: 0 });
   const stop = new AbortController();
-  const given = line.enter({ owner: 'b', rank: 0 }, stop.signal).catch((error: unknown) => error);
+  const given = queue.enter({ owner: 'b', rank: 0 }, stop.signal).catch((error: unknown) => error);
   const reason = new Error('enough');
   stop.abort(reason);
   expect(await given).toBe(reason);
-  const after = line.enter({ owner: 'c', rank: 0 });
+  const after = queue.enter({ owner: 'c', rank: 0 });
   leave(null);
   (await after)(true);
   expect(
-    await line.enter({ owner: 'd', rank: 0 }, AbortSignal.abort(reason)).catch((error: unknown) => error),
+    await queue.enter({ owner: 'd', rank: 0 }, AbortSignal.abort(reason)).catch((error: unknown) => error),
   ).toBe(reason);
-  (await line.enter({ owner: 'e', rank: 0 }))(true);
+  (await queue.enter({ owner: 'e', rank: 0 }))(true);
 });
 
 const kinds = fc.constantFrom<Merchant['kind']>('fine', 'slow', 'hangs', 'hangs after ten', '429');

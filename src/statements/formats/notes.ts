@@ -1,4 +1,4 @@
-/** What formats of a bank tell of a statement in words, as they have no field for it. */
+/** Notes in words that bank formats carry, as they have no field for them. */
 import type { StatedFigures } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { counted } from '../../ledger/text.ts';
@@ -15,7 +15,10 @@ export const unreadableText = (count: number): string =>
   `${counted(count, 'entry', 'entries')} that may be of this day came and could not be read`;
 
 /** The verdict, the breaks, what could not be read, by how much the figures do not add up, and where the opening is from. */
-export function toldOf({ figures, unreadable }: Pick<PublishedRevision, 'figures' | 'unreadable'>): string[] {
+export function notesOf({
+  figures,
+  unreadable,
+}: Pick<PublishedRevision, 'figures' | 'unreadable'>): string[] {
   const { verdict, breakCount, breaksAfter, restarted, otherClosings } = figures;
   const missing = missingIn(figures);
   return [

@@ -1,9 +1,9 @@
-/** The turns of the line: that they are those of the plain rules, and that they cost the same with many owners. */
+/** The scheduler decides as the plain rules do, and costs the same with many owners. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Owner, Waiting } from '../../src/platform/bench.ts';
-import { Turns } from '../../src/platform/turns.ts';
-import { PlainTurns } from './plain-turns.ts';
+import type { Owner, Waiting } from '../../src/platform/wait-queue.ts';
+import { FairScheduler } from '../../src/platform/fair-scheduler.ts';
+import { PlainScheduler } from './plain-scheduler.ts';
 
 const idle = (): Waiting => ({ rank: 0, go: () => undefined, fail: () => undefined, held: () => undefined });
 
@@ -43,8 +43,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** Takes the same steps with both, and compares whom they let through, and when the next one may go. */
 function compare(slots: number, steps: readonly Step[]): void {
-  const turns = new Turns(slots);
-  const plain = new PlainTurns(slots);
+  const scheduler = new FairScheduler(slots);
+  const plain = new PlainScheduler(slots);
   const waiting = new Map<string, Waiting[]>();
   const owners = new Map<string, Owner>();
   const inFlight: string[] = [];
@@ -53,40 +53,40 @@ function compare(slots: number, steps: readonly Step[]): void {
   const take = (taken: Step): void => {
     if (taken.kind === 'wait') nowMs += taken.ms;
     else if (taken.kind === 'hold') {
-      turns.hold(taken.name, nowMs + taken.ms);
+      scheduler.hold(taken.name, nowMs + taken.ms);
       plain.hold(taken.name, nowMs + taken.ms);
     } else if (taken.kind === 'call') {
       const list = waiting.get(taken.name) ?? [];
       const call: Waiting = { ...idle(), go: () => list.splice(list.indexOf(call), 1) };
       waiting.set(taken.name, list);
       list.push(call);
-      owners.set(taken.name, turns.add(taken.name, call, nowMs));
+      owners.set(taken.name, scheduler.add(taken.name, call, nowMs));
       plain.add(taken.name, nowMs);
     } else if (taken.kind === 'give up') {
       const call = waiting.get(taken.name)?.pop();
       if (call === undefined) return;
-      turns.remove(owners.get(taken.name)!, call);
+      scheduler.remove(owners.get(taken.name)!, call);
       plain.remove(taken.name);
     } else {
       if (inFlight.length === 0) return;
       const [ended] = inFlight.splice(taken.pick % inFlight.length, 1);
-      turns.takeBack(owners.get(ended!)!, taken.answered, nowMs);
-      plain.takeBack(plain.ownerOf(ended!), taken.answered, nowMs);
+      scheduler.release(owners.get(ended!)!, taken.answered, nowMs);
+      plain.release(plain.ownerOf(ended!), taken.answered, nowMs);
     }
   };
 
   for (const taken of steps) {
     take(taken);
-    while (turns.hasFreeSlot) {
-      const next = turns.next(nowMs);
+    while (scheduler.hasFreeSlot) {
+      const next = scheduler.next(nowMs);
       const wanted = plain.next(nowMs);
       expect([next.owner?.name, next.atMs]).toEqual([wanted.owner?.name, wanted.atMs]);
       if (next.owner === null) break;
       inFlight.push(next.owner.name);
-      turns.letThrough(next.owner);
-      plain.letThrough(wanted.owner!);
+      scheduler.start(next.owner);
+      plain.start(wanted.owner!);
     }
-    expect(turns.hasFreeSlot).toBe(plain.hasFreeSlot);
+    expect(scheduler.hasFreeSlot).toBe(plain.hasFreeSlot);
   }
 }
 
@@ -103,13 +103,13 @@ describe('an owner that has not called for ten minutes', () => {
   const MINUTES_MS = 60_000;
   /** Lets M1 call once, and says with which owner it is known ten minutes later. */
   const isKnownLater = (answered: boolean | null, heldMs = 0): boolean => {
-    const turns = new Turns(4);
-    const owner = turns.add('M1', idle(), 0);
-    turns.letThrough(owner);
-    turns.takeBack(owner, answered, 0);
-    if (heldMs > 0) turns.hold('M1', heldMs);
-    turns.add('M2', idle(), 10 * MINUTES_MS);
-    return turns.add('M1', idle(), 10 * MINUTES_MS) === owner;
+    const scheduler = new FairScheduler(4);
+    const owner = scheduler.add('M1', idle(), 0);
+    scheduler.start(owner);
+    scheduler.release(owner, answered, 0);
+    if (heldMs > 0) scheduler.hold('M1', heldMs);
+    scheduler.add('M2', idle(), 10 * MINUTES_MS);
+    return scheduler.add('M1', idle(), 10 * MINUTES_MS) === owner;
   };
 
   test('is forgotten', () => {
@@ -124,21 +124,21 @@ describe('an owner that has not called for ten minutes', () => {
 test('a turn costs about the same, whether ten owners are known or ten thousand', () => {
   /** Microseconds a call of one of eight owners that take turns while `others` wait, held, or are idle. */
   const costUs = (others: number): number => {
-    const turns = new Turns(8);
+    const scheduler = new FairScheduler(8);
     for (let number = 0; number < others; number += 1) {
-      if (number % 3 === 0) turns.hold(`held ${number}`, 1e9 + number);
-      const owner = turns.add(number % 3 === 0 ? `held ${number}` : `idle ${number}`, idle(), number);
+      if (number % 3 === 0) scheduler.hold(`held ${number}`, 1e9 + number);
+      const owner = scheduler.add(number % 3 === 0 ? `held ${number}` : `idle ${number}`, idle(), number);
       if (number % 3 === 0) continue;
-      turns.letThrough(owner);
-      turns.takeBack(owner, true, number);
+      scheduler.start(owner);
+      scheduler.release(owner, true, number);
     }
     const CALLS = 4_000;
     const beginMs = performance.now();
     for (let call = 0; call < CALLS; call += 1) {
-      turns.add(`M${call % 8}`, idle(), 1e6 + call);
-      const { owner } = turns.next(1e6 + call);
-      turns.letThrough(owner!);
-      turns.takeBack(owner!, true, 1e6 + call);
+      scheduler.add(`M${call % 8}`, idle(), 1e6 + call);
+      const { owner } = scheduler.next(1e6 + call);
+      scheduler.start(owner!);
+      scheduler.release(owner!, true, 1e6 + call);
     }
     return ((performance.now() - beginMs) * 1_000) / CALLS;
   };

@@ -13,9 +13,9 @@ import {
 import { withKnownTexts } from './known-texts.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
 
-export interface Sturdiness {
+export interface RetryOptions {
   /** Makes the error that is thrown in place of the database's. */
-  readonly told: (error: unknown) => Promise<unknown>;
+  readonly translate: (error: unknown) => Promise<unknown>;
   /** Pauses before a read is made again. Empty: it is never made again. */
   readonly delaysMs: readonly number[];
   /** SQL that is sent together with BEGIN, in the same message. For a server only. */
@@ -23,9 +23,9 @@ export interface Sturdiness {
 }
 
 /** Wraps `dialect`, so that all its statements are handled so. */
-export const sturdyDialect = (dialect: Dialect, sturdiness: Sturdiness): Dialect => ({
+export const retryingDialect = (dialect: Dialect, options: RetryOptions): Dialect => ({
   createAdapter: () => dialect.createAdapter(),
-  createDriver: () => sturdyDriver(dialect.createDriver(), sturdiness),
+  createDriver: () => retryingDriver(dialect.createDriver(), options),
   createIntrospector: (db) => dialect.createIntrospector(db),
   createQueryCompiler: () => withKnownTexts(dialect.createQueryCompiler()),
 });
@@ -52,9 +52,9 @@ function createReadCheck(): (sql: string) => boolean {
 }
 
 /** Takes a connection from the pool when the first statement comes. Each further attempt of a read takes a new one. */
-class SturdyConnection implements DatabaseConnection {
+class RetryingConnection implements DatabaseConnection {
   readonly #driver: Driver;
-  readonly #sturdiness: Sturdiness;
+  readonly #options: RetryOptions;
   readonly #isRead: (sql: string) => boolean;
   #inner: DatabaseConnection | null = null;
   /** A statement may depend on earlier ones (BEGIN, SET). So only the first can move to another connection. */
@@ -62,15 +62,15 @@ class SturdyConnection implements DatabaseConnection {
   /** The BEGIN that is to be sent with the transaction's first statement: as one message if that has no parameters. */
   #begin: string | null = null;
 
-  constructor(driver: Driver, sturdiness: Sturdiness, isRead: (sql: string) => boolean) {
+  constructor(driver: Driver, options: RetryOptions, isRead: (sql: string) => boolean) {
     this.#driver = driver;
-    this.#sturdiness = sturdiness;
+    this.#options = options;
     this.#isRead = isRead;
   }
 
   /** Begins a transaction. What `beginOn` sends is held back until the first statement. */
   async begin(beginOn: (on: DatabaseConnection) => Promise<void>): Promise<void> {
-    const { transactionSettings } = this.#sturdiness;
+    const { transactionSettings } = this.#options;
     if (transactionSettings === undefined) return this.using(beginOn);
     this.#isUsed = true;
     await beginOn({
@@ -102,27 +102,27 @@ class SturdyConnection implements DatabaseConnection {
 
   /** Calls `work` with the connection itself, and replaces its errors. */
   using<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
-    return this.#telling(async (inner) => {
+    return this.#translating(async (inner) => {
       await this.#begun(inner);
       return work(inner);
     });
   }
 
-  async #telling<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
+  async #translating<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
     this.#isUsed = true;
     try {
       this.#inner ??= await this.#driver.acquireConnection();
       return await work(this.#inner);
     } catch (error) {
-      throw await this.#sturdiness.told(error);
+      throw await this.#options.translate(error);
     }
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const { delaysMs } = this.#sturdiness;
+    const { delaysMs } = this.#options;
     const mayMove = !this.#isUsed && delaysMs.length > 0 && this.#isRead(query.sql);
     const ask = () =>
-      this.#telling(async (inner) => inner.executeQuery<Row>((await this.#begun(inner, query)) ?? query));
+      this.#translating(async (inner) => inner.executeQuery<Row>((await this.#begun(inner, query)) ?? query));
     if (!mayMove) return ask();
     return retry(ask, { delaysMs, isPassing: isLostOrRolledBack, afterFailure: () => this.release() });
   }
@@ -139,24 +139,25 @@ class SturdyConnection implements DatabaseConnection {
 }
 
 /** Kysely only passes connections that `acquireConnection` returned. */
-function sturdy(connection: DatabaseConnection): SturdyConnection {
-  if (connection instanceof SturdyConnection) return connection;
+function retrying(connection: DatabaseConnection): RetryingConnection {
+  if (connection instanceof RetryingConnection) return connection;
   throw new TypeError('a connection of another driver');
 }
 
-function sturdyDriver(driver: Driver, sturdiness: Sturdiness): Driver {
+function retryingDriver(driver: Driver, options: RetryOptions): Driver {
   const isRead = createReadCheck();
   const using = (connection: DatabaseConnection, work: (inner: DatabaseConnection) => Promise<void>) =>
-    sturdy(connection).using(work);
+    retrying(connection).using(work);
   return {
     init: (options) => driver.init(options),
     destroy: (options) => driver.destroy(options),
-    acquireConnection: () => Promise.resolve(new SturdyConnection(driver, sturdiness, isRead)),
-    releaseConnection: (connection) => sturdy(connection).release(),
+    acquireConnection: () => Promise.resolve(new RetryingConnection(driver, options, isRead)),
+    releaseConnection: (connection) => retrying(connection).release(),
     beginTransaction: (connection, settings: TransactionSettings) =>
-      sturdy(connection).begin((on) => driver.beginTransaction(on, settings)),
-    commitTransaction: (connection) => sturdy(connection).end((inner) => driver.commitTransaction(inner)),
-    rollbackTransaction: (connection) => sturdy(connection).end((inner) => driver.rollbackTransaction(inner)),
+      retrying(connection).begin((on) => driver.beginTransaction(on, settings)),
+    commitTransaction: (connection) => retrying(connection).end((inner) => driver.commitTransaction(inner)),
+    rollbackTransaction: (connection) =>
+      retrying(connection).end((inner) => driver.rollbackTransaction(inner)),
     savepoint: (connection, name, compile) =>
       using(connection, async (inner) => driver.savepoint?.(inner, name, compile)),
     rollbackToSavepoint: (connection, name, compile) =>

@@ -1,6 +1,6 @@
 /**
- * The rules of the line as they are easiest to read: each step walks over all owners, and none is forgotten. The real
- * ones have to decide the same.
+ * The scheduler's rules in their simplest form: each step iterates over all owners, and none is forgotten. The real
+ * scheduler must decide the same.
  */
 const LATELY_MS = 10_000;
 
@@ -15,14 +15,14 @@ export interface PlainOwner {
   isNew: boolean;
 }
 
-export class PlainTurns {
+export class PlainScheduler {
   readonly #slots: number;
   readonly #unansweredMax: number;
   readonly #owners = new Map<string, PlainOwner>();
   #inFlight = 0;
   /** Slots held by owners that are not answered. */
   #unanswered = 0;
-  #turns = 0;
+  #scheduler = 0;
 
   constructor(slots: number) {
     this.#slots = slots;
@@ -80,15 +80,15 @@ export class PlainTurns {
     return best === null ? { owner: null, atMs } : { owner: best, atMs: nowMs };
   }
 
-  letThrough(owner: PlainOwner): void {
+  start(owner: PlainOwner): void {
     this.#inFlight += 1;
     owner.inFlight += 1;
     if (!owner.isAnswered) this.#unanswered += 1;
-    owner.turn = this.#turns += 1;
+    owner.turn = this.#scheduler += 1;
     owner.waiting -= 1;
   }
 
-  takeBack(owner: PlainOwner, answered: boolean | null, nowMs: number): void {
+  release(owner: PlainOwner, answered: boolean | null, nowMs: number): void {
     this.#inFlight -= 1;
     owner.inFlight -= 1;
     owner.lastSeenMs = nowMs;

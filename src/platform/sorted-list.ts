@@ -1,5 +1,5 @@
-/** A list that is always in order. A place in it is found by halving, so that long lists stay quick. */
-export class Sorted<Item> {
+/** An always ordered list. Places are found by binary search, so that long lists stay quick. */
+export class SortedList<Item> {
   readonly #items: Item[] = [];
   readonly #compare: (one: Item, other: Item) => number;
 

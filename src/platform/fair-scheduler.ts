@@ -1,38 +1,38 @@
 /**
- * Which owner may call next, and when: slots and turns, shared fairly. Pure; line.ts says what each rule is for. No
- * step walks over all owners, as there may be tens of thousands: only over those with calls on the wire.
+ * Decides which owner may call next, and when. Pure; request-queue.ts gives the reason of each rule. No step iterates
+ * over all owners, as there may be tens of thousands: only over those with calls on the wire.
  */
-import { Bench, bySeen, byTurn, type Owner, type Waiting } from './bench.ts';
-import { Sorted } from './sorted.ts';
+import { WaitQueue, bySeen, byTurn, type Owner, type Waiting } from './wait-queue.ts';
+import { SortedList } from './sorted-list.ts';
 
-/** So long after its last call an owner is expected back. */
+/** An owner is expected back within this time of its last call. */
 const LATELY_MS = 10_000;
-/** An owner that has not called for so long is forgotten, and new if it calls again. */
+/** An owner without calls for this time is forgotten, and new if it calls again. */
 const REMEMBERED_MS = 600_000;
 
-/** Who is next now; or nobody, and when somebody will be. */
+/** The next owner; null if none may call before `atMs`. */
 export interface Next {
   readonly owner: Owner | null;
   /** Infinite if a slot has to come back first. */
   readonly atMs: number;
 }
 
-/** The slots of a line and their owners. Every instant is a parameter. */
-export class Turns {
+/** The slots of a request queue and their owners. Every instant is a parameter. */
+export class FairScheduler {
   readonly #slots: number;
   readonly #unansweredMax: number;
   readonly #owners = new Map<string, Owner>();
-  /** Owners with calls on the wire. Of the others, all by when they called last; those with waiting calls on a bench. */
+  /** Owners with calls on the wire. The others are in `#seen`, and with waiting calls in a wait queue too. */
   readonly #calling = new Set<Owner>();
-  readonly #seen = new Sorted<Owner>(bySeen);
-  readonly #free = new Bench();
-  /** Those that have called before, and whose last call was not answered. */
-  readonly #barred = new Bench();
+  readonly #seen = new SortedList<Owner>(bySeen);
+  readonly #free = new WaitQueue();
+  /** Owners that have called before, and whose last call was not answered. */
+  readonly #barred = new WaitQueue();
   #inFlight = 0;
   /** Slots held by owners that are not answered. */
   #unanswered = 0;
-  #turns = 0;
-  #came = 0;
+  #scheduler = 0;
+  #ownerCount = 0;
   #forgetAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(slots: number) {
@@ -54,23 +54,22 @@ export class Turns {
     if (isIdle) this.#seen.add(owner);
     const after = owner.waiting.findLastIndex(({ rank }) => rank <= waiting.rank);
     owner.waiting.splice(after + 1, 0, waiting);
-    if (isIdle && owner.waiting.length === 1) this.#benchOf(owner).add(owner);
+    if (isIdle && owner.waiting.length === 1) this.#queueOf(owner).add(owner);
     return owner;
   }
 
-  /** Takes away a call that waits. */
   remove(owner: Owner, waiting: Waiting): void {
     owner.waiting.splice(owner.waiting.indexOf(waiting), 1);
-    if (owner.inFlight === 0 && owner.waiting.length === 0) this.#benchOf(owner).remove(owner);
+    if (owner.inFlight === 0 && owner.waiting.length === 0) this.#queueOf(owner).remove(owner);
   }
 
   /** No call of the owner of that name begins before that instant. */
   hold(name: string, untilMs: number): Owner {
     const owner = this.#ownerOf(name);
-    const bench = owner.inFlight === 0 && owner.waiting.length > 0 ? this.#benchOf(owner) : null;
-    bench?.remove(owner);
+    const queue = owner.inFlight === 0 && owner.waiting.length > 0 ? this.#queueOf(owner) : null;
+    queue?.remove(owner);
     owner.heldUntilMs = Math.max(owner.heldUntilMs, untilMs);
-    bench?.add(owner);
+    queue?.add(owner);
     return owner;
   }
 
@@ -95,7 +94,7 @@ export class Turns {
     return best === null ? { owner: null, atMs } : { owner: best, atMs: nowMs };
   }
 
-  /** How many calls could be let through, if only slots and turns decided. At least 1 if `next` found an owner. */
+  /** How many calls could start, if only slots and turns decided. At least 1 if `next` found an owner. */
   canGo(nowMs: number): number {
     let calls = this.#free.readyCount;
     if (this.#unanswered < this.#unansweredMax) calls += this.#barred.readyCount;
@@ -103,32 +102,32 @@ export class Turns {
     return Math.min(calls, this.#slots - this.#inFlight);
   }
 
-  /** Takes away all calls that wait, of all owners, and returns them. */
+  /** Removes the waiting calls of all owners and returns them. */
   removeAll(): Waiting[] {
     const removed: Waiting[] = [];
     for (const owner of this.#owners.values()) {
-      if (owner.waiting.length > 0 && owner.inFlight === 0) this.#benchOf(owner).remove(owner);
+      if (owner.waiting.length > 0 && owner.inFlight === 0) this.#queueOf(owner).remove(owner);
       removed.push(...owner.waiting.splice(0));
     }
     return removed;
   }
 
-  /** Gives a slot to the first call of the owner. */
-  letThrough(owner: Owner): void {
+  /** Gives a slot to the owner's first call. */
+  start(owner: Owner): void {
     if (owner.inFlight === 0) {
-      this.#benchOf(owner).remove(owner);
+      this.#queueOf(owner).remove(owner);
       this.#seen.remove(owner);
       this.#calling.add(owner);
     }
     this.#inFlight += 1;
     owner.inFlight += 1;
     if (!owner.isAnswered) this.#unanswered += 1;
-    owner.turn = this.#turns += 1;
+    owner.turn = this.#scheduler += 1;
     owner.waiting.shift()!.go();
   }
 
-  /** Takes a slot back. `answered`: see `Leave`. */
-  takeBack(owner: Owner, answered: boolean | null, nowMs: number): void {
+  /** `answered`: see `Leave`. */
+  release(owner: Owner, answered: boolean | null, nowMs: number): void {
     this.#inFlight -= 1;
     owner.inFlight -= 1;
     owner.lastSeenMs = nowMs;
@@ -137,7 +136,7 @@ export class Turns {
     if (owner.inFlight > 0) return;
     this.#calling.delete(owner);
     this.#seen.add(owner);
-    if (owner.waiting.length > 0) this.#benchOf(owner).add(owner);
+    if (owner.waiting.length > 0) this.#queueOf(owner).add(owner);
   }
 
   #note(owner: Owner, answered: boolean): void {
@@ -153,7 +152,7 @@ export class Turns {
     if (known !== undefined) return known;
     const owner: Owner = {
       name,
-      number: (this.#came += 1),
+      number: (this.#ownerCount += 1),
       waiting: [],
       inFlight: 0,
       heldUntilMs: Number.NEGATIVE_INFINITY,
@@ -167,19 +166,19 @@ export class Turns {
     return owner;
   }
 
-  /** Forgets the owners of which nothing matters any more: neither a hold nor that the last call was not answered. */
+  /** Forgets idle owners without a hold whose last call was answered. */
   #forget(nowMs: number): void {
     this.#forgetAtMs = nowMs + REMEMBERED_MS;
     for (const owner of this.#owners.values()) {
       const isIdle = owner.inFlight === 0 && owner.waiting.length === 0;
-      const matters = owner.heldUntilMs > nowMs || !(owner.isAnswered || owner.isNew);
-      if (!isIdle || matters || owner.lastSeenMs + REMEMBERED_MS > nowMs) continue;
+      const isRemembered = owner.heldUntilMs > nowMs || !(owner.isAnswered || owner.isNew);
+      if (!isIdle || isRemembered || owner.lastSeenMs + REMEMBERED_MS > nowMs) continue;
       this.#owners.delete(owner.name);
       this.#seen.remove(owner);
     }
   }
 
-  #benchOf = (owner: Owner): Bench => (owner.isAnswered || owner.isNew ? this.#free : this.#barred);
+  #queueOf = (owner: Owner): WaitQueue => (owner.isAnswered || owner.isNew ? this.#free : this.#barred);
 
   /** Slots for each owner that wants to call or is calling; at least one. */
   #shareNow(): number {
@@ -187,7 +186,7 @@ export class Turns {
     return Math.max(1, Math.floor(this.#slots / Math.max(1, contending)));
   }
 
-  /** Until when the last slot is kept from owners that have one already, for those who may be back. */
+  /** Until when the last slot is kept for owners that have none and may be back. */
   #awaitedMs(): number {
     const isLast = this.#slots > 1 && this.#inFlight === this.#slots - 1;
     const last = this.#seen.last;
@@ -195,7 +194,6 @@ export class Turns {
   }
 }
 
-/** Which of the two goes first, if there are two. */
 function firstOf(one: Owner | null, other: Owner | null, share: number): Owner | null {
   if (one === null || other === null) return one ?? other;
   const oneIsOver = one.inFlight >= share;

@@ -1,0 +1,126 @@
+/**
+ * Rounds of seven nights through the entries of older days, in windows of at most a page of stored entries. As each
+ * window is a span of time, it does not matter in which order the platform sends entries.
+ */
+import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { lengthMs, mergeWindows, subtractWindows } from '../ledger/window.ts';
+import { storedIn, type OlderDaysRound } from '../store/older-days.ts';
+import { compareEntries, type EntriesSource } from './compare-entries.ts';
+
+/** A round is meant to take so many nights. */
+export const ROUND_NIGHTS = 7;
+/** Most windows of a night where the platform does not answer wide ones, so that only rounds compare all days. */
+const LIMITED_WINDOWS_MAX = 40;
+/** Entries of a window: somewhat less than a page, as entries next to it may come where clocks are off. */
+const ENTRIES_MAX = 95;
+const DAY_MS = 86_400_000;
+/** A night may begin somewhat earlier than the one before. */
+const EARLY_MS = DAY_MS / 4;
+
+/** Nights since an instant. */
+export const nightsSince = (since: Date, now: Date): number =>
+  Math.floor((now.getTime() - since.getTime() + EARLY_MS) / DAY_MS);
+
+/** Whether a round has windows left, of days that were older ones when it began. */
+export const windowsLeft = ({ read, of, throughMs }: OlderDaysRound, windows: readonly Window[]): boolean =>
+  read < of && windows.some(({ endMs }) => endMs > throughMs);
+
+/**
+ * The round to go on with. A new one tries windows twice as long as the last one, in case the platform had trouble for
+ * some nights only.
+ */
+export function beginRound(
+  last: OlderDaysRound | null,
+  about: { readonly entries: number; readonly windows: readonly Window[]; readonly now: Date },
+): OlderDaysRound {
+  const { entries, windows, now } = about;
+  const begun = { read: 0, of: entries, beganAt: now, throughMs: 0 };
+  if (last === null) return { ...begun, widestMs: null, refused: null };
+  if (windowsLeft(last, windows) || nightsSince(last.beganAt, now) < ROUND_NIGHTS) return last;
+  const [first, end] = [windows[0], windows.at(-1)];
+  const widestMs = last.widestMs === null ? null : 2 * last.widestMs;
+  const isWide =
+    widestMs !== null &&
+    first !== undefined &&
+    widestMs >= end!.endMs - first.beginMs + ROUND_NIGHTS * DAY_MS;
+  return { ...begun, widestMs: isWide ? null : widestMs, refused: last.refused };
+}
+
+/** The round with what a comparison of `window` found to be refused. */
+export function withRefused(
+  round: OlderDaysRound,
+  window: Window,
+  refused: readonly Window[],
+  now: Date,
+): OlderDaysRound {
+  const before = round.refused === null ? [] : subtractWindows([round.refused], [window]);
+  const [first, ...others] = mergeWindows([...before, ...refused]);
+  if (first === undefined) return { ...round, refused: null };
+  const { endMs } = others.at(-1) ?? first;
+  return { ...round, refused: { beginMs: first.beginMs, endMs, since: round.refused?.since ?? now } };
+}
+
+export interface RoundStage {
+  readonly entries: EntriesSource;
+  /** The older days, in order. */
+  readonly windows: readonly Window[];
+  /** The platform does not answer wide windows. */
+  readonly isLimited: boolean;
+  /** Most windows of a night otherwise; two where a round takes seven nights then. */
+  readonly windowsMax: number;
+  readonly now: Date;
+}
+
+/** Compares as many windows as are due tonight. */
+export async function compareRound(from: OlderDaysRound, stage: RoundStage) {
+  const { entries, windows, isLimited, now } = stage;
+  const isShort = from.of <= 2 * ROUND_NIGHTS * ENTRIES_MAX;
+  const most = isLimited ? LIMITED_WINDOWS_MAX : Math.max(isShort ? 2 : 1, stage.windowsMax);
+  const days = new Set<BusinessDay>();
+  let round = from;
+  let hasMore = false;
+  for (let count = 0; count < most && isBehind(round, stage) && !hasMore; count += 1) {
+    const next = await nextWindow(entries, round, windows);
+    if (next === null) break;
+    const { window, stored } = next;
+    if ((stored > 0 && stored <= ENTRIES_MAX) || isLimited) {
+      if (entries.callsLeft() < 1) break;
+      const compared = await compareEntries(entries, window, round.refused);
+      for (const day of compared.days) days.add(day);
+      hasMore = compared.hasMore;
+      const widestMs = compared.widestMs ?? round.widestMs;
+      round = withRefused({ ...round, widestMs }, window, compared.refused, now);
+    }
+    round = { ...round, read: Math.min(round.of, round.read + stored), throughMs: window.endMs };
+  }
+  return { round, days: [...days], hasMore };
+}
+
+/** Whether less is compared than the share of the nights that have begun. */
+function isBehind(round: OlderDaysRound, { windows, isLimited, now }: RoundStage): boolean {
+  const share = Math.min(1, (nightsSince(round.beganAt, now) + 1) / ROUND_NIGHTS);
+  if (share === 1 || round.read < round.of * share) return true;
+  const [all, left] = [windows, subtractWindows(windows, [{ beginMs: 0, endMs: round.throughMs }])].map(
+    (some) => some.reduce((sum, one) => sum + lengthMs(one), 0),
+  ) as [number, number];
+  return isLimited && all - left < all * share;
+}
+
+/** The round's next window, and how many entries are stored in it; null if the round is over. */
+async function nextWindow(
+  { db, merchantNo }: EntriesSource,
+  { throughMs, widestMs }: OlderDaysRound,
+  windows: readonly Window[],
+): Promise<{ readonly window: Window; readonly stored: number } | null> {
+  const range = windows.find(({ endMs }) => endMs > throughMs);
+  if (range === undefined) return null;
+  const beginMs = Math.max(range.beginMs, throughMs + 1);
+  const endMs = widestMs === null ? range.endMs : Math.min(range.endMs, beginMs + widestMs - 1);
+  const rows = await storedIn(db, merchantNo, { beginMs, endMs }, ENTRIES_MAX + 1);
+  const beyond = rows[ENTRIES_MAX];
+  if (beyond === undefined) return { window: { beginMs, endMs }, stored: rows.length };
+  const before = rows.filter(({ bookedMs }) => bookedMs < beyond.bookedMs);
+  // One second that has more entries than a page is compared by its total only.
+  if (before.length === 0) return { window: { beginMs, endMs: beyond.bookedMs + 999 }, stored: rows.length };
+  return { window: { beginMs, endMs: beyond.bookedMs - 1 }, stored: before.length };
+}

@@ -1,0 +1,124 @@
+/** What the commands call proven, published and closed is so, on a platform that is not the sandbox. */
+import { cp, readFile, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterEach, expect, test } from 'vitest';
+import { healthOf } from '../../src/run/health.ts';
+import type { Manifest } from '../../src/statements/manifest.ts';
+import { entriesOfAmounts } from '../support/plain-platform.ts';
+import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
+import type { Stage } from '../support/stage.ts';
+import { daybook, envOf } from './daybook.ts';
+
+const { merchantNo } = PLAIN_MERCHANT;
+const ENTRIES = [
+  ...entriesOfAmounts('USD', [
+    ['A-1', '2026-03-30 10:00:00', 10_000],
+    ['A-2', '2026-03-31 10:00:00', 500],
+  ]),
+  ...entriesOfAmounts('EUR', [['B-1', '2026-03-30 11:00:00', 700]]),
+];
+
+let stage: PlainStage;
+afterEach(() => stage.close());
+const command = (...args: string[]) => daybook(args, envOf({ app: stage.app() } as Stage));
+const datesOf = (day: string) => join(stage.folder, `merchant=${merchantNo}/date=${day}`);
+
+test('verify names what a close froze and is not here, whichever files are missing', async () => {
+  stage = await openPlainStage(ENTRIES, '2026-04-01T01:30:00+08:00');
+  expect(await command('run', '--from', '2026-03-01', '--to', '2026-03-31')).toMatchObject({ code: 0 });
+  const close = ['close', '2026-03', '--merchant', merchantNo, '--by', 'Ada'];
+  expect(await command(...close)).toMatchObject({ code: 0 });
+  const copy = `${stage.folder}-copy`;
+  await cp(stage.folder, copy, { recursive: true });
+  const last = datesOf('2026-03-31');
+  const csvOf = (currency: string) => join(last, `${merchantNo}_${currency}_2026-03-31.r1.csv`);
+  const frozen = 'statements that the close froze are not here: ';
+  const both = /EUR 2026-03-31, USD 2026-03-31|USD 2026-03-31, EUR 2026-03-31/;
+  const missing: readonly [readonly string[], string | RegExp][] = [
+    [[last], both],
+    [[join(last, 'manifest.json')], both],
+    [[csvOf('USD')], `${merchantNo}_USD_2026-03-31.r1.csv is listed in the manifest but is not here`],
+    [
+      [csvOf('USD'), csvOf('EUR')],
+      `${merchantNo}_EUR_2026-03-31.r1.csv is listed in the manifest but is not here`,
+    ],
+    [
+      (await readdir(join(stage.folder, `merchant=${merchantNo}`)))
+        .filter((name) => name.startsWith('date='))
+        .map((name) => datesOf(name.slice('date='.length))),
+      frozen,
+    ],
+  ];
+  for (const [paths, problem] of missing) {
+    for (const path of paths) await rm(path, { recursive: true });
+    const ended = await command('verify', stage.folder);
+    expect.soft(ended, paths[0]).toMatchObject({ code: 3 });
+    expect.soft(ended.stdout).toMatch(problem);
+    await cp(copy, stage.folder, { recursive: true });
+  }
+  expect(await command('verify', stage.folder)).toMatchObject({ code: 0 });
+});
+
+test('a month with a difference that no break explains is not closed', async () => {
+  stage = await openPlainStage(ENTRIES, '2026-04-01T01:30:00+08:00');
+  await command('run', '--from', '2026-03-01', '--to', '2026-03-31');
+  const { db } = stage.app().database;
+  const close = () => command('close', '2026-03', '--merchant', merchantNo, '--by', 'Ada');
+  const moveBy = (opening: number, closing: number) =>
+    sql`UPDATE statement SET opening = opening + ${opening}, closing = closing + ${closing}
+      WHERE currency = 'USD' AND day = '2026-03-31'`.execute(db);
+  await moveBy(5, 5);
+  const apart = await close();
+  expect(apart).toMatchObject({ code: 3 });
+  expect(apart.stdout).toContain('it opens on 105.00, 2026-03-30 closed on 100.00, and no break says why');
+  await moveBy(-5, 0);
+  const within = await close();
+  expect(within).toMatchObject({ code: 3 });
+  expect(within.stdout).toContain(
+    'its rows do not lead from its opening to its closing, and it names no break',
+  );
+  await moveBy(0, -5);
+  expect(await close()).toMatchObject({ code: 0 });
+});
+
+test('a day of which no entry could be read is nowhere called proven', async () => {
+  const [, last] = ENTRIES;
+  stage = await openPlainStage([{ ...last!, inAmount: 1, outAmount: 1 }], '2026-04-01T01:30:00+08:00');
+  const run = await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
+  expect(run).toMatchObject({ code: 3 });
+  expect(run.stdout).toContain(`proven of ${merchantNo}: 2026-03-30 through 2026-03-30`);
+  const proven = { provenFrom: '2026-03-30', provenThrough: '2026-03-30' };
+  const status = await command('status', '--json');
+  expect(JSON.parse(status.stdout)).toMatchObject([proven]);
+  const { settings, database } = stage.app();
+  expect(await healthOf(database.db, { settings, jobs: [], now: stage.now() })).toMatchObject(proven);
+  // Once a person has cleared it up, the day is whole.
+  await command('quarantine', 'acknowledge', '1', '--note', 'case 7', '--by', 'Ada');
+  expect((await command('status')).stdout).toMatch(/2026-03-30 +2026-03-31/);
+});
+
+test('the checks that a manifest names stay named while its statements are the same, whoever writes it next', async () => {
+  stage = await openPlainStage(ENTRIES, '2026-04-01T01:30:00+08:00');
+  const checkedOf = async () =>
+    (JSON.parse(await readFile(join(datesOf('2026-03-31'), 'manifest.json'), 'utf8')) as Manifest).checked;
+  expect(await command('run')).toMatchObject({ code: 0 });
+  const nightly = await checkedOf();
+  expect(nightly).toContain('frontier');
+  // Another one of the same day with fewer checks: the day before it is revised.
+  stage.entries = stage.entries.map((entry) =>
+    entry.batchNo === 'A-1' ? { ...entry, busiType: '02' } : entry,
+  );
+  await command('run', '--from', '2026-03-30', '--to', '2026-03-30');
+  expect(await checkedOf()).toEqual(nightly);
+  // A database that was restored without these days publishes them again.
+  await stage.newDatabase();
+  await sql`UPDATE database_identity SET id = ${await identity()}`.execute(stage.app().database.db);
+  await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
+  expect([...(await checkedOf())!].sort()).toEqual([...nightly!].sort());
+});
+
+/** The database that the store belongs to. */
+const identity = async (): Promise<string> =>
+  (JSON.parse(await readFile(join(stage.folder, 'daybook-store.json'), 'utf8')) as { database: string })
+    .database;

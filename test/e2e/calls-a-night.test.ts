@@ -1,0 +1,49 @@
+/** Limits on the calls of a night. `DAYBOOK_CALLS=1` counts nights of thirty pages as well, and prints the counts. */
+import { afterEach, expect, test } from 'vitest';
+import { addDays } from '../../src/ledger/business-day.ts';
+import { openPlainStage, type PlainStage } from '../support/plain-stage.ts';
+import { entriesOfAmounts } from '../support/plain-platform.ts';
+
+const FIRST = '2026-03-01';
+const HONEST_DAYS = 20;
+const NIGHTS = 7;
+let stage: PlainStage;
+afterEach(() => stage.close());
+
+/** Entries spread evenly over the day. */
+const dayOf = (day: string, perDay: number) =>
+  Array.from({ length: perDay }, (_, nth): [string, string, number] => {
+    const time = new Date(Math.floor((nth * 86_400_000) / perDay)).toISOString().slice(11, 19);
+    return [`${day}-${nth}`, `${day} ${time}`, nth % 3 === 0 ? -50 : 100];
+  });
+
+/** By how many pages a night reads; a night reads eight days and a few hours. Calls of a week, all nights together. */
+const CASES: readonly [pages: number, perDay: number, callsMax: number][] = [
+  [1, 11, 24],
+  [3, 33, 41],
+  [30, 360, 237],
+];
+
+test.each(CASES.slice(0, process.env['DAYBOOK_CALLS'] === '1' ? 3 : 2))(
+  '%d pages',
+  async (_, perDay, callsMax) => {
+    const days = Array.from({ length: HONEST_DAYS + NIGHTS }, (__, nth) => addDays(FIRST, nth));
+    const entries = entriesOfAmounts(
+      'USD',
+      days.flatMap((day) => dayOf(day, perDay)),
+    );
+    const night = (nth: number) => `${addDays(FIRST, HONEST_DAYS - 1 + nth)}T18:00:00Z`;
+    stage = await openPlainStage(entries, night(0));
+    expect(await stage.run(FIRST, days[HONEST_DAYS - 1]!)).toMatchObject({ exitCode: 0 });
+    stage.platform.calls.splice(0);
+    const counts: number[] = [];
+    for (let nth = 1; nth <= NIGHTS; nth += 1) {
+      stage.setNow(night(nth));
+      const report = await stage.night();
+      expect([report.exitCode, report.notes]).toEqual([0, []]);
+      counts.push(stage.platform.calls.splice(0).length);
+    }
+    if (process.env['DAYBOOK_CALLS'] === '1') console.log(perDay, counts);
+    expect(counts.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(callsMax);
+  },
+);
