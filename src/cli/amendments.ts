@@ -134,8 +134,8 @@ function addAcceptCommand(amendments: Command): void {
         (part) => part !== '',
       );
       await withApp(offlineSettings(self), async ({ database, now }) => {
-        const deed = auditEventOf(self, subject.join(' '), note);
-        const accepted = await doneBy(database.db, deed, now(), async (trx) => {
+        const auditEvent = auditEventOf(self, subject.join(' '), note);
+        const accepted = await doneBy(database.db, auditEvent, now(), async (trx) => {
           const days = await acceptHeld(trx, filter, now());
           if (days.length === 0)
             throw new UsageError(

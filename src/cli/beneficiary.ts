@@ -166,12 +166,12 @@ function addSettle(beneficiary: Command): void {
         const { id: number } = await registrationOf(database.db, id);
         const known = { id: number, status, payeeId, note: note?.trim() ?? null };
         const at = now();
-        const deed = auditEventOf(
+        const auditEvent = auditEventOf(
           self,
           number,
           [`status ${status}`, ...(known.note === null ? [] : [known.note])].join(': '),
         );
-        const settled = await doneBy(database.db, deed, at, (trx) =>
+        const settled = await doneBy(database.db, auditEvent, at, (trx) =>
           settleBeneficiary(trx, { ...known, now: at }),
         );
         const exitCode = isWithoutPayee(settled) ? EXIT.needsPerson : EXIT.done;

@@ -89,7 +89,7 @@ async function take(step: Step, text: string, noteGiven: string | undefined, sel
   await withApp(offlineSettings(self), async ({ database, now }) => {
     const row = await takeStep(database.db, step.step, {
       id,
-      deed: auditEventOf(self, id, note),
+      auditEvent: auditEventOf(self, id, note),
       now: now(),
       refused: () => new UsageError(step.refusal(text)),
     });

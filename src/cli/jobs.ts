@@ -44,8 +44,8 @@ export function addJobsCommand(program: Command): void {
     )
     .action(async ({ merchant }: { readonly merchant?: string }, self: Command) => {
       await withOpenQueue(self, async (queue, { now }) => {
-        const deed = auditEventOf(self, merchant ?? 'all');
-        const sent = await doneBy(queue.db, deed, now(), async (trx) => {
+        const auditEvent = auditEventOf(self, merchant ?? 'all');
+        const sent = await doneBy(queue.db, auditEvent, now(), async (trx) => {
           const redriven = await redrive(queue, trx, merchant === undefined ? undefined : [merchant]);
           if (redriven.sent.length + redriven.kept.length === 0) throw new UsageError(noneGivenUp(merchant));
           await waitAgain(trx, redriven.sent);

@@ -4,7 +4,7 @@ import { windowsInZone } from '../../ledger/wall-time.ts';
 import type { MerchantCommonChange } from '../../store/common-changes.ts';
 import { reasonsOfCauses } from './break-reasons.ts';
 import { reasonOfCommon } from './common-reasons.ts';
-import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
+import { EXIT, mostSevere, type ExitCode } from './exit-codes.ts';
 import {
   reasonsOfClock,
   reasonsOfReading,
@@ -96,9 +96,9 @@ export function judge(
       .map(reasonOfRequested),
   );
   const inZone = reasons.map((one) => ({ ...one, what: windowsInZone(one.what, run.zone) }));
-  const exitCode = gravest(reasons.map((reason) => reason.exitCode));
+  const exitCode = mostSevere(reasons.map((reason) => reason.exitCode));
   return {
-    exitCode: gravestOr(exitCode, run.failures),
+    exitCode: mostSevereOr(exitCode, run.failures),
     reasons: inOrder(inZone, leading),
   };
 }
@@ -107,10 +107,10 @@ export function judge(
  * A failure because of settings gives the exit code 2, whatever the stages ended with; `gravest` does not know that
  * code.
  */
-const gravestOr = (exitCode: ExitCode, failures: readonly RunFailure[]): ExitCode =>
+const mostSevereOr = (exitCode: ExitCode, failures: readonly RunFailure[]): ExitCode =>
   failures.find((failure) => failure.exitCode === EXIT.usage)?.exitCode ?? exitCode;
 
-const GRAVEST_FIRST: readonly ExitCode[] = [
+const MOST_SEVERE_FIRST: readonly ExitCode[] = [
   EXIT.fault,
   EXIT.usage,
   EXIT.incomplete,
@@ -121,7 +121,7 @@ const GRAVEST_FIRST: readonly ExitCode[] = [
 
 /** A cause of many findings comes before them, behind faults alone. No sentence comes twice. */
 function inOrder(reasons: readonly Reason[], leading: readonly Reason[]): Reason[] {
-  const ordered = GRAVEST_FIRST.flatMap((code) => reasons.filter(({ exitCode }) => exitCode === code));
+  const ordered = MOST_SEVERE_FIRST.flatMap((code) => reasons.filter(({ exitCode }) => exitCode === code));
   const isFault = ({ exitCode }: Reason): boolean => exitCode === EXIT.fault || exitCode === EXIT.usage;
   const all = [...ordered.filter(isFault), ...leading, ...ordered.filter((one) => !isFault(one))];
   const seen = new Set<string>();
