@@ -15,7 +15,7 @@ export interface Job {
   readonly when: (schedule: Schedule) => string;
   /** True if it brings the ledger up to date. A good run of one such job makes up for a failed run of another. */
   readonly isLedger: boolean;
-  /** For a ledger job that workers do: how it differs from the night. */
+  /** For a ledger job that workers do: how it differs from the nightly job. */
   readonly sweep?: (settings: Settings) => LateSweep;
   /** Does the work of one slot. Null if another process has done it meanwhile. */
   readonly run: (app: PlatformApp, due: DueJob, signal: AbortSignal) => Promise<JobReport | null>;

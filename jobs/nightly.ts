@@ -1,5 +1,5 @@
 /**
- * The job of every night: reads yesterday, and the last days again for late entries; proves them; publishes what
+ * The daily job: reads yesterday, and the last days again for late entries; proves them; publishes what
  * changed.
  */
 import { runLedgerJob } from '../src/run/schedule/scheduled-job.ts';

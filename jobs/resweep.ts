@@ -1,5 +1,5 @@
 /**
- * The job around midday: reads further back than the night does, so that late entries are in the statements by
+ * The job around midday: reads further back than the nightly job, so that late entries are in the statements by
  * evening.
  */
 import { runLedgerJob } from '../src/run/schedule/scheduled-job.ts';
@@ -7,7 +7,7 @@ import type { Job } from './job.ts';
 
 export const resweep: Job = {
   name: 'resweep',
-  what: 'late entries, further back than the night looks for them',
+  what: 'late entries, further back than the nightly lookback',
   when: (schedule) => schedule.resweep,
   isLedger: true,
   sweep: ({ lateSweepDays }) => ({ lateSweepDays }),

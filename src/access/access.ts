@@ -1,4 +1,4 @@
-/** Who looks at the pages, and what every way of logging in has to offer. */
+/** The person at the pages, and the interface of every way of logging in. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 export interface Person {

@@ -1,11 +1,11 @@
-/** Passwords wait here to be checked: a check takes time and memory, and strangers ask for them. */
+/** Passwords wait here to be checked: a check takes time and memory, and anyone can request one. */
 import pLimit from 'p-limit';
 
 /** Checks side by side. */
 const AT_ONCE = 2;
-/** Checks that wait, so that nobody waits for long. */
+/** Limit of waiting checks, so that waits stay short. */
 const WAITING_MAX = 24;
-/** Checks of one network that wait or run, so that the others find room. */
+/** Checks of one network that wait or run, so that others have capacity. */
 const OF_NETWORK_MAX = 12;
 
 /** Too many passwords wait to be checked. */

@@ -18,7 +18,7 @@ import { createSessions, type Identified, type SessionDeps, type Sessions } from
 export interface AccessDeps extends SessionDeps {
   /** Sign the cookies; without any, logins end with the process. */
   readonly secretKeys: readonly SecretKey[];
-  /** How often sessions that are over are deleted, beside the start. Default: an hour. */
+  /** How often sessions that are over are deleted, in addition to the start. Default: an hour. */
   readonly tidyEveryMs?: number;
 }
 

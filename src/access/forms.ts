@@ -1,4 +1,4 @@
-/** The hidden field that tells our own forms from those of another site. */
+/** The hidden field that distinguishes our forms from those of another site. */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { cookieNames, cookieOptions, formTokenOf } from './cookies.ts';

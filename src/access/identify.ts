@@ -10,7 +10,7 @@ import { personWithRole } from './roles.ts';
 /** The person that the proxy names. Null: it names nobody. `refused`: somebody without a role, or no name at all. */
 export type ProxyPerson = (request: FastifyRequest) => Person | null | 'refused';
 
-/** The address of the connection itself counts, never one that a header tells. */
+/** The address of the connection itself counts, never one from a header. */
 export function createProxyPerson({ proxy, roles }: AccessSettings): ProxyPerson {
   if (proxy === null) return () => null;
   const isTrusted = withinOneOf(proxy.from);

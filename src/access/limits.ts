@@ -17,10 +17,10 @@ const OF_NAME = { max: 20, timeWindow: 15 * 60_000 } as const;
 /** Addresses, of IPv6 a /64, that are remembered of a name because it was right there. */
 const PLACES_OF_NAME_MAX = 100;
 const PLACE_BITS = 64;
-/** Beginnings of a login at the provider, and returns from there: those of a whole office come from one address. */
+/** Beginnings of a login at the provider, and returns from there: those of an office share one address. */
 export const OF_PROVIDER = { max: 200, timeWindow: 5 * 60_000 } as const;
 
-/** `tooMany`: the password was not looked at. */
+/** `tooMany`: the password was not checked. */
 export type Tried = 'right' | 'wrong' | 'tooMany';
 
 export type LimitedCheck = (request: FastifyRequest, credentials: Credentials) => Promise<Tried>;
@@ -34,10 +34,10 @@ export interface LimitedCheckDeps {
 }
 
 /**
- * Wrong tries count, right ones do not: a whole office may log in from one address. A pair that was right is not checked
+ * Wrong tries count, right ones do not: an office may share one address. A pair that was right is not checked
  * again, which is for programs that send it with every request, and one check serves requests side by side. Names are
- * counted alike whether somebody has them or not, but apart, so that strangers cannot push known names out of the memory.
- * The count of a name is for places alone at which it was not right before, so that strangers cannot lock its own people out.
+ * counted alike whether somebody has them or not, but apart, so that attackers cannot push known names out of the memory.
+ * The count of a name is for places alone at which it was not right before, so that attackers cannot lock its own people out.
  */
 export async function limitedCheck(
   server: FastifyInstance,

@@ -135,7 +135,7 @@ function keptIn(request: FastifyRequest, cookie: string): Kept | null {
   }
 }
 
-/** The kind of an error, which tells nothing of what somebody sent. */
+/** The kind of an error, without anything that was sent. */
 function reasonOf(error: unknown): string {
   if (error instanceof NotLoggedIn) return error.message;
   if (!(error instanceof Error)) return 'unknown';

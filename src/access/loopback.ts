@@ -30,7 +30,7 @@ export function createLoopbackAccess(token: string): Access {
   };
 }
 
-/** A page of a stranger can have its own name point here; its requests then carry that name. */
+/** A foreign page can have its own name point here; its requests then carry that name. */
 function isLocalName(host: string | undefined): boolean {
   return (
     host !== undefined && URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname)

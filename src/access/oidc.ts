@@ -83,11 +83,11 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
         idTokenExpected: true,
       });
       const claims = tokens.claims()!;
-      // Some providers tell only `sub` in the token, and the rest when they are asked.
-      const isAll = tells(claims, nameClaims) && tells(claims, [oidc.groupsClaim]);
+      // Some providers put only `sub` into the token, and the rest into the user info.
+      const isAll = hasClaims(claims, nameClaims) && hasClaims(claims, [oidc.groupsClaim]);
       if (isAll || known.serverMetadata().userinfo_endpoint === undefined) return identityOf(claims, oidc);
       const more = await client.fetchUserInfo(known, tokens.access_token, claims.sub);
-      const named = tells(claims, nameClaims) ? claims : more;
+      const named = hasClaims(claims, nameClaims) ? claims : more;
       const name = Object.fromEntries(nameClaims.map((claim) => [claim, named[claim]]));
       return identityOf({ ...more, ...claims, ...name }, oidc);
     },
@@ -126,7 +126,7 @@ function assertReturned(
 
 type Claims = Readonly<Record<string, unknown>>;
 
-const tells = (claims: Claims, names: readonly string[]): boolean =>
+const hasClaims = (claims: Claims, names: readonly string[]): boolean =>
   names.every((name) => claims[name] !== undefined);
 
 /** Throws `NotLoggedIn` for a name that is missing, or not verified. */
@@ -137,7 +137,7 @@ export function identityOf(
   const name = claims[nameClaim];
   if (typeof name !== 'string' || !isPersonName(name))
     throw new NotLoggedIn(`the provider gives no ${nameClaim} that can be a name`);
-  // Anybody may claim an address that nobody looked at.
+  // An address that is not verified may be claimed by anyone.
   if (nameClaim === 'email' && claims['email_verified'] !== true)
     throw new NotLoggedIn('the provider does not say that the email is verified');
   return { name, groups: [claims[groupsClaim] ?? []].flat().filter((one) => typeof one === 'string') };

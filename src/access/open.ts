@@ -9,7 +9,7 @@ import { createLoopbackAccess } from './loopback.ts';
 import { AccessRefused } from './refused.ts';
 
 const TOKEN_BYTES = 32;
-/** What proxies tell of the people behind them. */
+/** Headers of proxies about the people behind them. */
 const FORWARDED =
   /^(?:forwarded|via|x-real-ip|(?:x-)?remote-user|x-(?:forwarded|original|auth-request|envoy)-.*|.*client-ip|cf-connecting-ip.*)$/;
 
@@ -75,7 +75,7 @@ const withoutProxies =
   (register: Access['register']): Access['register'] =>
   async (server, pages) => {
     server.addHook('onRequest', (request, _reply, done) => {
-      // No browser speaks HTTP/1.0. nginx does, unless it is told otherwise, and says nothing of whom it brings.
+      // No browser speaks HTTP/1.0. nginx does, by default, and sends no name.
       const isForwarded =
         request.raw.httpVersion === '1.0' ||
         Object.keys(request.headers).some((name) => FORWARDED.test(name));

@@ -13,7 +13,7 @@ export function isEmbedded({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Whether the pages are called by a name that is not that of `pagesUrl`: a stranger's site can have its own name point at
+ * Whether the pages are called by a name that is not that of `pagesUrl`: a foreign site can have its own name point at
  * this server, and what its scripts then send carries that name. Numbers are no such names.
  */
 export function isForeignName({ headers }: FastifyRequest, pagesUrl: string): boolean {

@@ -7,7 +7,7 @@ import type { LimitedCheck } from './limits.ts';
 import { AccessRefused } from './refused.ts';
 import { personWithRole } from './roles.ts';
 
-/** What tells a program that it needs a name and password. */
+/** The answer that asks a program for a name and password. */
 const CHALLENGE = 'Basic realm="daybook", charset="UTF-8"';
 
 /**

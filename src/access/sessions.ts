@@ -63,7 +63,7 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
     const known = users.get(name);
     return known === undefined ? null : sha256Of(known.hash.toString('hex'));
   };
-  /** A password that was changed, or a provider that is gone or another one, ends its sessions. */
+  /** A password that was changed, or a provider that is missing or another one, ends its sessions. */
   const isStillGood = ({ way, name, proofSha256 }: PageSession): boolean =>
     proofSha256 !== null && proofSha256 === proofOf(way, name);
   return {

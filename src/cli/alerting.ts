@@ -1,4 +1,4 @@
-/** What commands do about alerts: send what is due at their end, or beside their work as long as they live. */
+/** Alerts of commands: sent at the end of a command, or in the background of a long-running one. */
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
@@ -57,26 +57,26 @@ async function readMerchants(
   return [...new Set([...stored, ...(own === null ? [] : [own.merchantNo])])].sort();
 }
 
-/** Of all processes that live, one looks so often. It asks for every merchant, and the nights are hours apart. */
-const LOOK_EVERY_MS = 5 * 60_000;
+/** One of all processes checks at this interval: a check queries every merchant, and runs are hours apart. */
+const CHECK_EVERY_MS = 5 * 60_000;
 
-interface LookOptions {
+interface WatchdogOptions {
   readonly maxAgeMs?: number | null;
   readonly seesRuns?: boolean;
-  /** It looks whatever other processes do: a person or cron asked for it. */
+  /** Checks regardless of other processes: a person or cron asked for it. */
   readonly always?: boolean;
 }
 
 /**
- * Raises what no run tells: missed nights and, unless `seesRuns` is false, runs that were killed or failed. Throws what
+ * Raises alerts that no run raises: missed runs and, unless `seesRuns` is false, killed or failed ones. Throws what
  * the database throws.
  */
-export async function lookForTrouble(
+export async function runWatchdog(
   { database: { db }, now, settings }: AlertingApp,
-  { maxAgeMs, seesRuns = true, always = false }: LookOptions = {},
+  { maxAgeMs, seesRuns = true, always = false }: WatchdogOptions = {},
 ): Promise<void> {
   // A process that sees no runs may not know when they are due, so those that see them go first.
-  const everyMs = seesRuns ? LOOK_EVERY_MS : 2 * LOOK_EVERY_MS;
+  const everyMs = seesRuns ? CHECK_EVERY_MS : 2 * CHECK_EVERY_MS;
   const isMine = async (what: WatchdogCheck): Promise<boolean> =>
     always || claimWatchdogCheck(db, what, everyMs);
   const targets = targetsOf(settings).map(({ key }) => key);
@@ -100,24 +100,24 @@ export async function lookForTrouble(
 }
 
 /**
- * Sends and looks beside `work`, as long as that goes on, and sends once more at its end. Where no alerts are set up, it
- * only works. `look` raises what the process notices by itself.
+ * Sends alerts and runs `check` in the background of `work`, and sends once more at its end. Without alert targets, it
+ * only works. `check` raises alerts of the process itself.
  */
-export async function alertingBeside<Result>(
+export async function withAlerting<Result>(
   app: AlertingApp,
   log: Logger,
   work: () => Promise<Result>,
-  look: () => Promise<unknown> = () => lookForTrouble(app),
+  check: () => Promise<unknown> = () => runWatchdog(app),
 ): Promise<Result> {
   const { db, now, targets, onFailed, onFault } = partsOf(app, log);
   if (targets.length === 0) return work();
   const stop = new AbortController();
   const { signal } = stop;
   const kept = keepAlerting({
-    // The last time is bounded, as the process is told to end.
+    // The last delivery is bounded, as the process is stopping.
     deliver: () =>
       signal.aborted ? deliverAtEnd(app, log) : deliverDue({ db, now, targets, onFailed, signal }),
-    runWatchdog: look,
+    runWatchdog: check,
     onFault,
     signal,
   });
@@ -130,11 +130,11 @@ export async function alertingBeside<Result>(
 }
 
 /**
- * Tells that something could not begin, through the outbox where the database lets it, else directly and at most once a
- * day; nothing where another process is at work, as long as nights are good. Returns whether it is told or need not be.
+ * Reports that something could not start, through the outbox if the database works, else directly and at most once a
+ * day; nothing where another process is at work and runs succeed. Returns whether it is reported or need not be.
  * Never rejects.
  */
-export async function tellNotStarted(
+export async function reportNotStarted(
   settings: SettingsWithoutPlatform,
   error: unknown,
   log: Logger,
@@ -143,7 +143,7 @@ export async function tellNotStarted(
   const targets = targetsOf(settings);
   if (targets.length === 0 || error instanceof LeaseHeld) return true;
   const now = clockOf(settings);
-  if (error instanceof EmbeddedDatabaseBusy && !(await isNightMissed(settings, now()))) return true;
+  if (error instanceof EmbeddedDatabaseBusy && !(await isRunMissed(settings, now()))) return true;
   const { condition, content } = notStarted(error, what);
   try {
     if (isDatabaseTrouble(error)) throw error;
@@ -157,15 +157,15 @@ export async function tellNotStarted(
       await database.close();
     }
   } catch {
-    return tellDirectly(settings, content, log);
+    return reportDirectly(settings, content, log);
   }
 }
 
 /**
- * Whether no night was good for too long, as far as the data folder knows, which is all that is known while another
- * process keeps the embedded database. Where it knows of none, it counts from now on.
+ * Whether the last successful daily run is too old, by the data folder: the only source while another process has the
+ * embedded database. Without any, counts from now on.
  */
-async function isNightMissed({ dataDir, schedule }: SettingsWithoutPlatform, now: Date): Promise<boolean> {
+async function isRunMissed({ dataDir, schedule }: SettingsWithoutPlatform, now: Date): Promise<boolean> {
   const lastGood = await lastSuccess(dataDir);
   if (lastGood === null) {
     return recordLastSuccess(dataDir, now).then(
@@ -177,10 +177,10 @@ async function isNightMissed({ dataDir, schedule }: SettingsWithoutPlatform, now
 }
 
 /**
- * Tells what ended a night that was begun in this app, unless that was told as the end of its run, or another run is at
+ * Reports the error that ended a run started in this app, unless reported as the end of its run, or another run is at
  * work. Never rejects.
  */
-export async function tellThrown(app: AlertingApp, error: unknown, log: Logger): Promise<void> {
+export async function reportThrown(app: AlertingApp, error: unknown, log: Logger): Promise<void> {
   const { db, now, keys } = partsOf(app, log);
   if (keys.length === 0 || error instanceof LeaseHeld) return;
   const { condition, content } = notStarted(error);
@@ -188,11 +188,11 @@ export async function tellThrown(app: AlertingApp, error: unknown, log: Logger):
   await db
     .transaction()
     .execute((trx) => raiseCondition(trx, condition, content, raising))
-    .catch(() => tellDirectly(app.settings, content, log));
+    .catch(() => reportDirectly(app.settings, content, log));
 }
 
-/** Tells without the database, at most once a day. Returns whether a target took it now. Never rejects. */
-async function tellDirectly(
+/** Reports without the database, at most once a day. Returns whether a target took it now. Never rejects. */
+async function reportDirectly(
   settings: SettingsWithoutPlatform,
   content: AlertContent,
   log: Logger,
@@ -207,15 +207,15 @@ async function tellDirectly(
 
 /** After so many ticks in a row that failed, a schedule that cannot do its work says so. They are a minute apart. */
 const TICKS_FAILED_MAX = 5;
-const TELL_AGAIN_MS = 24 * 3_600_000;
+const REPORT_AGAIN_MS = 24 * 3_600_000;
 
-/** Tells that the schedule cannot ask what is due: at each further tick, until somebody took it. */
+/** Reports that the schedule cannot query due jobs: at each further tick, until a target accepts it. */
 export class FailingTicks {
   readonly #settings: SettingsWithoutPlatform;
   readonly #log: Logger;
   readonly #clock: () => number;
   #inARow = 0;
-  #toldMs = -Infinity;
+  #reportedMs = -Infinity;
 
   /** `clock`: ms since any moment, never going back. */
   constructor(settings: SettingsWithoutPlatform, log: Logger, clock = (): number => performance.now()) {
@@ -228,16 +228,16 @@ export class FailingTicks {
     if (this.#inARow >= TICKS_FAILED_MAX)
       void forgetDirectlySent(this.#settings.dataDir).catch(() => undefined);
     this.#inARow = 0;
-    this.#toldMs = -Infinity;
+    this.#reportedMs = -Infinity;
   }
 
-  /** Resolves once it is told, or need not be. Never rejects. */
+  /** Resolves once it is reported, or need not be. Never rejects. */
   async failed(error: unknown): Promise<void> {
     this.#inARow += 1;
     const nowMs = this.#clock();
-    if (this.#inARow < TICKS_FAILED_MAX || nowMs - this.#toldMs < TELL_AGAIN_MS) return;
-    this.#toldMs = nowMs;
-    if (!(await tellNotStarted(this.#settings, error, this.#log))) this.#toldMs = -Infinity;
+    if (this.#inARow < TICKS_FAILED_MAX || nowMs - this.#reportedMs < REPORT_AGAIN_MS) return;
+    this.#reportedMs = nowMs;
+    if (!(await reportNotStarted(this.#settings, error, this.#log))) this.#reportedMs = -Infinity;
   }
 }
 

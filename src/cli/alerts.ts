@@ -1,4 +1,4 @@
-/** `alerts`: tries the places that alerts go to, and lists what was told. */
+/** `alerts`: tests the targets of alerts, and lists the alerts sent. */
 import type { Command } from 'commander';
 import { alertOf } from '../alerts/raise.ts';
 import { sendDirect } from '../alerts/direct.ts';
@@ -26,7 +26,7 @@ const TEST: AlertContent = {
 };
 
 export function addAlertsCommand(program: Command): void {
-  const alerts = program.command('alerts').description('what people are told by webhook and mail');
+  const alerts = program.command('alerts').description('alerts by webhook and mail');
   alerts
     .command('test')
     .description('send a test to each target, and say which took it; ends with 4 if one did not')
@@ -50,7 +50,7 @@ export function addAlertsCommand(program: Command): void {
     });
   alerts
     .command('list')
-    .description(`what was told and what became of it, newest first, up to ${SHOWN}`)
+    .description(`alerts and their delivery, newest first, up to ${SHOWN}`)
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const targets = targetsOf(settings);
@@ -59,7 +59,7 @@ export function addAlertsCommand(program: Command): void {
         const listed = await listAlerts(db, SHOWN);
         print(self, {
           document: listed.map((one) => documentOf(one, targets)),
-          text: listed.length === 0 ? 'nothing was told yet' : listText(listed, targets, times),
+          text: listed.length === 0 ? 'no alerts yet' : listText(listed, targets, times),
         });
       });
     });

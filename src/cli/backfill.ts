@@ -1,4 +1,4 @@
-/** `backfill`: days of long ago, read slice by slice beside the nightly work. */
+/** `backfill`: historical days, read slice by slice in addition to the nightly run. */
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { dayOf, parseDay } from '../ledger/business-day.ts';
@@ -14,7 +14,7 @@ import { EXIT, gravest, Interrupted, UsageError, type ExitCode } from '../run/ve
 import { runById } from '../store/runs.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './deeds.ts';
 import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-remarks.ts';
 import { backfillsTable } from './output/backfill-text.ts';
 import { lines } from './output/text.ts';
@@ -30,8 +30,8 @@ interface BackfillFlags {
 
 const HELP = `
 It is recorded and cut into slices of a month. \`daybook schedule\` does them one by one whenever none of its jobs is due, or
-\`daybook worker\` where there are workers; the nightly run does not wait for them. Done slices stay done, whatever is killed.
-\`daybook status\` tells how far it is.
+\`daybook worker\` where there are workers; the nightly run does not wait for them. Done slices stay done, even if a process is killed.
+\`daybook status\` shows its progress.
 
 Examples:
   daybook backfill --from 2024-01-01 --to 2025-12-31
@@ -42,7 +42,7 @@ Examples:
 export function addBackfillCommand(program: Command): void {
   const backfill = program
     .command('backfill')
-    .description('read, prove and publish days of long ago, slice by slice beside the nightly work')
+    .description('read, prove and publish historical days, slice by slice, in addition to the nightly run')
     .option('--from <day>', 'first business day, YYYY-MM-DD')
     .option('--to <day>', 'last business day, included; it has to be over (default: yesterday)')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
@@ -82,7 +82,7 @@ export function addBackfillCommand(program: Command): void {
       const unknown = `no open backfill has the number ${id}; \`daybook backfill list\` shows them.`;
       if (!/^\d{1,15}$/.test(id)) throw new UsageError(unknown);
       await withApp(offlineSettings(self), async ({ database, now }) => {
-        await doneBy(database.db, deedOf(self, Number(id)), now(), async (trx) => {
+        await doneBy(database.db, auditEventOf(self, Number(id)), now(), async (trx) => {
           if (!(await endCancelled(trx, Number(id), now()))) throw new UsageError(unknown);
         });
         print(self, { document: { id: Number(id), cancelled: true }, text: `backfill ${id} is cancelled` });
@@ -108,7 +108,7 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
       backfillText(status!),
       ...failureTexts(status!, times.zone),
       ...notReadLines(notRead),
-      status!.endedAt === null && `\`${by}\` does what is left beside the nightly work`,
+      status!.endedAt === null && `\`${by}\` does the rest in addition to the nightly run`,
     ),
     exitCode: notRead.length === 0 ? exitCode : gravest([exitCode, EXIT.incomplete]),
   });

@@ -17,7 +17,7 @@ import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries/b
 import { releaseBeneficiary } from '../store/beneficiaries/beneficiary-calls.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { line, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
@@ -131,7 +131,7 @@ function addRelease(beneficiary: Command): void {
       if (note.trim() === '') throw new UsageError('--note is empty; say how it is known.');
       await withApp(offlineSettings(self), async ({ database, now }) => {
         const { id: number } = await registrationOf(database.db, id);
-        await doneBy(database.db, deedOf(self, number, note.trim()), now(), async (trx) => {
+        await doneBy(database.db, auditEventOf(self, number, note.trim()), now(), async (trx) => {
           if (await releaseBeneficiary(trx, number, `released by a person: ${note.trim()}`)) return;
           throw new UsageError(
             `registration ${id} cannot be released: it has the platform’s answer, or is being sent just now.`,
@@ -153,7 +153,7 @@ function addSettle(beneficiary: Command): void {
     )
     .option('--payee-id <id>', 'the payeeId the platform has it under')
     .option('--note <text>', 'how it is known; kept with it')
-    .description('record what became of a registration whose result never came, after asking the platform')
+    .description('record the outcome of a registration without a result, after asking the platform')
     .addHelpText('after', '\nExample:\n  daybook beneficiary settle 3 --status 04 --payee-id P20260301')
     .action(async (id: string, flags: SettleFlags, self: Command) => {
       const { status, payeeId = null, note = null } = flags;
@@ -166,7 +166,7 @@ function addSettle(beneficiary: Command): void {
         const { id: number } = await registrationOf(database.db, id);
         const known = { id: number, status, payeeId, note: note?.trim() ?? null };
         const at = now();
-        const deed = deedOf(
+        const deed = auditEventOf(
           self,
           number,
           [`status ${status}`, ...(known.note === null ? [] : [known.note])].join(': '),
@@ -216,7 +216,7 @@ function tellRegistered(
       ...warnings.map(warningText),
       ...approvedBefore.map(
         ({ id, payeeId }) =>
-          line`the same account is approved already: payeeId ${payeeId ?? 'not told'} (registration ${id})`,
+          line`the same account is approved already: payeeId ${payeeId ?? 'unknown'} (registration ${id})`,
       ),
     ),
     exitCode: exitCodeFor(beneficiary),
@@ -252,7 +252,7 @@ function rowText(row: BeneficiaryRow): string {
     isWithoutPayee(row) && withoutPayee(row),
     status === '01' && (isNotified ? RESULT_COMES : NO_RESULT),
     status === 'sending' && SEND_AGAIN,
-    status === 'refused' && MEND,
+    status === 'refused' && HOW_TO_FIX,
   );
 }
 
@@ -265,11 +265,11 @@ const withoutPayee = ({ id, bizFlowNo }: BeneficiaryRow): string =>
 const RESULT_COMES = '  its result comes to `daybook serve`';
 const NO_RESULT =
   '  its result does not come here: DAYBOOK_PUBLIC_URL was not set, or the file has a callbackUrl of its own;' +
-  '\n  once the platform has told it, `daybook beneficiary settle` records it';
+  '\n  once the platform has reported it, `daybook beneficiary settle` records it';
 const SEND_AGAIN =
   '  register the same file again, or `daybook beneficiary resend` it: the platform does not process a number twice.' +
   '\n  Where the platform is known never to have taken it, `daybook beneficiary release` frees its payee';
-const MEND = '  mend the file, or the settings, and register it again under the same number';
+const HOW_TO_FIX = '  fix the file, or the settings, and register it again under the same number';
 
 const listText = (rows: readonly BeneficiaryRow[], times: Times): string =>
   rows.length === 0

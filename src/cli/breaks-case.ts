@@ -6,10 +6,11 @@ import type { Command } from 'commander';
 import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../run/breaks/break-steps.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { deedOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './deeds.ts';
 import { lines } from './output/text.ts';
 
-const PUBLISHED_LATER = 'the next run or `daybook publish` tells it in the manifest and summary of its day';
+const PUBLISHED_LATER =
+  'the next run or `daybook publish` publishes this in the manifest and summary of its day';
 
 interface Step {
   readonly step: BreakStep;
@@ -26,7 +27,7 @@ const noOpen = (id: string): string => `no open break has the number ${id}; \`da
 const STEPS: readonly Step[] = [
   {
     step: BREAK_STEPS.taken,
-    description: 'say who looks after a break; it stays open',
+    description: 'assign a break; it stays open',
     noteOf: null,
     refusal: noOpen,
     done: (id) => `break ${id} is taken; it stays open until it heals or is resolved`,
@@ -52,7 +53,7 @@ const STEPS: readonly Step[] = [
     refusal: (id) =>
       `no resolved break has the number ${id}; \`daybook breaks --all\` lists them. One that healed and is found again ` +
       'has a new number.',
-    done: (id) => lines(`break ${id} is open again, and nobody has taken it`, PUBLISHED_LATER),
+    done: (id) => lines(`break ${id} is open again and unassigned`, PUBLISHED_LATER),
   },
 ];
 
@@ -88,7 +89,7 @@ async function take(step: Step, text: string, noteGiven: string | undefined, sel
   await withApp(offlineSettings(self), async ({ database, now }) => {
     const row = await takeStep(database.db, step.step, {
       id,
-      deed: deedOf(self, id, note),
+      deed: auditEventOf(self, id, note),
       now: now(),
       refused: () => new UsageError(step.refusal(text)),
     });

@@ -14,7 +14,7 @@ import { createLog, offlineSettings, print, withApp } from './context.ts';
 import { createRetryLog } from './output/retry-log.ts';
 import { timesOf } from './output/times.ts';
 
-/** Few, as somebody waits for the page, and most of it does not need the platform. */
+/** Short, as a page must load quickly, and most of it does not need the platform. */
 const RETRIES_MAX = 1;
 
 export function addShowCommand(breaks: Command): void {

@@ -14,7 +14,7 @@ import { counted, cutLine, line, lines, LIST_SHOWN_MAX } from './output/text.ts'
 import { timesOf, type Times } from './output/times.ts';
 
 const EXAMPLES = `
-An open break keeps runs from being green until it heals or is resolved; one that somebody took is still open.
+An open break keeps runs from being green until it heals or is resolved; an assigned one is still open.
 
 Examples:
   daybook breaks

@@ -8,7 +8,7 @@ import { adjustmentsOf, listCloses, type CloseFilter } from '../store/month-clos
 import { knownMerchants } from '../store/merchants.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, problemText, withApp } from './context.ts';
-import { deedOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './deeds.ts';
 import { adjustmentText } from '../run/status-lists.ts';
 import { closesText, closeResultText } from './output/close-text.ts';
 import { merchantsOf, unknownMerchant } from './range-flags.ts';
@@ -21,10 +21,11 @@ object store. A later revision shows as an adjustment of the month. Closing agai
 makes the next close, which names the one before.
 
 Ends with 3, and closes nothing of that merchant, while a day is open: not over, not proven, not published, broken and
-not resolved, or with an entry that could not be read and that nobody acknowledged. Ends with 3, too, where a closed month has a day that opened since: a break that was reopened. Days before an account's first entry count too, until a run has read them and proven them empty.
---despite-open-days closes it all the same; the reason is published with the close.
-Of several merchants each outcome is told, also where closing one of them failed; the gravest gives the exit code. Where
-one of them is not known, none is closed (2).
+not resolved, or with an unreadable entry that is not acknowledged. Also ends with 3 where a closed month has a day that opened since (a
+break was reopened). Days before an account's first entry count too, until a run has proven them empty.
+--despite-open-days closes the month despite them; the reason is published with the close.
+With several merchants, each outcome is shown, also failures; the most severe one gives the exit code. If one of them is
+unknown, none is closed (2).
 
 Examples:
   daybook close 2026-03 --merchant 10001 --by Ada
@@ -62,7 +63,7 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
   const { timeZone: zone } = settings.platform;
   const merchants = [...new Set(flags.merchant)];
   const deeds = new Map(
-    merchants.map((merchantNo) => [merchantNo, deedOf(self, `${merchantNo} ${month.name}`, note)]),
+    merchants.map((merchantNo) => [merchantNo, auditEventOf(self, `${merchantNo} ${month.name}`, note)]),
   );
   await withApp(settings, async ({ database: { db }, objects, now }) => {
     await assertKnown(db, merchants, settings);
@@ -85,7 +86,7 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
   });
 }
 
-/** Of one merchant of several: what came of closing its month, or why that failed. */
+/** The outcome for one merchant of several, or its failure. */
 type Outcome = { readonly merchantNo: string } & (
   { readonly result: CloseResult } | { readonly error: unknown }
 );

@@ -16,7 +16,7 @@ import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/se
 
 export * from './print.ts';
 
-/** A run that is told to stop ends between two windows. After this time the process ends in any case. */
+/** A stopped run ends between two windows. After this time the process ends in any case. */
 const STOP_WITHIN_MS = 25_000;
 
 /** The log, on stderr: lines of JSON, or readable text on a terminal. */
@@ -38,7 +38,7 @@ export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => {
     if (controller.signal.aborted) process.exit(EXIT.incomplete);
-    process.stderr.write('stopping once what is begun is safe; a second signal ends at once\n');
+    process.stderr.write('finishing current work; press Ctrl-C again to stop now\n');
     controller.abort(new Interrupted());
     setTimeout(() => process.exit(EXIT.incomplete), STOP_WITHIN_MS).unref();
   };
@@ -79,13 +79,13 @@ export async function withApp<Result>(
 }
 
 export interface PlatformWork {
-  /** Is told of the work, where metrics are asked for. */
+  /** Receives metrics of the work, where they are enabled. */
   readonly metrics?: ProcessMetrics | null;
-  /** People are told if the platform's client cannot be opened, as no night can begin. */
+  /** Raises an alert if the platform's client cannot be opened, as no run can start. */
   readonly tellsFailure?: boolean;
 }
 
-/** The same with the platform's client. Its work is told to `metrics`, and traced where OTEL_* asks for it. */
+/** The same with the platform's client. Its work is counted in `metrics`, and traced if OTEL_* is set. */
 export async function withPlatform<Result>(
   settings: Settings,
   work: (app: PlatformApp, log: Logger) => Promise<Result>,
@@ -97,13 +97,13 @@ export async function withPlatform<Result>(
     const app = await openPlatformApp(settings, {
       env: process.env,
       onRetry: createRetryLog(log, () => performance.now()),
-      onAlertProblem: (error) => log.warn({ problem: messageOf(error) }, 'an alert could not be told'),
+      onAlertProblem: (error) => log.warn({ problem: messageOf(error) }, 'an alert could not be raised'),
       ...((metrics ?? traces) !== null && { observer: observerOf(metrics, traces) }),
     }).catch(async (error: unknown) => {
       if (tellsFailure) {
         // Only a command that fails needs it.
-        const { tellNotStarted } = await import('./alerting.ts');
-        await tellNotStarted(settings, error, log);
+        const { reportNotStarted } = await import('./alerting.ts');
+        await reportNotStarted(settings, error, log);
       }
       throw error;
     });

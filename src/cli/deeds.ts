@@ -11,8 +11,8 @@ const BY_CHARACTERS_MAX = 100;
 export const withBy = (command: Command): Command =>
   command.option('--by <name>', 'who does it, for the record (default: the system’s user)');
 
-/** The deed of a command that was made with `withBy`. Throws `UsageError` for a `--by` that is not a name. */
-export function deedOf(command: Command, subject: string | number, note?: string): Deed {
+/** The audit event of a command that was made with `withBy`. Throws `UsageError` for a `--by` that is not a name. */
+export function auditEventOf(command: Command, subject: string | number, note?: string): Deed {
   const path: string[] = [];
   for (let at = command; at.parent !== null; at = at.parent) path.unshift(at.name());
   return { by: whoIn(command), command: path.join(' '), subject: String(subject), note };

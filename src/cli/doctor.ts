@@ -1,6 +1,6 @@
 /**
  * `doctor`: checks settings, schedule, signing key, alerts, database, object store, platform and time zone, and says how to
- * correct each.
+ * fix each.
  */
 import type { Command } from 'commander';
 import { openObjectStore } from '../objects/open.ts';
@@ -17,13 +17,13 @@ export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
     .description(
-      'check settings, schedule, signing key, alerts, database, object store, platform and time zone, each with the mend',
+      'check settings, schedule, signing key, alerts, database, object store, platform and time zone, and show how to fix each',
     )
     .action(async (_flags: object, self: Command) => {
       const findings = await findingsOf(self);
       print(self, {
         document: findings,
-        text: lines(...findings.map(({ what, ok, detail }) => `${ok ? 'ok  ' : 'MEND'}  ${what}: ${detail}`)),
+        text: lines(...findings.map(({ what, ok, detail }) => `${ok ? 'ok ' : 'FIX'}  ${what}: ${detail}`)),
         exitCode: examinedExitCode(findings),
       });
     });

@@ -1,4 +1,4 @@
-/** Writes a file for a person: whole or not at all, and readable by its owner only. */
+/** Writes a file for a person: atomically, and readable by its owner only. */
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
 
 /**
  * Writes to a temporary file in the same folder, and renames it once all bytes are proven; so a file under the final
- * name is always whole. Nobody can guess the temporary name, and a link that somebody put there is not followed.
+ * name is always complete. The temporary name cannot be guessed, and links are not followed.
  */
 export async function download(
   bytes: AsyncIterable<Uint8Array>,

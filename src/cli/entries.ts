@@ -13,14 +13,12 @@ interface FindFlags {
 }
 
 export function addEntriesCommand(program: Command): void {
-  const entries = program.command('entries').description('look an entry up');
+  const entries = program.command('entries').description('find an entry');
   entries
     .command('find')
     .argument('<batch-no>', 'the entry’s number, as the platform and the statements have it')
     .option('--merchant <no>', 'only this merchant; quicker where there are thousands')
-    .description(
-      'everything known of an entry: what it held and when, its statement, line and revision, breaks beside it',
-    )
+    .description('history of an entry: its versions, its statement, line and revision, adjacent breaks')
     .addHelpText(
       'after',
       '\nLines of a statement are counted from 1, the header’s. Ends with 2 where no entry has the number, with 4 where ' +
@@ -62,7 +60,7 @@ export function addEntriesCommand(program: Command): void {
 const unknownEntry = (batchNo: string, merchant: string | undefined): UsageError =>
   new UsageError(
     `no entry ${batchNo}${merchant === undefined ? '' : ` of merchant ${merchant}`} is stored, and no unreadable one has ` +
-      'that number. Numbers are found whole, with capitals and small letters as they are. If it was booked on a day ' +
-      'that was never read (`daybook status` tells which were), `daybook run --from DAY --to DAY` reads it; what came ' +
+      'that number. Give the full number; upper and lower case matter. If it was booked on a day ' +
+      'that was never read (`daybook status` shows which were), `daybook run --from DAY --to DAY` reads it; what came ' +
       'without a readable number is in `daybook quarantine --all`.',
   );

@@ -13,7 +13,7 @@ import { waitAgain } from '../queue/waiting-merchants.ts';
 import type { App } from '../run/app.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './deeds.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 import { withQueue } from './queue.ts';
@@ -44,7 +44,7 @@ export function addJobsCommand(program: Command): void {
     )
     .action(async ({ merchant }: { readonly merchant?: string }, self: Command) => {
       await withOpenQueue(self, async (queue, { now }) => {
-        const deed = deedOf(self, merchant ?? 'all');
+        const deed = auditEventOf(self, merchant ?? 'all');
         const sent = await doneBy(queue.db, deed, now(), async (trx) => {
           const redriven = await redrive(queue, trx, merchant === undefined ? undefined : [merchant]);
           if (redriven.sent.length + redriven.kept.length === 0) throw new UsageError(noneGivenUp(merchant));
@@ -80,7 +80,7 @@ const lanesText = (lanes: readonly LaneCounts[], times: Times): string =>
 function lettersText(letters: readonly DeadLetter[], count: number, times: Times): string {
   if (count === 0) return 'no job was given up';
   return lines(
-    `${counted(count, 'job was', 'jobs were')} given up; \`daybook jobs redrive\` sends them back once the cause is mended:`,
+    `${counted(count, 'job was', 'jobs were')} given up; \`daybook jobs redrive\` retries them once the cause is fixed:`,
     table(
       ['merchant', '>run', '?queue', '?>attempts', '?given up', '~why'],
       letters.map(({ merchantNo, runId, lane, attempts, givenUpAt, problem }) => [

@@ -4,7 +4,7 @@ import { EXIT } from '../run/verdict/exit-codes.ts';
 import { rekey, type RekeyReport } from '../store/secrets/rekey.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { recordDeed } from '../store/audit.ts';
-import { deedOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './deeds.ts';
 import { counted, lines } from './output/text.ts';
 
 /** It is a subcommand of `merchants`, because tokens are added there. */
@@ -24,7 +24,7 @@ export function addRekeyCommand(program: Command): void {
       const { secretKeys, ...settings } = offlineSettings(self);
       await withApp({ ...settings, secretKeys }, async ({ database, now }) => {
         // Recorded first: the work takes many transactions and may be stopped between two of them.
-        await recordDeed(database.db, deedOf(self, secretKeys[0]?.id ?? 'no key'), now());
+        await recordDeed(database.db, auditEventOf(self, secretKeys[0]?.id ?? 'no key'), now());
         const report = await rekey(database.db, secretKeys);
         print(self, {
           document: report,

@@ -15,7 +15,7 @@ import {
   type MerchantRow,
 } from '../store/merchants.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './deeds.ts';
 import { unknownMerchant } from './range-flags.ts';
 import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
@@ -54,7 +54,7 @@ function addAddCommand(merchants: Command): void {
       await withApp(settings, async ({ database, now }) => {
         await adoptSecretKey(database.db, settings.secretKeys);
         const merchant = { merchantNo, token, secretKeys: settings.secretKeys, now: now() };
-        const { added, enabled } = await doneBy(database.db, deedOf(self, merchantNo), now(), (trx) =>
+        const { added, enabled } = await doneBy(database.db, auditEventOf(self, merchantNo), now(), (trx) =>
           addMerchant(trx, merchant),
         );
         const what = added
@@ -151,7 +151,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
       const settings = offlineSettings(self);
       if (word === 'disable') assertNotOfSettings(settings, merchantNo);
       await withApp(settings, async ({ database, now }) => {
-        const hasToken = await doneBy(database.db, deedOf(self, merchantNo), now(), async (trx) => {
+        const hasToken = await doneBy(database.db, auditEventOf(self, merchantNo), now(), async (trx) => {
           if (word === 'disable' && (await disableMerchant(trx, merchantNo, now()))) return true;
           const known = word === 'disable' ? null : await setMerchantStatus(trx, merchantNo, status, now());
           if (known !== null) return known.hasToken;

@@ -1,12 +1,12 @@
-/** `metrics`: how everything stands, as text for Prometheus; for a node that runs daybook from cron and has no port. */
+/** `metrics`: the state as text for Prometheus; for a node that runs daybook from cron and has no port. */
 import type { Command } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import { platformSettings, print, withApp } from './context.ts';
 import { stateOf } from './observed.ts';
 
 const HELP = `
-Tells what /metrics tells of the state: the last good night, what is proven, missing and open, the queue and the inbox.
-docs/reference/metrics.md lists all of it. Ends with 4 where a part of it could not be read.
+Prints the state metrics of /metrics: last successful daily run, proven, missing and open days, queue and inbox.
+docs/reference/metrics.md lists all of them. Ends with 4 where a part could not be read.
 
 Example, after a run from cron, for the textfile collector of Prometheus's node exporter:
   daybook metrics > daybook.prom.new; test -s daybook.prom.new && mv daybook.prom.new /var/lib/prometheus/node-exporter/daybook.prom`;
@@ -14,7 +14,7 @@ Example, after a run from cron, for the textfile collector of Prometheus's node 
 export function addMetricsCommand(program: Command): void {
   program
     .command('metrics')
-    .description('how everything stands, as metrics for Prometheus')
+    .description('the state, as metrics for Prometheus')
     .addHelpText('after', HELP)
     .action(async (_flags: object, self: Command) => {
       const settings = platformSettings(self);

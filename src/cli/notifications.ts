@@ -17,7 +17,7 @@ import {
 import { freeSpace } from '../store/engine/free-space.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import { offlineSettings, stopSignal, print, withApp } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './deeds.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
@@ -33,7 +33,7 @@ const exitCodeFor = (rows: readonly NotificationRow[]): ExitCode =>
 export function addNotificationsCommand(program: Command): void {
   const notifications = program
     .command('notifications')
-    .description('results the platform pushed that need a person or were not looked at yet, newest first')
+    .description('pushed results that need attention or are not processed yet, newest first')
     .option('--all', `every one, up to ${ROWS_MAX}`)
     .addHelpText(
       'after',
@@ -60,7 +60,7 @@ export function addNotificationsCommand(program: Command): void {
 function addProcessCommand(notifications: Command): void {
   notifications
     .command('process')
-    .description('look at what came in, once, as `daybook serve` does all the time')
+    .description('process received notifications once, as `daybook serve` does continuously')
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       await withApp(settings, async ({ database, now }) => {
@@ -78,7 +78,7 @@ function addProcessCommand(notifications: Command): void {
         print(self, {
           document: report,
           text: lines(
-            found.length === 0 && report.left.length === 0 && 'nothing to look at',
+            found.length === 0 && report.left.length === 0 && 'nothing to process',
             ...found.map(([outcome, count]) => `${count} ${outcome}`),
             report.dropped > 0 && `${report.dropped} old ones of unknown paths dropped`,
             ...report.left.map(({ number, problem }) => `${number} is left: ${problem}`),
@@ -96,12 +96,12 @@ function addShowCommand(notifications: Command): void {
   withBy(notifications.command('show'))
     .argument('<number>', 'the notification’s number')
     .requiredOption('--reveal', 'print it decrypted: it may hold a token or personal data')
-    .description('print what was pushed, as it came')
+    .description('print a pushed notification as received')
     .action(async (text: string, _flags: object, self: Command) => {
       const number = numberOf(text);
       const settings = offlineSettings(self);
       await withApp(settings, async ({ database, now }) => {
-        const body = await doneBy(database.db, deedOf(self, number), now(), async (trx) => {
+        const body = await doneBy(database.db, auditEventOf(self, number), now(), async (trx) => {
           const found = await notificationBody(trx, settings.secretKeys, number);
           if (found === undefined) throw unknownNumber(text);
           if (found !== null) return found;
@@ -122,7 +122,7 @@ function addApplyCommand(notifications: Command): void {
     .addHelpText(
       'after',
       '\nIt replaces any earlier result. The token of an approval is stored encrypted, in place of an earlier one of the ' +
-        '\nsame merchant; nobody has to copy it.\n\nExample:\n  daybook notifications apply 7 --note "asked the platform, case 4711"',
+        '\nsame merchant; no copying needed.\n\nExample:\n  daybook notifications apply 7 --note "asked the platform, case 4711"',
     )
     .action(async (text: string, { note }: { readonly note?: string }, self: Command) => {
       const number = numberOf(text);
@@ -132,7 +132,7 @@ function addApplyCommand(notifications: Command): void {
         const said = { number, note: note?.trim() ?? null };
         const at = now();
         await adoptSecretKey(db, secretKeys);
-        const applied = await doneBy(db, deedOf(self, number, said.note ?? undefined), at, (trx) =>
+        const applied = await doneBy(db, auditEventOf(self, number, said.note ?? undefined), at, (trx) =>
           applyNotification(trx, said, { secretKeys, now: at }),
         );
         print(self, { document: { ...applied, note: said.note }, text: appliedText(applied) });
@@ -143,7 +143,7 @@ function addApplyCommand(notifications: Command): void {
 const appliedText = ({ number, kind, merOrderNo, standing, merchantNo }: AppliedNotification): string =>
   lines(
     `notification ${number} is applied: the ${kind === 'onboarding' ? 'application' : 'registration'} with merOrderNo ` +
-      `${merOrderNo} stands as ${standing}`,
+      `${merOrderNo} is ${standing}`,
     merchantNo !== null && `merchant ${merchantNo} is known, its token stored encrypted`,
   );
 
@@ -156,7 +156,7 @@ function addResolveCommand(notifications: Command): void {
       const number = numberOf(text);
       if (note.trim() === '') throw new UsageError('--note is empty; say what was done about it.');
       await withApp(offlineSettings(self), async ({ database, now }) => {
-        await doneBy(database.db, deedOf(self, number, note.trim()), now(), async (trx) => {
+        await doneBy(database.db, auditEventOf(self, number, note.trim()), now(), async (trx) => {
           if (await resolveNotification(trx, { number, note: note.trim(), now: now() })) return;
           throw new UsageError(
             `no notification ${text} needs a person; \`daybook notifications\` lists those that do.`,
@@ -191,7 +191,7 @@ function listText(
             row.kind,
             row.merOrderNo,
             times.at(row.receivedAt),
-            row.outcome ?? 'not looked at yet',
+            row.outcome ?? 'not processed yet',
             row.resolvedAt === null ? row.reason : `resolved: ${row.note ?? ''}`,
           ]),
         ),

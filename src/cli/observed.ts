@@ -1,4 +1,4 @@
-/** Puts together who is told of a process's work: metrics where they have an address, traces where OTEL_* asks for them. */
+/** Observation of a process: metrics if they have an address, traces if OTEL_* is set. */
 import type { Logger } from 'pino';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { tracesWanted } from '../observe/traces-wanted.ts';
@@ -11,7 +11,7 @@ import type { Database } from '../store/engine/database.ts';
 import type { MetricsPage } from '../web/health.ts';
 import { jobs } from '../../jobs/all.ts';
 
-/** Trouble with sending traces is told this often at most. */
+/** Failures of sending traces are logged this often at most. */
 const TOLD_EVERY_MS = 60_000;
 
 /** The traces of this process; null where nothing asks for them. Throws `UsageError`. */
@@ -19,10 +19,10 @@ export async function tracesOf(log: Logger, version: string): Promise<Traces | n
   const protocol = tracesWanted(process.env);
   if (protocol === null) return null;
   const { openTraces } = await import('../observe/traces.ts');
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let reportedMs = Number.NEGATIVE_INFINITY;
   const onProblem = (problem: string): void => {
-    if (performance.now() - toldMs < TOLD_EVERY_MS) return;
-    toldMs = performance.now();
+    if (performance.now() - reportedMs < TOLD_EVERY_MS) return;
+    reportedMs = performance.now();
     log.warn({ problem }, 'traces could not be sent');
   };
   return openTraces({ protocol, version, onProblem });
@@ -37,7 +37,6 @@ export async function metricsOf({
   return createMetrics();
 }
 
-/** Who is told of the work, by what is there to tell. */
 export const observerOf = (metrics: ProcessMetrics | null, traces: Traces | null): Observer => ({
   ...UNOBSERVED,
   ...metrics?.observer,
@@ -50,7 +49,7 @@ export interface StateSource {
   readonly now: () => Date;
 }
 
-/** What tells the state of everything for these settings. Without the platform's, it tells of the inbox alone. */
+/** Reads the state for these settings. Without the platform's, only that of the inbox. */
 export async function stateOf({ settings, db, now }: StateSource) {
   const { createState } = await import('../observe/state.ts');
   const { platform } = settings;
@@ -71,7 +70,7 @@ export async function metricsPage(metrics: ProcessMetrics, source: StateSource):
 
 /**
  * Does `work` while `/healthz`, `/readyz` and `/metrics` are answered where DAYBOOK_HEALTH_LISTEN says; without it just
- * the work. An address that cannot be listened on, or a database that has no connection left for this, is told in the
+ * the work. An address that cannot be listened on, or a database that has no connection left for this, is reported in the
  * log, as the work matters more.
  */
 export async function withHealthPort(
@@ -115,7 +114,7 @@ export interface HealthPort {
   readonly app: PlatformApp;
   readonly log: Logger;
   readonly metrics: ProcessMetrics | null;
-  /** Aborted once the process is told to stop. */
+  /** Aborted once the process is stopping. */
   readonly signal: AbortSignal;
 }
 

@@ -17,11 +17,11 @@ import { listApplications, type ApplicationRow } from '../store/onboarding/appli
 import { callbackUrlOf, newNotifySecret } from '../store/notifications/notify-path.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { lines, table } from './output/text.ts';
 import { timesOf } from './output/times.ts';
-import { invalid, documentOf, told, textOf } from './output/onboard-text.ts';
+import { invalid, documentOf, statusOutput, textOf } from './output/onboard-text.ts';
 
 const LISTED_MAX = 1_000;
 
@@ -93,7 +93,7 @@ function addSubmitCommand(onboard: Command): void {
     )
     .addHelpText(
       'after',
-      '\nThe platform does not promise to take the same application twice for one. When nobody can tell whether it ' +
+      '\nThe platform does not promise to take the same application twice for one. When it is unknown whether it ' +
         'arrived,\nits state is unknown, and it is never sent again by itself; `daybook onboard status ID` says what to do.\n' +
         '\nExample:\n  daybook onboard submit merchant.yaml',
     )
@@ -120,7 +120,7 @@ function addSubmitCommand(onboard: Command): void {
           const earlier = replaces === undefined ? null : idOf(replaces);
           const row = await submitApplication({ file, replaces: earlier }, deps);
           log.info({ application: row.id, state: row.state }, 'application submitted');
-          const { document, text, exitCode } = told(standingOf(row), timesOf(settings));
+          const { document, text, exitCode } = statusOutput(standingOf(row), timesOf(settings));
           print(self, {
             document: { ...(document as object), warnings },
             text: lines(text, ...warnings.map(warningText)),
@@ -148,11 +148,11 @@ function addStatusCommand(onboard: Command): void {
           await markBrokenOff(db, now());
           const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
           if (reveal)
-            await recordDeed(db, deedOf(self, id === undefined ? 'every open one' : idOf(id)), now());
+            await recordDeed(db, auditEventOf(self, id === undefined ? 'every open one' : idOf(id)), now());
           if (id !== undefined) {
             const status = await statusOf(idOf(id));
             if (status === null) throw unknownId(id);
-            print(self, told(status, times));
+            print(self, statusOutput(status, times));
             return;
           }
           const rows = await listApplications(db, LISTED_MAX);
@@ -219,10 +219,10 @@ function addSettleCommand(onboard: Command): void {
       const settings = offlineSettings(self);
       await withApp(settings, async ({ database: { db }, now }) => {
         await markBrokenOff(db, now());
-        const row = await doneBy(db, deedOf(self, idOf(id), `bizFlow ${bizFlow}`), now(), (trx) =>
+        const row = await doneBy(db, auditEventOf(self, idOf(id), `bizFlow ${bizFlow}`), now(), (trx) =>
           settleApplication(trx, { id: idOf(id), bizFlow, now: now() }),
         );
-        print(self, told(standingOf(row), timesOf(settings)));
+        print(self, statusOutput(standingOf(row), timesOf(settings)));
       });
     });
 }
@@ -238,13 +238,13 @@ function addForgetCommand(onboard: Command): void {
       const times = timesOf(settings);
       await withApp(settings, async ({ database, now }) => {
         const at = now();
-        const { forgottenAt } = await doneBy(database.db, deedOf(self, idOf(id)), at, (trx) =>
+        const { forgottenAt } = await doneBy(database.db, auditEventOf(self, idOf(id)), at, (trx) =>
           forget(trx, idOf(id), at),
         );
         await freeSpace(database, ['application', 'notification', 'merchant'], { full: true });
         print(self, {
           document: { id: idOf(id), forgottenAt },
-          text: `application ${id}: what was sent and pushed for it is gone since ${times.at(forgottenAt)} (${times.zone})`,
+          text: `application ${id}: the data sent and pushed for it is deleted since ${times.at(forgottenAt)} (${times.zone})`,
         });
       });
     });

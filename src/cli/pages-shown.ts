@@ -15,7 +15,7 @@ export const PAGES_CONNECTIONS = 6;
 
 /**
  * The pages, for `pagesListen`; null if that is not set. Throws `AccessMissing` where they could be reached from elsewhere
- * and nobody has to log in.
+ * and no login is needed.
  */
 export function pagesShown(
   settings: SettingsWithoutPlatform,

@@ -74,7 +74,7 @@ function planText(report: PlanReport, zone: string): string {
     ),
     clockNews(sumOfSync(sync)),
     widerSweepsText(sync),
-    takenUp.length > 0 && `also read, as asked for earlier: ${takenUp.join('; ')}`,
+    takenUp.length > 0 && `also read, from earlier requests: ${takenUp.join('; ')}`,
     '',
     plannedDaysText(daysChanged),
     ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),

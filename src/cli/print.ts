@@ -17,14 +17,14 @@ export interface CommandOutput {
 }
 
 /** Prints the result of a command and sets the exit code. */
-export function print(command: Command, told: CommandOutput): void {
+export function print(command: Command, output: CommandOutput): void {
   const { json } = command.optsWithGlobals<GlobalFlags>();
   process.stdout.write(
     json === true
-      ? `${showableLines(JSON.stringify(told.document, null, 2))}\n`
-      : `${fitted(showableLines(told.text))}\n`,
+      ? `${showableLines(JSON.stringify(output.document, null, 2))}\n`
+      : `${fitted(showableLines(output.text))}\n`,
   );
-  process.exitCode = told.exitCode ?? EXIT.done;
+  process.exitCode = output.exitCode ?? EXIT.done;
 }
 
 /** The result of a command about very many things: its documents come in parts, and together are one list. */
@@ -36,29 +36,29 @@ export interface CommandOutputInParts {
 }
 
 /** The same for a list in parts. With `--json`, each part is printed when it comes, so that none is kept. */
-export async function printParts(command: Command, told: CommandOutputInParts): Promise<void> {
+export async function printParts(command: Command, output: CommandOutputInParts): Promise<void> {
   const { json } = command.optsWithGlobals<GlobalFlags>();
   let isEmpty = true;
-  for await (const part of told.parts) {
+  for await (const part of output.parts) {
     if (json !== true || part.length === 0) continue;
     const items = JSON.stringify(part, null, 2).slice('[\n'.length, -'\n]'.length);
     process.stdout.write(`${isEmpty ? '[' : ','}\n${showableLines(items)}`);
     isEmpty = false;
   }
   process.stdout.write(
-    json === true ? (isEmpty ? '[]\n' : '\n]\n') : `${fitted(showableLines(told.text()))}\n`,
+    json === true ? (isEmpty ? '[]\n' : '\n]\n') : `${fitted(showableLines(output.text()))}\n`,
   );
-  process.exitCode = told.exitCode();
+  process.exitCode = output.exitCode();
 }
 
-/** An error as a sentence. For a fault in daybook, asks for a report instead. */
+/** An error as a sentence. For an internal error, asks for a report instead. */
 export function problemText(error: unknown): string {
   if (exitCodeOf(error) !== EXIT.fault) return (error as Error).message;
   const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return `a fault in daybook itself: ${name}\nNothing half-done was kept. Please report it; DAYBOOK_LOG_LEVEL=debug shows where.`;
+  return `internal error: ${name}\nNo partial work was stored. Please report it; DAYBOOK_LOG_LEVEL=debug shows the stack.`;
 }
 
-/** Prints an error as a sentence; the stack of a fault in daybook is only shown at log level debug. */
+/** Prints an error as a sentence; the stack of an internal error is only shown at log level debug. */
 export function printError(error: unknown): void {
   const exitCode = exitCodeOf(error);
   process.stderr.write(`daybook: ${showableLines(problemText(error))}\n`);

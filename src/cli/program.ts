@@ -38,10 +38,10 @@ import { ownVersion } from './version.ts';
 import { addWorkerCommand } from './worker.ts';
 
 const EXIT_CODES_TEXT = `
-Exit codes: 0 done, everything proven; 2 wrong usage or settings; 3 done, but something needs a person; 4 incomplete,
-what was certified is kept; 5 another run holds the lease; 70 a fault in daybook.`;
+Exit codes: 0 complete, everything proven; 2 invalid usage or settings; 3 complete, needs attention; 4 incomplete,
+certified data is kept; 5 another run holds the lease; 70 internal error.`;
 
-/** The whole command line. Parsing it runs the command. */
+/** The complete command line. Parsing it runs the command. */
 export function createProgram(): Command {
   const program = withFittingHelp(new Command('daybook'))
     .description('your own proven copy of a payments-platform ledger, and daily statements made of it')

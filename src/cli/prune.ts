@@ -10,7 +10,7 @@ import { assertMigrated } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/waits.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import { offlineSettings, print } from './context.ts';
-import { deedOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './deeds.ts';
 import { counted, lines, table } from './output/text.ts';
 import { dayFlag } from './range-flags.ts';
 
@@ -23,7 +23,7 @@ export function addPruneCommand(program: Command): void {
   withBy(program.command('prune'))
     .description('delete old records of work that is over; without --yes it only counts them')
     .requiredOption('--before <day>', 'only what ended before this day began (UTC), YYYY-MM-DD')
-    .option('--yes', 'delete them; what is gone comes back from a backup only')
+    .option('--yes', 'delete them; only a backup can restore them')
     .addHelpText(
       'after',
       `\nThe last ${PRUNE_KEEPS_DAYS} days always stay. Never deleted, however old: entries and their earlier versions, certificates,\n` +
@@ -42,7 +42,7 @@ export function addPruneCommand(program: Command): void {
         const { db } = database;
         await assertMigrated(db);
         // Recorded first: the work takes several transactions and may be stopped between two of them.
-        if (yes) await recordDeed(db, deedOf(self, before), now);
+        if (yes) await recordDeed(db, auditEventOf(self, before), now);
         const rows = yes ? await pruneRows(db, asked) : await prunableRows(db, asked);
         print(self, { document: { before, deleted: yes, rows }, text: textOf(rows, before, yes) });
       } finally {

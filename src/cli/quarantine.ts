@@ -1,9 +1,9 @@
-/** `quarantine`: lists what came as an entry and could not be read as one, with its raw text and the reason. */
+/** `quarantine`: lists received entries that could not be read, with their raw text and the reason. */
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { acknowledgeUnreadable, listQuarantine } from '../store/amendments.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './deeds.ts';
 import { counted, line, lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';
 
@@ -12,12 +12,12 @@ const RAW_SHOWN_MAX = 300;
 export function addQuarantineCommand(program: Command): void {
   const quarantine = program
     .command('quarantine')
-    .description('entries that break the platform’s own contract, kept as they came')
+    .description('entries that violate the platform’s contract, stored as received')
     .option('--all', 'also those the platform no longer sends, and those acknowledged')
     .addHelpText(
       'after',
-      '\nEach counts as needing a person until the platform mends it, or until it is acknowledged.\n\n' +
-        'Examples:\n  daybook quarantine\n  daybook quarantine acknowledge 7 --note "mended by hand, case 4711"',
+      '\nEach needs attention until the platform corrects it, or until it is acknowledged.\n\n' +
+        'Examples:\n  daybook quarantine\n  daybook quarantine acknowledge 7 --note "booked by hand, case 4711"',
     )
     .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
       const settings = offlineSettings(self);
@@ -34,7 +34,7 @@ export function addQuarantineCommand(program: Command): void {
                   ...rows.map((row) =>
                     lines(
                       line`\n${row.id}: merchant ${row.merchant_no}, batch no ${row.batch_no ?? 'none'}${row.occurrences === 1 ? '' : `, ${row.occurrences} times`}: ${row.reason}`,
-                      line`  ${row.raw.slice(0, RAW_SHOWN_MAX)}${row.raw.length > RAW_SHOWN_MAX ? ' ... (whole with --json)' : ''}`,
+                      line`  ${row.raw.slice(0, RAW_SHOWN_MAX)}${row.raw.length > RAW_SHOWN_MAX ? ' ... (complete with --json)' : ''}`,
                       row.released_at !== null && `  no longer sent since ${times.at(row.released_at)}`,
                       row.acknowledged_at !== null &&
                         line`  acknowledged ${times.at(row.acknowledged_at)}: ${row.note ?? ''}`,
@@ -47,15 +47,14 @@ export function addQuarantineCommand(program: Command): void {
     });
   withBy(quarantine.command('acknowledge'))
     .argument('<id>', 'the entry’s number')
-    .requiredOption('--note <text>', 'why it needs nobody any more; kept with it')
-    .description('close an entry that a person has cleared up; it is kept as it came')
+    .requiredOption('--note <text>', 'why it needs no more attention; stored with it')
+    .description('acknowledge an entry; it is stored as received')
     .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
       const unknown = `no open quarantined entry has the number ${id}; \`daybook quarantine\` lists them.`;
       if (!/^\d{1,15}$/.test(id)) throw new UsageError(unknown);
-      if (note.trim() === '')
-        throw new UsageError('--note is empty; say why the entry needs nobody any more.');
+      if (note.trim() === '') throw new UsageError('--note is empty; give a reason for the acknowledgement.');
       await withApp(offlineSettings(self), async ({ database, now }) => {
-        await doneBy(database.db, deedOf(self, Number(id), note.trim()), now(), async (trx) => {
+        await doneBy(database.db, auditEventOf(self, Number(id), note.trim()), now(), async (trx) => {
           if (!(await acknowledgeUnreadable(trx, Number(id), note.trim(), now())))
             throw new UsageError(unknown);
         });

@@ -1,4 +1,4 @@
-/** The schedule's work where workers do it: puts what is due on the queue, and tells the end of each run when it comes. */
+/** The schedule's work with workers: puts due jobs on the queue, and reports the end of each run. */
 import type { Logger } from 'pino';
 import type { Job } from '../../jobs/job.ts';
 import { enqueue } from '../queue/enqueue.ts';
@@ -20,7 +20,7 @@ export class QueuedSlots {
   readonly #app: PlatformApp;
   readonly #queue: Queue;
   readonly #log: Logger;
-  /** Runs on the queue whose end is not told yet. */
+  /** Runs on the queue whose end is not reported yet. */
   readonly #open = new Map<number, DueJob>();
 
   constructor(app: PlatformApp, queue: Queue, log: Logger) {

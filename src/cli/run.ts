@@ -8,7 +8,7 @@ import { accountDayKey, accountDaysTouched, type RunCommand, type RunReport } fr
 import { LONG_RUN_DAYS } from '../run/backfill/slices.ts';
 import { executeRun } from '../run/run.ts';
 import { listAccountDays } from '../store/account-days.ts';
-import { deliverAtEnd, tellThrown } from './alerting.ts';
+import { deliverAtEnd, reportThrown } from './alerting.ts';
 import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
 import { createProgressLine } from './output/progress-line.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
@@ -16,17 +16,17 @@ import { runDocument } from './output/run-document.ts';
 import { runText } from './output/run-text.ts';
 
 const ABOUT: Readonly<Record<RunCommand, string>> = {
-  run: 'read the ledger, prove it, publish statements: yesterday and the re-sweep, or --from to --to',
+  run: 'read the ledger, prove it, publish statements: yesterday and the lookback, or --from to --to',
   sync: 'only read the ledger into the database',
   reconcile: 'only prove the balance chain of what is stored, reading again where it breaks',
   publish: 'only publish the statements that are due',
 };
 
-const BREAKS_COUNT = `An open break of the merchants and currencies asked for ends it with 3, of whatever day and however old it is:
-\`daybook breaks resolve ID --note TEXT\` says that somebody has looked.`;
-const ASKED_FOR = `Days asked for with --from or --to stay open until each is proven: what a failed or killed run left of them is
-taken up by the next one without dates, and told by \`daybook status\`. More than ${LONG_RUN_DAYS} days are done in slices; what is left
-of them is a backfill, which \`daybook schedule\` or \`daybook backfill --now\` goes on with.`;
+const BREAKS_COUNT = `Exit 3 while the chosen merchants and currencies have an open break, of any day.
+\`daybook breaks resolve ID --note TEXT\` records its explanation.`;
+const ASKED_FOR = `Days requested with --from or --to stay open until each is proven. The next run without dates takes over those that
+a failed or killed run left; \`daybook status\` lists them. More than ${LONG_RUN_DAYS} days are done in slices.
+The remaining slices are a backfill, continued by \`daybook schedule\` or \`daybook backfill --now\`.`;
 const AFTER: Readonly<Record<RunCommand, string>> = {
   run: `${ASKED_FOR}\n${BREAKS_COUNT}`,
   sync: `${ASKED_FOR}\n${BREAKS_COUNT}`,
@@ -50,7 +50,7 @@ export function addRunCommands(program: Command): void {
       )
       .action(async (flags: RunFlags, self: Command) => {
         const settings = platformSettings(self);
-        const isNight = isOfNight(command, flags);
+        const isNightlyRun = isOfNight(command, flags);
         await withPlatform(
           settings,
           async (app, log) => {
@@ -63,19 +63,19 @@ export function addRunCommands(program: Command): void {
                 exitCode: report.exitCode,
               });
             } catch (error) {
-              if (isNight) await tellThrown(app, error, log);
+              if (isNightlyRun) await reportThrown(app, error, log);
               throw error;
             } finally {
               await deliverAtEnd(app, log);
             }
           },
-          { tellsFailure: isNight },
+          { tellsFailure: isNightlyRun },
         );
       });
   }
 }
 
-/** Whether it does what a night does, so that people are told if it cannot begin. */
+/** Whether it is a full daily run, so that an alert is raised if it cannot start. */
 const isOfNight = (command: RunCommand, { from, to, merchant, currency }: RunFlags): boolean =>
   command === 'run' && from === undefined && to === undefined && merchant.length + currency.length === 0;
 

@@ -6,7 +6,7 @@ import { notesOf, reasonOf, withStates, type KnownRun, runEnd } from '../run/run
 import { forgetRequestedRange } from '../store/requested-ranges.ts';
 import { latestRuns, runById } from '../store/runs.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './deeds.ts';
 import { reasonText } from './output/run-text.ts';
 import { lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
@@ -23,7 +23,7 @@ export function addRunsCommand(program: Command): void {
     .option('--all', `not only the last ${SHOWN}`)
     .addHelpText(
       'after',
-      '\nA run without an end whose process is gone, or holds no lease any more, was killed; the next one takes up from ' +
+      '\nA run without an end, whose process is missing or holds no lease, was killed; the next one continues from ' +
         'there.\n\nExamples:\n  daybook runs\n  daybook runs 42\n  daybook runs forget-range 7',
     )
     .action(async (id: string | undefined, { all }: { readonly all?: boolean }, self: Command) => {
@@ -39,7 +39,7 @@ export function addRunsCommand(program: Command): void {
       const unknown = `no open range has the number ${id}; \`daybook status\` lists them.`;
       await withApp(offlineSettings(self), async ({ database, now }) => {
         const rangeId = idOf(id, unknown);
-        await doneBy(database.db, deedOf(self, rangeId), now(), async (trx) => {
+        await doneBy(database.db, auditEventOf(self, rangeId), now(), async (trx) => {
           if (!(await forgetRequestedRange(trx, rangeId, now()))) throw new UsageError(unknown);
         });
         print(self, { document: { id: rangeId, forgotten: true }, text: `range ${id} is given up` });
@@ -102,14 +102,14 @@ async function showRun(id: number, self: Command): Promise<void> {
 
 function runText(run: KnownRun, times: Times): string {
   const { reasons, notes, ...figures } = run.figures;
-  const told = Array.isArray(reasons)
+  const reported = Array.isArray(reasons)
     ? (reasons as unknown as Reason[])
     : notesOf({ notes: notes ?? [] }).map((what) => ({ what, todo: null }));
   const killed =
     run.state === 'killed' ? [{ what: reasonOf(run)!, todo: 'run it again: it takes up from there' }] : [];
   return lines(
     `run ${run.id}: ${whatOf(run)}${daysOf(run) === '' ? '' : `, ${daysOf(run)}`}: ${runEnd(run)}`,
-    ...[...killed, ...told].map(reasonText),
+    ...[...killed, ...reported].map(reasonText),
     table(
       ['', ''],
       [

@@ -10,7 +10,7 @@ import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts
 import { keepSchedule } from '../run/schedule/schedule.ts';
 import type { Schedule } from '../settings/schedule.ts';
 import { slotEnds } from '../store/runs.ts';
-import { alertingBeside, FailingTicks, tellThrown } from './alerting.ts';
+import { withAlerting, FailingTicks, reportThrown } from './alerting.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
 import { withQueue } from './queue.ts';
@@ -24,7 +24,7 @@ export function addScheduleCommand(program: Command): void {
   program
     .command('schedule')
     .description(
-      'run the nightly job, the re-sweep and the reference data by themselves, and backfills beside them; stop it with SIGTERM or Ctrl-C',
+      'run the nightly job, the lookback and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
     )
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {
@@ -35,7 +35,7 @@ export function addScheduleCommand(program: Command): void {
         async (app, log) => {
           const signal = stopSignal();
           await withHealthPort({ app, log, metrics, signal }, () =>
-            alertingBeside(app, log, () => keepAll(app, log, signal)),
+            withAlerting(app, log, () => keepAll(app, log, signal)),
           );
           log.info('schedule ended');
         },
@@ -53,7 +53,7 @@ async function keepAll(app: PlatformApp, log: Logger, signal: AbortSignal): Prom
   );
 }
 
-/** Keeps the schedule until the process is told to stop. Given `queued`, workers do the jobs of the ledger. */
+/** Keeps the schedule until the process is stopped. With `queued`, workers do the jobs of the ledger. */
 async function keep(
   app: PlatformApp,
   log: Logger,
@@ -83,14 +83,14 @@ async function keep(
         else await doJob(app, log, { job, due, signal });
       } catch (error) {
         const exitCode = exitCodeOf(error);
-        if (job.isLedger) await tellThrown(app, error, log);
+        if (job.isLedger) await reportThrown(app, error, log);
         if (exitCode === EXIT.fault) throw error;
         const level = exitCode === EXIT.leaseHeld ? 'info' : 'error';
         log[level]({ ...due, exitCode, problem: messageOf(error) }, 'job could not run');
       }
     },
     // Where there are workers, they do it.
-    ...(queued === null && { beside: besideJobs(app, log) }),
+    ...(queued === null && { beside: backgroundJobs(app, log) }),
     onFault: (error, job) => {
       if (job === undefined) void ticks.failed(error);
       log.error({ ...(job !== undefined && { job }), problem: messageOf(error) }, 'a tick failed');
@@ -98,8 +98,8 @@ async function keep(
   });
 }
 
-/** Does backfills, slice by slice, and tells what becomes of each. */
-function besideJobs(app: PlatformApp, log: Logger): (signal: AbortSignal) => Promise<boolean> {
+/** Does backfills, slice by slice, and reports the end of each. */
+function backgroundJobs(app: PlatformApp, log: Logger): (signal: AbortSignal) => Promise<boolean> {
   const slices = new BackfillSlices(app);
   return async (signal) => {
     const end = await slices.doNext(signal);
@@ -108,7 +108,7 @@ function besideJobs(app: PlatformApp, log: Logger): (signal: AbortSignal) => Pro
   };
 }
 
-/** Does a job in this process, and tells its end. */
+/** Does a job in this process, and reports its end. */
 async function doJob(
   app: PlatformApp,
   log: Logger,

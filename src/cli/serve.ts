@@ -9,7 +9,7 @@ import type { ServeApp } from '../web/serve.ts';
 import { targetsOf } from '../alerts/targets.ts';
 import { SERVE } from '../run/alerts/not-started.ts';
 import { endConditions } from '../store/alerts/conditions.ts';
-import { alertingBeside, lookForTrouble, tellNotStarted } from './alerting.ts';
+import { withAlerting, runWatchdog, reportNotStarted } from './alerting.ts';
 import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { metricsOf, metricsPage, withOwnConnection } from './observed.ts';
 import { lines } from './output/text.ts';
@@ -52,7 +52,7 @@ export function addServeCommand(program: Command): void {
           // Who crowds the pages does not post to the inbox.
           onPagesRefusal: refusals.onEvent,
           onProcessed: (report) => {
-            log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications looked at');
+            log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications processed');
           },
           onLeft: watch.onLeft,
           onFault: (error) =>
@@ -69,7 +69,7 @@ export function addServeCommand(program: Command): void {
         });
         const alerting = { ...app, settings };
         const trouble = { isOver: false };
-        await alertingBeside(
+        await withAlerting(
           alerting,
           log,
           () => ended,
@@ -77,14 +77,14 @@ export function addServeCommand(program: Command): void {
             const targets = targetsOf(settings).map(({ key }) => key);
             if (!trouble.isOver) await endConditions(app.database.db, [SERVE]);
             trouble.isOver = true;
-            await watch.look(app.database.db, { targets, now: app.now() });
-            await lookForTrouble(alerting, { seesRuns: false });
+            await watch.check(app.database.db, { targets, now: app.now() });
+            await runWatchdog(alerting, { seesRuns: false });
           },
         );
         refusals.flush();
         log.info('no longer listening');
       }).catch(async (error: unknown) => {
-        if (!opened.isIt) await tellNotStarted(settings, error, log, 'serve');
+        if (!opened.isIt) await reportNotStarted(settings, error, log, 'serve');
         throw error;
       });
     });
@@ -98,9 +98,9 @@ async function withServingHouse(
 ): Promise<void> {
   await withApp(settings, (app) =>
     withOwnConnection(settings, app.database, async (db) => {
-      const told = metrics && (await metricsPage(metrics, { settings, db, now: app.now }));
+      const page = metrics && (await metricsPage(metrics, { settings, db, now: app.now }));
       await withPages(settings, app, (pages) =>
-        work({ ...app, readinessDb: db, ...(told && { metrics: told }), ...(pages && { pages }) }),
+        work({ ...app, readinessDb: db, ...(page && { metrics: page }), ...(pages && { pages }) }),
       );
     }),
   );

@@ -6,7 +6,7 @@ import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
 import { recordDeed } from '../store/audit.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, stopSignal, print, withApp } from './context.ts';
-import { deedOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './deeds.ts';
 import { counted } from './output/text.ts';
 import { createProgressLine } from './output/progress-line.ts';
 
@@ -31,7 +31,7 @@ export function addStatementsAdoptCommand(statements: Command): void {
               onDay: ({ days, statements: count }) => line.show({ stage: 'adopt', days, statements: count }),
             }),
         ).finally(() => line.clear());
-        await recordDeed(db, deedOf(self, objects.location), now());
+        await recordDeed(db, auditEventOf(self, objects.location), now());
         print(self, {
           document: { store: objects.location, ...report },
           text: adoptText(report, objects.location),
@@ -47,7 +47,7 @@ function adoptText(
 ): string {
   const from = formerOwner === null ? '' : `, which database ${formerOwner} owned`;
   return [
-    `${location}${from}, is this database’s now: ${days} days looked at, ${statements} revisions taken over` +
+    `${location}${from}, is this database’s now: ${days} days checked, ${statements} revisions taken over` +
       (closes === 0 ? '' : `, and ${counted(closes, 'close')} of months`),
     ...left.slice(0, LEFT_SHOWN_MAX).map(({ key, why }) => `not taken over: ${key}: ${why}`),
     ...(left.length > LEFT_SHOWN_MAX ? [`and ${left.length - LEFT_SHOWN_MAX} more`] : []),

@@ -1,5 +1,5 @@
 /**
- * `statements diff`: shows which rows came, went or changed between two revisions of a day's statements, with the
+ * `statements diff`: shows entries added, removed or changed between two revisions of a day's statements, with the
  * causes.
  */
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ export function addStatementsDiffCommand(statements: Command): void {
   statements
     .command('diff')
     .argument('<day>', 'business day, YYYY-MM-DD')
-    .description('what came, went or changed between two revisions of a day, each row with its cause')
+    .description('entries added, removed or changed between two revisions of a day, each with its cause')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
     .option('--currency <code>', 'only this currency (may be repeated)', collect, [])
     .option('--revisions <a..b>', 'two revisions, like 1..3 (default: the last one and the one before it)')
@@ -190,7 +190,7 @@ async function writeDocument(app: App, day: BusinessDay, pairs: readonly Pair[])
 
 const accountOf = ({ merchant_no: merchantNo, currency }: StatementRow) => ({ merchantNo, currency });
 
-/** Writes to stdout. Waits for a slow reader, but not for one that went away. */
+/** Writes to stdout. Waits for a slow reader, but not for a closed one. */
 async function write(text: string): Promise<void> {
   const { stdout } = process;
   if (stdout.destroyed || stdout.write(showableLines(text))) return;

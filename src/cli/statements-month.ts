@@ -1,4 +1,4 @@
-/** `statements get --month`: downloads a whole month as one ZIP, and proves each file while it is packed. */
+/** `statements get --month`: downloads a month as one ZIP, and proves each file while it is packed. */
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
@@ -11,7 +11,7 @@ import { fileOf } from '../statements/keys.ts';
 import { recordDeed } from '../store/audit.ts';
 import { publishedMerchants } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { deedOf } from './deeds.ts';
+import { auditEventOf } from './deeds.ts';
 import { download } from './download.ts';
 import { currenciesOf, merchantsOf } from './range-flags.ts';
 import { counted, lines } from './output/text.ts';
@@ -53,7 +53,11 @@ export async function getMonth(flags: MonthFlags, format: StatementFormat, self:
     }
     await recordDeed(
       db,
-      deedOf(self, [month.name, ...flags.merchant, ...(currencies ?? [])].join(' '), formatNote(format)),
+      auditEventOf(
+        self,
+        [month.name, ...flags.merchant, ...(currencies ?? [])].join(' '),
+        formatNote(format),
+      ),
       now(),
     );
     const asCsv: DayAsCsv[] = [];

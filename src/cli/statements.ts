@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { bytesOf } from '../objects/object-store.ts';
 import { recordDeed } from '../store/audit.ts';
 import { collect } from './collect.ts';
-import { deedOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { App } from '../run/app.ts';
 import { formatNote, inFormat } from '../statements/fetch-in-format.ts';
@@ -60,14 +60,11 @@ export function addStatementsCommand(program: Command): void {
   for (const add of [addStatementsDiffCommand, addStatementsAdoptCommand, addStatementsKeygenCommand])
     add(statements);
   withBy(statements.command('get'))
-    .description('download a statement, or a whole month, checked against what was published')
+    .description('download a statement, or a month, verified against the manifest')
     .option('--merchant <no>', 'merchant number (of a month: may be repeated, or left out)', collect, [])
     .option('--currency <code>', 'currency, like USD (of a month: may be repeated, or left out)', collect, [])
     .option('--day <day>', 'business day, YYYY-MM-DD')
-    .option(
-      '--month <month>',
-      'a whole month, YYYY-MM, as one ZIP with a summary and the manifests of what was published',
-    )
+    .option('--month <month>', 'a month, YYYY-MM, as one ZIP with a summary and its manifests')
     .option('--revision <n>', 'an earlier revision; without it the current one')
     .addOption(
       new Option(
@@ -100,7 +97,7 @@ function getDay(flags: GetFlags, self: Command): Promise<void> {
   return withApp(offlineSettings(self), async (app) => {
     const { format } = flags;
     const found = await chosenStatement(app, flags);
-    await recordDeed(app.database.db, deedOf(self, found.object_key, formatNote(format)), app.now());
+    await recordDeed(app.database.db, auditEventOf(self, found.object_key, formatNote(format)), app.now());
     const recorded = await manifestOfDay(app.database.db, found.merchant_no, found.day);
     const ofDay = await statementsOfDay(app.database.db, found.merchant_no, found.day);
     const { isPublished, read } = inFormat(app.objects, found, format, { recorded, ofDay });
@@ -121,7 +118,7 @@ type GivenFlags = Omit<MonthFlags, 'month'> &
 
 /** Throws `UsageError` if the flags do not name one statement. */
 function flagsOfDay({ merchant, currency, day, ...rest }: GivenFlags): Omit<GetFlags, 'format'> {
-  if (day === undefined) throw new UsageError('say which: --day YYYY-MM-DD, or a whole --month YYYY-MM.');
+  if (day === undefined) throw new UsageError('give --day YYYY-MM-DD, or --month YYYY-MM.');
   const [merchantNo, ...merchants] = merchant;
   const [code, ...codes] = currency;
   if (merchantNo === undefined || merchants.length > 0)

@@ -16,7 +16,7 @@ import { reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
 import { notReadLines, remarksOf, zoneRemark } from '../run/status-remarks.ts';
 import { statusesOf, statusExitCode } from '../run/status.ts';
 import { undelivered } from '../store/alerts/outbox.ts';
-import { deliverAtEnd, lookForTrouble } from './alerting.ts';
+import { deliverAtEnd, runWatchdog } from './alerting.ts';
 import { collect } from './collect.ts';
 import { createLog, platformSettings, printParts, withApp } from './context.ts';
 import { noticeDocument } from './output/run-document.ts';
@@ -32,14 +32,13 @@ function parseAge(text: string): number {
 }
 
 const HELP = `
-Ends with 4 where data is or may be missing: a merchant's last good run is older than --max-age, the schedule's last run
-did not end well (or was killed) and none made up for it, a range asked for with --from and --to is not read whole, a
+Ends with 4 where data is or may be missing: a merchant's last successful run is older than --max-age, the schedule's last run
+failed (or was killed) and no later run repeated it, a range requested with --from and --to is not read completely, a
 slice of a backfill has failed, entries are held (\`daybook amendments\`), or a merchant that is active or has a ledger here has no token.
-Else with 3 where something needs a person: an open break, an unreadable entry. Else with 0.
+Else with 3 where something needs attention: an open break, an unreadable entry. Else with 0.
 
-With --alert, people are told (DAYBOOK_ALERT_URL, DAYBOOK_ALERT_MAIL_TO) of a night that was missed and of a run that failed or
-was killed, once and then once a day; without --max-age a night counts as missed two hours after the longest time between
-two of them (DAYBOOK_SCHEDULE_NIGHTLY).
+With --alert, a missed, failed or killed run raises an alert (DAYBOOK_ALERT_URL, DAYBOOK_ALERT_MAIL_TO), repeated once a
+day. Without --max-age, a daily run counts as missed two hours after the longest interval of DAYBOOK_SCHEDULE_NIGHTLY.
 
 Examples:
   daybook status --max-age 26h || page-someone
@@ -51,9 +50,9 @@ export function addStatusCommand(program: Command): void {
     .description(
       'the last run and the next; per merchant: which days are proven, what is missing, what is open',
     )
-    .option('--max-age <age>', 'exit 4 when a merchant’s last good run is older, like 26h')
+    .option('--max-age <age>', 'exit 4 when a merchant’s last successful run is older, like 26h')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
-    .option('--alert', 'tell people of what is wrong, where alerts are set up; for a cron job')
+    .option('--alert', 'send alerts of what is wrong; needs alerts to be set up; for a cron job')
     .option('--all', 'a line for each merchant, however many there are')
     .addHelpText('after', HELP)
     .action(async ({ maxAge, merchant, all = false, alert = false }: StatusFlags, self: Command) => {
@@ -61,8 +60,8 @@ export function addStatusCommand(program: Command): void {
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
       await withApp(settings, async ({ database, now }) => {
         const { db } = database;
-        if (alert) await tellTrouble({ database, now, settings }, maxAgeMs);
-        const untold = isAlerting(settings) ? await undelivered(db) : null;
+        if (alert) await raiseAlerts({ database, now, settings }, maxAgeMs);
+        const undeliveredAlerts = isAlerting(settings) ? await undelivered(db) : null;
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const leftOut = await merchantsNotRead(settings, db);
@@ -74,7 +73,7 @@ export function addStatusCommand(program: Command): void {
         const text = new StatusText({ times, merchants: merchants.length, maxAge, all });
         const exitCodes: ExitCode[] = [statusExitCode([], runs, notRead), backfillsExitCode(backfills)];
         const parts = statusesOf(db, merchants, { zone: times.zone, now: now(), maxAgeMs, newSince });
-        const told = async function* () {
+        const textAndParts = async function* () {
           for await (const statuses of parts) {
             text.add(statuses);
             exitCodes.push(statusExitCode(statuses, runs));
@@ -87,17 +86,17 @@ export function addStatusCommand(program: Command): void {
               nextRun: next,
               backfills,
               ...(queue !== undefined && { queue }),
-              ...(untold !== null && { alerts: untold }),
+              ...(undeliveredAlerts !== null && { alerts: undeliveredAlerts }),
             }));
           }
         };
         await printParts(self, {
-          parts: told(),
+          parts: textAndParts(),
           text: () =>
             lines(
               runsText(runs, next, times),
               ...notReadLines(notRead),
-              ...remarksOf(overview, untold, times.zone),
+              ...remarksOf(overview, undeliveredAlerts, times.zone),
               '',
               text.toString(),
               zoneText !== null && `\n${zoneText}`,
@@ -117,10 +116,10 @@ interface StatusFlags {
 }
 
 /** Raises what is wrong and sends what is due. Throws `UsageError` where no alerts are set up. */
-async function tellTrouble(app: Parameters<typeof deliverAtEnd>[0], maxAgeMs: number | null): Promise<void> {
+async function raiseAlerts(app: Parameters<typeof deliverAtEnd>[0], maxAgeMs: number | null): Promise<void> {
   if (!isAlerting(app.settings))
-    throw new UsageError('--alert tells people, and no alerts are set up: set DAYBOOK_ALERT_URL.');
-  await lookForTrouble(app, { maxAgeMs, always: true });
+    throw new UsageError('--alert needs a target for alerts: set DAYBOOK_ALERT_URL.');
+  await runWatchdog(app, { maxAgeMs, always: true });
   await deliverAtEnd(app, createLog(app.settings.logLevel));
 }
 
@@ -135,15 +134,15 @@ function chosenOf(every: readonly string[], asked: readonly string[]): readonly 
 }
 
 function runsText({ last, notMadeUpFor }: LastRuns, next: NextRun | null, times: Times): string {
-  const told = (run: KnownRun): string => {
+  const runLine = (run: KnownRun): string => {
     const reason = reasonOf(run);
     const at = run.finishedAt ?? run.startedAt;
     return `run ${run.id}, ${run.command}, ${times.at(at)}, ${runEnd(run)}${reason === null ? '' : `: ${reason}`}`;
   };
   const others = notMadeUpFor.filter(({ id }) => id !== last?.id);
   return lines(
-    `last run: ${last === null ? 'none yet' : told(last)}`,
-    ...others.map((run) => `not made up for: ${told(run)}`),
+    `last run: ${last === null ? 'none yet' : runLine(last)}`,
+    ...others.map((run) => `failed and not repeated: ${runLine(run)}`),
     next !== null && `next of the schedule: ${next.job}, ${times.at(next.at)}`,
     (others.length > 0 || (last !== null && reasonOf(last) !== null)) &&
       'see `daybook runs ID` for all of it',

@@ -85,7 +85,7 @@ function verifyText(report: VerifyReport, whole: boolean): string {
     ...(signed !== null || whole ? chains.map(chainText) : []),
     signed !== null &&
       noted.length > 0 &&
-      'what is not here was not given, or was taken away: with all manifests given, `--whole` makes it a problem',
+      'missing files were not given, or were removed: with all manifests given, `--whole` makes this a problem',
     ...closes.flatMap(closeTexts),
     ...broken.map(
       ({ path, breaks, explained }) =>
@@ -109,7 +109,7 @@ const closeTexts = (close: VerifiedClose): string[] => [
   }),
 ];
 
-/** The last manifest is named, so that it can be noted and looked for the next time. */
+/** The last manifest is named, so that it can be noted and compared the next time. */
 const chainText = ({ merchantNo, manifests, from, through, last }: VerifiedChain): string =>
   `chain of ${merchantNo}: ${counted(manifests, 'manifest')}, ${from} to ${through}; the last is revision ` +
   `${last.revision} of ${last.day}, SHA-256 ${last.sha256}`;

@@ -9,7 +9,7 @@ import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { finishQueuedRun, finishWaitingRuns } from '../run/queued/finish.ts';
 import { QueuedMerchants } from '../run/queued/merchant.ts';
 import { EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
-import { alertingBeside } from './alerting.ts';
+import { withAlerting } from './alerting.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
 import { withQueue } from './queue.ts';
@@ -38,7 +38,7 @@ export function addWorkerCommand(program: Command): void {
     .option('--until-empty', 'end when no job is waiting or at work, in any worker')
     .addHelpText(
       'after',
-      '\nNeeds DAYBOOK_WORKERS=queue: then `daybook schedule` puts what is due on the queue. When it is told to stop, it finishes ' +
+      '\nNeeds DAYBOOK_WORKERS=queue: then `daybook schedule` puts what is due on the queue. On SIGTERM or Ctrl-C it finishes ' +
         'what it can and gives the rest back.',
     )
     .action(async ({ atOnce, untilEmpty = false }: WorkerFlags, self: Command) => {
@@ -49,7 +49,7 @@ export function addWorkerCommand(program: Command): void {
         async (app, log) => {
           const signal = stopSignal();
           await withHealthPort({ app, log, metrics, signal }, () =>
-            alertingBeside(app, log, () =>
+            withAlerting(app, log, () =>
               workOnQueue(app, log, { atOnce: atOnce ?? settings.merchantsAtOnce, untilEmpty, signal }),
             ),
           );

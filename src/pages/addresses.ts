@@ -1,4 +1,4 @@
-/** The addresses of the pages. Whatever a merchant, a currency or an entry is called, it stays one part of the path. */
+/** The addresses of the pages. A merchant, currency or entry number is always one part of the path. */
 import { ALWAYS_PUBLISHED } from '../ledger/statement-formats.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 

@@ -1,10 +1,10 @@
-/** Reads an amount as a reader's language writes it: what a page shows can be searched for as it stands there. */
+/** Parses an amount as a reader's language writes it, so that an amount shown can be searched for unchanged. */
 import { plainDecimal } from '../ledger/money.ts';
 import type { Format } from './format.ts';
 
-/** Spaces and apostrophes of every kind separate groups for one who types. */
+/** Typed group separators. */
 const SPACES = /[\s'’]/g;
-/** Marks that only say in which direction a sign is written. */
+/** Invisible marks of writing direction. */
 const UNSEEN = /\p{Cf}/gu;
 const MINUS = /^[-−]/;
 const PLAIN = /^-?\d{1,30}(?:\.\d{1,30})?$/;
@@ -34,8 +34,9 @@ function localDigits(given: string, locale: string): string | null {
   const part = (type: string) => (parts.find((one) => one.type === type)?.value ?? '').replace(SPACES, '');
   const [group, decimal] = [part('group'), part('decimal')];
   const grouped = group === '' ? '' : `|\\d{1,3}(?:[${group}]\\d{2,3})*[${group}]\\d{3}`;
-  const [, whole, fraction] = new RegExp(`^(-?(?:\\d+${grouped}))(?:[${decimal}](\\d+))?$`).exec(given) ?? [];
-  if (whole === undefined) return null;
-  const digits = group === '' ? whole : whole.replaceAll(group, '');
+  const [, integer, fraction] =
+    new RegExp(`^(-?(?:\\d+${grouped}))(?:[${decimal}](\\d+))?$`).exec(given) ?? [];
+  if (integer === undefined) return null;
+  const digits = group === '' ? integer : integer.replaceAll(group, '');
   return exactDigits(fraction === undefined ? digits : `${digits}.${fraction}`);
 }

@@ -1,4 +1,4 @@
-/** Writes the numbers of an axis, short, and with as many digits as tell one from the next. */
+/** Formats the numbers of an axis, short, with enough digits to distinguish neighbours. */
 
 const DIGITS_MAX = 21;
 

@@ -1,4 +1,4 @@
-/** The page of a break as a case: what is wrong, what is known around it, who did what, and what to do. */
+/** The page of a break as a case: the difference, its surroundings, the history and the allowed steps. */
 import { explain } from '../ledger/chain/break-stories.ts';
 import { NOTE_CHARACTERS_MAX, type BreakStep } from '../run/breaks/break-steps.ts';
 import type { BreakCase, CaseEvent, RowBeside } from '../run/breaks/break-case.ts';
@@ -12,12 +12,12 @@ import { page, saidPart, type Said, type View } from './view.ts';
 
 export interface CaseShown {
   readonly found: BreakCase;
-  /** What can be done about it now. */
+  /** The steps allowed now. */
   readonly steps: readonly BreakStep[];
   readonly message: string | null;
-  /** What was just done or refused. */
+  /** The result of the last action. */
   readonly said: Said | null;
-  /** What was typed into the note that was refused. */
+  /** The typed text of a refused note. */
   readonly note: string;
 }
 
@@ -67,7 +67,7 @@ export function casePage(view: View, shown: CaseShown): string {
       <ol>
         ${found.history.map((event) => eventItem(view, event))}
       </ol>
-      ${person?.role === 'operator' ? deeds(view, shown) : html`<p class="soft">${texts.case.viewer}</p>`}
+      ${person?.role === 'operator' ? stepForms(view, shown) : html`<p class="soft">${texts.case.viewer}</p>`}
       ${when(
         message !== null,
         () =>
@@ -92,13 +92,13 @@ function rowsTable(view: View, { rows, row }: BreakCase): Html {
         </tr>
       </thead>
       <tbody>
-        ${rows.map((one) => besideRow(view, row.merchant_no, one))}
+        ${rows.map((one) => adjacentRow(view, row.merchant_no, one))}
       </tbody>
     </table>`,
   );
 }
 
-function besideRow(
+function adjacentRow(
   { texts, format }: View,
   merchantNo: string,
   { entry, break: found, isHere }: RowBeside,
@@ -154,13 +154,13 @@ const eventItem = ({ texts, format }: View, { what, at, by, note }: CaseEvent): 
     ${texts.case.historyWhat[what]}${when(by !== null, () => html` ${texts.case.by(by!)}`)}${when(note !== null, () => html`: <q>${note}</q>`)}
   </li>`;
 
-const deeds = (view: View, { steps, found, note }: CaseShown): Html =>
-  html`<h2>${view.texts.case.deeds}</h2>
-    <div class="deeds">${steps.map((step) => deedForm(view, step, found.row.id, note))}</div>`;
+const stepForms = (view: View, { steps, found, note }: CaseShown): Html =>
+  html`<h2>${view.texts.case.actions}</h2>
+    <div class="actions">${steps.map((step) => stepForm(view, step, found.row.id, note))}</div>`;
 
 const NAMES = { taken: 'take', commented: 'comment', resolved: 'resolve', reopened: 'reopen' } as const;
 
-function deedForm(
+function stepForm(
   { texts, formToken }: View,
   { kind, needsNote }: BreakStep,
   id: number,

@@ -1,4 +1,4 @@
-/** Draws the running balance of a day as SVG, with the breaks marked. The table beside it says the same in words. */
+/** Draws the running balance of a day as SVG, with the breaks marked. The table next to it has the same values. */
 import { scaleLinear } from 'd3-scale';
 import { area, curveStepAfter, line } from 'd3-shape';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
@@ -20,7 +20,7 @@ export interface BalanceDrawn {
   readonly points: readonly BalancePoint[];
   /**
    * Which entries the points are: all of them; of stretches of time the lowest, the highest and the last; or one at the
-   * end of each stretch, beyond which the balance may have gone.
+   * end of each stretch, between which the balance may have been lower or higher.
    */
   readonly drawnFrom: 'all' | 'extremes' | 'ends';
   /** By time; of all, the first ones. */

@@ -8,7 +8,7 @@ import { html, when, type Html, type Part } from './html.ts';
 import { amountHeads, scrolling } from './tables.ts';
 import type { View } from './view.ts';
 
-/** What of the entries is shown: a page of those that fit, or those from a time on. */
+/** The entries shown: a page of the matching ones, or those from a time on. */
 export type RowsPlace =
   | {
       readonly kind: 'page';

@@ -26,11 +26,11 @@ const UNREADABLE_SHOWN_MAX = 20;
 export interface DayShown {
   readonly account: Account;
   readonly day: BusinessDay;
-  /** Null where the days before were not read, or the account had not begun. */
+  /** Null where the previous days were not read, or precede the account's first entry. */
   readonly before: BusinessDay | null;
   readonly after: BusinessDay;
   readonly mark: DayMark;
-  /** Whether it was read whole, and figures have not been made of that reading yet. */
+  /** Whether it was read completely but not reconciled yet. */
   readonly isUnreconciled: boolean;
   /** The close of its month, and how the day differs from it; null where the month is not closed. */
   readonly closed: { readonly number: number; readonly adjustment: Adjustment | null } | null;

@@ -1,4 +1,4 @@
-/** The page of an entry by its number: what it held over time, the breaks beside it, its lines in the statements. */
+/** The page of an entry by its number: what it held over time, adjacent breaks, its lines in the statements. */
 import type { EntryPlaces } from '../statements/entry-places.ts';
 import type { EntryContent, EntryHistory } from '../store/entry-history.ts';
 import type { QuarantineRow } from '../store/amendments.ts';
@@ -87,7 +87,7 @@ export interface EntryShown {
   readonly history: EntryHistory;
   readonly breaks: readonly BreakRow[];
   readonly unreadable: readonly QuarantineRow[];
-  /** Null until somebody asks for them, as whole files are read. */
+  /** Null until requested: complete files are read for them. */
   readonly places: EntryPlaces | null;
 }
 

@@ -51,14 +51,14 @@ export function filled(sentence: (one: string, other: string) => string, ...part
 }
 
 const LOCALE_DEFAULT = 'en-GB';
-const TAGS_LOOKED_AT_MAX = 5;
-/** Dates and digits that anybody can read in a table, whatever the language. */
+const TAGS_READ_MAX = 5;
+/** Dates and digits that are readable in a table in every language. */
 const CALENDAR_AND_DIGITS = '-u-ca-gregory-nu-latn';
 
 /** The language of an Accept-Language header that is wanted most, of those that dates can be written in. */
 export function localeOf(acceptLanguage: string | undefined): string {
   const tags = (acceptLanguage ?? '')
-    .split(',', TAGS_LOOKED_AT_MAX)
+    .split(',', TAGS_READ_MAX)
     .map((part) => ({
       wanted: part.split(';')[0]!.trim(),
       weight: Number(/;\s*q=([\d.]+)\s*$/.exec(part)?.[1] ?? 1),
@@ -83,14 +83,14 @@ interface Formatters {
   readonly amounts: (decimals: number) => Intl.NumberFormat;
 }
 
-/** Anybody may ask for any language, also before they have logged in. So many are kept at a time. */
+/** Any language may be requested, even before login: the cache is bounded. */
 const LOCALES_MAX = 30;
-/** Texts of days and of months kept of a language: most pages show the same few. */
+/** Cached texts of days and months per language: most pages show the same few. */
 const DAYS_MAX = 1_000;
 const DECIMALS_MAX = 100;
 
 /** Remembers what `make` gives; at most `max` of it, then it begins anew. */
-function kept<Key, Value>(max: number, make: (key: Key) => Value): (key: Key) => Value {
+function cached<Key, Value>(max: number, make: (key: Key) => Value): (key: Key) => Value {
   const values = new Map<Key, Value>();
   return (key) => {
     let value = values.get(key);
@@ -103,9 +103,9 @@ function kept<Key, Value>(max: number, make: (key: Key) => Value): (key: Key) =>
   };
 }
 
-/** Formats of any number of readers; making one takes long, so those of each language are kept. */
+/** Formats for readers; creating one is slow, so they are cached per language. */
 export function createFormats(zone: string): (locale: string, isExact: boolean) => Format {
-  const formatters = kept(LOCALES_MAX, formattersOf);
+  const formatters = cached(LOCALES_MAX, formattersOf);
   return (locale, isExact) => formatOf(locale, formatters(locale), { zone, isExact });
 }
 
@@ -114,12 +114,12 @@ function formattersOf(locale: string): Formatters {
   const day = new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeZone: 'UTC' });
   const month = new Intl.DateTimeFormat(tag, { year: 'numeric', month: 'long', timeZone: 'UTC' });
   return {
-    day: kept(DAYS_MAX, (text: BusinessDay) => day.format(new Date(`${text}T00:00:00Z`))),
-    month: kept(DAYS_MAX, (text: string) => month.format(new Date(`${text}-01T00:00:00Z`))),
+    day: cached(DAYS_MAX, (text: BusinessDay) => day.format(new Date(`${text}T00:00:00Z`))),
+    month: cached(DAYS_MAX, (text: string) => month.format(new Date(`${text}-01T00:00:00Z`))),
     instant: new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
     count: new Intl.NumberFormat(tag),
     marked: inLanguage(locale),
-    amounts: kept(
+    amounts: cached(
       DECIMALS_MAX,
       (decimals: number) =>
         new Intl.NumberFormat(tag, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
@@ -139,7 +139,7 @@ function formatOf(
     ...{ locale, isOfPage },
     // Given as text, no digit is lost.
     amount: isExact ? (exact) => exact : (exact) => amounts(decimalsOf(exact)).format(exact as `${number}`),
-    count: (whole) => count.format(whole),
+    count: (integer) => count.format(integer),
     day,
     month,
     instant: instantText,

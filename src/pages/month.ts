@@ -1,5 +1,6 @@
 /** The page of a merchant's month: the figures of each account with what is open, and every day of one of them. */
 import { monthFigures, type AccountMonth, type Month } from '../statements/month.ts';
+import { missingNetOf } from '../statements/month-figures.ts';
 import type { OpenDay } from '../statements/open-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { addressWith, dayAddress, monthAddress, monthDownloadAddress, monthPdfAddress } from './addresses.ts';
@@ -13,14 +14,14 @@ import { page, saidPart, type Said, type View } from './view.ts';
 export interface MonthShown {
   readonly merchantNo: string;
   readonly month: Month;
-  /** Names of the months beside it. */
+  /** Names of the adjacent months. */
   readonly before: string;
   readonly after: string;
   readonly accounts: readonly AccountMonth[];
   /** Of all accounts. */
   readonly openDays: readonly OpenDay[];
   readonly close: Omit<CloseShown, 'merchantNo' | 'month' | 'hasStatements'>;
-  /** What was just done or refused. */
+  /** The result of the last action. */
   readonly said: Said | null;
   /** The account whose days are shown, with its marks; null if there is none. */
   readonly chosen: { readonly account: AccountMonth; readonly days: readonly DayMark[] } | null;
@@ -89,11 +90,17 @@ const accountsTable = (view: View, { accounts, openDays }: MonthShown): Html => 
         </tbody>
       </table>`,
     )}
-    ${when(
-      openDays.length > 0 || accounts.some((account) => monthFigures(account).daysBroken > 0),
-      () => html`<p class="soft">${month.brokenNote}</p>`,
-    )}`;
+    ${accounts.map((account) => differencePart(view, account))}`;
 };
+
+/** Amounts are exact text, so any digit but 0 makes a difference. */
+function differencePart({ texts, format }: View, account: AccountMonth): Part {
+  const difference = missingNetOf(monthFigures(account));
+  return when(
+    difference !== null && /[1-9]/.test(difference),
+    () => html`<p class="soft">${texts.month.difference(account.currency, format.amount(difference!))}</p>`,
+  );
+}
 
 function accountRow({ texts, format, address }: View, account: AccountMonth, open: readonly OpenDay[]): Html {
   const figures = monthFigures(account);

@@ -75,8 +75,8 @@ export function monthsPage(view: View, shown: MonthsShown): string {
     section: 'months',
     content: html`<h1>${filled(texts.months.of, format.shown.month(month.name))}</h1>
       <ul class="links paging">
-        <li><a href="${monthBeside(view, addDays(month.from, -1))}">${texts.months.earlier}</a></li>
-        <li><a href="${monthBeside(view, addDays(month.to, 1))}">${texts.months.later}</a></li>
+        <li><a href="${adjacentMonth(view, addDays(month.from, -1))}">${texts.months.earlier}</a></li>
+        <li><a href="${adjacentMonth(view, addDays(month.to, 1))}">${texts.months.later}</a></li>
       </ul>
       <form class="line" method="get" action="/">
         <p>
@@ -94,7 +94,7 @@ export function monthsPage(view: View, shown: MonthsShown): string {
   });
 }
 
-const monthBeside = ({ address }: View, day: BusinessDay): string =>
+const adjacentMonth = ({ address }: View, day: BusinessDay): string =>
   addressWith(address, { month: day.slice(0, 7), after: null });
 
 const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html =>
@@ -185,7 +185,7 @@ const PLAIN: Mark = { state: 'proven', notes: [], isRevised: false, isAdjusted: 
 
 const legend = (view: View): Html => {
   const { texts } = view;
-  const beside = (mark: Mark, meaning: string): Html =>
+  const legendItem = (mark: Mark, meaning: string): Html =>
     html`<li>
       <span class="s proven${mark.isRevised ? ' revised' : null}">${SIGNS.proven}${noteSigns(mark)}</span>
       ${meaning}
@@ -193,8 +193,8 @@ const legend = (view: View): Html => {
   return html`<h2>${texts.months.legend}</h2>
     <ul class="legend">
       ${DAY_STATES.filter((state) => state !== 'before').map((state) => html`<li>${stateMark(view, { ...PLAIN, state })} ${texts.stateMeaning[state]}</li>`)}
-      ${DAY_NOTES.map((note) => beside({ ...PLAIN, notes: [note] }, texts.note[note]))}
-      ${beside({ ...PLAIN, isRevised: true }, texts.revised)}
-      ${beside({ ...PLAIN, isAdjusted: true }, texts.close.adjustedDay)}
+      ${DAY_NOTES.map((note) => legendItem({ ...PLAIN, notes: [note] }, texts.note[note]))}
+      ${legendItem({ ...PLAIN, isRevised: true }, texts.revised)}
+      ${legendItem({ ...PLAIN, isAdjusted: true }, texts.close.adjustedDay)}
     </ul>`;
 };

@@ -18,7 +18,7 @@ export interface ComparisonShown {
     | { readonly shown: readonly CausedRow[]; readonly counts: ChangeCounts }
     /** A sentence that says why the files could not be compared. */
     | { readonly problem: string }
-    /** Too many rows to compare while somebody waits. */
+    /** Too many rows to compare within a request. */
     | { readonly tooLarge: number };
 }
 

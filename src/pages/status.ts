@@ -1,4 +1,4 @@
-/** The page of how it stands: what `daybook status` tells, the whole and then merchant by merchant. */
+/** The status page: what `daybook status` prints, the overview and then each merchant. */
 import { ageName } from '../run/age.ts';
 import type { Health } from '../run/health.ts';
 import { reasonOf, runEnd, type KnownRun } from '../run/run-state.ts';
@@ -12,18 +12,17 @@ import { scrolling } from './tables.ts';
 import { page, type View } from './view.ts';
 
 export interface StatusShown {
-  /** Null for whoever sees some merchants only. */
+  /** Null for a person limited to some merchants. */
   readonly health: Health | null;
   readonly merchants: readonly MerchantStatus[];
-  /** What is to be said of these merchants beside their figures. */
+  /** Remarks on these merchants in addition to their figures. */
   readonly lists: readonly StatusList[];
   /** From which age on a merchant's last good run counts as too old. */
   readonly maxAgeMs: number;
   /** What the last good runs of these merchants checked beyond the days they read. */
   readonly checked: readonly string[];
-  /** What there is to say of the whole. */
   readonly remarks: readonly string[];
-  /** Said where the zone is not proven. */
+  /** Null where the zone is proven. */
   readonly zoneRemark: string | null;
   /** The number of the last merchant shown, where there are more. */
   readonly next: string | null;
@@ -37,13 +36,13 @@ export const statusPage = (view: View, shown: StatusShown | null): string =>
       ${
         shown === null
           ? html`<p>${view.texts.status.noPlatform}</p>`
-          : html`${when(shown.health !== null, () => wholePart(view, shown.health!))}
+          : html`${when(shown.health !== null, () => overviewPart(view, shown.health!))}
             ${shown.remarks.map((text) => html`<p>${withCommands(text)}</p>`)} ${merchantsPart(view, shown)}
             ${shown.lists.map((list) => listPart(view, list))}`
       }`,
   });
 
-function wholePart(view: View, health: Health): Html {
+function overviewPart(view: View, health: Health): Html {
   const { texts, format } = view;
   const { status } = texts;
   const { runs, nextRun, lastGoodNight } = health;
@@ -54,8 +53,8 @@ function wholePart(view: View, health: Health): Html {
       <td>${value}</td>
     </tr> `;
   const others = runs.notMadeUpFor.filter(({ id }) => id !== runs.last?.id);
-  return html`<h2 id="whole">${status.whole}</h2>
-    <table aria-labelledby="whole">
+  return html`<h2 id="overview">${status.overview}</h2>
+    <table aria-labelledby="overview">
       <tbody>
         ${row(status.lastRun, runs.last === null ? status.noRun : runPart(view, runs.last))}
         ${others.map((run) => row(status.notMadeUpFor, runPart(view, run)))}
@@ -125,7 +124,7 @@ const merchantRow = (view: View, one: MerchantStatus, maxAgeMs: number): Html =>
   </tr> `;
 };
 
-/** In the words of `daybook status`. What stands between backticks is a command. */
+/** In the words of `daybook status`. Text between backticks is a command. */
 const listPart = ({ texts, format }: View, { heading, items, more }: StatusList): Html =>
   html`<h2>${withCommands(heading)}</h2>
     <ul>

@@ -1,9 +1,9 @@
-/** The part of a day's page about entries that came, but could not be read. */
+/** The section of a day's page on received entries that could not be read. */
 import type { UnreadableWithin } from '../store/quarantine.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import type { View } from './view.ts';
 
-/** Nothing where there are none. `inAll` says of how many these are the first ones. */
+/** `inAll`: how many there are; `entries` may be only the first of them. */
 export const unreadableSection = (
   { texts, format }: View,
   entries: readonly UnreadableWithin[],

@@ -1,4 +1,4 @@
-/** What every page is made with, whatever it shows: texts, formats, the reader, and the frame around the content. */
+/** The input common to all pages (texts, formats, reader), and the frame around the content. */
 import type { Person } from '../access/access.ts';
 import { addressWith } from './addresses.ts';
 import { PAGE_LANGUAGE, type Format } from './format.ts';
@@ -8,7 +8,7 @@ import type { Texts } from './texts/en.ts';
 export interface View {
   readonly texts: Texts;
   readonly format: Format;
-  /** Null where nobody has logged in. */
+  /** Null before login. */
   readonly person: Person | null;
   readonly zone: string;
   /** The address of this page, with its query. */
@@ -32,7 +32,7 @@ const NAV: readonly (readonly [Section, string])[] = [
   ['status', '/status'],
 ];
 
-/** A whole page. `section` is the one of the navigation that it belongs to. */
+/** A complete page. `section`: its item of the navigation. */
 export function page(
   view: View,
   {
@@ -96,7 +96,7 @@ const foot = ({ texts, zone, address, isExact, person }: View): Part =>
       </footer>`,
   );
 
-/** What is told at the top of a page. */
+/** The message at the top of a page. */
 export interface Said {
   readonly text: string;
   readonly isWrong: boolean;
@@ -111,12 +111,11 @@ export const saidPart = (said: Said | null): Part =>
       </p>`,
   );
 
-/** A page that says in plain words that something is not to be had. */
 export const messagePage = (view: View, title: string, text: string): string =>
   page(view, {
     title,
     section: null,
-    // Its address may be anything that somebody made up, so no link is made of it.
+    // The address is untrusted input, so no link is built from it.
     hasFigures: false,
     content: html`<h1>${title}</h1>
       <p>${text}</p>

@@ -46,7 +46,7 @@ export type Hostility = z.output<typeof hostilitySchema>;
 
 export const HOSTILITY_OFF: Hostility = hostilitySchema.parse({});
 
-/** Ways that spoil a whole reply, in the order in which they are tried. */
+/** Ways to spoil a complete reply, in the order of trial. */
 export const REPLY_STRIKES = [
   'http429Every',
   'http500Every',

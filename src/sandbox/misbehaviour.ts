@@ -1,10 +1,10 @@
-/** Spoils whole replies: refuses, cuts the connection, or sends something else. */
+/** Spoils complete replies: refuses, cuts the connection, or sends something else. */
 import type { FastifyReply } from 'fastify';
 import { REPLY_STRIKES, type ReplyStrike, type Striker } from './hostility.ts';
 
 const RETRY_AFTER_S = 1;
 
-/** Sends the answer that was decided when the request came in. */
+/** Sends the answer chosen when the request was received. */
 export type Answer = (reply: FastifyReply) => FastifyReply;
 
 export const refuse = (reply: FastifyReply, status: number, code: string, message: string): FastifyReply =>

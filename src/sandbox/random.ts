@@ -14,7 +14,7 @@ export function seeded(seed: string): Random {
   };
 }
 
-/** A whole number from 0 up to, not including, `count`. */
+/** An integer from 0 up to, not including, `count`. */
 export const below = (random: Random, count: number): number => Math.floor(random() * count);
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));

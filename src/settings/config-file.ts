@@ -6,7 +6,7 @@ import type { SettingsSource } from './source.ts';
 import type { RawSettings } from './raw.ts';
 import { SETTING_PLACES, type SettingPlace } from './schema.ts';
 
-/** A header value with fewer characters than this beside its placeholders is a word like `Bearer`, not a secret. */
+/** A header value with fewer characters than this next to its placeholders is a word like `Bearer`, not a secret. */
 const HEADER_SECRET_CHARACTERS_MIN = 8;
 const EXAMPLE_FILE = 'see config/daybook.example.yaml';
 

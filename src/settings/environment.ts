@@ -69,7 +69,11 @@ function givenFor(place: SettingPlace, { env, readFile }: EnvironmentSource): Gi
   if (path === '') return value === '' ? null : { name: place.environmentName, value };
   const example = `${name}=/run/secrets/${place.environmentName.toLowerCase()}`;
   if (value !== '') {
-    return { key: name, problem: `is given beside ${place.environmentName}; keep one of the two`, example };
+    return {
+      key: name,
+      problem: `is given as well as ${place.environmentName}; keep one of the two`,
+      example,
+    };
   }
   try {
     // A file usually ends with a line end that is not part of the secret.

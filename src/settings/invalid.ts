@@ -9,7 +9,7 @@ export interface SettingsProblem {
   readonly key: string;
   /** What is wrong, for a person. Never the value of a secret. */
   readonly problem: string;
-  /** A value that would be accepted, or where to look. */
+  /** A valid value, or where to find one. */
   readonly example: string;
 }
 
@@ -22,8 +22,8 @@ export class SettingsInvalid extends ExpectedError {
   readonly problems: readonly SettingsProblem[];
 
   constructor(problems: readonly SettingsProblem[]) {
-    const count = problems.length === 1 ? 'A setting needs' : `${problems.length} settings need`;
-    super([`${count} mending; nothing was started.`, ...problems.map(sentence)].join('\n'));
+    const count = problems.length === 1 ? '1 setting is' : `${problems.length} settings are`;
+    super([`${count} invalid; nothing was started.`, ...problems.map(sentence)].join('\n'));
     this.problems = problems;
   }
 }

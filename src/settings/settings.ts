@@ -1,4 +1,4 @@
-/** What daybook runs with, whole and checked, whichever way it was given (docs/reference/settings.md). */
+/** The complete, validated settings (docs/reference/settings.md). */
 import type { Check } from '../ledger/checks.ts';
 import type { PublishableFormat } from '../ledger/statement-formats.ts';
 import type { SigningKey } from '../signing/keys.ts';
@@ -40,7 +40,7 @@ export interface PlatformSection {
   /** The two wallet methods that need no bankCode (docs/platform.md 2.5, rule 1). */
   readonly walletMethods: readonly string[];
   readonly codeLists: CodeLists;
-  /** Regular expression that a file path from the platform's upload must match as a whole (docs/platform.md 4.3). */
+  /** Regular expression that a file path from the platform's upload must match completely (docs/platform.md 4.3). */
   readonly filePaths: string;
 }
 
@@ -74,7 +74,7 @@ export interface Webhook {
   readonly url: string;
 }
 
-/** Where people are told. */
+/** Where alerts are sent. */
 export interface AlertSettings {
   readonly webhooks: readonly Webhook[];
   /** Signs what `json` webhooks get. Null only if there is none. */
@@ -86,7 +86,7 @@ export interface AlertSettings {
     /** `smtp://` or `smtps://`, with user and password if the server asks for them. */
     readonly smtpUrl: string;
   } | null;
-  /** Asked for after each good night; null if nothing waits for it. */
+  /** Requested after each successful daily run; null if none. */
   readonly pingUrl: string | null;
 }
 
@@ -147,7 +147,7 @@ export interface Settings {
   /** How many merchants one process works on side by side. */
   readonly merchantsAtOnce: number;
   readonly resweepDays: number;
-  /** How many days the night may read again at most where measured lateness asks for more than `resweepDays`. */
+  /** Most days of lookback where measured lateness asks for more than `resweepDays`. */
   readonly resweepDaysMax: number;
   /** Like `resweepDays`, but for the job around midday. */
   readonly lateSweepDays: number;
@@ -164,7 +164,7 @@ export interface Settings {
   readonly s3ForcePathStyle: boolean | null;
   /** An absolute path. */
   readonly dataDir: string;
-  /** What statements are published in: CSV, and these beside it. */
+  /** Formats that statements are published in, in addition to CSV. */
   readonly statementFormats: readonly PublishableFormat[];
   /** The first key encrypts, all decrypt. */
   readonly secretKeys: readonly SecretKey[];
@@ -189,7 +189,7 @@ export interface Settings {
    * Where `/healthz`, `/readyz` and `/metrics` are. Null: `serve` answers the first two where it listens, others nothing.
    */
   readonly healthListen: ListenAddress | null;
-  /** Whether metrics also tell of each merchant, with its number as a label. */
+  /** Whether there are metrics per merchant, with its number as a label. */
   readonly metricsMerchants: boolean;
   /** Addresses and networks of proxies whose forwarding headers are believed. */
   readonly trustedProxies: readonly string[];

@@ -4,7 +4,8 @@
  * no trouble is ever stored about a wide window.
  */
 import type { LedgerPage } from '../platform/ledger-reader.ts';
-import { judgePages, needsConfirming, pagesOf } from './certificate.ts';
+import { lengthMs } from '../ledger/window.ts';
+import { judgePages, needsConfirming, pagesOf, type Reading } from './certificate.ts';
 import {
   isFilled,
   isRefusal,
@@ -48,13 +49,41 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
     requests += rest;
     const reading = judgePages(pages, task, limits.clockSlackMs);
     if (reading.unreadable.size + reading.strangers.size > 0) return apart(task, 2);
-    if (reading.problem === null) return read(reading, { requests, problem: null });
+    if (reading.problem === null) {
+      if (await isCutShort(task, reading, source)) return apart(task, 2);
+      return read(reading, { requests, problem: null });
+    }
     if (reading.mayUnite && rest > 0) {
       const fine = { ...task, grain: { ...task.grain, pageNumMax: 1 } };
       return apart(task, groupsFor(total, fine, limits), true);
     }
     if (reads === limits.readsBeforeSplitMax) return apart(task, 2);
   }
+}
+
+/** Some platforms answer only the first or last days of a longer window, with a total of these. */
+const MAY_BE_CUT_MS = 9 * 86_400_000;
+const QUIET_MS = 86_400_000 / 2;
+
+/** Whether a long window without entries at its begin or end has some there when asked for that part alone. */
+async function isCutShort(
+  { window, currency }: WideTask,
+  { entries, neighbours }: Reading,
+  source: PageSource,
+): Promise<boolean> {
+  if (lengthMs(window) <= MAY_BE_CUT_MS || entries.size + neighbours.size === 0) return false;
+  const times = [...entries.values(), ...neighbours.values()].map(({ bookedMs }) => bookedMs);
+  const [firstMs, lastMs] = [Math.min(...times), Math.max(...times)];
+  const edges = [
+    { beginMs: window.beginMs, endMs: firstMs - 60_000 },
+    { beginMs: lastMs + 60_000, endMs: window.endMs },
+  ];
+  for (const edge of edges) {
+    if (lengthMs(edge) <= QUIET_MS) continue;
+    const page = await source.page({ window: edge, currency }, 1);
+    if (page.total + page.entries.length + page.unreadable.length > 0) return true;
+  }
+  return false;
 }
 
 async function firstPage(task: WideTask, source: PageSource): Promise<LedgerPage | null> {

@@ -1,5 +1,5 @@
 /**
- * Limits connections to the server. If too many are open, the one that has been idle longest is closed. So strangers
+ * Limits connections to the server. If too many are open, the one that has been idle longest is closed. So attackers
  * who open any number of them and send nothing cannot lock out a sender who posts at once.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';

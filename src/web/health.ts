@@ -7,7 +7,7 @@ export interface Readiness {
   readonly checks: Readonly<Record<string, string | null>>;
 }
 
-/** The text of `/metrics`, and what it is. It tells counts and times, and nothing personal. */
+/** The text and content type of `/metrics`: counts and times, no personal data. */
 export interface MetricsPage {
   readonly contentType: string;
   readonly text: () => Promise<string>;

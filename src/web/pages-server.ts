@@ -48,7 +48,7 @@ function readablePath({ url = '' }: { readonly url?: string | undefined }): stri
 
 /**
  * Adds the pages to a server. What they add of headers, access and answers is for their own routes alone. `isAlone`: there
- * are no others, so whatever is asked of it is answered by a page.
+ * are no others, so every request is answered by a page.
  */
 export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlone = false } = {}): void {
   const context = createPagesContext(deps);
@@ -64,7 +64,7 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlo
           deps.onRefusal({ route: '/login', status, reason: `${way}: ${reason}` }),
       });
       for (const add of PAGES) add(inner, context);
-      // Whoever may not come in is told so here as well, and not what there is.
+      // Without access the refusal comes first, so that it reveals no addresses.
       const nothing = () => Promise.reject(new PageRefusal(404));
       if (isAlone) inner.all('/*', nothing);
       else inner.get('/*', nothing);

@@ -11,22 +11,22 @@ export const SPELL_MS = 10_000;
 const KINDS_MAX = 200;
 
 interface Spell {
-  begunMs: number;
-  told: number;
-  untold: number;
+  startedMs: number;
+  logged: number;
+  unreported: number;
 }
 
-export interface ToldEvent extends WebEvent {
+export interface ReportedEvent extends WebEvent {
   /** How many of the same kind were not logged since then. */
-  readonly untold?: number;
+  readonly unreported?: number;
 }
 
-/** Calls `tell` for some of the events it gets. `flush` logs the remaining counts. */
-export function createRefusalLog(tell: (event: ToldEvent) => void, clock: () => number) {
+/** Calls `report` for some of the events it gets. `flush` logs the remaining counts. */
+export function createRefusalLog(report: (event: ReportedEvent) => void, clock: () => number) {
   const spells = new Map<string, { readonly event: WebEvent; readonly spell: Spell }>();
   const flush = (): void => {
     for (const { event, spell } of spells.values())
-      if (spell.untold > 0) tell({ ...event, untold: spell.untold });
+      if (spell.unreported > 0) report({ ...event, unreported: spell.unreported });
     spells.clear();
   };
   return {
@@ -35,17 +35,18 @@ export function createRefusalLog(tell: (event: ToldEvent) => void, clock: () => 
       const kind = JSON.stringify(event);
       if (!spells.has(kind)) {
         if (spells.size >= KINDS_MAX) flush();
-        spells.set(kind, { event, spell: { begunMs: clock(), told: 0, untold: 0 } });
+        spells.set(kind, { event, spell: { startedMs: clock(), logged: 0, unreported: 0 } });
       }
       const { spell } = spells.get(kind)!;
-      const { untold } = spell;
-      if (clock() - spell.begunMs >= SPELL_MS) Object.assign(spell, { begunMs: clock(), told: 0, untold: 0 });
-      if (spell.told >= LINES_A_SPELL) {
-        spell.untold += 1;
+      const { unreported } = spell;
+      if (clock() - spell.startedMs >= SPELL_MS)
+        Object.assign(spell, { startedMs: clock(), logged: 0, unreported: 0 });
+      if (spell.logged >= LINES_A_SPELL) {
+        spell.unreported += 1;
         return;
       }
-      tell(spell.told === 0 && untold > 0 ? { ...event, untold } : event);
-      spell.told += 1;
+      report(spell.logged === 0 && unreported > 0 ? { ...event, unreported } : event);
+      spell.logged += 1;
     },
     flush,
   };

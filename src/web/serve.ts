@@ -21,11 +21,11 @@ import { createHealthServer, createWebServer, listenOn, type WebEvent } from './
 /** When asked to stop, requests being answered have this long to end. Then their connections are closed. */
 const DRAIN_MS_MAX = 11_000;
 /** The notification being processed then has this long. */
-const LOOK_MS_MAX = 6_000;
+const PROCESSING_MS_MAX = 6_000;
 
 export interface ServeEvents {
   readonly onRefusal: (event: WebEvent) => void;
-  /** The same, of pages that have a port of their own. Default: nobody is told. */
+  /** The same, of pages that have a port of their own. Default: not called. */
   readonly onPagesRefusal?: (event: WebEvent) => void;
   readonly onProcessed: (report: ProcessReport) => void;
   /** Called with all that is left, whenever that changes. */
@@ -40,7 +40,7 @@ export interface Serving {
   /** Where the pages are; null where none are shown. */
   readonly pagesUrl: string | null;
   /**
-   * Resolves after the signal, at the latest after `DRAIN_MS_MAX` plus `LOOK_MS_MAX`, whatever clients and database
+   * Resolves after the signal, at the latest after `DRAIN_MS_MAX` plus `PROCESSING_MS_MAX`, whatever clients and database
    * do. Slow clients are disconnected. A notification still being processed is processed again after the next start.
    */
   readonly ended: Promise<void>;
@@ -53,7 +53,7 @@ export interface ServeApp extends Pick<App, 'database' | 'now'> {
   /** A connection for readiness only, so that it takes none from the posts. */
   readonly readinessDb?: Kysely<DB>;
   readonly drainMs?: number;
-  /** Told at `healthListen`; nowhere if there is none. */
+  /** Served at `healthListen`, if set. */
   readonly metrics?: MetricsPage;
   /** What is shown at `pagesListen`; nothing if there is none. */
   readonly pages?: PagesDeps;
@@ -100,7 +100,7 @@ export async function serve(
   });
   const health = healthListen === null ? null : createHealthServer({ readiness, metrics, onRefusal });
   const shown = pages && { ...pages, ...proxies };
-  // Pages share the port of the notifications only where both are told the same one.
+  // Pages share the port of the notifications only where both are set to the same one.
   const ownPages =
     shown && pagesListen && !isSameAddress(pagesListen, listen)
       ? createPagesServer({ ...shown, onRefusal: onPagesRefusal })
@@ -111,7 +111,7 @@ export async function serve(
       [server, ...(ownPages === null ? [] : [ownPages])].map((one) => closeWithin(one, drainMs)),
     );
     stopping.abort();
-    await Promise.race([processing.ended, sleep(LOOK_MS_MAX, undefined, { ref: false })]);
+    await Promise.race([processing.ended, sleep(PROCESSING_MS_MAX, undefined, { ref: false })]);
     if (health !== null) await closeWithin(health, 0);
   };
   try {

@@ -1,4 +1,4 @@
-/** The HTTP server: its routes, its limits, and its refusals, which all look alike so that they reveal nothing. */
+/** The HTTP server: routes, limits, and refusals, which are all identical so that they reveal nothing. */
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { withinOneOf } from '../host/networks.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
@@ -15,10 +15,10 @@ export interface Times {
   readonly headersMs: number;
   /** From a request's first byte to its last. */
   readonly requestMs: number;
-  /** How often slow senders are looked for. */
-  readonly lookedEveryMs: number;
+  /** How often slow senders are searched for. */
+  readonly checkIntervalMs: number;
 }
-const TIMES: Times = { headersMs: 5_000, requestMs: 10_000, lookedEveryMs: 1_000 };
+const TIMES: Times = { headersMs: 5_000, requestMs: 10_000, checkIntervalMs: 1_000 };
 
 /** Time limit for a connection without any traffic. */
 const CONNECTION_IDLE_MS_MAX = 20_000;
@@ -104,11 +104,11 @@ export interface BareServerDeps extends Pick<WebDeps, 'onRefusal' | 'trustedProx
   readonly rewriteUrl?: (request: { readonly url?: string | undefined }) => string;
 }
 
-/** A server without routes that refuses alike whatever it does not know. */
+/** A server without routes that answers every unknown request with the same refusal. */
 export function bareServer({
   onRefusal,
   trustedProxies = LOOPBACK,
-  times: { headersMs, requestMs, lookedEveryMs } = TIMES,
+  times: { headersMs, requestMs, checkIntervalMs } = TIMES,
   maxParamLength,
   rewriteUrl,
 }: BareServerDeps): FastifyInstance {
@@ -116,11 +116,11 @@ export function bareServer({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     trustProxy: [...trustedProxies],
-    // Node's defaults are to look every 30 s, and to allow one minute for the headers.
+    // Node's defaults: a check every 30 s, and one minute for the headers.
     http: {
       headersTimeout: headersMs,
       requestTimeout: requestMs,
-      connectionsCheckingInterval: lookedEveryMs,
+      connectionsCheckingInterval: checkIntervalMs,
     },
     requestTimeout: requestMs,
     ...(maxParamLength !== undefined && { routerOptions: { maxParamLength } }),
@@ -136,7 +136,7 @@ export function bareServer({
     return reply.code(status).send(REFUSALS[status] ?? REFUSALS[status < 500 ? 400 : 503]);
   });
   server.setNotFoundHandler((_request, reply) => reply.code(404).send(REFUSALS[404]));
-  // With two Host headers nobody can tell which one the proxy used.
+  // With two Host headers, the one that the proxy used is unknown.
   server.addHook('onRequest', async (request, reply) => {
     const { rawHeaders } = request.raw;
     const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
@@ -147,7 +147,7 @@ export function bareServer({
   return server;
 }
 
-/** The whole answer to a refused request. Fastify's own answer would repeat the path. */
+/** The complete answer to a refused request. Fastify's own answer would repeat the path. */
 const REFUSALS: Readonly<Record<number, { readonly error: string }>> = {
   400: { error: 'bad request' },
   404: { error: 'not found' },

@@ -95,15 +95,15 @@ describe.skipIf(skipped)(name, () => {
       .getByRole('link', { name: `Break ${id}`, exact: true })
       .first()
       .click();
-    await page.getByLabel('Note, if you like').fill('<b>mine</b>');
-    await page.getByRole('button', { name: 'Take it: I look after it' }).click();
-    expect(await page.getByRole('status').textContent()).toContain('You have taken this break.');
-    await page.getByLabel('Why it is no longer open').fill('fee of the bank, case 4711');
-    await page.getByRole('button', { name: 'Resolve it' }).click();
+    await page.getByLabel('Note (optional)').fill('<b>mine</b>');
+    await page.getByRole('button', { name: 'Assign to me' }).click();
+    expect(await page.getByRole('status').textContent()).toContain('This break is assigned to you.');
+    await page.getByLabel('Explanation').fill('fee of the bank, case 4711');
+    await page.getByRole('button', { name: 'Resolve' }).click();
     expect(await page.getByRole('status').textContent()).toContain('The break is resolved.');
     expect(await page.locator('ol li').allInnerTexts()).toEqual([
       '6 Mar 2026, 01:30:00: found',
-      '7 Mar 2026, 01:30:00: taken by local: <b>mine</b>',
+      '7 Mar 2026, 01:30:00: assigned by local: <b>mine</b>',
       '7 Mar 2026, 01:30:00: resolved by local: fee of the bank, case 4711',
     ]);
     await page.goto('/?month=2026-03');

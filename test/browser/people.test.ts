@@ -81,7 +81,7 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     await page.goto(MARCH);
     expect(await heading(page)).toBe('Log in');
     await logIn(page, 'ada', 'wrong horse battery');
-    expect(await page.getByRole('alert').innerText()).toContain('do not fit');
+    expect(await page.getByRole('alert').innerText()).toContain('Incorrect name or password');
     expect(await heading(page)).toBe('Log in');
     await logIn(page, 'ada');
     expect(new URL(page.url()).pathname).toBe(MARCH);
@@ -135,7 +135,7 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     expect(await page.locator('tr.came').count()).toBe(1);
     await page.goBack();
     await page.getByRole('link', { name: 'Make the next close' }).click();
-    expect(await page.getByText('days are open. Do what each needs first').count()).toBe(1);
+    expect(await page.getByText('days are open. Resolve each day first').count()).toBe(1);
     expect(await page.getByRole('cell', { name: 'broken: its balance chain is broken' }).count()).toBe(1);
     await page.getByLabel('Why close it despite open days').fill('the auditor asks again');
     await page.getByRole('button', { name: 'Close despite open days' }).click();
@@ -153,17 +153,17 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
 
   test('an operator takes a case, comments, resolves and reopens it', async () => {
     const { page, complaints } = await pageOf('ada', broken);
-    await page.getByRole('button', { name: 'Take it: I look after it' }).click();
+    await page.getByRole('button', { name: 'Assign to me' }).click();
     await page.getByLabel('Note', { exact: true }).fill('asked the bank');
     await page.getByRole('button', { name: 'Add a comment' }).click();
-    await page.getByLabel('Why it is no longer open').fill('fee of the bank');
-    await page.getByRole('button', { name: 'Resolve it' }).click();
+    await page.getByLabel('Explanation').fill('fee of the bank');
+    await page.getByRole('button', { name: 'Resolve' }).click();
     expect(await heading(page)).toContain('resolved');
-    await page.getByRole('button', { name: 'Open it again' }).click();
+    await page.getByRole('button', { name: 'Reopen' }).click();
     expect(await page.getByRole('status').innerText()).toContain('The break is open again');
     expect((await page.locator('ol li').allInnerTexts()).map((item) => item.replace(/^.*\d: /, ''))).toEqual([
       'found',
-      'taken by ada',
+      'assigned by ada',
       'commented by ada: asked the bank',
       'resolved by ada: fee of the bank',
       'reopened by ada',

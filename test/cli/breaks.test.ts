@@ -157,7 +157,7 @@ test('take, comment, resolve and reopen record who, when and why', async () => {
   expect((await daybook(['run', '--from', '2026-03-05', '--to', '2026-03-05'], env)).code).toBe(3);
   const resolved = await told('resolve', missing, '--by', 'Ada', '--note', 'fee, case 4711');
   expect(resolved).toContain(
-    'the next run or `daybook publish` tells it in the manifest and summary of its day',
+    'the next run or `daybook publish` publishes this in the manifest and summary of its day',
   );
   expect((await daybook(['breaks', 'resolve', missing, '--note', 'again'], env)).code).toBe(2);
   expect((await daybook(['breaks', 'take', missing], env)).code).toBe(2);

@@ -96,7 +96,7 @@ describe('a killed run', () => {
 
     const again = await daybook(['run'], { ...env, DAYBOOK_RESWEEP_DAYS: '0' });
     expect(again.code, again.stdout).toBe(0);
-    expect(again.stdout).toMatch(/also read, as asked for earlier: SBX-M-1 2026-03-02 to 2026-03-04/);
+    expect(again.stdout).toMatch(/also read, from earlier requests: SBX-M-1 2026-03-02 to 2026-03-04/);
     expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
   });
 

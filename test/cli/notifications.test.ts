@@ -51,7 +51,7 @@ describe('notifications', () => {
       await arrives(one.secret, onboardingResult(one));
       await arrives(one.secret, onboardingResult(one, { token: 'tok-other' }));
       await arrives(newNotifySecret(), {});
-      expect((await daybook(['notifications'], env)).stdout).toMatch(/not looked at yet/);
+      expect((await daybook(['notifications'], env)).stdout).toMatch(/not processed yet/);
 
       const processed = await daybook(['notifications', 'process', '--json'], env);
       expect(processed.code, processed.stderr).toBe(3);

@@ -113,3 +113,24 @@ test('an entry that appears after the first call of a night is published in that
   const { code, stdout } = await night(2);
   expect([code, stdout]).toEqual([0, expect.not.stringContaining('revised')]);
 });
+
+test('a first reading that is cut to its first nine days is read in parts', async () => {
+  const other = {
+    ...env,
+    DATABASE_URL: await freshDatabaseUrl(),
+    STATEMENTS_URL: pathToFileURL(join(home, 'again')).href,
+  };
+  platform.alter = (honest, { body }) => {
+    const endMs = Number(body['beginDate']) + 9 * DAY_MS - 1;
+    if (Number(body['endDate']) <= endMs) return honest;
+    const { list, ...page } = honest.body as { list: readonly { busiDate: string }[] };
+    const shown = list.filter(({ busiDate }) => plainMs(busiDate) <= endMs);
+    return { status: 200, body: { ...page, total: shown.length, list: shown } };
+  };
+  const range = ['--from', FIRST, '--to', addDays(FIRST, DAYS - 1)];
+  const { code, stdout } = await daybook(['run', ...range], {
+    ...other,
+    DAYBOOK_NOW: new Date(nowMs).toISOString(),
+  });
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`${3 * DAYS} new`)]);
+});

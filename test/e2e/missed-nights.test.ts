@@ -1,7 +1,7 @@
 /** What processes that live find by themselves: which merchants a night was missed for, and which runs nobody told of. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { lookForTrouble } from '../../src/cli/alerting.ts';
+import { runWatchdog } from '../../src/cli/alerting.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
 import type { RunAlerts } from '../../src/run/alerts/at-end.ts';
 import { lookForMissedNight, lookForUndoneRuns } from '../../src/run/alerts/watch.ts';
@@ -117,7 +117,7 @@ test('a process that does no nights looks for missed ones only where none of the
     await sql`UPDATE alert_look SET looked_at = now() - ${minutesSince} * interval '1 minute'`.execute(
       dbOf(),
     );
-    await lookForTrouble({ ...stage.app, settings }, { seesRuns });
+    await runWatchdog({ ...stage.app, settings }, { seesRuns });
     return kinds();
   };
   stage.setNow('2026-03-07T04:00:00+08:00');

@@ -193,7 +193,7 @@ describe('inbox', () => {
     const watch = createInboxWatch(() => 0);
     for (let post = 0; post < 10; post += 1)
       watch.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
-    await watch.look(db, raising);
+    await watch.check(db, raising);
     expect(await claimWatchdogCheck(db, 'nights', 1_000)).toBe(true);
     await deliverDue({ db, targets: [], now: () => NOW, onFailed: () => undefined });
     const kinds = (await listAlerts(db, 10)).map(({ kind }) => kind);

@@ -8,7 +8,7 @@ import type { KyselyPlugin } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { createReadiness, READINESS_LASTS_MS } from '../../src/web/readiness.ts';
-import { createRefusalLog, LINES_A_SPELL, SPELL_MS, type ToldEvent } from '../../src/web/refusal-log.ts';
+import { createRefusalLog, LINES_A_SPELL, SPELL_MS, type ReportedEvent } from '../../src/web/refusal-log.ts';
 import { serve } from '../../src/web/serve.ts';
 import { accepted, onboardingResult } from '../notifications/subjects.ts';
 import { KEYS, NOW, serveOver, type Served } from '../notifications/support.ts';
@@ -30,7 +30,7 @@ afterEach(async () => {
 const PATH = `/notify/onboarding/${newNotifySecret()}`;
 const HEAD = `POST ${PATH} HTTP/1.1\r\nHost: daybook\r\nContent-Type: application/json\r\n`;
 const RECEIVED = { status: 200, text: '{"received":true}' };
-const QUICK = { headersMs: 100, requestMs: 200, lookedEveryMs: 20 };
+const QUICK = { headersMs: 100, requestMs: 200, checkIntervalMs: 20 };
 
 /** A reset gives an error first. That counts as closed too. */
 const closed = (socket: Socket): Promise<void> =>
@@ -197,7 +197,7 @@ it('if health checks have a port of their own, the public port has none', async 
 });
 
 it('of many refusals of one kind a few are logged and the rest counted; another kind is logged at once', () => {
-  const told: ToldEvent[] = [];
+  const told: ReportedEvent[] = [];
   let clockMs = 0;
   const log = createRefusalLog(
     (event) => void told.push(event),
@@ -212,8 +212,8 @@ it('of many refusals of one kind a few are logged and the rest counted; another 
   expect(told).toEqual([...Array.from({ length: LINES_A_SPELL }, () => much), other]);
   clockMs += SPELL_MS;
   log.onEvent(much);
-  expect(told.at(-1)).toEqual({ ...much, untold: 1_000 - LINES_A_SPELL });
+  expect(told.at(-1)).toEqual({ ...much, unreported: 1_000 - LINES_A_SPELL });
   for (let n = 0; n < 10; n++) log.onEvent(much);
   log.flush();
-  expect(told.at(-1)).toEqual({ ...much, untold: 6 });
+  expect(told.at(-1)).toEqual({ ...much, unreported: 6 });
 });

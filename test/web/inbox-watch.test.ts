@@ -17,22 +17,22 @@ const titles = async () => {
 
 test('what cannot be opened is told, once a day, and anew after all of it was opened', async () => {
   const watch = createInboxWatch(() => 0);
-  const look = (day: number) =>
-    watch.look(database.db, { targets: ['json a'], now: new Date(day * 86_400_000) });
+  const check = (day: number) =>
+    watch.check(database.db, { targets: ['json a'], now: new Date(day * 86_400_000) });
   watch.onLeft(left(1, 2, 3, 4));
-  await look(1);
-  await look(1.5);
+  await check(1);
+  await check(1.5);
   expect(await titles()).toHaveLength(1);
-  await look(2);
+  await check(2);
   expect(await titles()).toHaveLength(2);
   watch.onLeft([]);
-  await look(2.1);
+  await check(2.1);
   watch.onLeft(left(5, 6, 7));
-  await look(2.2);
+  await check(2.2);
   expect(await titles()).toEqual([
-    '4 notifications of the platform cannot be opened or looked at',
-    'still: 4 notifications of the platform cannot be opened or looked at',
-    '3 notifications of the platform cannot be opened or looked at',
+    '4 notifications of the platform cannot be opened or processed',
+    'still: 4 notifications of the platform cannot be opened or processed',
+    '3 notifications of the platform cannot be opened or processed',
   ]);
 });
 
@@ -41,9 +41,9 @@ test('what is left and could not be told is told by the next look', async () => 
   watch.onLeft(left(1));
   const raising = { targets: ['json a'], now: new Date(0) };
   await database.db.schema.alterTable('alert').renameTo('alert_away').execute();
-  await expect(watch.look(database.db, raising)).rejects.toThrow('alert');
+  await expect(watch.check(database.db, raising)).rejects.toThrow('alert');
   await database.db.schema.alterTable('alert_away').renameTo('alert').execute();
-  await watch.look(database.db, raising);
+  await watch.check(database.db, raising);
   expect(await titles()).toHaveLength(1);
 });
 
@@ -53,23 +53,23 @@ test('an attack that one of two processes still sees is not over because the oth
     InboxWatch,
     InboxWatch,
   ];
-  const look = (watch: InboxWatch) =>
-    watch.look(database.db, { targets: ['json a'], now: new Date(hours * 3_600_000) });
+  const check = (watch: InboxWatch) =>
+    watch.check(database.db, { targets: ['json a'], now: new Date(hours * 3_600_000) });
   const flood = (): void => {
     for (let post = 0; post < 10; post += 1)
       flooded.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
   };
   for (; hours < 5; hours += 0.5) {
     flood();
-    await look(flooded);
-    await look(quiet);
+    await check(flooded);
+    await check(quiet);
   }
   expect(await titles()).toHaveLength(1);
   const conditions = () => database.db.selectFrom('alert_condition').select('name').execute();
   expect(await conditions()).toHaveLength(1);
   for (; hours < 8; hours += 0.5) {
-    await look(flooded);
-    await look(quiet);
+    await check(flooded);
+    await check(quiet);
   }
   expect(await conditions()).toEqual([]);
 });

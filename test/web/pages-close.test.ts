@@ -121,7 +121,7 @@ test('another note is not said to be kept where no other close is made', async (
   const refused = await close(FEBRUARY, { note: 'approved by Grace' });
   expect(refused.status).toBe(409);
   const html = await refused.text();
-  expect(textOf(html)).toContain('It was closed before, and nothing has changed since.');
+  expect(textOf(html)).toContain('Already closed, and nothing has changed since.');
   expect(html).toMatch(/>\s*approved by Grace<\/textarea\s*>/);
   expect((await close(FEBRUARY, { despite: 'in a hurry' })).status).toBe(409);
   expect(await closeDeeds()).toHaveLength(1);

@@ -116,11 +116,13 @@ describe('a day of many entries in one second, whose numbers tell nothing', () =
     const text = await words(`/m/SBX-M-1/USD/${days[0]!}?page=40`);
     expect(text).toMatch(/Entries 301 to (\d+) of \1/);
     expect(await words(`/m/SBX-M-1/USD/${days[0]!}?q=settle&page=40`)).toMatch(/Entries \d+ to (\d+) of \1 /);
-    expect(await words(`/m/SBX-M-1/USD/${days[0]!}?q=nix&page=40`)).toContain('No entry of this day fits.');
+    expect(await words(`/m/SBX-M-1/USD/${days[0]!}?q=nix&page=40`)).toContain(
+      'No entry of this day matches.',
+    );
   });
 });
 
-test('of a day too large to be read whole, points are drawn that are true, and it is said which', async () => {
+test('of a day too large to be read completely, points are drawn that are true, and it is said which', async () => {
   stage = await openStage();
   pages = await showPages(stage);
   await stage.run();
@@ -243,9 +245,9 @@ describe('days that are read, and not reconciled', () => {
 
   test('a day without figures shows the entries that are stored', async () => {
     const text = await words('/m/SBX-M-1/USD/2026-03-30');
-    expect(text).toContain('read whole, and its figures are not made of that reading yet');
+    expect(text).toContain('read completely, but not reconciled yet');
     expect(text).toContain('Entries 1 to 100 of 250');
-    expect(text).not.toMatch(/not read whole yet|No entry of this day/);
+    expect(text).not.toMatch(/not read completely yet|No entry of this day/);
   });
 
   test('a day with late entries shows all of them, though its figures are of fewer', async () => {
@@ -314,8 +316,8 @@ describe('what a person looks for', () => {
     for (const path of [`/entry?number=${number!}`, `/entry/SBX-M-1/${number!}`]) {
       const text = await words(path);
       expect(text).toContain(`The platform sent an entry ${number!} that could not be read.`);
-      expect(text).toMatch(/Unreadable entries of that number \d+, of SBX-M-1: \S+.*first seen 6 Mar 2026/);
-      expect(text).not.toContain('is stored. Numbers are found whole');
+      expect(text).toMatch(/Unreadable entries with that number \d+, of SBX-M-1: \S+.*first seen 6 Mar 2026/);
+      expect(text).not.toContain('is stored. Enter the full number');
     }
     expect((await pages.get(`/entry/SBX-M-2/${number!}`)).status).toBe(404);
   });
@@ -325,13 +327,11 @@ describe('what a person looks for', () => {
     const { id } = await database().selectFrom('continuity_break').select('id').executeTakeFirstOrThrow();
     await pages.post(`/breaks/${id}`, { form_token: 'made-up-form-token', step: 'resolved', note: 'seen' });
     const text = await words('/m/SBX-M-1/USD/2026-03-03');
-    expect(text).toContain(
-      'Something of this day has changed since the statement was published, though its figures',
-    );
+    expect(text).toContain('This day has changed since the statement was published, but its figures');
     expect(text).not.toContain('The figures have changed since');
     stage.setNow('2026-03-07T01:30:00+08:00');
     await stage.run();
-    expect(await words('/m/SBX-M-1/USD/2026-03-03')).not.toContain('Something of this day has changed');
+    expect(await words('/m/SBX-M-1/USD/2026-03-03')).not.toContain('This day has changed since');
     const compared = await pages.html('/m/SBX-M-1/USD/2026-03-04?revision=2&against=1');
     expect(compared).toMatch(/<td><del>\w+<\/del> <ins>CHARGEBACK<\/ins><\/td>/);
   });

@@ -72,7 +72,7 @@ describe('why somebody is not let in', () => {
     const got = await answer(await pages.get('/', { 'x-user': 'mallory' }));
     saysWhy(pages, got, {
       reason: 'the proxy names somebody without a role',
-      words: 'you have no role here',
+      words: 'You are logged in, but have no role',
     });
     expect(JSON.stringify(pages.events)).not.toContain('mallory');
   });
@@ -83,7 +83,7 @@ describe('why somebody is not let in', () => {
     const { status, text } = await sent(pages, { path: '/', headers });
     saysWhy(pages, [status, text], {
       reason: 'called by another name than that of DAYBOOK_PAGES_URL',
-      words: 'not opened by this name',
+      words: 'not available under this host name',
     });
   });
 
@@ -93,7 +93,7 @@ describe('why somebody is not let in', () => {
     const got = await answer(await pages.post('/login', form));
     saysWhy(pages, got, {
       reason: 'no cookie came back with a form',
-      words: 'where it begins with http, open it by https',
+      words: 'Allow cookies for this address, and open it with https',
     });
   });
 
@@ -106,12 +106,15 @@ describe('why somebody is not let in', () => {
     const pages = await showPages(stage, { access });
     open.push(pages);
     const got = await answer(await pages.get('/', { 'x-forwarded-for': '192.0.2.1' }));
-    saysWhy(pages, got, { reason: 'behind a proxy, without a login', words: 'came through a proxy' });
+    saysWhy(pages, got, {
+      reason: 'behind a proxy, without a login',
+      words: 'This request came through a proxy',
+    });
   });
 
   it('a proxy that names nobody: the page to log in says where to go', async () => {
     const pages = await shown(accessSettings(PROXY));
-    expect(textOf(await pages.html('/login'))).toContain('Open the pages at the address that you were given');
+    expect(textOf(await pages.html('/login'))).toContain('Open them at the address that you were given');
   });
 });
 

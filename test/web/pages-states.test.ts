@@ -47,7 +47,7 @@ describe('an entry that cannot be read', () => {
       'USD 2026-03-05 not all readable',
     ]);
     const day = await words(`/m/${merchantNo}/USD/2026-03-05`);
-    expect(day).toContain('the figures lack an entry that came, but could not be read');
+    expect(day).toContain('the figures lack a received entry that could not be read');
     expect(day).toMatch(/Unreadable entries .*keeps what was done about it\. SBX\d+: .* SBX\d+: .* SBX\d+: /);
     expect(await words(`/m/${merchantNo}/KWD/2026-03-04`)).not.toContain('Unreadable entries');
   });
@@ -169,10 +169,10 @@ test('the status says of days that are missing what `daybook status` says, and h
   expect(missing).toContain('not read yet');
   expect(page).toContain(`missing: ${missing}`);
   expect(page).toContain('3: done, but something needs a person');
-  expect(await words('/status?after=zzz')).toContain('No merchant comes behind this one.');
+  expect(await words('/status?after=zzz')).toContain('No more merchants.');
 });
 
-test('the status says of ages, checks and the whole what `daybook status` says', async () => {
+test('the status says of ages, checks and the overview what `daybook status` says', async () => {
   await open({ scenario: scenario(USD), platform: { timeZoneProof: 'trusted' } });
   await stage.run({ merchants: [MERCHANT] }, { timeZoneTrusted: true });
   await stage.app.database.db
@@ -189,7 +189,7 @@ test('the status says of ages, checks and the whole what `daybook status` says',
   const zone = told.find((line) => line.startsWith('time zone taken on trust'))!;
   for (const line of [checked, clock, zone]) expect(page).toContain(line);
   // The nights of the schedule are 24 hours apart, and two more are no reason to worry.
-  expect(page).toContain('A last good run is marked after 26h');
+  expect(page).toContain('A last successful run older than 26h is marked');
   expect(page).not.toContain('older than');
   stage.setNow('2026-03-07T04:00:00+08:00');
   expect(await words('/status')).toContain('older than 26h');

@@ -57,7 +57,7 @@ describe('what they show', () => {
       'USD 2026-03-05 proven',
       'USD 2026-03-06 uncertified',
     ]);
-    expect(await words('/?month=2026-03&q=nobody')).toContain('No account is known that fits.');
+    expect(await words('/?month=2026-03&q=nobody')).toContain('No account matches.');
     expect(await words('/?month=2026-03&after=SBX-M-1%20KWD')).not.toContain('KWD');
   });
 
@@ -111,9 +111,9 @@ describe('what they show', () => {
   test('two revisions side by side, with the reason and the cause of each row', async () => {
     const text = await words(`/m/SBX-M-1/KWD/${REVISED_DAY}?revision=2&against=1`);
     expect(text).toContain('Credits 12,955,820.530 12,959,900.610');
-    expect(text).toMatch(/Verdict broken continuous .*Rows: 1 came, 0 went, 0 changed\./);
+    expect(text).toMatch(/Verdict broken continuous .*1 entry added, 0 removed, 0 changed\./);
     expect(text).toMatch(
-      /came SBX\d+ 03:30:25 [A-Z]+ 4,080\.080 10,679,613\.870 late entry, first seen 7 Mar 2026, 01:30:00; heals break \d+/,
+      /added SBX\d+ 03:30:25 [A-Z]+ 4,080\.080 10,679,613\.870 late entry, first seen 7 Mar 2026, 01:30:00; heals break \d+/,
     );
     expect((await pages.get(`/m/SBX-M-1/KWD/${REVISED_DAY}?revision=3&against=1`)).status).toBe(404);
   });
@@ -134,7 +134,7 @@ describe('what they show', () => {
     expect(await words('/breaks')).toMatch(/SBX-M-1 USD 3 Mar 2026 -306\.15 open/);
     expect(await words('/breaks?all=yes')).toMatch(/SBX-M-1 KWD 4 Mar 2026 4,080\.080 healed/);
     const status = await words('/status');
-    expect(status).toContain('Last good night 6 Mar 2026, 01:30:00');
+    expect(status).toContain('Last successful daily run 6 Mar 2026, 01:30:00');
     expect(status).toContain('SBX-M-1 7 Mar 2026, 01:30:00 2 Mar 2026 to 2 Mar 2026 1 1 0');
   });
 
@@ -268,10 +268,10 @@ describe('who may do what', () => {
     const empty = await pages.post(path, { form_token: FORM_TOKEN, step: 'resolved', note: '  ' });
     expect([empty.status, textOf(await empty.text())]).toEqual([
       409,
-      expect.stringContaining('Say something in the note.'),
+      expect.stringContaining('The note is required.'),
     ]);
     const reopened = await pages.post(path, { form_token: FORM_TOKEN, step: 'reopened' });
-    expect(textOf(await reopened.text())).toContain('It is not resolved, so it cannot be opened again.');
+    expect(textOf(await reopened.text())).toContain('The break is not resolved, so it cannot be reopened.');
     expect(await deeds()).toEqual(before);
   });
 

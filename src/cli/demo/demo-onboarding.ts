@@ -43,8 +43,8 @@ export function addDemoOnboardingCommand(program: Command): void {
       const sandbox = createSandbox(SCENARIO);
       const { url } = await sandbox.listen({ port: 0 });
       try {
-        const told = await withServing(demoSettings(url), (stage) => onboard({ ...stage, sandbox }, step));
-        print(self, { document: told, text: NEXT });
+        const output = await withServing(demoSettings(url), (stage) => onboard({ ...stage, sandbox }, step));
+        print(self, { document: output, text: NEXT });
       } finally {
         await sandbox.close();
       }
@@ -106,7 +106,7 @@ async function apply({ app, serving, signal }: Stage, step: Step) {
   });
   step(
     `3. Result (sp3101), pushed to ${serving.url}/notify/onboarding/<secret>\n` +
-      `   kept, answered with 200, then looked at: ${decided.state}, merchant ${decided.merchantNo ?? 'none'}; its token ` +
+      `   kept, answered with 200, then processed: ${decided.state}, merchant ${decided.merchantNo ?? 'none'}; its token ` +
       'is stored encrypted\n',
   );
   return decided;
@@ -171,7 +171,7 @@ async function register({ app, signal }: Stage, step: Step) {
   );
   step(
     `5. Beneficiary (sp1401) from ${relative('.', BENEFICIARY)}\n` +
-      `   payeeId ${beneficiary.payeeId ?? 'not told yet'}, status ${beneficiary.status}: under review\n`,
+      `   payeeId ${beneficiary.payeeId ?? 'not known yet'}, status ${beneficiary.status}: under review\n`,
   );
   const decided = await until(async () => {
     const [row] = await listBeneficiaries(db, beneficiary.id);

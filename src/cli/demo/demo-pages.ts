@@ -1,4 +1,4 @@
-/** The pages of `npm start`, on a terminal: they stay open until somebody stops them. */
+/** The pages of `npm start`, on a terminal: they stay open until stopped. */
 import { once } from 'node:events';
 import type { PlatformApp } from '../../run/app.ts';
 import type { ListenAddress } from '../../settings/settings.ts';
@@ -6,11 +6,11 @@ import type { ListenAddress } from '../../settings/settings.ts';
 /** Where `npx daybook serve` with the demo's settings shows them, too. */
 export const DEMO_PAGES: ListenAddress = { host: '127.0.0.1', port: 8082 };
 
-/** Calls `tell` with the pages' address once they are there, and closes them after the signal. */
+/** Calls `show` with the pages' address once they are served, and closes them after the signal. */
 export async function showDemoPages(
   app: PlatformApp,
   signal: AbortSignal,
-  tell: (url: string) => Promise<void>,
+  show: (url: string) => Promise<void>,
 ): Promise<void> {
   // Loading the server takes long, and a script has no use for it.
   const { pagesShown } = await import('../pages-shown.ts');
@@ -28,7 +28,7 @@ export async function showDemoPages(
     return listenOn(server, { ...DEMO_PAGES, port: 0 });
   });
   try {
-    await tell(url);
+    await show(url);
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
     server.server.closeAllConnections();

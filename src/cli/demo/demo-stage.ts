@@ -16,7 +16,7 @@ export const SETTINGS_FILE = '.daybook/demo-onboarding.yaml';
 const DATA_DIR = '.daybook/demo-onboarding';
 /** A review of the sandbox takes a second or less. */
 const RESULT_MS_MAX = 20_000;
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 
 /** A platform without the demo's merchant: the application makes this merchant. */
 export const SCENARIO: ScenarioInput = {
@@ -80,12 +80,12 @@ export async function withServing<Result>(
   }
 }
 
-/** Calls `look` until it finds something. Throws after `RESULT_MS_MAX`. */
-export async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
-  for (let waitedMs = 0; waitedMs < RESULT_MS_MAX; waitedMs += LOOK_EVERY_MS) {
-    const found = await look();
+/** Calls `find` until it returns something. Throws after `RESULT_MS_MAX`. */
+export async function until<Found>(find: () => Promise<Found | undefined>): Promise<Found> {
+  for (let waitedMs = 0; waitedMs < RESULT_MS_MAX; waitedMs += CHECK_EVERY_MS) {
+    const found = await find();
     if (found !== undefined) return found;
-    await sleep(LOOK_EVERY_MS);
+    await sleep(CHECK_EVERY_MS);
   }
   throw new Error(`the sandbox pushed no result within ${RESULT_MS_MAX / 1_000} s`);
 }

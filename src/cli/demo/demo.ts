@@ -35,7 +35,9 @@ const DAYS = 7;
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description('the whole job once, against the sandbox and an embedded database: what `npm start` shows')
+    .description(
+      'the complete job once, against the sandbox and an embedded database: what `npm start` shows',
+    )
     .action(async (_flags: object, self: Command) => {
       const scenario = readScenario(SCENARIO);
       const { createSandbox } = await import('../../sandbox/server.ts');
@@ -47,11 +49,11 @@ export function addDemoCommand(program: Command): void {
         try {
           const signal = stopSignal();
           const report = await runWeek(app, scenario, signal);
-          const tell = async (pagesUrl: string | null): Promise<void> =>
+          const show = async (pagesUrl: string | null): Promise<void> =>
             print(self, { document: runDocument(report), text: await demoText(app, report, pagesUrl) });
           const isForPerson = process.stdout.isTTY && self.optsWithGlobals<GlobalFlags>().json !== true;
-          if (isForPerson) await showDemoPages(app, signal, tell);
-          else await tell(null);
+          if (isForPerson) await showDemoPages(app, signal, show);
+          else await show(null);
         } finally {
           await app.close();
         }
@@ -127,7 +129,7 @@ async function demoText(
     '',
     accountDaysTable(days),
     '',
-    breaks.length === 0 ? 'No break.' : `${counted(breaks.length, 'break')} to look at:`,
+    breaks.length === 0 ? 'No break.' : `${counted(breaks.length, 'break')} to check:`,
     ...breakTexts(breaks, settings.platform.timeZone),
     breaks.length > 0 && timesOf(settings).note,
     ...report.notes.filter((note) => !note.includes('daybook breaks')).map((note) => note),

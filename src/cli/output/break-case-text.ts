@@ -106,10 +106,11 @@ function quarantineText({ quarantined }: BreakCase): string {
 }
 
 function certificatesText(certificates: readonly CertificateRow[], zone: string): string {
-  if (certificates.length === 0) return '\nno certificate covers that span: it has not been read whole';
+  if (certificates.length === 0)
+    return '\nno certificate covers that period: it has not been read completely';
   const shown = certificates.slice(-CERTIFICATES_SHOWN_MAX);
   return lines(
-    `\nread whole, under certificate:`,
+    `\nread completely, under certificate:`,
     table(
       ['certified', '>total', '>distinct', '?>quarantined', '?from', '?to'],
       shown.map((one) => [
@@ -131,7 +132,7 @@ function answerText(asked: Asked, row: BreakRow): string {
   const isNews = notStored.length + changed.length > 0;
   return lines(
     `${counted(total, 'entry', 'entries')} in that span` +
-      (total > shown ? `, of which the first ${shown} were looked at` : '') +
+      (total > shown ? `, of which the first ${shown} were read` : '') +
       (isNews || unreadable.length > 0 ? '' : ', as stored'),
     ...newsText('not stored yet', notStored),
     ...newsText('other than stored', changed),

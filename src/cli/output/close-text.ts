@@ -1,4 +1,4 @@
-/** Tells a person what came of closing a month, and which months are closed. */
+/** Texts of closing a month, and of closed months. */
 import type { CloseResult } from '../../statements/close.ts';
 import { stretches, type Month } from '../../statements/month.ts';
 import { openGroups, type OpenDay } from '../../statements/open-days.ts';

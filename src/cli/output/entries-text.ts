@@ -7,7 +7,7 @@ import { amountOf, differences } from '../amendments.ts';
 import { counted, line, lines } from './text.ts';
 import type { Times } from './times.ts';
 
-/** A merchant's entry with its history, its places in statements, and the breaks beside it. */
+/** A merchant's entry with its history, its places in statements, and adjacent breaks. */
 export interface FoundEntry extends EntryHistory, EntryPlaces {
   readonly breaks: readonly BreakRow[];
 }
@@ -43,8 +43,8 @@ function entryText(batchNo: string, found: FoundEntry, times: Times): string {
     ...places.filter((place) => isTold(place, found)).map((place) => placeText(place, found, times)),
     places.length === 0 &&
       `  no statement of ${entry.currency} ${entry.bookedAt.slice(0, 10)} is published yet`,
-    unread > 0 && `  ${counted(unread, 'older revision')} not looked at`,
-    ...breaks.map((row) => breakBesideText(row, batchNo, times)),
+    unread > 0 && `  ${counted(unread, 'older revision')} not read`,
+    ...breaks.map((row) => adjacentBreakText(row, batchNo, times)),
   );
 }
 
@@ -84,7 +84,7 @@ function placeText(
     : line`  was line ${found.line} of ${file} (${name}, superseded ${times.at(supersededAt)})`;
 }
 
-function breakBesideText(row: BreakRow, batchNo: string, times: Times): string {
+function adjacentBreakText(row: BreakRow, batchNo: string, times: Times): string {
   const where =
     row.before_batch_no === batchNo
       ? 'lies right before it'
@@ -101,5 +101,5 @@ const quarantinedText = (batchNo: string, row: QuarantineRow, times: Times): str
     `  seen first ${times.at(row.first_seen_at)}` +
       (row.released_at === null ? ', and still sent' : `, no longer sent since ${times.at(row.released_at)}`),
     row.acknowledged_at !== null && line`  acknowledged ${times.at(row.acknowledged_at)}: ${row.note ?? ''}`,
-    `  \`daybook quarantine${row.released_at === null && row.acknowledged_at === null ? '' : ' --all'}\` shows it as it came`,
+    `  \`daybook quarantine${row.released_at === null && row.acknowledged_at === null ? '' : ' --all'}\` shows it as received`,
   );

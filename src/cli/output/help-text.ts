@@ -18,7 +18,7 @@ const helpWidth = (): number => {
   return width === Infinity ? width : Math.min(width, WIDTH_MAX);
 };
 
-/** Leaves out a default that is an empty list: it only means that nobody gave the option. */
+/** Leaves out a default that is an empty list: it only means that the option was not given. */
 function optionDescription(this: Help, option: Option): string {
   const { defaultValue } = option as { readonly defaultValue: unknown };
   return Array.isArray(defaultValue) && defaultValue.length === 0

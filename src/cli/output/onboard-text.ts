@@ -26,7 +26,7 @@ export const invalid = ({ problems, message }: ApplicationInvalid): CommandOutpu
 
 export const documentOf = ({ application, ...rest }: ApplicationStatus) => ({ ...application, ...rest });
 
-export const told = (status: ApplicationStatus, times: Times): CommandOutput => ({
+export const statusOutput = (status: ApplicationStatus, times: Times): CommandOutput => ({
   document: documentOf(status),
   text: lines(textOf(status, times), times.note),
   exitCode: status.replacedBy === null ? EXIT_OF[status.application.state] : EXIT.done,

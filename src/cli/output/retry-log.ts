@@ -8,11 +8,11 @@ import type { Retry } from '../../platform/transport.ts';
 const QUIET_MS = 10_000;
 
 export function createRetryLog(log: Logger, clock: () => number): (retry: Retry) => void {
-  const toldMs = new Map<string, number>();
+  const reportedMs = new Map<string, number>();
   return (retry) => {
     const nowMs = clock();
-    const isNews = nowMs - (toldMs.get(retry.subject) ?? Number.NEGATIVE_INFINITY) >= QUIET_MS;
-    if (isNews) toldMs.set(retry.subject, nowMs);
+    const isNews = nowMs - (reportedMs.get(retry.subject) ?? Number.NEGATIVE_INFINITY) >= QUIET_MS;
+    if (isNews) reportedMs.set(retry.subject, nowMs);
     log[isNews ? 'warn' : 'debug'](retry, 'calling again');
   };
 }

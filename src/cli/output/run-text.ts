@@ -147,12 +147,12 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
   );
   return lines(
     `${report.command} of ${report.from} to ${report.to}, ${(report.elapsedMs / 1_000).toFixed(1)} s` +
-      (isGreen ? '' : `, ended with ${endText(exitCode)}`),
+      (isGreen ? '' : `, exit ${endText(exitCode)}`),
     ...(isGreen ? [] : [...report.reasons.map(reasonText), '']),
     readingText(report),
     report.checked.length > 0 && `checked beyond the days read: ${checkedText(report.checked)}`,
     widerSweepsText(report.sync),
-    takenUp.length > 0 && `also read, as asked for earlier: ${takenUp.join('; ')}`,
+    takenUp.length > 0 && `also read, from earlier requests: ${takenUp.join('; ')}`,
     reconcile &&
       `chained ${counted(reconcile.daysChained, 'account day')}: ${counted(reconcile.opened.length, 'break')} found, ` +
         `${reconcile.healed.length} healed; open after it: ${standing.newBreaks} new, ${standing.knownBreaks} known before`,
@@ -167,7 +167,9 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
     days.length > 0 && days.length <= DAYS_SHOWN_MAX && `\n${accountDaysTable(days)}`,
     days.length > DAYS_SHOWN_MAX &&
       `${days.length} account days: see \`daybook statements list\` for their figures`,
-    shown('asked for, and not proven whole yet', standing.requested, (range) => requestedText(range, zone)),
+    shown('requested, and not completely proven yet', standing.requested, (range) =>
+      requestedText(range, zone),
+    ),
     shown('found', breakTexts(reconcile?.opened ?? [], zone), (text) => text.replaceAll('\n', '\n  ')),
     shown('healed', reconcile?.healed ?? [], (row) => breakText(row, zone)),
     shown(

@@ -38,7 +38,8 @@ export function diffText({ before, after, shown, counts, problem }: ToldDiff, zo
     '',
     problem !== null && `its rows cannot be compared: ${problem}`,
     problem === null && all === 0 && sameRowsText(before, after),
-    all > 0 && `rows: ${counts.came} came, ${counts.went} went, ${counts.changed} changed`,
+    all > 0 &&
+      `${counted(counts.came, 'entry', 'entries')} added, ${counts.went} removed, ${counts.changed} changed`,
     ...shown.flatMap((row) => [
       ...rowTexts(row),
       `    ${causeText(row, account, (at) => wallSecond(at.getTime(), zone))}`,

@@ -52,7 +52,6 @@ export class StatusText {
     }
   }
 
-  /** What was added, told. */
   toString(): string {
     if (this.#options.merchants === 0) return NO_MERCHANT;
     const shown = this.#shown.items.length > 0 ? this.#shown.items : this.#merchants.items;

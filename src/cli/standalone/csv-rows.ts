@@ -2,7 +2,7 @@
 import { UnreadableRows, type RowCells } from '../../statements/formats/format.ts';
 
 const [QUOTE, COMMA, CR, LF] = [...Buffer.from('",\r\n')] as [number, number, number, number];
-/** A place is looked at once this many bytes after it are known. */
+/** A position is parsed once this many bytes after it are known. */
 const BYTES_AHEAD = 2;
 
 /** Every row, the header first, whatever number of cells it has. Throws `UnreadableRows`, and what reading throws. */

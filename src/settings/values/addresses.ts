@@ -13,16 +13,16 @@ const parseUrl = (value: string): URL => {
 };
 
 /** Origin and path of an address, without slashes at its end. Throws as `checked` does. */
-function addressOf(value: string, credentialsMend: string): string {
-  const { origin, pathname } = checked(value, credentialsMend);
+function addressOf(value: string, credentialsHint: string): string {
+  const { origin, pathname } = checked(value, credentialsHint);
   return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
 /** Throws `Wrong` for what is not https, or http to this machine, or is more than an origin and a path. */
-function checked(value: string, credentialsMend: string): URL {
+function checked(value: string, credentialsHint: string): URL {
   const url = parseUrl(value);
   if (url.username !== '' || url.password !== '') {
-    throw new Wrong(`must not carry a user or password${credentialsMend}`);
+    throw new Wrong(`must not carry a user or password${credentialsHint}`);
   }
   if (url.search !== '' || url.hash !== '') throw new Wrong('must end with its path, without ? or #');
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
@@ -50,7 +50,7 @@ export const publicUrl = () =>
     const address = addressOf(value, '');
     if (address.length > PUBLIC_URL_CHARACTERS_MAX) {
       throw new Wrong(
-        `has ${address.length} characters, where ${PUBLIC_URL_CHARACTERS_MAX} leave room for the path behind it`,
+        `has ${address.length} characters, where ${PUBLIC_URL_CHARACTERS_MAX} leave space for the path after it`,
       );
     }
     return address;

@@ -1,4 +1,4 @@
-/** Checks where alerts go: webhooks, mail, and the address that a good night asks for. Messages repeat no address. */
+/** Checks where alerts go: webhooks, mail, and the address requested after a successful run. Messages repeat no address. */
 import { z } from 'zod';
 import type { Webhook } from '../settings.ts';
 import { jsonText, reading, text, Wrong } from './reading.ts';
@@ -50,7 +50,7 @@ export const alertUrls = () => {
 
 export const alertSecret = () =>
   text().min(SECRET_CHARACTERS_MIN, {
-    error: `must have at least ${SECRET_CHARACTERS_MIN} characters, so that nobody can guess it`,
+    error: `must have at least ${SECRET_CHARACTERS_MIN} characters, so that it cannot be guessed`,
   });
 
 export const mailAddress = () =>

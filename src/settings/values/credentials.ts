@@ -48,7 +48,7 @@ export const secretKeys = () =>
     return keys;
   });
 
-/** A secret key of minisign without a password: its line, or its whole file. */
+/** A secret key of minisign without a password: its line, or its complete file. */
 export const signingKey = () =>
   reading((value): SigningKey => {
     const key = readSigningKey(value);

@@ -50,17 +50,17 @@ export const instant = () =>
     return ms;
   });
 
-/** A regular expression, without flags, that a whole text must match. */
+/** A regular expression, without flags, that the full text must match. */
 export const pattern = () =>
   reading((value) => {
     if (value.length > PATTERN_CHARACTERS_MAX) {
       throw new Wrong(`has more than ${PATTERN_CHARACTERS_MAX} characters`);
     }
-    const whole = `^(?:${value})$`;
+    const anchored = `^(?:${value})$`;
     try {
-      new RegExp(whole, 'u');
+      new RegExp(anchored, 'u');
     } catch {
       throw new Wrong('is no regular expression');
     }
-    return whole;
+    return anchored;
   });

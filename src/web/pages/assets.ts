@@ -29,7 +29,7 @@ function assetOf(name: string, contentType: string): Asset {
   return { address: `/assets/${hash}/${name}`, bytes, contentType };
 }
 
-/** Whoever reaches the server may read them: they tell nothing, and a page for logging in needs them. */
+/** Public: they hold no data, and the login page needs them. */
 export function addAssets(server: FastifyInstance, assets: Assets): void {
   for (const { address, bytes, contentType } of Object.values(assets) as Asset[]) {
     server.get(address, (_request, reply) =>

@@ -85,11 +85,11 @@ async function showCase(
   const found = await breakCase(db, await visibleId(db, asked), { clockToleranceS, readQuarantined });
   if (found === null) throw new PageRefusal(404);
   const message = messageToPlatform(found, null, { zone, now: now() });
-  const told = said ?? doneText(asked, found);
-  return casePage(asked.view, { found, steps: stepsFor(found), message, said: told, note });
+  const shown = said ?? doneText(asked, found);
+  return casePage(asked.view, { found, steps: stepsFor(found), message, said: shown, note });
 }
 
-/** After a deed: that it is done, if the last step of the case is this person's and of that kind. */
+/** The confirmation of a step, if the last one of the case is this person's and of that kind. */
 function doneText({ query, person, view }: Asked, { history }: BreakCase): CaseShown['said'] {
   const [done, last] = [kindOf(query('done')), history.at(-1)];
   if (done === null || last?.what !== done || last.by !== person.name) return null;
@@ -137,7 +137,7 @@ async function doStep(
   }
 }
 
-/** Somebody else was quicker, or the break has healed. */
+/** Another person was quicker, or the break has healed. */
 class StepRefused extends Error {
   override readonly name = 'StepRefused';
 }

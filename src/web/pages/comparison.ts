@@ -1,4 +1,4 @@
-/** Compares two revisions of a statement, as `statements diff` does, while somebody waits for the page. */
+/** Compares two revisions of a statement, as `statements diff` does, within the time of a request. */
 import { StatementDamaged } from '../../statements/fetch.ts';
 import { causesOf, rowsBetween } from '../../statements/revision-diff.ts';
 import { tallyRows } from '../../statements/row-tally.ts';

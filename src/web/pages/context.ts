@@ -64,7 +64,7 @@ export function askedOf(context: PagesContext, request: FastifyRequest, reply: F
   };
 }
 
-/** The view of somebody who is not known. */
+/** The view before login. */
 export function viewOf(context: PagesContext, request: FastifyRequest): View {
   const isExact = valueOf(request.query, 'digits') === 'exact';
   return {
@@ -99,7 +99,7 @@ function partOf(parts: Readonly<Record<string, string>>, name: string): string {
 /** A value of a form. Null as in a query. */
 export const fieldOf = (request: FastifyRequest, name: string): string | null => valueOf(request.body, name);
 
-/** The merchant in the path. Throws `PageRefusal`: one that the person may not see is as one that does not exist. */
+/** The merchant in the path. Throws `PageRefusal`, the same for out of scope and unknown ones. */
 export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
   const merchantNo = part(name);
   if (!MERCHANT_NO.test(merchantNo) || !maySee(person, merchantNo)) throw new PageRefusal(404);
@@ -109,12 +109,12 @@ export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
 export const maySee = ({ merchants }: Person, merchantNo: string): boolean =>
   merchants === null || merchants.includes(merchantNo);
 
-/** Throws `PageRefusal` for whoever may only look. */
+/** Throws `PageRefusal` for a viewer. */
 export function needOperator({ person }: Asked): void {
   if (person.role !== 'operator') throw new PageRefusal(403, 'viewer');
 }
 
-/** A page at a path: what `make` gives is the whole page. */
+/** A page at a path: `make` returns the complete page. */
 export function addPage(
   server: FastifyInstance,
   context: PagesContext,
@@ -124,7 +124,7 @@ export function addPage(
   server.get(path, async (request, reply) => sendPage(reply, await make(askedOf(context, request, reply))));
 }
 
-/** What a person sees is theirs alone and may be other in a minute: nobody keeps it. */
+/** Pages are personal and change by the minute: never cached. */
 export const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
   reply
     .header('cache-control', 'no-store')

@@ -14,13 +14,13 @@ import type { PagesContext } from './context.ts';
 /** A day with more entries is drawn from some of them. */
 const POINTS_MAX = 288;
 const MINUTE_MS = 60_000;
-/** Of each stretch the lowest, the highest and the last are drawn. An hour has whole stretches, however long the day is. */
+/** Of each stretch the lowest, the highest and the last are drawn. An hour is a multiple of a stretch. */
 const STRETCH_MS = 15 * MINUTE_MS;
-/** A day with more entries is not read whole, as somebody waits for the page. */
-const READ_WHOLE_MAX = 5_000;
+/** A day with more entries is sampled: a page must load quickly. */
+const READ_COMPLETELY_MAX = 5_000;
 /** Of a large day the end of each stretch is drawn. */
 const STRETCH_OF_LARGE_MS = 10 * MINUTE_MS;
-/** Entries that tell which balance such a stretch ends on: mostly those of some seconds. */
+/** Entries that determine the balance at the end of a stretch: mostly those of some seconds. */
 const ENTRIES_A_STRETCH = 16;
 
 export interface DayToDraw {
@@ -42,7 +42,7 @@ export async function balanceOf(
   const { day, figures, isCurrent, found, total } = asked;
   if (total === 0) return null;
   const drawn =
-    total > READ_WHOLE_MAX ? await endsOf(context, here, day) : await wholeDay(context, here, asked);
+    total > READ_COMPLETELY_MAX ? await endsOf(context, here, day) : await completeDay(context, here, asked);
   const last = drawn.points.at(-1);
   const points =
     isCurrent && last !== undefined
@@ -56,8 +56,8 @@ export async function balanceOf(
 
 type Drawn = Pick<BalanceDrawn, 'points' | 'drawnFrom'>;
 
-/** Every entry of the day in the order of the statement; of many, those that show how far the balance went. */
-async function wholeDay(
+/** Every entry of the day in the order of the statement; of many, the extremes of the balance. */
+async function completeDay(
   { db, settings: { clockToleranceS } }: PagesContext,
   { account, window }: DayOfAccount,
   { figures, isCurrent }: DayToDraw,
@@ -100,7 +100,7 @@ async function endsOf(
   const ends = await stretchEnds(db, here, day, { widthMs: STRETCH_OF_LARGE_MS, limit });
   const points = ends.map((own) => {
     const chain = createChain({ clockToleranceS, start: null });
-    const steps = [...chain.push(own.length < limit ? own : wholeSeconds(own)), ...chain.end()];
+    const steps = [...chain.push(own.length < limit ? own : fullSeconds(own)), ...chain.end()];
     const { bookedMs, balance } = steps.at(-1)!.entry;
     return { bookedMs, balance };
   });
@@ -108,7 +108,7 @@ async function endsOf(
 }
 
 /** Without the first second, of which some entries may not have been read, unless there is no other. */
-function wholeSeconds(entries: readonly ChainEntry[]): readonly ChainEntry[] {
+function fullSeconds(entries: readonly ChainEntry[]): readonly ChainEntry[] {
   const from = entries.findIndex(({ bookedMs }) => bookedMs !== entries[0]!.bookedMs);
   return from === -1 ? entries : entries.slice(from);
 }

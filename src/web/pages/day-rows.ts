@@ -20,7 +20,7 @@ import type { Asked, PagesContext } from './context.ts';
 import { inStatementOrder, type InOrder } from './statement-order.ts';
 
 const ROWS_A_PAGE = 100;
-/** A day with more entries is not searched through, as somebody waits for the page. */
+/** A day with more entries is not searched: a page must load quickly. */
 const SEARCHABLE_MAX = 20_000;
 const SEARCH_CHARACTERS_MAX = 500;
 const PAGES_MAX = 1_000_000;

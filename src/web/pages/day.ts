@@ -44,7 +44,7 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
     const { facts, days, closed } = marked[0]!;
     const mark = days[0]!;
     const revisions = published.filter(({ currency }) => currency === account.currency).reverse();
-    const { isCurrent, total } = await standingOf(context, here, figures, facts.changed.has(day));
+    const { isCurrent, total } = await freshnessOf(context, here, figures, facts.changed.has(day));
     if (figures === null && revisions.length === 0 && total === 0 && WITHOUT_PAGE.includes(mark.state))
       throw new PageRefusal(404);
     const [rows, balance, comparison] = await Promise.all([
@@ -69,7 +69,7 @@ export function addDay(server: FastifyInstance, context: PagesContext): void {
   });
 }
 
-/** Those that can be of this account and day; asked for only where there are some that nobody has acknowledged. */
+/** Those that can be of this account and day; queried only where some are not acknowledged. */
 async function unreadableOf(
   { db }: PagesContext,
   { account, window }: DayOfAccount,
@@ -97,7 +97,7 @@ export function dayIn(text: string, status: 400 | 404 = 404): BusinessDay {
   throw new PageRefusal(status);
 }
 
-interface Standing {
+interface Freshness {
   /** Whether the figures are of the entries as they are now. */
   readonly isCurrent: boolean;
   /** How many entries the day has. */
@@ -105,12 +105,12 @@ interface Standing {
 }
 
 /** Entries are counted only where no figures say how many there are: while a run is between reading and reconciling. */
-async function standingOf(
+async function freshnessOf(
   { db }: PagesContext,
   here: DayOfAccount,
   figures: AccountDayRow | null,
   isChanged: boolean,
-): Promise<Standing> {
+): Promise<Freshness> {
   if (figures !== null && !isChanged)
     return { isCurrent: true, total: figures.credit_count + figures.debit_count };
   return { isCurrent: false, total: await countEntries(db, here) };

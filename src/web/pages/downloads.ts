@@ -37,7 +37,7 @@ export function addDownloads(server: FastifyInstance, context: PagesContext): vo
 }
 
 /**
- * A statement, checked on its way. What goes wrong at its beginning is told on a page; later the connection is cut, where
+ * A statement, verified while it is sent. An early failure is shown on a page; later the connection is cut, where
  * the store holds other bytes than were published, for example.
  */
 async function sendDay(context: PagesContext, asked: Asked, reply: FastifyReply): Promise<FastifyReply> {
@@ -108,11 +108,11 @@ async function sendMonthPdf(
   const overview = await monthOverview(db, { merchantNo, month, currencies: null, now });
   if (overview === null) throw new PageRefusal(404);
   const name = monthPdfName(month, merchantNo);
-  // It is no statement, so it is kept under its own name: statements count as downloaded only where they were.
+  // Recorded under its own name: it is no statement, so no statement counts as downloaded.
   return send(reply, recordAs(name, monthPdf(overview)), { name, contentType: PDF.contentType });
 }
 
-/** Throws `PageRefusal` for one that nobody knows. */
+/** Throws `PageRefusal` for an unknown one. */
 function formatIn(asked: Asked): StatementFormat {
   const format = STATEMENT_FORMATS.find(({ name }) => name === (asked.query('format') ?? CSV.name));
   if (format === undefined) throw new PageRefusal(404);
@@ -120,8 +120,8 @@ function formatIn(asked: Asked): StatementFormat {
 }
 
 /**
- * Puts what is sent on record with the person, as of now, before the download ends. One that ends early, as the store holds
- * other bytes or the person went away, is recorded as such: it did not bring them the file.
+ * Records the download with the person, as of now, before it ends. One that ends early (other bytes in the store, or a closed
+ * connection) is recorded as incomplete.
  */
 function recorder({ db, now }: PagesContext, { person }: Asked) {
   const at = now();
@@ -130,12 +130,12 @@ function recorder({ db, now }: PagesContext, { person }: Asked) {
     bytes: AsyncIterable<Uint8Array>,
     ofFormat?: string,
   ): AsyncGenerator<Uint8Array> {
-    let isWhole = false;
+    let isComplete = false;
     try {
       yield* bytes;
-      isWhole = true;
+      isComplete = true;
     } finally {
-      const note = isWhole ? ofFormat : [CUT_DOWNLOAD, ofFormat].filter(Boolean).join(', ');
+      const note = isComplete ? ofFormat : [CUT_DOWNLOAD, ofFormat].filter(Boolean).join(', ');
       await recordDeed(db, { by: person.name, command: DOWNLOAD_COMMAND, subject, note }, at);
     }
   };

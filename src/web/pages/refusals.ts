@@ -9,7 +9,7 @@ import { DatabaseRefused, reasonOf } from '../../store/engine/errors.ts';
 import { PageRefusal } from './page-refusal.ts';
 import { sendPage, viewOf, type PagesContext } from './context.ts';
 
-/** Answers whatever was thrown. Failures are told to `onRefusal`, by name and without what the request held. */
+/** Answers every error. Failures are reported to `onRefusal`, by name and without contents of the request. */
 export const answerError =
   (context: PagesContext, onRefusal: (event: WebEvent) => void) =>
   (

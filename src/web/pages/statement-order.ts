@@ -1,12 +1,12 @@
-/** Puts some entries of a day in the order that they have in its statement, without reading the whole day. */
+/** Puts some entries of a day in the order that they have in its statement, without reading the complete day. */
 import { createChain } from '../../ledger/chain/chain.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { ENTRIES_WITHIN_MAX, entriesAround, entriesByNumber } from '../../store/entries-beside.ts';
 import type { DayOfAccount, EntryPlace } from '../../store/pages/day-rows.ts';
 import type { PagesContext } from './context.ts';
 
-/** Entries chained on each side beside those shown: their balances say in which order those shown come. */
-const CHAINED_BESIDE = 60;
+/** Entries chained on each side of those shown: their balances determine the order. */
+const CHAINED_AROUND = 60;
 
 export interface InOrder {
   readonly entries: readonly LedgerEntry[];
@@ -15,7 +15,7 @@ export interface InOrder {
 }
 
 /**
- * The entries at these neighbouring places, as the statement has them there. Whole seconds around them are read, and all
+ * The entries at these neighbouring places, as the statement has them there. Full seconds around them are read, and all
  * that may trade places with them. Where a second holds too many for that, they are given by time.
  */
 export async function inStatementOrder(
@@ -29,7 +29,7 @@ export async function inStatementOrder(
     beginMs: first.bookedMs - clockToleranceS * 1_000,
     endMs: last.bookedMs + clockToleranceS * 1_000,
   };
-  const around = await entriesAround(db, account, span, CHAINED_BESIDE);
+  const around = await entriesAround(db, account, span, CHAINED_AROUND);
   const within = around.filter(({ bookedMs }) => bookedMs >= span.beginMs && bookedMs <= span.endMs);
   if (within.length >= ENTRIES_WITHIN_MAX) {
     const numbers = places.map(({ batchNo }) => batchNo);

@@ -45,7 +45,7 @@ export function addStatus(server: FastifyInstance, context: PagesContext): void 
   });
 }
 
-/** The age asked for; else that at which a night of the schedule counts as missed. Throws `PageRefusal`. */
+/** The age asked for; else that at which a scheduled run counts as missed. Throws `PageRefusal`. */
 function maxAgeIn({ query }: Asked, { settings: { schedule } }: PagesContext, now: Date): number {
   const given = query('max-age');
   if (given === null) return oldestMs(schedule.nightly, schedule.zone, now);
