@@ -1,9 +1,9 @@
 /** The verdict on a run: its exit code and the reasons for it, each with what to do. Pure. */
 import type { UnlinkedOpening } from '../../statements/openings.ts';
 import { windowsInZone } from '../../ledger/wall-time.ts';
-import type { MerchantCommonChange } from '../../store/common-changes.ts';
+import type { ChangesTogether } from '../../store/common-changes.ts';
 import { reasonsOfCauses } from './break-reasons.ts';
-import { reasonOfCommon } from './common-reasons.ts';
+import { reasonOfCommon, reasonOfMoved } from './common-reasons.ts';
 import { EXIT, mostSevere, type ExitCode } from './exit-codes.ts';
 import {
   reasonsOfClock,
@@ -50,14 +50,19 @@ export function judge(
     readonly wereClocksApart?: boolean;
     /** Merchants that it left out, as their token is nowhere. */
     readonly notRead?: readonly string[];
-    /** One change over many entries of a merchant: what else was found of it comes from that. */
-    readonly common?: readonly MerchantCommonChange[];
+    /** Changes of several entries of a merchant. From one over many entries comes what else was found. */
+    readonly together?: readonly ChangesTogether[];
   },
 ): Verdict {
-  const { common = [] } = run;
+  const { together = [] } = run;
+  const common = together.flatMap((one) => one.common ?? []);
+  const causes = [
+    ...common.map(reasonOfCommon),
+    ...together.flatMap(({ moved }) => moved.map(reasonOfMoved)),
+  ];
   const isCommon = (merchantNo: string): boolean => common.some((one) => one.merchantNo === merchantNo);
   const shared = reasonsOfShared(standing.notices);
-  const leading = common.length === 0 ? [] : [...shared, ...common.map(reasonOfCommon)];
+  const leading = causes.length === 0 ? [] : [...shared, ...causes];
   const reasons: Reason[] = [
     ...shared,
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
