@@ -73,6 +73,8 @@ export interface ReadingStore {
   /** Notes windows that are not stored because what they show cannot be believed. */
   readonly leave: (spans: readonly UncertifiedSpan[]) => void;
   readonly soFar: () => StoredReadings;
+  /** What the platform contradicted itself about between two readings, a sentence each. */
+  readonly contradictions: () => readonly string[];
 }
 
 interface Progress {
@@ -184,6 +186,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     settleEmpty: () =>
       oneAtATime(() => contradicted.settle({ store: storePart, storeDoubted: checked.storeDoubted })),
     entries: () => tally.stored.entries,
+    contradictions: contradicted.unsteady,
     dropDoubts: doubts.drop,
     leave: (spans) => {
       uncertified.push(...spans);

@@ -28,6 +28,8 @@ describe('adding two reports', () => {
       platformBehindMs: 600_000,
       platformAheadMs: 0,
       heldBack: [{ beginMs: 0, endMs: 9 }],
+      contradictions: 1,
+      contradiction: 'the first',
       failure: null,
       interrupted: false,
     };
@@ -46,6 +48,8 @@ describe('adding two reports', () => {
       platformBehindMs: 60_000,
       platformAheadMs: 5,
       heldBack: [{ beginMs: 20, endMs: 29 }],
+      contradictions: 2,
+      contradiction: 'the second',
       failure: away,
       interrupted: true,
     };
@@ -67,6 +71,8 @@ describe('adding two reports', () => {
         { beginMs: 0, endMs: 9 },
         { beginMs: 20, endMs: 29 },
       ],
+      contradictions: 3,
+      contradiction: 'the first',
       failure: away,
       interrupted: true,
     });

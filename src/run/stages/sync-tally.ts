@@ -13,6 +13,8 @@ const ADDITION: Addition = {
   requests: sum,
   platformBehindMs: Math.max,
   platformAheadMs: Math.max,
+  contradictions: sum,
+  contradiction: (a, b) => a ?? b,
   heldBack: (a, b) => [...a, ...b],
   windows: sum,
   entries: sum,

@@ -7,6 +7,7 @@ import { reasonOfCommon, reasonOfMoved } from './common-reasons.ts';
 import { EXIT, mostSevere, type ExitCode } from './exit-codes.ts';
 import {
   reasonsOfClock,
+  reasonsOfContradictions,
   reasonsOfReading,
   reasonsOfUnsteadyTotals,
   reasonsOfWithheld,
@@ -80,6 +81,7 @@ export function judge(
     ...reasonsOfHeld(standing.held, run.zone),
     ...outcome.sync.flatMap((one) => reasonsOfReading(one, isCommon(one.merchantNo) ? 1 : TOLD_MAX)),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
+    ...outcome.sync.flatMap(reasonsOfContradictions),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),

@@ -63,6 +63,29 @@ export function reasonsOfReading(
   return reasons;
 }
 
+/** After so many nights in a row a person has to ask the platform. */
+const CONTRADICTED_NIGHTS = 3;
+
+/** What was read is proven all the same, or has a reason of its own. */
+export function reasonsOfContradictions({ merchantNo, report, nightsContradicted }: MerchantSync): Reason[] {
+  const { contradictions, contradiction } = report;
+  if (nightsContradicted === undefined || contradiction === null) return [];
+  const isLong = nightsContradicted >= CONTRADICTED_NIGHTS;
+  const nights = isLong ? `, as in ${nightsContradicted} nights in a row` : '';
+  return [
+    {
+      exitCode: isLong ? EXIT.needsPerson : EXIT.done,
+      what:
+        `${merchantNo}: the platform contradicted itself ${counted(contradictions, 'time')} in this run${nights}. ` +
+        `The first time: ${contradiction}`,
+      todo: isLong
+        ? 'report it to the platform, with these sentences'
+        : 'nothing now; if it comes every night, report it to the platform',
+      merchantNo,
+    },
+  ];
+}
+
 /** Entries that vanish and return during one run are a sign of unsteady answers, not of a changed ledger. */
 export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): Reason[] {
   const { vanished, returned } = report;
