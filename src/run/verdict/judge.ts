@@ -102,11 +102,12 @@ export function judge(
       .filter(({ runId, missing }) => missing.length > 0 && !(isIncomplete && runId === run.id))
       .map(reasonOfRequested),
   );
-  const inZone = reasons.map((one) => ({ ...one, what: windowsInZone(one.what, run.zone) }));
+  const inZone = (all: readonly Reason[]): Reason[] =>
+    all.map((one) => ({ ...one, what: windowsInZone(one.what, run.zone) }));
   const exitCode = mostSevere(reasons.map((reason) => reason.exitCode));
   return {
     exitCode: mostSevereOr(exitCode, run.failures),
-    reasons: inOrder(inZone, leading),
+    reasons: inOrder(inZone(reasons), inZone(leading)),
   };
 }
 
