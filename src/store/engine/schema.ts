@@ -1376,6 +1376,10 @@ export interface OlderDaysLook {
    */
   merchant_no: string;
   /**
+   * In which order the platform sends pages: oldest first, newest first, or mixed where its pages are no spans of time.
+   */
+  page_order: string;
+  /**
    * The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.
    */
   refused_from_ms: number | null;
