@@ -10,6 +10,7 @@ import {
   reasonsOfContradictions,
   reasonsOfReading,
   reasonsOfUnsteadyTotals,
+  reasonsOfWholeMinutes,
   reasonsOfWithheld,
   TOLD_MAX,
 } from './merchant-reasons.ts';
@@ -82,6 +83,7 @@ export function judge(
     ...outcome.sync.flatMap((one) => reasonsOfReading(one, isCommon(one.merchantNo) ? 1 : TOLD_MAX)),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...outcome.sync.flatMap(reasonsOfContradictions),
+    ...outcome.sync.flatMap(reasonsOfWholeMinutes),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),

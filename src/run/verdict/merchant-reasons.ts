@@ -86,6 +86,22 @@ export function reasonsOfContradictions({ merchantNo, report, nightsContradicted
   ];
 }
 
+/** The platform finds such entries at these times, so nothing else shows that their seconds are lost. */
+export function reasonsOfWholeMinutes({ merchantNo, report: { wholeMinutes } }: MerchantSync): Reason[] {
+  if (wholeMinutes === null) return [];
+  const { count, from } = wholeMinutes;
+  return [
+    {
+      exitCode: EXIT.needsPerson,
+      what:
+        `${merchantNo}: the newest ${count} timestamps, from ${from} on, end in :00, and those before did not. ` +
+        'The platform seems to cut their seconds',
+      todo: 'ask the platform why busiDate of sp2404 has no seconds any more',
+      merchantNo,
+    },
+  ];
+}
+
 /** Entries that vanish and return during one run are a sign of unsteady answers, not of a changed ledger. */
 export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): Reason[] {
   const { vanished, returned } = report;
