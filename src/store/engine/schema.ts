@@ -66,6 +66,10 @@ export interface AbsentEntry {
 
 export interface AccountDay {
   /**
+   * A revision whose file was begun and whose row is not stored. The next run publishes it, whatever has changed since; null otherwise.
+   */
+  begun_revision: number | null;
+  /**
    * How many breaks have an entry of the day on either side.
    */
   break_count: Generated<number>;
