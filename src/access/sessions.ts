@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import { sha256Of } from '../host/sha256.ts';
 import type { AccessSettings } from '../settings/settings.ts';
-import { recordDeed } from '../store/audit.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {
   beginSession,
@@ -90,7 +90,7 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
           begunAt,
           endsAt: new Date(begunAt.getTime() + lastsMs),
         });
-        await recordDeed(trx, { by: person.name, command: 'login', subject: way }, begunAt);
+        await recordAuditEvent(trx, { by: person.name, command: 'login', subject: way }, begunAt);
       });
       void reply.setCookie(cookie, token, { ...cookieOptions(isSecure, lastsMs / 1_000), signed: true });
       return person;
@@ -102,7 +102,7 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
       if (session !== undefined)
         await db.transaction().execute(async (trx) => {
           await endSession(trx, session.tokenSha256);
-          await recordDeed(trx, { by: session.name, command: 'logout', subject: session.way }, now());
+          await recordAuditEvent(trx, { by: session.name, command: 'logout', subject: session.way }, now());
         });
       void reply.clearCookie(cookie, cookieOptions(isSecure));
       return session?.way ?? null;

@@ -6,7 +6,7 @@ import { listAmendments, listVanished, type Amendment } from '../store/amendment
 import { acceptHeld, heldDaysOf, type HeldDay } from '../store/held-absences.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 import { accountsFlagged, dayFlag, type RangeFlags } from './range-flags.ts';
@@ -134,8 +134,8 @@ function addAcceptCommand(amendments: Command): void {
         (part) => part !== '',
       );
       await withApp(offlineSettings(self), async ({ database, now }) => {
-        const deed = auditEventOf(self, subject.join(' '), note);
-        const accepted = await doneBy(database.db, deed, now(), async (trx) => {
+        const auditEvent = auditEventOf(self, subject.join(' '), note);
+        const accepted = await doneBy(database.db, auditEvent, now(), async (trx) => {
           const days = await acceptHeld(trx, filter, now());
           if (days.length === 0)
             throw new UsageError(

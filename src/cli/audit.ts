@@ -1,6 +1,6 @@
 /** `audit`: lists who showed, settled, resolved or downloaded what. */
 import type { Command } from 'commander';
-import { listDeeds } from '../store/audit.ts';
+import { listAuditEvents } from '../store/audit.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { lines, table } from './output/text.ts';
 import { timesOf } from './output/times.ts';
@@ -15,9 +15,9 @@ export function addAuditCommand(program: Command): void {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
       await withApp(settings, async ({ database }) => {
-        const deeds = await listDeeds(database.db, ROWS_MAX);
+        const auditEvents = await listAuditEvents(database.db, ROWS_MAX);
         print(self, {
-          document: deeds.map(({ at, by_whom, command, subject, note }) => ({
+          document: auditEvents.map(({ at, by_whom, command, subject, note }) => ({
             at,
             by: by_whom,
             command,
@@ -25,15 +25,21 @@ export function addAuditCommand(program: Command): void {
             note,
           })),
           text:
-            deeds.length === 0
+            auditEvents.length === 0
               ? 'nothing on record yet'
               : lines(
                   table(
                     ['at', 'by', 'did', '~with', '~note'],
-                    deeds.map((row) => [times.at(row.at), row.by_whom, row.command, row.subject, row.note]),
+                    auditEvents.map((row) => [
+                      times.at(row.at),
+                      row.by_whom,
+                      row.command,
+                      row.subject,
+                      row.note,
+                    ]),
                   ),
                   times.note,
-                  deeds.length === ROWS_MAX && `only the newest ${ROWS_MAX} are shown`,
+                  auditEvents.length === ROWS_MAX && `only the newest ${ROWS_MAX} are shown`,
                 ),
         });
       });

@@ -10,11 +10,11 @@ import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { workOnBackfill } from '../run/backfill/work.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { askedRange, type DayRange } from '../run/range.ts';
-import { EXIT, gravest, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { EXIT, mostSevere, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { runById } from '../store/runs.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-remarks.ts';
 import { backfillsTable } from './output/backfill-text.ts';
 import { lines } from './output/text.ts';
@@ -110,7 +110,7 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
       ...notReadLines(notRead),
       status!.endedAt === null && `\`${by}\` does the rest in addition to the nightly run`,
     ),
-    exitCode: notRead.length === 0 ? exitCode : gravest([exitCode, EXIT.incomplete]),
+    exitCode: notRead.length === 0 ? exitCode : mostSevere([exitCode, EXIT.incomplete]),
   });
 }
 
@@ -129,7 +129,7 @@ async function goOn(app: PlatformApp, log: Logger, self: Command): Promise<void>
       all.length === 0
         ? 'no backfill is open'
         : lines(...all.flatMap((one) => [backfillText(one), ...failureTexts(one, times.zone)])),
-    exitCode: signal.aborted ? EXIT.incomplete : gravest(codes),
+    exitCode: signal.aborted ? EXIT.incomplete : mostSevere(codes),
   });
 }
 

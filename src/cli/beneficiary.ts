@@ -17,7 +17,7 @@ import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries/b
 import { releaseBeneficiary } from '../store/beneficiaries/beneficiary-calls.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { line, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
@@ -166,12 +166,12 @@ function addSettle(beneficiary: Command): void {
         const { id: number } = await registrationOf(database.db, id);
         const known = { id: number, status, payeeId, note: note?.trim() ?? null };
         const at = now();
-        const deed = auditEventOf(
+        const auditEvent = auditEventOf(
           self,
           number,
           [`status ${status}`, ...(known.note === null ? [] : [known.note])].join(': '),
         );
-        const settled = await doneBy(database.db, deed, at, (trx) =>
+        const settled = await doneBy(database.db, auditEvent, at, (trx) =>
           settleBeneficiary(trx, { ...known, now: at }),
         );
         const exitCode = isWithoutPayee(settled) ? EXIT.needsPerson : EXIT.done;

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../run/breaks/break-steps.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { lines } from './output/text.ts';
 
 const PUBLISHED_LATER =
@@ -89,7 +89,7 @@ async function take(step: Step, text: string, noteGiven: string | undefined, sel
   await withApp(offlineSettings(self), async ({ database, now }) => {
     const row = await takeStep(database.db, step.step, {
       id,
-      deed: auditEventOf(self, id, note),
+      auditEvent: auditEventOf(self, id, note),
       now: now(),
       refused: () => new UsageError(step.refusal(text)),
     });

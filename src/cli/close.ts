@@ -1,6 +1,6 @@
 /** `close`: freezes a month's statements; lists what is closed, and what changed since. */
 import type { Command } from 'commander';
-import { EXIT, exitCodeOf, gravest, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../statements/close.ts';
 import { monthOf, type Month } from '../statements/month.ts';
@@ -8,7 +8,7 @@ import { adjustmentsOf, listCloses, type CloseFilter } from '../store/month-clos
 import { knownMerchants } from '../store/merchants.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, problemText, withApp } from './context.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { adjustmentText } from '../run/status-lists.ts';
 import { closesText, closeResultText } from './output/close-text.ts';
 import { merchantsOf, unknownMerchant } from './range-flags.ts';
@@ -62,16 +62,16 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
   const settings = platformSettings(self);
   const { timeZone: zone } = settings.platform;
   const merchants = [...new Set(flags.merchant)];
-  const deeds = new Map(
+  const auditEvents = new Map(
     merchants.map((merchantNo) => [merchantNo, auditEventOf(self, `${merchantNo} ${month.name}`, note)]),
   );
   await withApp(settings, async ({ database: { db }, objects, now }) => {
     await assertKnown(db, merchants, settings);
     const options = { db, objects, signingKey: settings.signingKey, zone, now };
     const outcomes: Outcome[] = [];
-    for (const [merchantNo, deed] of deeds) {
+    for (const [merchantNo, auditEvent] of auditEvents) {
       try {
-        const result = await closeMonth({ merchantNo, month, despite, deed }, options);
+        const result = await closeMonth({ merchantNo, month, despite, auditEvent }, options);
         outcomes.push({ merchantNo, result });
       } catch (error) {
         if (merchants.length === 1) throw error;
@@ -81,7 +81,7 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
     print(self, {
       document: outcomes.map((one) => outcomeDocument(month, one)),
       text: lines(...outcomes.map((one) => outcomeText(month, one))),
-      exitCode: gravest(outcomes.map(exitCodeOfOutcome)),
+      exitCode: mostSevere(outcomes.map(exitCodeOfOutcome)),
     });
   });
 }

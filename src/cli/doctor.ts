@@ -23,7 +23,7 @@ export function addDoctorCommand(program: Command): void {
       const findings = await findingsOf(self);
       print(self, {
         document: findings,
-        text: lines(...findings.map(({ what, ok, detail }) => `${ok ? 'ok ' : 'FIX'}  ${what}: ${detail}`)),
+        text: lines(...findings.map(({ what, ok, detail }) => `${ok ? 'ok  ' : 'FIX '}  ${what}: ${detail}`)),
         exitCode: examinedExitCode(findings),
       });
     });

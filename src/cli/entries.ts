@@ -3,7 +3,12 @@ import type { Command } from 'commander';
 import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { placesOf } from '../statements/entry-places.ts';
-import { breaksBeside, ENTRIES_FOUND_MAX, findEntries, unreadableOfNumber } from '../store/entry-history.ts';
+import {
+  adjacentBreaks,
+  ENTRIES_FOUND_MAX,
+  findEntries,
+  unreadableOfNumber,
+} from '../store/entry-history.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { entriesText, type FoundByNumber, type FoundEntry } from './output/entries-text.ts';
 import { timesOf } from './output/times.ts';
@@ -42,7 +47,7 @@ export function addEntriesCommand(program: Command): void {
           found.push({
             ...history,
             ...(await placesOf({ db, objects }, merchantNo, stood)),
-            breaks: await breaksBeside(db, history, batchNo),
+            breaks: await adjacentBreaks(db, history, batchNo),
           });
         }
         const isCut = histories.length === ENTRIES_FOUND_MAX;

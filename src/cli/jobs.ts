@@ -13,7 +13,7 @@ import { waitAgain } from '../queue/waiting-merchants.ts';
 import type { App } from '../run/app.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 import { withQueue } from './queue.ts';
@@ -44,8 +44,8 @@ export function addJobsCommand(program: Command): void {
     )
     .action(async ({ merchant }: { readonly merchant?: string }, self: Command) => {
       await withOpenQueue(self, async (queue, { now }) => {
-        const deed = auditEventOf(self, merchant ?? 'all');
-        const sent = await doneBy(queue.db, deed, now(), async (trx) => {
+        const auditEvent = auditEventOf(self, merchant ?? 'all');
+        const sent = await doneBy(queue.db, auditEvent, now(), async (trx) => {
           const redriven = await redrive(queue, trx, merchant === undefined ? undefined : [merchant]);
           if (redriven.sent.length + redriven.kept.length === 0) throw new UsageError(noneGivenUp(merchant));
           await waitAgain(trx, redriven.sent);

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import { rekey, type RekeyReport } from '../store/secrets/rekey.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { recordDeed } from '../store/audit.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { recordAuditEvent } from '../store/audit.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { counted, lines } from './output/text.ts';
 
 /** It is a subcommand of `merchants`, because tokens are added there. */
@@ -24,7 +24,7 @@ export function addRekeyCommand(program: Command): void {
       const { secretKeys, ...settings } = offlineSettings(self);
       await withApp({ ...settings, secretKeys }, async ({ database, now }) => {
         // Recorded first: the work takes many transactions and may be stopped between two of them.
-        await recordDeed(database.db, auditEventOf(self, secretKeys[0]?.id ?? 'no key'), now());
+        await recordAuditEvent(database.db, auditEventOf(self, secretKeys[0]?.id ?? 'no key'), now());
         const report = await rekey(database.db, secretKeys);
         print(self, {
           document: report,

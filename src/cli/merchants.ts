@@ -15,7 +15,7 @@ import {
   type MerchantRow,
 } from '../store/merchants.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { unknownMerchant } from './range-flags.ts';
 import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';

@@ -17,7 +17,7 @@ import {
 import { freeSpace } from '../store/engine/free-space.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import { offlineSettings, stopSignal, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 

@@ -6,7 +6,7 @@ import { checkApplication, type ApplicationRules } from '../onboarding/check.ts'
 import { ApplicationInvalid } from '../onboarding/errors.ts';
 import { forget } from '../onboarding/forget.ts';
 import { settleApplication } from '../onboarding/settle.ts';
-import { recordDeed } from '../store/audit.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import { freeSpace } from '../store/engine/free-space.ts';
 import { statusOfApplication, type ApplicationStatus } from '../onboarding/application-status.ts';
 import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
@@ -17,7 +17,7 @@ import { listApplications, type ApplicationRow } from '../store/onboarding/appli
 import { callbackUrlOf, newNotifySecret } from '../store/notifications/notify-path.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { lines, table } from './output/text.ts';
 import { timesOf } from './output/times.ts';
@@ -148,7 +148,7 @@ function addStatusCommand(onboard: Command): void {
           await markBrokenOff(db, now());
           const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
           if (reveal)
-            await recordDeed(db, auditEventOf(self, id === undefined ? 'every open one' : idOf(id)), now());
+            await recordAuditEvent(db, auditEventOf(self, id === undefined ? 'every open one' : idOf(id)), now());
           if (id !== undefined) {
             const status = await statusOf(idOf(id));
             if (status === null) throw unknownId(id);

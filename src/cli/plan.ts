@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { notReadLines } from '../run/status-remarks.ts';
 import { clockNews } from '../run/clock-text.ts';
-import { EXIT, gravest } from '../run/verdict/exit-codes.ts';
+import { EXIT, mostSevere } from '../run/verdict/exit-codes.ts';
 import { runDeps } from '../run/app.ts';
 import { daysName } from '../run/verdict/judge.ts';
 import { planRun, type PlanReport } from '../run/plan.ts';
@@ -44,7 +44,7 @@ export function addPlanCommand(program: Command): void {
         print(self, {
           document: { ...report, sync: report.sync.map(syncDocument) },
           text: lines(planText(report, timeZone), ...notReadLines(notRead)),
-          exitCode: gravest([
+          exitCode: mostSevere([
             isWhole && notRead.length === 0 ? EXIT.done : EXIT.incomplete,
             ...report.troubles.map(({ exitCode }) => exitCode),
           ]),

@@ -4,13 +4,13 @@ import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { clockOf } from '../run/app.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { recordDeed } from '../store/audit.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { assertMigrated } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/waits.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import { offlineSettings, print } from './context.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { counted, lines, table } from './output/text.ts';
 import { dayFlag } from './range-flags.ts';
 
@@ -42,7 +42,7 @@ export function addPruneCommand(program: Command): void {
         const { db } = database;
         await assertMigrated(db);
         // Recorded first: the work takes several transactions and may be stopped between two of them.
-        if (yes) await recordDeed(db, auditEventOf(self, before), now);
+        if (yes) await recordAuditEvent(db, auditEventOf(self, before), now);
         const rows = yes ? await pruneRows(db, asked) : await prunableRows(db, asked);
         print(self, { document: { before, deleted: yes, rows }, text: textOf(rows, before, yes) });
       } finally {

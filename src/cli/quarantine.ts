@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { acknowledgeUnreadable, listQuarantine } from '../store/amendments.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { counted, line, lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';
 

@@ -6,7 +6,7 @@ import { notesOf, reasonOf, withStates, type KnownRun, runEnd } from '../run/run
 import { forgetRequestedRange } from '../store/requested-ranges.ts';
 import { latestRuns, runById } from '../store/runs.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './deeds.ts';
+import { auditEventOf, doneBy, withBy } from './audit-events.ts';
 import { reasonText } from './output/run-text.ts';
 import { lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';

@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import { underLeasesAsNeeded } from '../run/leases.ts';
 import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
-import { recordDeed } from '../store/audit.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { offlineSettings, stopSignal, print, withApp } from './context.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { counted } from './output/text.ts';
 import { createProgressLine } from './output/progress-line.ts';
 
@@ -31,7 +31,7 @@ export function addStatementsAdoptCommand(statements: Command): void {
               onDay: ({ days, statements: count }) => line.show({ stage: 'adopt', days, statements: count }),
             }),
         ).finally(() => line.clear());
-        await recordDeed(db, auditEventOf(self, objects.location), now());
+        await recordAuditEvent(db, auditEventOf(self, objects.location), now());
         print(self, {
           document: { store: objects.location, ...report },
           text: adoptText(report, objects.location),

@@ -8,10 +8,10 @@ import { monthDownload } from '../statements/month-download.ts';
 import { zippedMonth, type DayAsCsv } from '../statements/month-zip.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import { fileOf } from '../statements/keys.ts';
-import { recordDeed } from '../store/audit.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import { publishedMerchants } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf } from './deeds.ts';
+import { auditEventOf } from './audit-events.ts';
 import { download } from './download.ts';
 import { currenciesOf, merchantsOf } from './range-flags.ts';
 import { counted, lines } from './output/text.ts';
@@ -51,7 +51,7 @@ export async function getMonth(flags: MonthFlags, format: StatementFormat, self:
           `--to ${month.to}\` shows what was.`,
       );
     }
-    await recordDeed(
+    await recordAuditEvent(
       db,
       auditEventOf(
         self,

@@ -1,9 +1,9 @@
 /** `statements`: lists what was published, and downloads it with proof. */
 import { Option, type Command } from 'commander';
 import { bytesOf } from '../objects/object-store.ts';
-import { recordDeed } from '../store/audit.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import { collect } from './collect.ts';
-import { auditEventOf, withBy } from './deeds.ts';
+import { auditEventOf, withBy } from './audit-events.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { App } from '../run/app.ts';
 import { formatNote, inFormat } from '../statements/fetch-in-format.ts';
@@ -97,7 +97,11 @@ function getDay(flags: GetFlags, self: Command): Promise<void> {
   return withApp(offlineSettings(self), async (app) => {
     const { format } = flags;
     const found = await chosenStatement(app, flags);
-    await recordDeed(app.database.db, auditEventOf(self, found.object_key, formatNote(format)), app.now());
+    await recordAuditEvent(
+      app.database.db,
+      auditEventOf(self, found.object_key, formatNote(format)),
+      app.now(),
+    );
     const recorded = await manifestOfDay(app.database.db, found.merchant_no, found.day);
     const ofDay = await statementsOfDay(app.database.db, found.merchant_no, found.day);
     const { isPublished, read } = inFormat(app.objects, found, format, { recorded, ofDay });

@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
-import { gravest, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { ageOf } from '../run/age.ts';
 import { backfillsExitCode } from '../run/backfill/progress.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
@@ -102,7 +102,7 @@ export function addStatusCommand(program: Command): void {
               zoneText !== null && `\n${zoneText}`,
               `\n${times.note}`,
             ),
-          exitCode: () => gravest(exitCodes),
+          exitCode: () => mostSevere(exitCodes),
         });
       });
     });

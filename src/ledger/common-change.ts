@@ -112,7 +112,9 @@ function roundedText(what: string, pairs: readonly (readonly [string, string])[]
 /** Without trailing zeros. */
 const usedDecimals = (amount: string): number =>
   decimalsOf(amount.includes('.') ? amount.replace(/\.?0+$/, '') : amount);
-const netOf = ({ credit, debit }: LedgerEntry): string => credit ?? subtractAmounts('0', debit!);
+/** What the entry adds to its account's balance. */
+export const netOf = ({ credit, debit }: Pick<LedgerEntry, 'credit' | 'debit'>): string =>
+  credit ?? subtractAmounts('0', debit!);
 const isEqual = (a: string, b: string): boolean => compareAmounts(a, b) === 0;
 const times = (amount: string, factor: bigint): string => {
   const decimals = decimalsOf(amount);

@@ -6,10 +6,10 @@ import { data as isoCurrencies } from 'currency-codes';
  * near. Sums, PostgreSQL's numeric and statements can all carry far more, so calculated amounts need no limit of
  * their own.
  */
-export const WHOLE_DIGITS_MAX = 30;
+export const INTEGER_DIGITS_MAX = 30;
 export const DECIMALS_MAX = 30;
 /** The most digits that a number with an exponent may expand to, so that 1E+400000 costs no memory. */
-const EXPANDED_DIGITS_MAX = WHOLE_DIGITS_MAX + DECIMALS_MAX;
+const EXPANDED_DIGITS_MAX = INTEGER_DIGITS_MAX + DECIMALS_MAX;
 
 export interface Currencies {
   /** The minor units of a currency (ISO 4217), or null if the code is not known. */
@@ -52,7 +52,7 @@ export function plainDecimal(digits: string): string | null {
 export function isWithinDigits(amount: string): boolean {
   const decimals = decimalsOf(amount);
   const whole = amount.length - (decimals === 0 ? 0 : decimals + 1) - (amount.startsWith('-') ? 1 : 0);
-  return whole <= WHOLE_DIGITS_MAX && decimals <= DECIMALS_MAX;
+  return whole <= INTEGER_DIGITS_MAX && decimals <= DECIMALS_MAX;
 }
 
 /** How many decimals a plain decimal has. */

@@ -27,7 +27,7 @@ export const COMMIT_POSTS_MAX = 64;
 export const POSTS_WAITING_MAX = 1_000;
 const BYTES_WAITING_MAX = 32 * 1_024 * 1_024;
 /** The most paths of one query. */
-const LOOK_UP_PATHS_MAX = 500;
+const QUERIED_PATHS_MAX = 500;
 /** No sender waits longer than this for a commit or a query. */
 const COMMIT_MS_MAX = 5_000;
 
@@ -83,7 +83,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   const [keepKnown, keepUnknown] = [commits(onKept), commits()];
   const isKnown = createBatches<NotifyPath & { readonly bytes: number }, boolean>({
     ...lane,
-    itemsMax: LOOK_UP_PATHS_MAX,
+    itemsMax: QUERIED_PATHS_MAX,
     bytesOf: ({ bytes }) => bytes,
     work: async (asked) => {
       const known = await knownAmong(db, asked, now());

@@ -74,7 +74,7 @@ const UNTRUSTED =
   'its certificate is not trusted here: set NODE_EXTRA_CA_CERTS to the file of its certificate authority.';
 
 /** What to do about trouble with TLS, by the code of the error. */
-const TLS_MENDS: Readonly<Record<string, string>> = {
+const TLS_FIXES: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
@@ -94,7 +94,7 @@ function adviceOf(place: S3Place, error: unknown): string | null {
   if (error instanceof Error && error.message === 'Region is missing') {
     return "no region is set: set AWS_REGION to the bucket's region.";
   }
-  const tls = TLS_MENDS[codeOf(error)];
+  const tls = TLS_FIXES[codeOf(error)];
   if (tls !== undefined) return tls;
   const status = statusOf(error);
   if (status === 301) return ADVICE.PermanentRedirect!(place);

@@ -1,5 +1,5 @@
 /** The inbox of pushed results as metrics. */
-import type { InboxCounts } from '../store/whole.ts';
+import type { InboxCounts } from '../store/fleet-counts.ts';
 import { only, seconds, type StateMetric } from './sample.ts';
 import type { State } from './state.ts';
 

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely';
 import { healthOf, inboxHealth, overviewOf, type Health, type HealthOptions } from '../run/health.ts';
 import { statusesOf, type MerchantStatus } from '../run/status.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { readableParts, type InboxCounts } from '../store/whole.ts';
+import { readableParts, type InboxCounts } from '../store/fleet-counts.ts';
 
 /** A reading is reused for this time. */
 export const STATE_LASTS_MS = 15_000;

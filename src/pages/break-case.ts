@@ -1,7 +1,7 @@
 /** The page of a break as a case: the difference, its surroundings, the history and the allowed steps. */
 import { explain } from '../ledger/chain/break-stories.ts';
 import { NOTE_CHARACTERS_MAX, type BreakStep } from '../run/breaks/break-steps.ts';
-import type { BreakCase, CaseEvent, RowBeside } from '../run/breaks/break-case.ts';
+import type { BreakCase, CaseEvent, AdjacentRow } from '../run/breaks/break-case.ts';
 import type { StepKind } from '../store/breaks/break-cases.ts';
 import { knownBreak } from '../store/breaks/breaks.ts';
 import { breakAddress, dayAddress, entryAddress } from './addresses.ts';
@@ -101,7 +101,7 @@ function rowsTable(view: View, { rows, row }: BreakCase): Html {
 function adjacentRow(
   { texts, format }: View,
   merchantNo: string,
-  { entry, break: found, isHere }: RowBeside,
+  { entry, break: found, isHere }: AdjacentRow,
 ): Html {
   const amount = (exact: string | null): Part =>
     html`<td class="n">${exact === null ? null : format.amount(exact)}</td>`;

@@ -5,7 +5,7 @@ import {
   canonicalAmount,
   DECIMALS_MAX,
   isWithinDigits,
-  WHOLE_DIGITS_MAX,
+  INTEGER_DIGITS_MAX,
   type Currencies,
 } from '../ledger/money.ts';
 import type { ExactJson } from './exact-json.ts';
@@ -98,7 +98,7 @@ function amountOf(
   const canonical = canonicalAmount(sent ?? value, minorUnits);
   if (canonical === null || !isWithinDigits(canonical.amount)) {
     throw new Unreadable(
-      `${field} is not a number of up to ${WHOLE_DIGITS_MAX} digits before and ${DECIMALS_MAX} after its point`,
+      `${field} is not a number of up to ${INTEGER_DIGITS_MAX} digits before and ${DECIMALS_MAX} after its point`,
     );
   }
   if (sent === null) reading.notices.push(`${field} sent as text instead of a number`);

@@ -11,7 +11,7 @@ export type ReplyFields = Readonly<Record<string, unknown>>;
 
 /** How many levels of envelopes are opened. */
 const ENVELOPES_MAX = 4;
-/** How many objects are looked at; a real reply has a few. */
+/** How many objects are read; a real reply has a few. */
 const OBJECTS_MAX = 50;
 /** Deeper than any real reply. Below this depth numbers are not turned into text. */
 const DEPTH_MAX = 64;

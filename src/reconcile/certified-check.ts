@@ -5,7 +5,7 @@ import { covers } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 
-/** Certificates are read this far beyond both ends of the span: the next question is mostly about the days beside it. */
+/** Certificates are read this far beyond both ends of the span: the next question is mostly about the adjacent days. */
 const READ_AROUND_MS = 31 * 24 * 3_600_000;
 
 /** The span in which certificates are read for a question about `span`. */

@@ -24,7 +24,7 @@ export interface StretchOptions extends AccountInZone {
 }
 
 /**
- * Chains `first` together with the days before it whose end is open, the days before it whose entries might mend a break
+ * Chains `first` together with the days before it whose end is open, the days before it whose entries might heal a break
  * at its start or whose closing it decides, and the days after it while its own end is open. `closing`: see
  * `ChainDaysOptions`. The end of a day is open while its last entries may
  * still trade places with the first ones of the next day.
@@ -55,7 +55,7 @@ export async function chainStretch(
     const chained =
       others.length === 0 ? together : { ...together, days: markUndecided(together.days, others) };
     if (chained.brokenAtStart) {
-      const more = await daysThatMightMend(days[0]!, takesUp, view);
+      const more = await daysThatMightHeal(days[0]!, takesUp, view);
       if (more.length > 0 && !isFull(more.length)) {
         days.unshift(...more);
         continue;
@@ -107,7 +107,7 @@ const optionsOf = (
 });
 
 /** The last day with entries before `day`, the days between, and the days it was chained together with. */
-async function daysThatMightMend(
+async function daysThatMightHeal(
   day: BusinessDay,
   takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
   view: AccountView,

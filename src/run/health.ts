@@ -21,7 +21,7 @@ import {
   type GoodReadings,
   type InboxCounts,
   type OpenCounts,
-} from '../store/whole.ts';
+} from '../store/fleet-counts.ts';
 import { backfillStatuses, type BackfillStatus } from './backfill/progress.ts';
 import { BACKFILL_COMMAND } from './backfill/slices.ts';
 import { countDaysMissing } from './coverage.ts';

@@ -3,7 +3,7 @@ import { syncReferences, type ReferenceSync, type ReferenceSyncReport } from '..
 import { thisHolder } from '../host/process-identity.ts';
 import { finishRun, startRun } from '../store/runs.ts';
 import type { DueJob } from './schedule/due.ts';
-import { EXIT, exitCodeOf, gravest, type ExitCode } from './verdict/exit-codes.ts';
+import { EXIT, exitCodeOf, mostSevere, type ExitCode } from './verdict/exit-codes.ts';
 import type { PlatformApp } from './app.ts';
 
 export const REFERENCE_COMMAND = 'reference';
@@ -70,7 +70,7 @@ function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: str
     }
     if (list.notices.length > 0) notes.push(`${listName(list)}: ${namesOf(list.notices, '; ')}`);
   }
-  return { exitCode: gravest(codes), notes };
+  return { exitCode: mostSevere(codes), notes };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The end of a run: finds out what is still open, judges the run, and stores the report. */
 import { MANY_MIN } from '../ledger/common-change.ts';
-import { commonChangeOf, type MerchantCommonChange } from '../store/common-changes.ts';
+import { changesTogether, type ChangesTogether } from '../store/common-changes.ts';
 import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
@@ -75,8 +75,8 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   const outcome = await outcomeAfter(run, merchants, isAway);
   const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
   const { notRead = [] } = run.request;
-  const common = isAway ? [] : await commonChangesOf(deps.db, outcome, runId);
-  const judging = { id: runId, failures, zone: deps.zone, wereClocksApart, notRead, common };
+  const together = isAway ? [] : await changesOf(deps.db, outcome, runId);
+  const judging = { id: runId, failures, zone: deps.zone, wereClocksApart, notRead, together };
   const judged = judge(outcome, standing, judging);
   const report = reportOf(run, { ...end, outcome }, standing, judged);
   const interrupted = causes.some((cause) => cause instanceof Interrupted);
@@ -98,18 +98,17 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   return report;
 }
 
-/** Changes over many entries of a merchant. A merchant of which little changed is not asked for. */
-async function commonChangesOf(
+/** Changes of several entries of a merchant. A merchant of which little changed is not asked for. */
+async function changesOf(
   db: RunDeps['db'],
   { sync }: StageOutcome,
   runId: number,
-): Promise<MerchantCommonChange[]> {
-  const found: MerchantCommonChange[] = [];
+): Promise<ChangesTogether[]> {
+  const found: ChangesTogether[] = [];
   for (const { merchantNo, report } of sync) {
     const { amended, vanished, uncertified } = report;
-    if (amended < MANY_MIN && vanished < MANY_MIN && uncertified.length === 0) continue;
-    const one = await commonChangeOf(db, merchantNo, { runId, amended });
-    if (one !== null) found.push(one);
+    if (amended === 0 && vanished < MANY_MIN && uncertified.length === 0) continue;
+    found.push(await changesTogether(db, merchantNo, { runId, amended }));
   }
   return found;
 }

@@ -51,7 +51,7 @@ export class StatusLists {
   }
 
   /** The lists that have lines. Those of each merchant's history are of the merchants `shown` alone. */
-  told(shown: readonly MerchantStatus[]): StatusList[] {
+  of(shown: readonly MerchantStatus[]): StatusList[] {
     const ofShown = (textOf: (status: MerchantStatus) => string | null): First<string> =>
       new First(
         Infinity,

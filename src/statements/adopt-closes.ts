@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { readText, type ObjectStore } from '../objects/object-store.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import { readSignature } from '../signing/signatures.ts';
-import { recordDeed } from '../store/audit.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
@@ -98,10 +98,10 @@ async function adoptClose({ key, text, close }: Found, options: AdoptClosesOptio
   if (absent !== undefined)
     return `revision ${absent.revision} of ${absent.currency} ${absent.day}, which it froze, is not known here`;
   await writeTransaction(db, await leaseOf(merchantNo), async (trx) => {
-    const deed = { by, command: 'close', subject: `${merchantNo} ${month}`, note: note ?? undefined };
-    const deedId = await recordDeed(trx, deed, new Date(close.closedAt));
+    const auditEvent = { by, command: 'close', subject: `${merchantNo} ${month}`, note: note ?? undefined };
+    const auditEventId = await recordAuditEvent(trx, auditEvent, new Date(close.closedAt));
     const row = { merchantNo, month, number, despite, openDays: close.openDays.length, objectKey: key };
-    await storeClose(trx, { ...row, sha256, content: text, signature, deedId }, statements);
+    await storeClose(trx, { ...row, sha256, content: text, signature, auditEventId }, statements);
     await noteLateOf(trx, { merchantNo, month: from, number });
   });
   return null;

@@ -10,7 +10,7 @@ import {
 } from '../objects/object-store.ts';
 import { signatureFile } from '../signing/signatures.ts';
 import type { SigningKey } from '../signing/keys.ts';
-import { recordDeed, type Deed } from '../store/audit.ts';
+import { recordAuditEvent, type AuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { figuresOf } from '../store/figures.ts';
 import {
@@ -50,7 +50,7 @@ export interface CloseRequest {
   /** Why it is closed though days are open; null refuses then. */
   readonly despite: string | null;
   /** Who does it, for the record. */
-  readonly deed: Deed;
+  readonly auditEvent: AuditEvent;
 }
 
 /** What came of closing a month. */
@@ -108,7 +108,7 @@ async function frozen(request: CloseRequest, options: CloseOptions): Promise<Clo
 /** All that it reads is of one moment: a statement published later is an adjustment. */
 async function freeze(
   trx: Transaction<DB>,
-  { merchantNo, month, despite, deed }: CloseRequest,
+  { merchantNo, month, despite, auditEvent }: CloseRequest,
   { objects, zone, now, signingKey }: CloseOptions,
 ): Promise<CloseResult> {
   const clock: Clock = { zone, now: now() };
@@ -129,7 +129,7 @@ async function freeze(
     format: CLOSE_FORMAT,
     ...{ merchantNo, month: month.name, number },
     closedAt: clock.now.toISOString(),
-    ...{ by: deed.by, note: deed.note ?? null, despite: openDays.length === 0 ? null : despite },
+    ...{ by: auditEvent.by, note: auditEvent.note ?? null, despite: openDays.length === 0 ? null : despite },
     previous: before === undefined ? null : { number: before.number, sha256: before.sha256 },
     accounts: accounts.map(({ currency }) =>
       closedAccount(
@@ -150,7 +150,11 @@ async function freeze(
     ...{ statements: file.statements.length, objectKey, sha256: sha256Of(content), content },
     signature: signingKey === null ? null : signatureOf({ objectKey, content }, clock.now, signingKey),
   };
-  await storeClose(trx, { ...close, deedId: await recordDeed(trx, deed, clock.now) }, file.statements);
+  await storeClose(
+    trx,
+    { ...close, auditEventId: await recordAuditEvent(trx, auditEvent, clock.now) },
+    file.statements,
+  );
   return { kind: 'closed', close, adjustments };
 }
 

@@ -5,7 +5,7 @@ import type { AuditEntry, DB } from './engine/schema.ts';
 export type AuditRow = Selectable<AuditEntry>;
 
 /** Something a person did. */
-export interface Deed {
+export interface AuditEvent {
   /** The name that the person gave with `--by`. */
   readonly by: string;
   /** The command as it is typed, without options: `breaks resolve`. */
@@ -16,11 +16,11 @@ export interface Deed {
 }
 
 /**
- * Records a deed and returns its number. Call it in the transaction that makes the change, where there is one: so the
+ * Records an audit event and returns its number. Call it in the transaction that makes the change, where there is one: so the
  * change and its record are stored together or not at all.
  */
-export async function recordDeed(db: Kysely<DB>, deed: Deed, now: Date): Promise<number> {
-  const { by, command, subject, note } = deed;
+export async function recordAuditEvent(db: Kysely<DB>, auditEvent: AuditEvent, now: Date): Promise<number> {
+  const { by, command, subject, note } = auditEvent;
   const { id } = await db
     .insertInto('audit_entry')
     .values({ at: now, by_whom: by, command, subject, note: note ?? null })
@@ -29,14 +29,15 @@ export async function recordDeed(db: Kysely<DB>, deed: Deed, now: Date): Promise
   return id;
 }
 
-/** The latest deeds, newest first. */
-export const listDeeds = (db: Kysely<DB>, limit: number): Promise<AuditRow[]> =>
+/** The latest audit events, newest first. */
+export const listAuditEvents = (db: Kysely<DB>, limit: number): Promise<AuditRow[]> =>
   db.selectFrom('audit_entry').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).execute();
 
-/** Records the deed and does `work` in one transaction. If `work` cannot do it, it throws. */
+/** Records the audit event and does `work` in one transaction. If `work` cannot do it, it throws. */
 export const doneBy = <Result>(
   db: Kysely<DB>,
-  deed: Deed,
+  auditEvent: AuditEvent,
   now: Date,
-  work: (trx: Transaction<DB>, deedId: number) => Promise<Result>,
-): Promise<Result> => db.transaction().execute(async (trx) => work(trx, await recordDeed(trx, deed, now)));
+  work: (trx: Transaction<DB>, auditEventId: number) => Promise<Result>,
+): Promise<Result> =>
+  db.transaction().execute(async (trx) => work(trx, await recordAuditEvent(trx, auditEvent, now)));

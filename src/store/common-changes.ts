@@ -3,6 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { commonChange, MANY_MIN, type CommonChange } from '../ledger/common-change.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { listAmendments } from './amendments.ts';
+import { movedBalancesOf, type MovedBalances } from './moved-balances.ts';
 import type { DB } from './engine/schema.ts';
 
 /** Most amendments of a run that are compared. A change of all entries shows in fewer. */
@@ -16,23 +17,29 @@ export interface MerchantCommonChange extends CommonChange {
   readonly to: BusinessDay;
 }
 
-/**
- * What this run found to have changed for many of the merchant's entries at once; null if nothing. `amended`: how many
- * amendments it found.
- */
-export async function commonChangeOf(
+export interface ChangesTogether {
+  readonly common: MerchantCommonChange | null;
+  /** Balances that follow a single entry are no common change. */
+  readonly moved: readonly MovedBalances[];
+}
+
+/** What this run found to have changed for the merchant's entries together. `amended`: how many amendments it found. */
+export async function changesTogether(
   db: Kysely<DB>,
   merchantNo: string,
   { runId, amended }: { readonly runId: number; readonly amended: number },
-): Promise<MerchantCommonChange | null> {
+): Promise<ChangesTogether> {
   const amendments =
-    amended < MANY_MIN
+    amended === 0
       ? []
       : await listAmendments(db, { merchants: [merchantNo], currencies: null, runId, limit: COMPARED_MAX });
+  const moved = await movedBalancesOf(db, merchantNo, runId, amendments);
+  if (moved.length > 0) return { common: null, moved };
   const found = commonChange(amendments);
-  if (found === null) return await goneTogether(db, merchantNo, runId);
+  if (found === null) return { common: await goneTogether(db, merchantNo, runId), moved };
   const days = amendments.map(({ before }) => before.bookedAt.slice(0, 10)).sort();
-  return { merchantNo, ...found, of: amendments.length, from: days[0]!, to: days.at(-1)! };
+  const common = { merchantNo, ...found, of: amendments.length, from: days[0]!, to: days.at(-1)! };
+  return { common, moved };
 }
 
 interface Gone {
@@ -41,8 +48,9 @@ interface Gone {
   readonly renumbered: number;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
-  /** The platform still shows an entry of that time or later. */
-  readonly hasLater: boolean;
+  readonly currencies: readonly string[];
+  /** The currencies of which the platform still shows an entry of that time or later. */
+  readonly laterIn: readonly string[];
 }
 
 /**
@@ -64,15 +72,17 @@ async function goneTogether(
       LIMIT ${COMPARED_MAX}
     )
     SELECT count(*) AS gone, count(twin.is_there) AS renumbered, min(booked_at)::date AS from, max(booked_at)::date AS to,
-      EXISTS (
-        SELECT FROM (SELECT DISTINCT currency FROM gone) AS held CROSS JOIN LATERAL (
+      array_agg(DISTINCT gone.currency) AS currencies,
+      ARRAY (
+        SELECT account.currency
+        FROM (SELECT DISTINCT currency FROM account_day WHERE merchant_no = ${merchantNo}) AS account CROSS JOIN LATERAL (
           SELECT FROM ledger_entry AS e
-          WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+          WHERE e.merchant_no = ${merchantNo} AND e.currency = account.currency AND e.vanished_at IS NULL
             AND e.booked_ms >= (SELECT min(booked_ms) FROM gone)
             AND NOT EXISTS (SELECT FROM absent_entry AS a WHERE (a.merchant_no, a.batch_no) = (e.merchant_no, e.batch_no))
           LIMIT 1
         ) AS later
-      ) AS "hasLater"
+      ) AS "laterIn"
     FROM gone LEFT JOIN LATERAL (
       SELECT true AS is_there FROM ledger_entry AS e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = gone.currency AND e.booked_ms = gone.booked_ms
@@ -81,7 +91,7 @@ async function goneTogether(
         AND e.first_seen_at > gone.first_seen_at
       LIMIT 1
     ) AS twin ON true`.execute(db);
-  const { gone, renumbered, from, to, hasLater } = rows[0]!;
+  const { gone, renumbered, from, to, currencies, laterIn } = rows[0]!;
   if (gone < MANY_MIN) return null;
   const found = { merchantNo, of: gone, from, to };
   if (renumbered >= gone / 2)
@@ -90,11 +100,10 @@ async function goneTogether(
       count: renumbered,
       what: 'have another number now, with the same content: they were renumbered',
     };
-  if (!hasLater)
-    return {
-      ...found,
-      count: gone,
-      what: 'are no longer shown, and nothing of that time or later is: an older state is answered',
-    };
-  return null;
+  if (currencies.some((currency) => laterIn.includes(currency))) return null;
+  const what =
+    laterIn.length === 0
+      ? 'are no longer shown, and nothing of that time or later is: an older state is answered'
+      : `are no longer shown, and nothing in ${currencies.join(', ')} of that time or later is, though it is in ${laterIn.join(', ')}`;
+  return { ...found, count: gone, what };
 }

@@ -131,7 +131,7 @@ export const unreadableOfNumber = (
  * Breaks, open or closed, right before or right after the merchant's entry, breaks whose hint names the entry, and breaks
  * in whose span a content lies that the entry no longer has, where their hint speaks of several such entries.
  */
-export const breaksBeside = (
+export const adjacentBreaks = (
   db: Kysely<DB>,
   { merchantNo, contents, vanishedAt }: EntryHistory,
   batchNo: string,

@@ -71,12 +71,12 @@ const ofMonth = (month: string | undefined): RawBuilder<boolean> =>
   month === undefined ? sql`true` : sql`month = ${firstDay(month)}::date`;
 
 const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number,
-  deed.at AS "closedAt", deed.by_whom AS by, deed.note, closed.despite, closed.open_days AS "openDays",
+  audit_event.at AS "closedAt", audit_event.by_whom AS by, audit_event.note, closed.despite, closed.open_days AS "openDays",
   (SELECT count(*)::int FROM month_close_statement AS frozen
    WHERE (frozen.merchant_no, frozen.month, frozen.number) = (closed.merchant_no, closed.month, closed.number)
   ) AS statements, closed.object_key AS "objectKey", closed.sha256`;
 
-const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_entry AS deed ON deed.id = closed.audit_entry_id`;
+const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_entry AS audit_event ON audit_event.id = closed.audit_entry_id`;
 
 /** Every close, by merchant, month and number. Uses the primary key where a merchant is named. */
 export async function listCloses(
@@ -120,7 +120,7 @@ export type CloseToStore = Pick<
   | 'sha256'
   | 'content'
   | 'signature'
-> & { readonly deedId: number };
+> & { readonly auditEventId: number };
 
 /** Throws a unique violation (23505) if somebody else stored a close of that number meanwhile. */
 export async function storeClose(
@@ -135,7 +135,7 @@ export async function storeClose(
       merchant_no: merchantNo,
       month: firstDay(month),
       number,
-      audit_entry_id: close.deedId,
+      audit_entry_id: close.auditEventId,
       despite: close.despite,
       open_days: close.openDays,
       object_key: close.objectKey,

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, test, vi } from 'vitest';
 import type { AccessDeps } from '../../src/access/create.ts';
 import { createPasswordCheck } from '../../src/access/passwords.ts';
-import { listDeeds } from '../../src/store/audit.ts';
+import { listAuditEvents } from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
 import { Browser, guarded, PASSWORDS, SECRET_KEYS, withPasswords, type Guarded } from './support.ts';
@@ -49,7 +49,7 @@ describe('without a login', () => {
     const browser = new Browser(server.url);
     expect((await browser.post('/resolve', {})).status).toBe(403);
     expect((await browser.post('/logout', {})).status).toBe(403);
-    expect(server.deeds).toEqual([]);
+    expect(server.auditEvents).toEqual([]);
   });
 });
 
@@ -62,7 +62,7 @@ describe('a login', () => {
     const cookie = browser.set.find((line) => line.startsWith(SESSION))!;
     expect(cookie).toMatch(/; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/);
     expect(await (await browser.get('/m/M9')).text()).toBe('page of M9');
-    expect((await listDeeds(database.db, 1))[0]).toMatchObject({
+    expect((await listAuditEvents(database.db, 1))[0]).toMatchObject({
       by_whom: 'ada',
       command: 'login',
       subject: 'password',
@@ -182,7 +182,7 @@ describe('a cookie', () => {
     expect(browser.cookies.has(SESSION)).toBe(false);
     browser.cookies.set(SESSION, copied);
     await expectNothing(await browser.get('/'));
-    const told = (await listDeeds(database.db, 2)).map(({ by_whom, command, subject }) => [
+    const told = (await listAuditEvents(database.db, 2)).map(({ by_whom, command, subject }) => [
       ...[by_whom, command, subject],
     ]);
     expect(told).toEqual([
@@ -262,14 +262,14 @@ describe('a deed', () => {
     const server = await shown();
     const browser = await loggedIn(server);
     expect((await browser.post('/resolve', { form_token: await browser.formToken() })).status).toBe(200);
-    expect(server.deeds).toEqual(['ada']);
+    expect(server.auditEvents).toEqual(['ada']);
   });
 
   it('is not a viewer’s', async () => {
     const server = await shown();
     const browser = await loggedIn(server, 'vera');
     expect((await browser.post('/resolve', { form_token: await browser.formToken() })).status).toBe(403);
-    expect(server.deeds).toEqual([]);
+    expect(server.auditEvents).toEqual([]);
   });
 
   it('is refused without the token, with another session’s, as JSON, and from another site', async () => {
@@ -290,7 +290,7 @@ describe('a deed', () => {
       body: '{}',
     });
     expect(put.status).toBe(403);
-    expect(server.deeds).toEqual([]);
+    expect(server.auditEvents).toEqual([]);
   });
 });
 
@@ -330,6 +330,6 @@ describe('a program', () => {
       expect(await response.text()).not.toContain('M1');
     }
     expect((await browser.post('/resolve', {}, as('ada', PASSWORDS.ada))).status).toBe(403);
-    expect(server.deeds).toEqual([]);
+    expect(server.auditEvents).toEqual([]);
   });
 });

@@ -152,7 +152,7 @@ describe('a login at the provider', () => {
       role: 'operator',
     });
     expect((await browser.post('/resolve', { form_token: await browser.formToken() })).status).toBe(200);
-    expect(pages.deeds).toEqual(['ada@company.example']);
+    expect(pages.auditEvents).toEqual(['ada@company.example']);
   });
 
   it('brings in who has a role by a group, with its merchants alone', async () => {

@@ -96,7 +96,7 @@ test('a deed needs the form of this browser all the same', async () => {
   expect((await browser.post('/resolve', { form_token: theirs }, as('ada'))).status).toBe(403);
   expect((await new Browser(server.url).post('/resolve', { form_token: own }, as('ada'))).status).toBe(403);
   expect((await browser.post('/resolve', { form_token: own }, as('ada'))).status).toBe(200);
-  expect(server.deeds).toEqual(['ada']);
+  expect(server.auditEvents).toEqual(['ada']);
 });
 
 test('settings say what is missing', () => {

@@ -63,7 +63,7 @@ export const loginPages = (refusals: LoginRefusal[] = []): LoginPages => ({
 
 export interface Guarded {
   readonly url: string;
-  readonly deeds: readonly string[];
+  readonly auditEvents: readonly string[];
   readonly refusals: readonly LoginRefusal[];
   readonly close: () => Promise<void>;
 }
@@ -75,7 +75,7 @@ export async function guarded(
   port = 0,
 ): Promise<Guarded> {
   const refusals: LoginRefusal[] = [];
-  const deeds: string[] = [];
+  const auditEvents: string[] = [];
   const access = createAccess({
     ...{ settings, db, random, secretKeys: SECRET_KEYS, isSecure: false, now: () => new Date() },
     ...change,
@@ -97,13 +97,13 @@ export async function guarded(
     inner.post('/resolve', (request, reply) => {
       const { name, role } = access.personOf(request);
       if (role !== 'operator') return reply.code(403).send('viewers look');
-      deeds.push(name);
+      auditEvents.push(name);
       return 'done';
     });
     inner.get('/*', (_request, reply) => reply.code(404).send('nothing here'));
   });
   const url = await server.listen({ host: '127.0.0.1', port });
-  return { url, deeds, refusals, close: () => server.close() };
+  return { url, auditEvents, refusals, close: () => server.close() };
 }
 
 /** Keeps cookies as a browser does, and follows no redirect by itself. */

@@ -117,7 +117,7 @@ describe.skipIf(skipped)(name, () => {
     await page.goto(`/m/SBX-M-1/KWD/${REVISED_DAY}`);
     await page.getByRole('link', { name: 'r1 with r2' }).click();
     expect(await page.locator('tr.came').innerText()).toMatch(
-      /^came\tSBX\d+\t03:30:25\t[A-Z]+\t4,080\.080\t\t10,679,613\.870\tlate entry, first seen 7 Mar 2026, 01:30:00; heals break \d+$/,
+      /^added\tSBX\d+\t03:30:25\t[A-Z]+\t4,080\.080\t\t10,679,613\.870\tlate entry, first seen 7 Mar 2026, 01:30:00; heals break \d+$/,
     );
     expect(complaints).toEqual([]);
     await page.context().close();

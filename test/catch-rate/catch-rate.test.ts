@@ -73,8 +73,8 @@ const FLOORS: Readonly<Record<Family, Floor>> = {
   'filters and pages': { of: 4, inTime: 4, told: 4 },
   unreadable: { of: 4, inTime: 4, told: 4 },
   refusals: { of: 2, inTime: 2, told: 2 },
-  'gone at once': { of: 2, inTime: 0, told: 0 },
-  'windows and caps': { of: 2, inTime: 0, told: 0 },
+  'gone at once': { of: 2, inTime: 2, told: 2 },
+  'windows and caps': { of: 2, inTime: 2, told: 2 },
   'night to night': { of: 2, inTime: 0, told: 0 },
   'one change over many': { of: 2, inTime: 2, told: 2 },
   notices: { of: 2, inTime: 2, told: 2 },
@@ -110,6 +110,35 @@ describe('the catch rate', () => {
     expect(blamed.slice(excused).map(({ form, first }) => `${form}: ${first}`)).toEqual([]);
     expect(outcomes.filter(({ isBelieved }) => isBelieved).map(({ form }) => form)).toEqual([]);
     expect(outcomes.map(({ spoiled }) => spoiled).filter((spoiled) => spoiled !== null)).toEqual([]);
+  });
+
+  test(
+    'an entry that moved later balances is named before their count',
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const names = ['late-within-busy', 'vanished-within', 'amount-amended-balances-follow'];
+      const outcomes = await onRigs(names, (rig, name) => playForm(rig, formNamed(name), String(SEED)));
+      expect(outcomes.map(({ first }) => first)).toEqual([
+        expect.stringMatching(
+          /^M-OWN: late entry A\d+ of [\d-]+, a credit of [\d.]+ [A-Z]{3}, moved \d+ later balances?$/,
+        ),
+        expect.stringMatching(/^M-OWN: entry A\d+ of .*, vanished and moved \d+ later balances?$/),
+        expect.stringMatching(/^M-OWN: amended entry A\d+ of .*, moved \d+ later balances?$/),
+      ]);
+    },
+  );
+
+  test('no statement follows what is never to be believed', { timeout: TIMEOUT_MS }, async () => {
+    const never = FORMS.filter(({ neverBelieved }) => neverBelieved);
+    const short = never.map((form) => ({
+      ...form,
+      setting: { perDay: [3, 4] as const, nightsAfter: 1, ...form.setting },
+    }));
+    const outcomes = await onRigs(short, (rig, form) => playForm(rig, form, String(SEED)));
+    expect(
+      outcomes.filter(({ isBelieved, ending }) => isBelieved || ending === 'silent').map(({ form }) => form),
+    ).toEqual([]);
+    expect(outcomes.length).toBeGreaterThan(30);
   });
 
   test('honest histories give no alarm', { timeout: TIMEOUT_MS }, async () => {
@@ -281,12 +310,14 @@ describe('the harness', () => {
     });
   });
 
-  test('has one name per form, and draws the same lie from the same seed', () => {
+  test('has one name and an expected sentence per form, and draws the same lie from the same seed', () => {
     expect(new Set(FORMS.map(({ name }) => name)).size).toBe(FORMS.length);
     for (const form of FORMS) {
       const [one, again] = [0, 1].map(() => {
         const drawn = drawHistory(form.setting, `${SEED}/${form.name}`);
-        const { where, says } = form.plant(drawn.scene);
+        const { where, says, first = says } = form.plant(drawn.scene);
+        for (const text of ['', 'the run ended with 3'])
+          expect(says.test(text) || first.test(text)).toBe(false);
         return { books: drawn.scene.books, steps: drawn.steps, where, says: says.source };
       });
       expect(one).toEqual(again);

@@ -7,6 +7,8 @@ import { balanced, pick, type Booking } from './books.ts';
 import { OWN, type Setting } from './form.ts';
 import { HONEST_TRAITS, type Trait } from './honest-traits.ts';
 import { playSteps, type Product, type Seen } from './play.ts';
+import { together } from './forms/tools.ts';
+import { booksIngredients, noticing } from './ingredients.ts';
 import { ORDERS, type Lies } from './platform.ts';
 import { drawHistory, type Drawn, type Step } from './scene.ts';
 
@@ -115,6 +117,8 @@ export interface CleanOutcome {
   /** How often copy or statements were wrong after a run. */
   readonly harmed: number;
   readonly traits: readonly string[];
+  /** What it truly had, in the books and in replies. */
+  readonly ingredients: readonly string[];
 }
 
 /** Plays one honest history. */
@@ -122,7 +126,9 @@ export async function playClean(rig: Rig, seed: string, product?: Product): Prom
   const random = seeded(`${seed}/clean`);
   const traits = TRAITS.filter(({ often }) => random() * 10 < often);
   const setting = Object.assign({}, pick(random, PLACES), ...traits.map((trait) => trait.setting)) as Setting;
-  const drawn = drawHistory({ honestDays: 3 + below(random, 2), ...setting }, seed);
+  const fewest = 3 + below(random, 2);
+  const honestDays = Math.max(fewest, ...traits.map((trait) => trait.setting?.honestDays ?? 0));
+  const drawn = drawHistory({ ...setting, honestDays }, seed);
   let books: readonly Booking[] = drawn.scene.books;
   for (const trait of [...traits].reverse()) books = trait.books?.(books, random, drawn) ?? books;
   const scene = { ...drawn.scene, books };
@@ -135,11 +141,15 @@ export async function playClean(rig: Rig, seed: string, product?: Product): Prom
   };
   const isLate = traits.includes(LATE_ENTRY);
   const hidesPast = traits.some((trait) => trait.hidesPast === true || trait.setting?.lifeBefore === true);
-  const lies: Lies = Object.assign({}, ...traits.map((trait) => trait.lies?.(honest, random)));
+  const met = new Set<string>();
+  const lies = together(
+    ...traits.map(({ name, lies: of }): Lies => noticing(of?.(honest, random) ?? {}, name, met)),
+  );
   const seen = await playSteps(rig, honest, { lies }, product === undefined ? {} : { product });
   const lastMs = seen.at(-1)!.step.nowMs;
   const fromMs = dayWindow(scene.days[0]!, scene.zone).beginMs;
   const untilMs = dayWindow(dayOf(lastMs, scene.zone), scene.zone).beginMs;
+  const read = { first: honest.steps[0]!.range!.to, last: dayOf(untilMs - 1, scene.zone) };
   return {
     seed,
     entries: books.filter(({ stampMs }) => stampMs >= fromMs && stampMs < untilMs).length,
@@ -147,6 +157,7 @@ export async function playClean(rig: Rig, seed: string, product?: Product): Prom
     alarms: seen.flatMap((one) => alarmsOf(one, { isLate, hidesPast })),
     harmed: seen.filter(({ isHarmed }) => isHarmed).length,
     traits: traits.map(({ name }) => name),
+    ingredients: [...booksIngredients(books, scene, read), ...met],
   };
 }
 

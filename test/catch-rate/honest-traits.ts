@@ -5,6 +5,7 @@ import { below, type Random } from '../../src/sandbox/random.ts';
 import { balanced, pick, type Booking } from './books.ts';
 import type { Setting } from './form.ts';
 import type { Lies } from './platform.ts';
+import { without } from './forms/tools.ts';
 import type { Drawn } from './scene.ts';
 
 /** Something honest that a check might mistake for a lie. */
@@ -62,17 +63,21 @@ function swept(books: readonly Booking[], random: Random, zone: string): Booking
   return balanced([...books, ...sweeps]);
 }
 
-/** A platform that refuses wider windows, or else shows only their first days. */
-function limited(random: Random, refuses: boolean): Lies {
-  const limitMs = pick(random, LIMITS_DAYS) * DAY_MS;
-  return {
+/** A platform that refuses windows over some days, or else shows only their first days. */
+const limitedTo = (days: number, kind: 'refused' | 'cut'): Trait => ({
+  name: `windows over ${days} days ${kind}`,
+  often: 0.5,
+  // Life of more days than the limit, with few entries each.
+  setting: { honestDays: days + 3, perDay: [1, 4] },
+  lies: () => ({
     reply: (honest, call, _, ask) => {
-      if (call.endMs - call.beginMs < limitMs) return honest;
-      if (refuses) throw new PlatformRejected('HTTP 400: the range is too wide');
-      return ask({ ...call, endMs: call.beginMs + limitMs - 1 });
+      if (call.endMs - call.beginMs < days * DAY_MS) return honest;
+      if (kind === 'refused') throw new PlatformRejected('HTTP 400: the range is too wide');
+      return ask({ ...call, endMs: call.beginMs + days * DAY_MS - 1 });
     },
-  };
-}
+  }),
+  hidesPast: true,
+});
 
 export const HONEST_TRAITS: readonly Trait[] = [
   {
@@ -152,14 +157,21 @@ export const HONEST_TRAITS: readonly Trait[] = [
       ),
   },
   {
-    name: 'entries booked while pages are read',
+    name: 'an entry in mid-read',
+    often: 1.5,
+    // The day that a night reads first gets its last entry between two calls.
+    lies: ({ scene: { books, target, zone } }) => {
+      const last = books.findLast(({ stampMs }) => dayOf(stampMs, zone) === target);
+      return {
+        reply: (honest, call, { since }, ask) =>
+          since === 0 && call.nth === 0 && last !== undefined ? without(honest, [last], call, ask) : honest,
+      };
+    },
+  },
+  {
+    name: 'an account that goes quiet',
     often: 1,
-    lies: () => ({
-      reply: (reply, call, { nowMs }) => {
-        const lines = reply.lines.filter(({ atMs }) => atMs <= nowMs - 300_000 + call.nth * 30_000);
-        return { ...reply, lines, total: reply.total - (reply.lines.length - lines.length) };
-      },
-    }),
+    setting: { quietFrom: 2 },
   },
   {
     name: 'an earlier day read later',
@@ -168,16 +180,5 @@ export const HONEST_TRAITS: readonly Trait[] = [
     isBackfilled: true,
     hidesPast: true,
   },
-  {
-    name: 'windows over 9 or 31 days refused',
-    often: 1,
-    lies: (_, random) => limited(random, true),
-    hidesPast: true,
-  },
-  {
-    name: 'windows cut to 9 or 31 days',
-    often: 1,
-    lies: (_, random) => limited(random, false),
-    hidesPast: true,
-  },
+  ...LIMITS_DAYS.flatMap((days) => [limitedTo(days, 'refused'), limitedTo(days, 'cut')]),
 ];

@@ -27,9 +27,10 @@ const played = await playAll(tasks, {
   },
 });
 await server.stop();
-const { sentences, traits, ...counts } = countClean(played.clean);
+const { sentences, traits, ingredients, ...counts } = countClean(played.clean);
 console.log(counts);
 for (const [sentence, count] of sentences) console.log(`${count} x ${sentence}`);
+for (const [ingredient, count] of ingredients) console.log(`${count} had truly: ${ingredient}`);
 for (const [trait, { histories: own, alarmed }] of traits) console.log(`${alarmed} of ${own}: ${trait}`);
 for (const { alarms, harmed, traits: own, seed } of played.clean)
   if (alarms.length + harmed > 0) console.log(JSON.stringify({ seed, harmed, own, alarms }));

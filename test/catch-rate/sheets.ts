@@ -100,12 +100,17 @@ function untellableSheet(untellable: Grouped): Sheet {
 }
 
 function cleanSheets(clean: CleanCount): Sheet[] {
-  const { histories, runs, entries, alarmed, harmed, traits, sentences } = clean;
+  const { histories, runs, entries, alarmed, harmed, traits, ingredients, sentences } = clean;
   return [
     {
       title: 'Clean histories: every word of a run is a false alarm',
       columns: ['>histories', '>runs', '>entries', '>with a false alarm', '>copy not true'],
       rows: [[histories, runs, entries, alarmed, harmed].map((figure) => figure.toLocaleString('en'))],
+    },
+    {
+      title: 'How many clean histories truly have it, in their books or in replies',
+      columns: ['what', '>histories'],
+      rows: ingredients.map(([name, count]) => [name, String(count)]),
     },
     {
       title: 'False alarms by what is in the history',

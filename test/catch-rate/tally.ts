@@ -65,6 +65,8 @@ export interface CleanCount {
   /** In how many histories each sentence occurred, the most frequent first. */
   readonly sentences: readonly (readonly [string, number])[];
   readonly traits: readonly (readonly [string, { readonly histories: number; readonly alarmed: number }])[];
+  /** In how many histories each was truly there. */
+  readonly ingredients: readonly (readonly [string, number])[];
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
@@ -72,6 +74,10 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a +
 const kindOf = (alarm: string): string => alarm.replaceAll(/\d+/g, 'N').split('\n')[0]!.slice(0, 140);
 
 export function countClean(outcomes: readonly CleanOutcome[]): CleanCount {
+  const had = Map.groupBy(
+    outcomes.flatMap(({ ingredients }) => ingredients),
+    (name) => name,
+  );
   const sentences = new Map<string, number>();
   const traits = new Map<string, { histories: number; alarmed: number }>();
   for (const { alarms, traits: own } of outcomes) {
@@ -92,6 +98,9 @@ export function countClean(outcomes: readonly CleanOutcome[]): CleanCount {
     harmed: outcomes.filter(({ harmed }) => harmed > 0).length,
     sentences: [...sentences].sort(([, a], [, b]) => b - a),
     traits: [...traits].sort(([a], [b]) => (a < b ? -1 : 1)),
+    ingredients: [...had]
+      .map(([name, all]) => [name, all.length] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
   };
 }
 

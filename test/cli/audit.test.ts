@@ -35,7 +35,7 @@ interface Row {
   readonly subject: string;
   readonly note: string | null;
 }
-const deeds = async (from: Env = env): Promise<Row[]> =>
+const auditEvents = async (from: Env = env): Promise<Row[]> =>
   (JSON.parse((await daybook(['audit', '--json'], from)).stdout) as Row[]).map(
     ({ by, command, subject, note }) => ({
       by,
@@ -72,7 +72,7 @@ it('revealing and resolving a result is recorded with the name given or the syst
   expect((await daybook(['notifications', 'show', '1', '--reveal', '--by', 'A\nB'], env)).code).toBe(2);
   expect((await daybook(['onboard', 'status', '--reveal', '--by', 'Bob'], env)).code).toBe(0);
   expect((await daybook(['merchants', 'rekey', '--by', 'Bob'], env)).code).toBe(0);
-  expect(await deeds()).toEqual([
+  expect(await auditEvents()).toEqual([
     { by: 'Bob', command: 'merchants rekey', subject: 'k1', note: null },
     { by: 'Bob', command: 'onboard status', subject: 'every open one', note: null },
     { by: 'Ada', command: 'notifications resolve', subject: '2', note: 'case 4711' },
@@ -103,7 +103,7 @@ it('closing an unreadable entry is recorded with the person', async () => {
   expect((await close('--by', 'Ada')).code).toBe(0);
   // An action that failed is not recorded.
   expect((await close('--by', 'Bob')).code).toBe(2);
-  const closed = (await deeds()).filter(({ command }) => command.startsWith('quarantine'));
+  const closed = (await auditEvents()).filter(({ command }) => command.startsWith('quarantine'));
   expect(closed).toEqual([{ by: 'Ada', command: 'quarantine acknowledge', subject: '1', note: 'case 4711' }]);
 }, 120_000);
 
@@ -125,7 +125,7 @@ it('downloading a statement is recorded with its name', async () => {
     ];
     const got = await daybook(['statements', 'get', ...flags], own);
     expect(got.code, got.stderr).toBe(0);
-    expect(await deeds(own)).toEqual([
+    expect(await auditEvents(own)).toEqual([
       {
         by: 'Finance',
         command: 'statements get',
@@ -138,7 +138,7 @@ it('downloading a statement is recorded with its name', async () => {
     const month = ['--month', FROM.slice(0, 7), '--merchant', MERCHANT.merchantNo, '--format', 'pdf'];
     const zip = await daybook(['statements', 'get', ...month, '--stdout', '--by', 'Finance'], own);
     expect(zip.code, zip.stderr).toBe(0);
-    expect((await deeds(own)).map(({ note }) => note)).toEqual(['as pdf', 'as xlsx', null]);
+    expect((await auditEvents(own)).map(({ note }) => note)).toEqual(['as pdf', 'as xlsx', null]);
   } finally {
     await stage.close();
   }
@@ -181,7 +181,7 @@ it('forgets the content of a closed application, keeps that it existed, and refu
   // Its path no longer works, and forgetting it again changes nothing.
   await pushed(closed, onboardingResult(closed));
   expect((await daybook(['onboard', 'forget', String(closed.id)], env)).code).toBe(0);
-  expect((await deeds())[1]).toEqual({
+  expect((await auditEvents())[1]).toEqual({
     by: 'Ada',
     command: 'onboard forget',
     subject: String(closed.id),
@@ -206,7 +206,7 @@ it('adding merchants and giving up a range are recorded with the person', async 
   const giveUp = () => daybook(['runs', 'forget-range', String(id), '--by', 'Cleo'], env);
   expect((await giveUp()).code).toBe(0);
   expect((await giveUp()).code).toBe(2);
-  expect((await deeds()).slice(0, 3)).toEqual([
+  expect((await auditEvents()).slice(0, 3)).toEqual([
     { by: 'Cleo', command: 'runs forget-range', subject: String(id), note: null },
     { by: 'Bob', command: 'merchants disable', subject: 'M7', note: null },
     { by: 'Ada', command: 'merchants add', subject: 'M7', note: null },

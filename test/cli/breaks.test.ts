@@ -175,12 +175,12 @@ test('take, comment, resolve and reopen record who, when and why', async () => {
     ['resolved', 'Ada', 'fee, case 4711'],
     ['reopened', 'Cleo', 'was no fee'],
   ]);
-  const deeds = JSON.parse((await daybook(['audit', '--json'], env)).stdout) as {
+  const auditEvents = JSON.parse((await daybook(['audit', '--json'], env)).stdout) as {
     command: string;
     by: string;
   }[];
   expect(
-    deeds.filter(({ command }) => command.startsWith('breaks')).map(({ command, by }) => [command, by]),
+    auditEvents.filter(({ command }) => command.startsWith('breaks')).map(({ command, by }) => [command, by]),
   ).toEqual([
     ['breaks reopen', 'Cleo'],
     ['breaks resolve', 'Ada'],

@@ -297,10 +297,10 @@ describe('close', () => {
       ...{ db: database.db, objects, now, signingKey: null },
       zone: settings.platform.timeZone,
     };
-    const deed = { by: 'Ada', command: 'close', subject: 'twice' };
+    const auditEvent = { by: 'Ada', command: 'close', subject: 'twice' };
     const month = monthOf('2026-03')!;
     const results = await Promise.all(
-      [1, 2].map(() => closeMonth({ merchantNo, month, despite: 'a test', deed }, options)),
+      [1, 2].map(() => closeMonth({ merchantNo, month, despite: 'a test', auditEvent }, options)),
     );
     expect(results.map(({ kind }) => kind).sort()).toEqual(['already', 'closed']);
     const closes = await listCloses(database.db, { merchants: [merchantNo], month: '2026-03' });

@@ -56,11 +56,11 @@ it('counts without --yes, deletes with it, and a second time finds nothing', asy
   expect(gone.stdout).toContain('2 rows deleted, all of which ended before 2026-01-01');
   expect(await left()).toBe(0);
   expect((await daybook(asked, env)).stdout).toBe('nothing that ended before 2026-01-01 may go\n');
-  const deeds = await database.db
+  const auditEvents = await database.db
     .selectFrom('audit_entry')
     .select(['by_whom', 'command', 'subject'])
     .execute();
-  expect(deeds).toEqual([{ by_whom: 'Ada', command: 'prune', subject: '2026-01-01' }]);
+  expect(auditEvents).toEqual([{ by_whom: 'Ada', command: 'prune', subject: '2026-01-01' }]);
 }, 60_000);
 
 it.each([

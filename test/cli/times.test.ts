@@ -114,8 +114,8 @@ it('without the platform’s settings times are in UTC, and the output says so',
 
 it('--json has times in UTC, and names no zone', async () => {
   const { stdout } = await daybook(['audit', '--json'], env);
-  const [deed] = JSON.parse(stdout) as { at: string }[];
-  expect(deed!.at).toBe(new Date(NIGHT).toISOString());
+  const [auditEvent] = JSON.parse(stdout) as { at: string }[];
+  expect(auditEvent!.at).toBe(new Date(NIGHT).toISOString());
 });
 
 it('when a range was asked for is shown in the platform’s zone', async () => {

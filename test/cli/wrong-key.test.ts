@@ -43,7 +43,7 @@ test('another key under a known id is refused before anything is done with it', 
   expect(await withKeys(`k2:${newKey()},k1:${wrong}`, 'merchants', 'rekey')).toMatchObject({ code: 2 });
   const examined = await withKeys(`k1:${wrong}`, 'doctor');
   expect(examined.code).toBe(2);
-  expect(examined.stdout).toContain('FIX  secret keys: the key "k1" in DAYBOOK_SECRET_KEYS is not the one');
+  expect(examined.stdout).toContain('FIX   secret keys: the key "k1" in DAYBOOK_SECRET_KEYS is not the one');
 
   const moved = await withKeys(`k2:${wrong},k1:${right}`, 'merchants', 'rekey');
   expect(moved).toMatchObject({ code: 0, stdout: expect.stringContaining('1 row of merchant') });

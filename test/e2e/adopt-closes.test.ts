@@ -32,9 +32,9 @@ afterAll(async () => {
 
 const closeAs = (by: string, { app }: Stage): Promise<CloseResult> => {
   const { database, objects, now, settings } = app;
-  const deed = { by, command: 'close', subject: `${merchantNo} 2026-03`, note: 'reviewed' };
+  const auditEvent = { by, command: 'close', subject: `${merchantNo} 2026-03`, note: 'reviewed' };
   const options = { db: database.db, objects, now, signingKey, zone: settings.platform.timeZone };
-  return closeMonth({ merchantNo, month: MONTH, despite: 'the rest comes later', deed }, options);
+  return closeMonth({ merchantNo, month: MONTH, despite: 'the rest comes later', auditEvent }, options);
 };
 const closesOf = ({ app }: Stage) => closesOfMonth(app.database.db, merchantNo, '2026-03');
 const adopt = ({ deps, app }: Stage) => {

@@ -6,7 +6,7 @@ import { finishAlerting, type EndedRun, type RunAlerts } from '../../src/run/ale
 import { finishWaitingRuns } from '../../src/run/queued/finish.ts';
 import { installQueue } from '../../src/queue/install.ts';
 import { listAlerts } from '../../src/store/alerts/outbox.ts';
-import { recordDeed } from '../../src/store/audit.ts';
+import { recordAuditEvent } from '../../src/store/audit.ts';
 import { unreportedDownloads } from '../../src/store/alerts/downloads.ts';
 import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -94,7 +94,7 @@ test('a download of a month for very many merchants is recorded, and told where 
   const db = dbOf();
   const others = Array.from({ length: 2_000 }, () => `M-${randomUUID()}`);
   const download = (subject: string) =>
-    recordDeed(db, { by: 'somebody', command: 'statements get', subject }, stage.app.now());
+    recordAuditEvent(db, { by: 'somebody', command: 'statements get', subject }, stage.app.now());
   await download(['2026-03', ...others, merchantNo].join(' '));
   await download(['2026-03', ...others].join(' '));
   const key = `${'long/'.repeat(60)}r1.csv`;

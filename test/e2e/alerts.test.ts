@@ -12,7 +12,7 @@ import { lookForMissedNight, lookForUndoneRuns } from '../../src/run/alerts/watc
 import { oldestMs } from '../../src/run/alerts/missed.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
-import { recordDeed } from '../../src/store/audit.ts';
+import { recordAuditEvent } from '../../src/store/audit.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -304,8 +304,8 @@ describe('what a run finds', () => {
       .where('day', '=', FROM)
       .where('currency', '=', entry.currency)
       .executeTakeFirstOrThrow();
-    const deed = { by: 'a person', command: 'statements get', subject: subject(key, entry.currency) };
-    await recordDeed(dbOf(), deed, stage.app.now());
+    const auditEvent = { by: 'a person', command: 'statements get', subject: subject(key, entry.currency) };
+    await recordAuditEvent(dbOf(), auditEvent, stage.app.now());
     amend(0);
     await range();
     const [one, ...more] = await told();
@@ -330,7 +330,7 @@ describe('what a run finds', () => {
       .execute();
     const subjects = ['2026-02', `2026-03 ${OTHER.merchantNo}`, `2026-03 ${other}`];
     for (const subject of [...subjects, ...keys.map(({ object_key }) => object_key)]) {
-      await recordDeed(dbOf(), { by: 'a person', command: 'statements get', subject }, stage.app.now());
+      await recordAuditEvent(dbOf(), { by: 'a person', command: 'statements get', subject }, stage.app.now());
     }
     amend(0);
     await range();

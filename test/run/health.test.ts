@@ -9,7 +9,7 @@ import { counting, merchantOf } from '../store/many-accounts.ts';
 import { fillMerchants } from '../store/many-merchants.ts';
 import { NOW } from '../store/support.ts';
 import { countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
-import { openCounts } from '../../src/store/whole.ts';
+import { openCounts } from '../../src/store/fleet-counts.ts';
 import { freshDatabase } from '../support/database.ts';
 
 const MERCHANTS = 1_100;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { coverageOf, provenStretch } from '../../src/run/coverage.ts';
-import { EXIT, UsageError, exitCodeOf, gravest } from '../../src/run/verdict/exit-codes.ts';
+import { EXIT, UsageError, exitCodeOf, mostSevere } from '../../src/run/verdict/exit-codes.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { askableDays, askedRange, nightlyRange } from '../../src/run/range.ts';
 import { takenUpDays } from '../../src/run/requested.ts';
@@ -270,9 +270,9 @@ describe('days that were asked for earlier and are read now', () => {
 
 describe('exit codes', () => {
   test('70 before 4 before 3', () => {
-    expect(gravest([EXIT.needsPerson, EXIT.incomplete, EXIT.done])).toBe(4);
-    expect(gravest([EXIT.needsPerson, EXIT.fault, EXIT.incomplete])).toBe(70);
-    expect(gravest([])).toBe(0);
+    expect(mostSevere([EXIT.needsPerson, EXIT.incomplete, EXIT.done])).toBe(4);
+    expect(mostSevere([EXIT.needsPerson, EXIT.fault, EXIT.incomplete])).toBe(70);
+    expect(mostSevere([])).toBe(0);
   });
 
   test('an unexpected error is a fault', () => {

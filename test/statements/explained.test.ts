@@ -13,7 +13,7 @@ import { readObject, type ObjectStore } from '../../src/objects/object-store.ts'
 import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
-import { recordDeed } from '../../src/store/audit.ts';
+import { recordAuditEvent } from '../../src/store/audit.ts';
 import { recordStep, reopenBreak, resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
@@ -78,11 +78,11 @@ async function broken(...gone: readonly string[]): Promise<number> {
 }
 const stepped = (kind: 'resolved' | 'reopened', id: number, note: string) =>
   database.db.transaction().execute(async (trx) => {
-    const deed = { by: 'Ada', command: `breaks ${kind}`, subject: String(id), note };
-    const deedId = await recordDeed(trx, deed, AT);
+    const auditEvent = { by: 'Ada', command: `breaks ${kind}`, subject: String(id), note };
+    const auditEventId = await recordAuditEvent(trx, auditEvent, AT);
     if (kind === 'resolved') await resolveBreak(trx, id, note, AT);
     else await reopenBreak(trx, id);
-    await recordStep(trx, id, kind, deedId);
+    await recordStep(trx, id, kind, auditEventId);
   });
 const isProven = async () => (await verifyPaths([folder])).problems;
 

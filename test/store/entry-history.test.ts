@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import {
-  breaksBeside,
+  adjacentBreaks,
   ENTRIES_FOUND_MAX,
   findEntries,
   unreadableOfNumber,
@@ -127,7 +127,7 @@ onBothDatabases((store) => {
       await add('M1', 'B000008', 'B000009', NUMBER);
       await add('M1', 'B000008', 'B000009', null);
       await add('M2', NUMBER, 'B000003', null);
-      const rows = await breaksBeside(
+      const rows = await adjacentBreaks(
         db,
         { merchantNo: 'M1', contents: [], vanishedAt: null, absentSince: null },
         NUMBER,

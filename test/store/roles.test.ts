@@ -99,8 +99,8 @@ describe('job', () => {
 
   it('closes a month, and changes no close', async () => {
     const month = monthOf('2026-03')!;
-    const deed = { by: 'Ada', command: 'close', subject: MERCHANT.merchantNo };
-    const request = { merchantNo: MERCHANT.merchantNo, month, despite: 'a test', deed };
+    const auditEvent = { by: 'Ada', command: 'close', subject: MERCHANT.merchantNo };
+    const request = { merchantNo: MERCHANT.merchantNo, month, despite: 'a test', auditEvent };
     const { objects, now, settings } = stage.app;
     const options = { db: of('job'), objects, now, signingKey: null, zone: settings.platform.timeZone };
     expect(await closeMonth(request, options)).toMatchObject({ kind: 'closed', close: { number: 1 } });

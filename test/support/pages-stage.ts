@@ -9,11 +9,11 @@ export const REVISED_DAY = '2026-03-04';
 /** Closes March though it is not over: in the night after it, a day is revised and others come. */
 export async function closeMarch({ app }: Stage): Promise<void> {
   const month = monthOf('2026-03')!;
-  const deed = {
+  const auditEvent = {
     ...{ by: 'ada', command: 'close', subject: `${MERCHANT.merchantNo} ${month.name}` },
     note: 'for the half-year report',
   };
-  const request = { merchantNo: MERCHANT.merchantNo, month, despite: 'the auditor asks for it', deed };
+  const request = { merchantNo: MERCHANT.merchantNo, month, despite: 'the auditor asks for it', auditEvent };
   const { now, objects, settings, database } = app;
   const zone = settings.platform.timeZone;
   await closeMonth(request, { db: database.db, objects, now, zone, signingKey: null });

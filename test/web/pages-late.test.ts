@@ -43,9 +43,12 @@ async function comeLate(meanwhile: () => Promise<void>): Promise<readonly string
 
 const closeFebruary = async (): Promise<void> => {
   const { database, objects, now } = stage.app;
-  const deed = { by: 'Ada', command: 'close', subject: `${merchantNo} 2026-02` };
+  const auditEvent = { by: 'Ada', command: 'close', subject: `${merchantNo} 2026-02` };
   const options = { db: database.db, objects, now, signingKey: null, zone: 'Asia/Shanghai' };
-  const closed = await closeMonth({ merchantNo, month: monthOf('2026-02')!, despite: null, deed }, options);
+  const closed = await closeMonth(
+    { merchantNo, month: monthOf('2026-02')!, despite: null, auditEvent },
+    options,
+  );
   expect(closed).toMatchObject({ kind: 'closed', close: { openDays: 0 } });
 };
 const downloadMonth = async (): Promise<void> => {

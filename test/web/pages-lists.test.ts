@@ -25,7 +25,8 @@ const words = async (path: string): Promise<string> => textOf(await pages.html(p
 const database = () => stage.app.database.db;
 const revised = async (): Promise<string[]> =>
   cellsOf(await pages.html('/?month=2026-03')).filter((cell) => cell.includes('revised since'));
-const deeds = () => database().selectFrom('audit_entry').select(['subject', 'note']).orderBy('id').execute();
+const auditEvents = () =>
+  database().selectFrom('audit_entry').select(['subject', 'note']).orderBy('id').execute();
 const downloadedAt = (subject: string, at: string, note: string | null = null) =>
   database()
     .insertInto('audit_entry')
@@ -44,13 +45,13 @@ test('a day counts as revised for whoever has an earlier revision of it, and onl
   const found = `KWD ${REVISED_DAY} proven, revised since you downloaded it`;
   expect(await revised()).toEqual([found]);
   expect(await words('/changes?since=2026-03-07')).toContain('revised since you downloaded it');
-  const before = await deeds();
+  const before = await auditEvents();
   expect((await fetch(pages.url + REVISED, { method: 'HEAD' })).status).toBe(404);
-  expect(await deeds()).toEqual(before);
+  expect(await auditEvents()).toEqual(before);
   await (await pages.get(`${REVISED}?revision=2`)).text();
   await (await pages.get(`${REVISED}?revision=1`)).text();
   expect(await revised()).toEqual([]);
-  expect((await deeds()).slice(-2)).toEqual([
+  expect((await auditEvents()).slice(-2)).toEqual([
     { subject: `${key}.r2.csv`, note: null },
     { subject: `${key}.r1.csv`, note: null },
   ]);
@@ -97,11 +98,11 @@ test('a download that the store cuts off is recorded as such, and brings nothing
   const key = `merchant=SBX-M-1/date=${BROKEN_DAY}/SBX-M-1_USD_${BROKEN_DAY}.r1.csv`;
   const path = `${stage.app.settings.dataDir}/statements/${key}`;
   const bytes = await readFile(path);
-  const before = await deeds();
+  const before = await auditEvents();
   await chmod(path, 0o644);
   await writeFile(path, bytes.subarray(0, 500));
   expect((await pages.get(`/download/SBX-M-1/USD/${BROKEN_DAY}`)).status).toBe(503);
-  expect(await deeds()).toEqual(before);
+  expect(await auditEvents()).toEqual(before);
   const cut = await pages.get('/download/SBX-M-1/2026-03.zip').then(
     (response) => response.arrayBuffer().catch(() => null),
     () => null,
@@ -111,7 +112,7 @@ test('a download that the store cuts off is recorded as such, and brings nothing
     (response) => response.arrayBuffer().catch(() => null),
     () => null,
   );
-  expect((await deeds()).slice(before.length)).toEqual([
+  expect((await auditEvents()).slice(before.length)).toEqual([
     { subject: '2026-03 SBX-M-1', note: 'cut off' },
     { subject: '2026-03 SBX-M-1', note: 'cut off, as xlsx' },
   ]);

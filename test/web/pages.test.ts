@@ -32,7 +32,7 @@ const openBreak = async (): Promise<number> =>
       .where('currency', '=', 'USD')
       .executeTakeFirstOrThrow()
   ).id;
-const deeds = () =>
+const auditEvents = () =>
   database()
     .selectFrom('audit_entry')
     .select(['by_whom', 'command', 'subject', 'note'])
@@ -160,7 +160,7 @@ describe('downloads', () => {
     );
     const zip = await pages.get('/download/SBX-M-1/2026-03.zip');
     expect(new Uint8Array(await zip.arrayBuffer()).subarray(0, 2)).toEqual(new Uint8Array([0x50, 0x4b]));
-    expect((await deeds()).slice(-2)).toEqual([
+    expect((await auditEvents()).slice(-2)).toEqual([
       { by_whom: 'local', command: 'statements get', subject: key, note: null },
       { by_whom: 'local', command: 'statements get', subject: '2026-03 SBX-M-1', note: null },
     ]);
@@ -177,7 +177,7 @@ describe('downloads', () => {
       ...(await linked(`/m/SBX-M-1/USD/${BROKEN_DAY}`)),
       ...(await linked('/m/SBX-M-1/2026-03')),
     ]);
-    const before = (await deeds()).length;
+    const before = (await auditEvents()).length;
     const names = [];
     for (const link of links) {
       const response = await pages.get(link);
@@ -192,7 +192,7 @@ describe('downloads', () => {
         (format) => `statements-2026-03-SBX-M-1-${format}.zip`,
       ),
     ]);
-    const added = (await deeds()).slice(before);
+    const added = (await auditEvents()).slice(before);
     const formats = ['spreadsheet', 'xlsx', 'camt053', 'mt940', 'pdf'];
     expect(added.map(({ subject, note }) => [subject, note])).toEqual([
       ...[null, ...formats].map((format) => [
@@ -225,7 +225,7 @@ describe('downloads', () => {
   });
 
   test('what a format cannot hold is said in plain words, and no download is on record', async () => {
-    const before = await deeds();
+    const before = await auditEvents();
     const db = database();
     const ofDay = () =>
       db.updateTable('statement').where('currency', '=', 'USD').where('day', '=', BROKEN_DAY);
@@ -237,7 +237,7 @@ describe('downloads', () => {
       422,
       expect.stringContaining('the amount 12345678901234567.89 has more than 18 digits'),
     ]);
-    expect(await deeds()).toEqual(before);
+    expect(await auditEvents()).toEqual(before);
   });
 
   test.each([
@@ -258,7 +258,7 @@ describe('downloads', () => {
 describe('who may do what', () => {
   test('a deed needs the form’s token, an own name and a known step; all of it is on record or none', async () => {
     const path = `/breaks/${await openBreak()}`;
-    const before = await deeds();
+    const before = await auditEvents();
     const step = { step: 'taken', note: '' };
     expect((await pages.post(path, step)).status).toBe(403);
     expect((await pages.post(path, { ...step, form_token: 'another' })).status).toBe(403);
@@ -272,12 +272,12 @@ describe('who may do what', () => {
     ]);
     const reopened = await pages.post(path, { form_token: FORM_TOKEN, step: 'reopened' });
     expect(textOf(await reopened.text())).toContain('The break is not resolved, so it cannot be reopened.');
-    expect(await deeds()).toEqual(before);
+    expect(await auditEvents()).toEqual(before);
   });
 
   test('a case is taken, resolved and reopened, with the words that the commands leave', async () => {
     const id = await openBreak();
-    const before = (await deeds()).length;
+    const before = (await auditEvents()).length;
     for (const [step, note] of [
       ['taken', ''],
       ['resolved', 'fee, case 4711'],
@@ -293,7 +293,7 @@ describe('who may do what', () => {
           /2026-03-03"\s+aria-label="explained, changed since it was published"/,
         );
     }
-    expect((await deeds()).slice(before)).toEqual([
+    expect((await auditEvents()).slice(before)).toEqual([
       { by_whom: 'local', command: 'breaks take', subject: String(id), note: null },
       { by_whom: 'local', command: 'breaks resolve', subject: String(id), note: 'fee, case 4711' },
       { by_whom: 'local', command: 'breaks reopen', subject: String(id), note: null },

@@ -2,7 +2,7 @@
 import { explain } from '../../ledger/chain/break-stories.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import type { Asked, BreakAnswer } from '../../run/breaks/break-answer.ts';
-import type { BreakCase, CaseEvent, RowBeside } from '../../run/breaks/break-case.ts';
+import type { BreakCase, CaseEvent, AdjacentRow } from '../../run/breaks/break-case.ts';
 import { wallSecond, wallTime } from '../../ledger/wall-time.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { CertificateRow } from '../../store/statements/statements.ts';
@@ -54,7 +54,7 @@ const stateText = ({ state, takenBy, row }: BreakCase): string => {
 };
 
 /** Shows the break as an arrow before the row that follows it. */
-function rowsText(rows: readonly RowBeside[], { id }: BreakRow): string {
+function rowsText(rows: readonly AdjacentRow[], { id }: BreakRow): string {
   if (rows.length === 0) return '  none of its account is stored there any more';
   const drawn = table(
     ['', 'batch no', 'booked at', '?type', '>credit', '>debit', '>balance'],

@@ -60,7 +60,7 @@ export class StatusText {
       this.#table(shown),
       !this.#showsEach && this.#restText(shown.length),
       ...this.#checked.lines(),
-      ...this.#lists.told(shown).flatMap(listText),
+      ...this.#lists.of(shown).flatMap(listText),
     );
   }
 

@@ -1,7 +1,7 @@
 /** Which merchants a night was missed for. The one place that alerts ask for this. */
 import { sql, type Kysely } from 'kysely';
 import { NAMED_MAX } from '../../alerts/words.ts';
-import { activeWith } from '../../store/whole.ts';
+import { activeWith } from '../../store/fleet-counts.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { instantOfSlot, lastSlot, nextTime } from '../schedule/due.ts';
 import { NIGHT } from './at-end.ts';

@@ -4,7 +4,7 @@ import { merchantsWithJob, waitingOn } from '../../queue/job-table.ts';
 import type { MerchantJob } from '../../queue/lanes.ts';
 import type { Queue } from '../../queue/queue.ts';
 import { openPart, partsToDo } from '../../store/backfills.ts';
-import { EXIT, gravest, type ExitCode } from '../verdict/exit-codes.ts';
+import { EXIT, mostSevere, type ExitCode } from '../verdict/exit-codes.ts';
 import { endBackfills } from './end.ts';
 import type { BackfillSlices } from './slice-work.ts';
 
@@ -53,5 +53,5 @@ export async function workOnBackfillJob(
     if (await waitingOn(queue.db, 'night')) break;
     signal.throwIfAborted();
   }
-  return gravest(codes);
+  return mostSevere(codes);
 }

@@ -29,7 +29,7 @@ const QUARANTINED_MAX = 100;
 /**
  * A row beside the break, in the order of the statement. `break` is the break right before this row, if there is one.
  */
-export interface RowBeside {
+export interface AdjacentRow {
   readonly entry: LedgerEntry;
   readonly break: ContinuityBreak | null;
   /** Whether `break` is the one asked for. */
@@ -49,7 +49,7 @@ export interface BreakCase {
   readonly state: CaseState;
   /** The person who looks after it; null if nobody said so. */
   readonly takenBy: string | null;
-  readonly rows: readonly RowBeside[];
+  readonly rows: readonly AdjacentRow[];
   /** Vanished and amended entries that bear on the break. */
   readonly changed: readonly (ChangedEntry & { readonly explains: boolean })[];
   /** Quarantined entries that can lie in the span of the break. */
@@ -97,7 +97,7 @@ export async function breakCase(
 }
 
 /** The rows before and after the break, in the order of the chain. */
-function rowsBeside(row: BreakRow, around: readonly LedgerEntry[], clockToleranceS: number): RowBeside[] {
+function rowsBeside(row: BreakRow, around: readonly LedgerEntry[], clockToleranceS: number): AdjacentRow[] {
   const chain = createChain<LedgerEntry>({ clockToleranceS, start: null });
   const steps = [...chain.push(around), ...chain.end()];
   const at = steps.findIndex(({ entry }) => entry.batchNo === row.before_batch_no);

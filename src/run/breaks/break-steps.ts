@@ -1,6 +1,6 @@
 /** What a person does about a break, from a terminal or a page: the change, its record and its step, all or nothing. */
 import type { Kysely, Transaction } from 'kysely';
-import { doneBy, type Deed } from '../../store/audit.ts';
+import { doneBy, type AuditEvent } from '../../store/audit.ts';
 import {
   breakById,
   recordStep,
@@ -39,7 +39,7 @@ export const BREAK_STEPS: Readonly<Record<StepKind, BreakStep>> = {
 };
 
 /**
- * Takes the step and records it under the deed. `refused` makes what is thrown, and everything taken back, where this
+ * Takes the step and records it under the audit event. `refused` makes what is thrown, and everything taken back, where this
  * cannot be done to the break.
  */
 export const takeStep = (
@@ -47,19 +47,19 @@ export const takeStep = (
   { kind, act }: BreakStep,
   {
     id,
-    deed,
+    auditEvent,
     now,
     refused,
   }: {
     readonly id: number;
-    readonly deed: Deed;
+    readonly auditEvent: AuditEvent;
     readonly now: Date;
     readonly refused: () => Error;
   },
 ): Promise<BreakRow> =>
-  doneBy(db, deed, now, async (trx, deedId) => {
-    const changed = await act(trx, id, deed.note ?? '', now);
+  doneBy(db, auditEvent, now, async (trx, auditEventId) => {
+    const changed = await act(trx, id, auditEvent.note ?? '', now);
     if (changed === undefined) throw refused();
-    await recordStep(trx, id, kind, deedId);
+    await recordStep(trx, id, kind, auditEventId);
     return changed;
   });

@@ -20,7 +20,7 @@ import { checkedBy } from '../checked.ts';
 import { merchantFigures, TIME_ZONE_ON_TRUST } from '../report.ts';
 import { STAGES } from '../stages/stages-of.ts';
 import { noticeShared } from '../stages/notice-stage.ts';
-import { EXIT, gravest } from '../verdict/exit-codes.ts';
+import { EXIT, mostSevere } from '../verdict/exit-codes.ts';
 import { reasonsOfNotices, reasonsOfShared } from '../verdict/notice-reasons.ts';
 import { awaitsPerson, type Reason } from '../verdict/reason.ts';
 import { reasonOfNotRead } from '../verdict/scope-reasons.ts';
@@ -55,7 +55,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
     ...told.map(reasonOfMerchants),
     ...(deps.timeZoneTrusted === true ? [{ exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null }] : []),
   ];
-  const exitCode = gravest([...reasons.map((one) => one.exitCode), ...(totals.exitCodes as ExitCode[])]);
+  const exitCode = mostSevere([...reasons.map((one) => one.exitCode), ...(totals.exitCodes as ExitCode[])]);
   const { platformBehindMs = 0, platformAheadMs = 0 } = totals.largest;
   const figures = {
     ...merchantFigures(merchants, totals.merchantsDone),

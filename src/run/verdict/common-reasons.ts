@@ -1,5 +1,8 @@
-/** Words one change of the platform's over many entries, in place of a sentence for each entry and break. Pure. */
+/** Words what changed many entries, in place of a sentence for each entry and break. Pure. */
+import { netOf } from '../../ledger/common-change.ts';
+import { counted } from '../../ledger/text.ts';
 import type { MerchantCommonChange } from '../../store/common-changes.ts';
+import type { MovedBalances } from '../../store/moved-balances.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 
@@ -12,3 +15,29 @@ export const reasonOfCommon = ({ merchantNo, count, of, what, from, to }: Mercha
   todo: 'send this sentence to the platform: it is one change over many entries, not one of each entry',
   merchantNo,
 });
+
+const MOVED: Readonly<Record<MovedBalances['kind'], readonly [begin: string, then: string, todo: string]>> = {
+  late: ['late entry', 'moved', 'ask the platform why the entry came late'],
+  vanished: [
+    'entry',
+    'vanished and moved',
+    'ask the platform why it no longer shows it; it is kept, and left out of the chain',
+  ],
+  amended: ['amended entry', 'moved', 'ask the platform why it changed a booked entry'],
+};
+
+/** One entry that the balances of later ones follow. */
+export function reasonOfMoved({ merchantNo, kind, entry, moved }: MovedBalances): Reason {
+  const [begin, then, todo] = MOVED[kind];
+  const { batchNo, bookedAt, currency } = entry;
+  const net = netOf(entry);
+  const amount = net.startsWith('-') ? `a debit of ${net.slice(1)}` : `a credit of ${net}`;
+  return {
+    exitCode: EXIT.needsPerson,
+    what:
+      `${merchantNo}: ${begin} ${batchNo} of ${bookedAt.slice(0, 10)}, ${amount} ${currency}, ${then} ` +
+      counted(moved, 'later balance'),
+    todo,
+    merchantNo,
+  };
+}

@@ -16,7 +16,7 @@ export const isGoodEnd = (exitCode: number | null): boolean =>
   exitCode === EXIT.done || exitCode === EXIT.needsPerson;
 
 /** The gravest of the exit codes: 70 before 4 before 5 before 3. */
-export const gravest = (codes: readonly ExitCode[]): ExitCode =>
+export const mostSevere = (codes: readonly ExitCode[]): ExitCode =>
   WEIGHT.find((code) => codes.includes(code)) ?? EXIT.done;
 
 /**

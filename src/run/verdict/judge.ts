@@ -1,10 +1,10 @@
 /** The verdict on a run: its exit code and the reasons for it, each with what to do. Pure. */
 import type { UnlinkedOpening } from '../../statements/openings.ts';
 import { windowsInZone } from '../../ledger/wall-time.ts';
-import type { MerchantCommonChange } from '../../store/common-changes.ts';
+import type { ChangesTogether } from '../../store/common-changes.ts';
 import { reasonsOfCauses } from './break-reasons.ts';
-import { reasonOfCommon } from './common-reasons.ts';
-import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
+import { reasonOfCommon, reasonOfMoved } from './common-reasons.ts';
+import { EXIT, mostSevere, type ExitCode } from './exit-codes.ts';
 import {
   reasonsOfClock,
   reasonsOfReading,
@@ -50,14 +50,19 @@ export function judge(
     readonly wereClocksApart?: boolean;
     /** Merchants that it left out, as their token is nowhere. */
     readonly notRead?: readonly string[];
-    /** One change over many entries of a merchant: what else was found of it comes from that. */
-    readonly common?: readonly MerchantCommonChange[];
+    /** Changes of several entries of a merchant. From one over many entries comes what else was found. */
+    readonly together?: readonly ChangesTogether[];
   },
 ): Verdict {
-  const { common = [] } = run;
+  const { together = [] } = run;
+  const common = together.flatMap((one) => one.common ?? []);
+  const causes = [
+    ...common.map(reasonOfCommon),
+    ...together.flatMap(({ moved }) => moved.map(reasonOfMoved)),
+  ];
   const isCommon = (merchantNo: string): boolean => common.some((one) => one.merchantNo === merchantNo);
   const shared = reasonsOfShared(standing.notices);
-  const leading = common.length === 0 ? [] : [...shared, ...common.map(reasonOfCommon)];
+  const leading = causes.length === 0 ? [] : [...shared, ...causes];
   const reasons: Reason[] = [
     ...shared,
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
@@ -96,9 +101,9 @@ export function judge(
       .map(reasonOfRequested),
   );
   const inZone = reasons.map((one) => ({ ...one, what: windowsInZone(one.what, run.zone) }));
-  const exitCode = gravest(reasons.map((reason) => reason.exitCode));
+  const exitCode = mostSevere(reasons.map((reason) => reason.exitCode));
   return {
-    exitCode: gravestOr(exitCode, run.failures),
+    exitCode: mostSevereOr(exitCode, run.failures),
     reasons: inOrder(inZone, leading),
   };
 }
@@ -107,10 +112,10 @@ export function judge(
  * A failure because of settings gives the exit code 2, whatever the stages ended with; `gravest` does not know that
  * code.
  */
-const gravestOr = (exitCode: ExitCode, failures: readonly RunFailure[]): ExitCode =>
+const mostSevereOr = (exitCode: ExitCode, failures: readonly RunFailure[]): ExitCode =>
   failures.find((failure) => failure.exitCode === EXIT.usage)?.exitCode ?? exitCode;
 
-const GRAVEST_FIRST: readonly ExitCode[] = [
+const MOST_SEVERE_FIRST: readonly ExitCode[] = [
   EXIT.fault,
   EXIT.usage,
   EXIT.incomplete,
@@ -121,7 +126,7 @@ const GRAVEST_FIRST: readonly ExitCode[] = [
 
 /** A cause of many findings comes before them, behind faults alone. No sentence comes twice. */
 function inOrder(reasons: readonly Reason[], leading: readonly Reason[]): Reason[] {
-  const ordered = GRAVEST_FIRST.flatMap((code) => reasons.filter(({ exitCode }) => exitCode === code));
+  const ordered = MOST_SEVERE_FIRST.flatMap((code) => reasons.filter(({ exitCode }) => exitCode === code));
   const isFault = ({ exitCode }: Reason): boolean => exitCode === EXIT.fault || exitCode === EXIT.usage;
   const all = [...ordered.filter(isFault), ...leading, ...ordered.filter((one) => !isFault(one))];
   const seen = new Set<string>();

@@ -1,6 +1,7 @@
 /** Finds entries that vanished or were amended, and what each change does to the balance across a break. */
 import { sql, type Kysely } from 'kysely';
 import type { Evidence } from '../../ledger/chain/break-evidence.ts';
+import { netOf } from '../../ledger/common-change.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
@@ -132,5 +133,4 @@ function effectOf(old: LedgerEntry, now: LedgerEntry, place: Row): string | null
 
 const isWithin = ({ currency, bookedMs }: LedgerEntry, place: Place): boolean =>
   currency === place.currency && bookedMs >= place.beginMs && bookedMs <= place.endMs;
-const netOf = ({ credit, debit }: LedgerEntry): string => credit ?? subtractAmounts('0', debit!);
 const startOf = (entry: LedgerEntry): string => addAmounts(entry.balance, subtractAmounts('0', netOf(entry)));

@@ -1,5 +1,5 @@
 /**
- * Stores the platform's lists as last read, and what was in them before. A list is replaced whole, in one
+ * Stores the platform's lists as last read, and what was in them before. A list is replaced completely, in one
  * transaction.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
@@ -80,7 +80,7 @@ function changesOf(
 ): ReferenceChanges {
   const before = new Map(held.map((item) => [item.code, item]));
   const now = new Set([...read, ...setAside].map(({ code }) => code));
-  const isWhole = setAside.every(({ code }) => code !== null);
+  const isComplete = setAside.every(({ code }) => code !== null);
   const codesOf = (items: readonly ReferenceItem[]): string[] => items.map(({ code }) => code).sort();
   const differs = (item: ReferenceItem): boolean => {
     const earlier = before.get(item.code);
@@ -95,7 +95,7 @@ function changesOf(
     added: codesOf(read.filter(({ code }) => !before.has(code))),
     renamed: codesOf(read.filter(differs)),
     returned: codesOf(read.filter(({ code }) => (before.get(code)?.lastSeenAt ?? null) !== null)),
-    gone: codesOf(held.filter(({ code, lastSeenAt }) => isWhole && lastSeenAt === null && !now.has(code))),
+    gone: codesOf(held.filter(({ code, lastSeenAt }) => isComplete && lastSeenAt === null && !now.has(code))),
   };
 }
 

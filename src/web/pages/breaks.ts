@@ -122,14 +122,14 @@ async function doStep(
   const note = fieldOf(request, 'note')?.trim() ?? '';
   const wrong = noteProblem(step, note, asked.view.texts);
   if (wrong !== null) return wrong;
-  const deed = {
+  const auditEvent = {
     by: asked.person.name,
     command: `breaks ${step.name}`,
     subject: String(id),
     note: note || undefined,
   };
   try {
-    await takeStep(db, step, { id, deed, now: now(), refused: () => new StepRefused() });
+    await takeStep(db, step, { id, auditEvent, now: now(), refused: () => new StepRefused() });
     return null;
   } catch (error) {
     if (error instanceof StepRefused) return asked.view.texts.case.refused[kind];

@@ -13,7 +13,7 @@ import { monthDownload, monthPdfName } from '../../statements/month-download.ts'
 import { monthOverview } from '../../statements/month-overview.ts';
 import { monthPdf } from '../../statements/month-pdf.ts';
 import { zippedMonth } from '../../statements/month-zip.ts';
-import { recordDeed } from '../../store/audit.ts';
+import { recordAuditEvent } from '../../store/audit.ts';
 import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';
 import { statementOf, statementsOfDay } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
@@ -136,7 +136,7 @@ function recorder({ db, now }: PagesContext, { person }: Asked) {
       isComplete = true;
     } finally {
       const note = isComplete ? ofFormat : [CUT_DOWNLOAD, ofFormat].filter(Boolean).join(', ');
-      await recordDeed(db, { by: person.name, command: DOWNLOAD_COMMAND, subject, note }, at);
+      await recordAuditEvent(db, { by: person.name, command: DOWNLOAD_COMMAND, subject, note }, at);
     }
   };
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { MERCHANT_NO } from '../../ledger/merchant-no.ts';
 import { entryPage, findPage } from '../../pages/entry.ts';
 import { placesOf } from '../../statements/entry-places.ts';
-import { breaksBeside, findEntries, unreadableOfNumber } from '../../store/entry-history.ts';
+import { adjacentBreaks, findEntries, unreadableOfNumber } from '../../store/entry-history.ts';
 import { addPage, maySee, merchantIn, type Asked, type PagesContext } from './context.ts';
 import { PageRefusal } from './page-refusal.ts';
 
@@ -47,7 +47,7 @@ async function showEntry(
   const stood = history.contents.map(({ entry }) => entry);
   return entryPage(view, {
     ...{ batchNo, history, unreadable },
-    breaks: await breaksBeside(db, history, batchNo),
+    breaks: await adjacentBreaks(db, history, batchNo),
     places: query('lines') === null ? null : await placesOf({ db, objects }, merchantNo, stood),
   });
 }

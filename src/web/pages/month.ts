@@ -9,7 +9,7 @@ import { accountMonths } from '../../statements/account-months.ts';
 import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../../statements/close.ts';
 import { StatementDamaged } from '../../statements/fetch.ts';
 import { openDaysIn } from '../../statements/open-days.ts';
-import type { Deed } from '../../store/audit.ts';
+import type { AuditEvent } from '../../store/audit.ts';
 import { listCloses, type MonthClose } from '../../store/month-close.ts';
 import {
   addPage,
@@ -90,7 +90,7 @@ function doneSaid({ query, person, view }: Asked, last: MonthClose | undefined):
   return { text: view.texts.close.done(last.number, last.statements), isWrong: false };
 }
 
-/** Closes the month as `daybook close` does; returns what to say where it was not closed, or not wholly. */
+/** Closes the month as `daybook close` does; returns what to say where it was not closed, or only in part. */
 async function close(
   { db, objects, settings, now }: PagesContext,
   asked: Asked,
@@ -102,7 +102,7 @@ async function close(
   if (settings.platform === null) return texts.noZone;
   if (Math.max(note.length, despite.length) > REASON_CHARACTERS_MAX)
     return texts.tooLong(REASON_CHARACTERS_MAX);
-  const deed = {
+  const auditEvent = {
     by: asked.person.name,
     command: 'close',
     subject: `${merchantNo} ${month.name}`,
@@ -112,7 +112,7 @@ async function close(
   const options = { db, objects, signingKey, zone: platform.timeZone, now };
   let result: CloseResult;
   try {
-    result = await closeMonth({ merchantNo, month, despite: despite || null, deed }, options);
+    result = await closeMonth({ merchantNo, month, despite: despite || null, auditEvent }, options);
   } catch (error) {
     // Its rows are stored before anything is asked of the object store.
     if (error instanceof StatementDamaged) return error.message;
@@ -122,9 +122,9 @@ async function close(
   }
   if (result.kind === 'open' || result.kind === 'empty') return texts[result.kind];
   if (result.kind === 'already' && result.openDays.length > 0) return texts.opened;
-  return result.kind === 'already' && !isSentTwice(result.close, deed, despite) ? texts.already : null;
+  return result.kind === 'already' && !isSentTwice(result.close, auditEvent, despite) ? texts.already : null;
 }
 
 /** Whether the close is what this form asks for, sent twice: nothing that was typed is lost then. */
-const isSentTwice = (close: MonthClose, { by, note = '' }: Deed, despite: string): boolean =>
+const isSentTwice = (close: MonthClose, { by, note = '' }: AuditEvent, despite: string): boolean =>
   close.by === by && (close.note ?? '') === note && (close.despite ?? '') === despite;

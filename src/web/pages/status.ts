@@ -39,7 +39,7 @@ export function addStatus(server: FastifyInstance, context: PagesContext): void 
         health === null ? [] : remarksOf(health, isAlerting(settings) ? await undelivered(db) : null, zone),
       zoneRemark: zoneRemark(platform.timeZoneProof),
       merchants: statuses,
-      lists: lists.told(statuses),
+      lists: lists.of(statuses),
       next: left.length > shown.length ? shown.at(-1)! : null,
     });
   });

@@ -29,13 +29,16 @@ function missing(
     readonly setting?: Setting;
     /** True if daybook should name the one missing entry by the entries around it. */
     readonly isGapTold?: boolean;
+    /** What daybook should say first, if not that entries are missing. */
+    readonly isGone?: RegExp;
   } = {},
 ): Form {
-  const { told, isGapTold, ...rest } = more;
+  const { told, isGapTold, isGone, ...rest } = more;
   const plant = (scene: Scene) => {
     const hidden = choose(scene);
-    const says = isGapTold === true ? saysGap(scene, hidden[0]!) : SAYS_MISSING;
-    return { lies: hiding(hidden, told), where: placesOf(hidden, scene.zone), says, first: FIRST_MISSING };
+    const says = isGone ?? (isGapTold === true ? saysGap(scene, hidden[0]!) : SAYS_MISSING);
+    const first = isGone ?? FIRST_MISSING;
+    return { lies: hiding(hidden, told), where: placesOf(hidden, scene.zone), says, first };
   };
   return form(name, lie, plant, rest);
 }
@@ -131,7 +134,10 @@ export const missingForms: readonly Form[] = [
     'missing-currency-from-a-day-on',
     'From one night on, nothing of a currency is shown any more, earlier days included.',
     ofAccount,
-    { setting: { currencies: 2 } },
+    {
+      setting: { currencies: 2 },
+      isGone: /no longer shown, and nothing in [A-Z]{3} of that time or later is/,
+    },
   ),
   missing('missing-currency-always', 'A currency is never shown at all.', ofAccount, {
     setting: { currencies: 2, fromTheFirstReading: true },

@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import type { Deed } from '../store/audit.ts';
+import type { AuditEvent } from '../store/audit.ts';
 
 export { doneBy } from '../store/audit.ts';
 
@@ -12,7 +12,7 @@ export const withBy = (command: Command): Command =>
   command.option('--by <name>', 'who does it, for the record (default: the system’s user)');
 
 /** The audit event of a command that was made with `withBy`. Throws `UsageError` for a `--by` that is not a name. */
-export function auditEventOf(command: Command, subject: string | number, note?: string): Deed {
+export function auditEventOf(command: Command, subject: string | number, note?: string): AuditEvent {
   const path: string[] = [];
   for (let at = command; at.parent !== null; at = at.parent) path.unshift(at.name());
   return { by: whoIn(command), command: path.join(' '), subject: String(subject), note };
