@@ -28,16 +28,15 @@ import {
   uncertified,
 } from './support.ts';
 
-const NOTHING = {
+const UNCHANGED = {
   inserted: 0,
   amended: 0,
   vanished: 0,
   returned: 0,
   quarantined: 0,
   unchanged: 0,
-  absent: 0,
 };
-const { absent: _, ...UNCHANGED } = NOTHING;
+const NOTHING = { ...UNCHANGED, absent: 0 };
 const JUDGED = { ...UNCHANGED, doubt: null };
 /** The time of a later run, late enough to confirm what an earlier one missed. */
 const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
