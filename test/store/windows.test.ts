@@ -7,7 +7,6 @@ import { startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
 import {
   certifiedWindows,
-  countNameless,
   judgeReading,
   storeWindow,
   uncertifiedOfEach,
@@ -24,6 +23,7 @@ import {
   entry,
   footprints,
   onBothDatabases,
+  storeAndJudge,
   unreadable,
   uncertified,
 } from './support.ts';
@@ -42,28 +42,22 @@ const JUDGED = { ...UNCHANGED, doubt: null };
 const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
 
 onBothDatabases((store) => {
-  const keep = (change: Partial<WindowToStore>) =>
-    storeWindow(store().db, store().lease, {
-      merchantNo: MERCHANT,
-      window: DAY,
-      currency: null,
-      reading: certified([]),
-      runId: store().runId,
-      now: NOW,
-      ...change,
-    });
+  const toStore = (change: Partial<WindowToStore>): WindowToStore => ({
+    merchantNo: MERCHANT,
+    window: DAY,
+    currency: null,
+    reading: certified([]),
+    runId: store().runId,
+    now: NOW,
+    ...change,
+  });
+  const keep = (change: Partial<WindowToStore>) => storeWindow(store().db, store().lease, toStore(change));
+  const keepAndJudge = (change: Partial<WindowToStore>) =>
+    storeAndJudge(store().db, store().lease, toStore(change));
   const settled = (change: { runId: number; now: Date; namelessCount: number }) =>
     judgeReading(store().db, store().lease, [
       { merchantNo: MERCHANT, planned: DAY, currency: null, ...change },
     ]);
-  /** Stores a reading of the whole day, and judges what it lacks as the run's end does. */
-  const keepAndJudge = async (change: Partial<WindowToStore>) => {
-    const { absent, ...kept } = await keep(change);
-    const { reading = certified([]), runId = store().runId, now = NOW } = change;
-    if (absent === 0 || !reading.certified) return { ...kept, doubt: null };
-    const [judged] = await settled({ runId, now, namelessCount: countNameless(reading) });
-    return { ...kept, vanished: judged!.vanished, doubt: judged!.doubt };
-  };
   const nextRun = () =>
     startRun(store().db, { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW });
   const changedDays = async () => {
