@@ -1,4 +1,5 @@
 /** All oracles, by their kind. */
+import { absenceOracle } from './absences.ts';
 import { chainOracle } from './chains.ts';
 import { historyOracle } from './histories.ts';
 import { proofOracle } from './proofs.ts';
@@ -19,5 +20,7 @@ export async function openOracle(kind: Kind, serverUrl: () => string): Promise<O
       return (await proofOracle(serverUrl())) as Oracle<unknown>;
     case 'refusals':
       return (await refusalOracle(serverUrl())) as Oracle<unknown>;
+    case 'absences':
+      return (await absenceOracle(serverUrl())) as Oracle<unknown>;
   }
 }

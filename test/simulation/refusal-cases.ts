@@ -1,5 +1,6 @@
 /** Draws histories of a platform that refuses: in which form, which calls, from which night on and for how long. */
 import fc from 'fast-check';
+import type { Books } from './books.ts';
 
 /** How a refusal comes. All of them say that the call failed; most look like data as well. */
 const FORMS = [
@@ -36,7 +37,7 @@ const PATTERNS = [
   'byQuery',
 ] as const;
 
-export interface RefusalCase {
+export interface RefusalCase extends Books {
   readonly envelope: (typeof ENVELOPES)[number];
   readonly form: Form;
   readonly pattern: (typeof PATTERNS)[number];
@@ -46,9 +47,6 @@ export interface RefusalCase {
   readonly first: number;
   readonly nights: number;
   readonly runsANight: number;
-  /** How many entries each day has, over and over. */
-  readonly counts: readonly number[];
-  readonly salt: number;
   readonly hasLists: boolean;
 }
 

@@ -1,6 +1,5 @@
 /** The platform of a history of refusals: honest books over HTTP, of which any call may be refused in any form. */
 import { createHash } from 'node:crypto';
-import { addDays } from '../../src/ledger/business-day.ts';
 import {
   entriesOfAmounts,
   startPlainPlatform,
@@ -8,12 +7,9 @@ import {
   type WireEntry,
   type WireReply,
 } from '../support/plain-platform.ts';
+import { booksOf, FIRST_DAY } from './books.ts';
 import type { RefusalCase } from './refusal-cases.ts';
 
-export const FIRST_DAY = '2026-03-02';
-/** Entries of so many days are there when the first night begins. */
-export const DAYS_BEFORE = 3;
-const DAYS = 16;
 const DAY_MS = 86_400_000;
 
 /** What was answered to a call. */
@@ -28,27 +24,6 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const NO = { respCode: 'E99999', respMsg: 'system busy' };
 const LISTS = ['bank', 'occupation', 'business_nature', 'purpose', 'payout_method'];
-
-/** The books: entries of two currencies, distinct in time, a few or more than a page on each day. */
-function booksOf({ counts, salt }: RefusalCase): WireEntry[] {
-  const amounts = Array.from({ length: DAYS }, (_, day) =>
-    Array.from({ length: counts[day % counts.length]! }, (_, nth) => {
-      const time = new Date(Date.UTC(2026, 0, 1, 8) + nth * 300_000).toISOString().slice(11, 19);
-      const cents = ((day * 131 + nth * 7_919 + salt) % 1_900) - 800;
-      const batchNo = `B${day}-${nth}`;
-      return [batchNo, `${addDays(FIRST_DAY, day)} ${time}`, cents === 0 ? 7 : cents] as const;
-    }),
-  ).flat();
-  const isOf = (at: number, currency: string) => (at % 3 === 0 ? 'EUR' : 'USD') === currency;
-  return ['USD', 'EUR']
-    .flatMap((currency) =>
-      entriesOfAmounts(
-        currency,
-        amounts.filter((_, at) => isOf(at, currency)),
-      ),
-    )
-    .sort((a, b) => a.atMs - b.atMs);
-}
 
 const listOf = ({ body: { metaType, countryCode } }: WireCall): Fields => ({
   metaDataList: [1, 2, 3].map((nth) => ({
