@@ -152,7 +152,7 @@ const numberOf = ({ batchNo }: LedgerEntry): string => batchNo;
 const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 
 /**
- * Judges the absent entries of planned windows of one merchant that were read whole and certified, once all that the run reads
+ * Judges the absent entries of planned windows of one merchant that were read completely and certified, once all that the run reads
  * is stored. The answers are in the order of the windows. Throws like `storeWindow`.
  */
 export function judgeReading(

@@ -108,11 +108,11 @@ function createAbsences({ db, lease, merchantNo, runId, now, planned }: ReadingS
   return {
     /** Notes a reading of a planned window, or of a part of it. */
     note: (part: Asked, reading: WindowReading, absent: number): void => {
-      const whole = all.find(({ asked }) => holds(asked, part))!;
-      whole.storedMs += lengthMs(part.window);
-      whole.isCertified &&= reading.certified;
-      whole.absent += absent;
-      whole.namelessCount += countNameless(reading);
+      const read = all.find(({ asked }) => holds(asked, part))!;
+      read.storedMs += lengthMs(part.window);
+      read.isCertified &&= reading.certified;
+      read.absent += absent;
+      read.namelessCount += countNameless(reading);
     },
     /** Only of windows that were certified in all their parts something can be absent. */
     judge: async (): Promise<{ readonly vanished: number; readonly spans: readonly UncertifiedSpan[] }> => {

@@ -1,5 +1,5 @@
 /**
- * Plays histories in which entries disappear from the platform's books, a few or whole days, and come back or do not. Of
+ * Plays histories in which entries disappear from the platform's books, a few or all of a day, and come back or do not. Of
  * what is gone at once nothing is believed by repetition alone: a person decides.
  */
 import fc from 'fast-check';
@@ -21,7 +21,7 @@ import { MERCHANT, openRig, type Rig } from './rig.ts';
 const NIGHT_MS = 90 * 60_000;
 const BETWEEN_RUNS_MS = 130 * 60_000;
 /** Every night reads all days, so what is gone is found in the same night. */
-const RESWEEP_DAYS = 20;
+const LOOKBACK_DAYS = 20;
 /** Runs until all that is accepted or back is marked and published. */
 const CLOSING_RUNS = 3;
 /** So many gone entries are few enough to be believed, of however many. */
@@ -102,7 +102,7 @@ function believedTooMuch(
       isShown: entries.some(({ batchNo }) => shown.has(batchNo)),
     }));
     for (const { day, marked, isShown } of days)
-      if (marked > 0 && !isShown) findings.push(`a whole day vanished by itself: ${account} ${day}`);
+      if (marked > 0 && !isShown) findings.push(`all of a day vanished by itself: ${account} ${day}`);
     const hit = days.filter(({ marked }) => marked > 0);
     const sum = (figure: 'stored' | 'marked') => hit.reduce((total, one) => total + one[figure], 0);
     if (hit.length > 1 && sum('marked') > FEW && sum('marked') * 2 > sum('stored'))
@@ -225,7 +225,7 @@ async function playNights(table: Table): Promise<string[]> {
 }
 
 async function check([rig, other]: readonly [Rig, Rig], platform: PlainPlatform, drawn: AbsenceCase) {
-  const settings = { retriesMax: 0, resweepDays: RESWEEP_DAYS };
+  const settings = { retriesMax: 0, lookbackDays: LOOKBACK_DAYS };
   const player = await openPlayer(rig, platform.url, settings);
   const twin = await openPlayer(other, platform.url, settings);
   try {

@@ -37,7 +37,7 @@ export interface Played {
 export async function openPlayer(
   rig: Rig,
   url: string,
-  { retriesMax, resweepDays }: { readonly retriesMax: number; readonly resweepDays: number },
+  { retriesMax, lookbackDays }: { readonly retriesMax: number; readonly lookbackDays: number },
 ): Promise<Player> {
   await rig.empty();
   const folder = await mkdtemp(join(FOLDERS, 'daybook-refusals-'));
@@ -64,7 +64,7 @@ export async function openPlayer(
     }
   };
   const { reader, references } = platform;
-  const common = { db: rig.db, reader, objects, zone: PLAIN_ZONE, resweepDays, toleranceS: 2 };
+  const common = { db: rig.db, reader, objects, zone: PLAIN_ZONE, resweepDays: lookbackDays, toleranceS: 2 };
   return {
     rig,
     folder,

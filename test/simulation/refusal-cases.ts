@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { Books } from './books.ts';
 
-/** How a refusal comes. All of them say that the call failed; most look like data as well. */
+/** How a refusal comes. All of them say that the call failed; most resemble data as well. */
 const FORMS = [
   'code',
   'codeInData',

@@ -1,5 +1,5 @@
 /**
- * Plays histories of a platform that refuses, night after night beside a twin that is never refused: nothing vanishes, no
+ * Plays histories of a platform that refuses, night after night with a twin that is never refused: nothing vanishes, no
  * statement changes, no night is green that did not get what it needs, and afterwards all is as the twin has it.
  */
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
@@ -21,7 +21,7 @@ const BETWEEN_RUNS_MS = 130 * 60_000;
 /** Nights after the last refusal: what was open is read in the first of them. */
 const NIGHTS_AFTER = 2;
 const PAGE_SIZE = 100;
-const RESWEEP_DAYS = 3;
+const LOOKBACK_DAYS = 3;
 
 const queryOf = ({ body }: Answered['call']): string => JSON.stringify({ ...body, pageNum: undefined });
 
@@ -144,7 +144,7 @@ async function playLists({ drawn, platform, refused }: Table, nowMs: number, isR
   platform.set(nowMs, isRefusing);
   const played = await refused.playLists(nowMs);
   if (isRefusing) return wronglyGreen(played, platform.answered());
-  return played.exitCode === 0 ? [] : [`lists that nobody refused are not green: ${played.said}`];
+  return played.exitCode === 0 ? [] : [`lists that were not refused are not green: ${played.said}`];
 }
 
 async function playNights(table: Table): Promise<string[]> {
@@ -183,7 +183,7 @@ async function check(
 ): Promise<string[]> {
   platform.begin(drawn);
   const [refused, twin] = await Promise.all(
-    rigs.map((rig) => openPlayer(rig, platform.url, { ...drawn, resweepDays: RESWEEP_DAYS })),
+    rigs.map((rig) => openPlayer(rig, platform.url, { ...drawn, lookbackDays: LOOKBACK_DAYS })),
   );
   try {
     return await playNights({ drawn, platform, refused: refused!, twin: twin! });
