@@ -1,6 +1,5 @@
 -- Older days are compared entry by entry in windows of at most a page, and no wider than the platform answers in full.
 ALTER TABLE older_days_look
-  DROP COLUMN page_order,
   ADD COLUMN round_through_ms bigint NOT NULL DEFAULT 0,
   ADD COLUMN widest_ms bigint,
   ADD COLUMN refused_from_ms bigint,
@@ -15,3 +14,5 @@ COMMENT ON COLUMN older_days_look.refused_from_ms IS
   'The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.';
 COMMENT ON COLUMN older_days_look.refused_to_ms IS 'The last such instant.';
 COMMENT ON COLUMN older_days_look.refused_since IS 'When it refused for the first time.';
+COMMENT ON COLUMN older_days_look.page_order IS
+  'In which order the platform sends pages: oldest first, newest first, or mixed where its pages are no spans of time.';

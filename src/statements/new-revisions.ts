@@ -6,6 +6,7 @@ import type { DayFigures } from '../store/account-days.ts';
 import { figureColumns } from '../store/figures.ts';
 import type { DueAccountDay } from '../store/statements/due-batch.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
+import { recordBegun } from '../store/statements/record-published.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
 import { dayContent, isAsPublished } from './day-content.ts';
@@ -44,7 +45,9 @@ export interface Prepared {
   readonly earlier: readonly StatementRow[];
   /** Entries that may be of the day and cannot be read. */
   readonly unreadable: number;
-  /** Null if the published statement still holds. */
+  /** The published statement still holds, but a run has begun the file of the next revision. */
+  readonly isUnfinished: boolean;
+  /** Null if the published statement still holds, and no other was begun. */
   readonly content: ObjectContent | null;
 }
 
@@ -53,16 +56,16 @@ export interface Prepared {
  * and checked here, that of another one while it is written. Throws `StatementMisfit`.
  */
 export async function prepareRevision(
-  { account, day, own: figures }: DueAccountDay,
+  { account, day, own: figures, isBegun }: DueAccountDay,
   past: Pick<PastOfDay, 'statements' | 'unreadable'>,
   options: PublishDayOptions,
 ): Promise<Prepared> {
   const earlier = past.statements.filter((row) => row.currency === account.currency);
   const current = earlier.at(-1);
   const unreadable = past.unreadable(account.currency);
-  const prepared = { account, day, figures, current, earlier, unreadable };
-  if (current !== undefined && (await isAsPublished(current, figures, options)))
-    return { ...prepared, content: null };
+  const holds = current !== undefined && (await isAsPublished(current, figures, options));
+  const prepared = { account, day, figures, current, earlier, unreadable, isUnfinished: holds };
+  if (holds && !isBegun) return { ...prepared, content: null };
   const content = () => dayContent(account, day, options);
   const isHeld = options.held?.together(account, day) !== undefined;
   return { ...prepared, content: isHeld ? await collected(content()) : content };
@@ -70,7 +73,7 @@ export async function prepareRevision(
 
 /** Writes the account's next statement; null if the published one still holds. */
 export async function newRevision(
-  { account, day, figures, current, earlier, unreadable, content }: Prepared,
+  { account, day, figures, current, earlier, unreadable, isUnfinished, content }: Prepared,
   options: PublishDayOptions,
 ): Promise<WrittenStatement | null> {
   if (content === null) return null;
@@ -79,6 +82,7 @@ export async function newRevision(
   const fence = leaseFence(options);
   options.signal.throwIfAborted();
   const wanted = (current?.revision ?? 0) + 1;
+  if (current !== undefined) await recordBegun(options.db, options.lease, { account, day }, wanted);
   const stored = await putRevision({
     objects,
     revision: wanted,
@@ -110,7 +114,9 @@ export async function newRevision(
       ? forgotten(stored.revision - 1)
       : current === undefined
         ? null
-        : await reasonBetween(current, row, options);
+        : isUnfinished
+          ? unfinished(current.revision)
+          : await reasonBetween(current, row, options);
   const isRevised = row.supersedes !== null || (comesLate(account, day) && entriesIn(figures) > 0);
   const statement = { ...row, reason };
   const other = await putOtherFormats(statement, { objects, fence, formats, earlier, zone, columns });
@@ -119,6 +125,9 @@ export async function newRevision(
     ...{ otherFormats: other.written, leftOut: other.leftOut },
   };
 }
+
+const unfinished = (revision: number): string =>
+  `an interrupted run had begun this revision; its content is that of revision ${revision}`;
 
 const forgotten = (revision: number): string =>
   `revision ${revision} was published, and this database does not know it`;

@@ -105,6 +105,8 @@ export interface OlderDaysRound {
   readonly throughMs: number;
   /** The longest window that the platform answers in full; null while it has cut or refused none. */
   readonly widestMs: number | null;
+  /** In which order it sends pages; `mixed` where a page is no span of time. */
+  readonly order: 'oldest first' | 'newest first' | 'mixed';
   /** What it refuses to show however short the window is, and since when; null if it shows all. */
   readonly refused: (Window & { readonly since: Date }) | null;
 }
@@ -139,6 +141,7 @@ export async function olderDaysComparisons(
           beganAt: row.round_began_at,
           throughMs: row.round_through_ms,
           widestMs: row.widest_ms,
+          order: row.page_order as OlderDaysRound['order'],
           refused:
             row.refused_since === null
               ? null
@@ -163,7 +166,7 @@ export async function keepOlderDaysComparisons(
   const days = { from: sql`made.from_day`, to: sql`made.to_day` };
   await sql`
     INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
-      round_began_at, round_through_ms, widest_ms, refused_from_ms, refused_to_ms, refused_since, by_figures)
+      round_began_at, round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since, by_figures)
     SELECT made.*, ${sumOfFigures(sql`made.merchant_no`, days)}
     FROM unnest(
       ${arrayLiteral(made.map(({ merchantNo }) => merchantNo))}::text[], ${column(({ from }) => from)}::date[],
@@ -171,16 +174,18 @@ export async function keepOlderDaysComparisons(
       ${column(({ isHeld }) => String(isHeld))}::boolean[], ${column(({ lookedAt }) => lookedAt.toISOString())}::timestamptz[],
       ${column(({ round }) => round.read)}::integer[], ${column(({ round }) => round.of)}::integer[],
       ${column(({ round }) => round.beganAt.toISOString())}::timestamptz[], ${column(({ round }) => round.throughMs)}::bigint[],
-      ${column(({ round }) => round.widestMs)}::bigint[], ${column(({ round }) => round.refused?.beginMs ?? null)}::bigint[],
+      ${column(({ round }) => round.widestMs)}::bigint[], ${column(({ round }) => round.order)}::text[],
+      ${column(({ round }) => round.refused?.beginMs ?? null)}::bigint[],
       ${column(({ round }) => round.refused?.endMs ?? null)}::bigint[],
       ${column(({ round }) => round.refused?.since.toISOString() ?? null)}::timestamptz[]
     ) AS made (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of, round_began_at,
-      round_through_ms, widest_ms, refused_from_ms, refused_to_ms, refused_since)
+      round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since)
     ON CONFLICT (merchant_no) DO UPDATE
       SET from_day = excluded.from_day, to_day = excluded.to_day, total = excluded.total,
         is_held = excluded.is_held, looked_at = excluded.looked_at, round_read = excluded.round_read,
         round_of = excluded.round_of, round_began_at = excluded.round_began_at,
         round_through_ms = excluded.round_through_ms, widest_ms = excluded.widest_ms,
+        page_order = excluded.page_order,
         refused_from_ms = excluded.refused_from_ms, refused_to_ms = excluded.refused_to_ms,
         refused_since = excluded.refused_since, by_figures = excluded.by_figures`.execute(trx);
 }

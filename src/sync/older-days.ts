@@ -1,6 +1,7 @@
 /**
  * Compares stored days with the platform once they are read: the total of all of them in each run, and their entries one
- * by one in rounds of seven nights, window by window, each of at most a page.
+ * by one in rounds of seven nights. Where pages are spans of time, the page that shows the total is the round's next one;
+ * otherwise windows of at most a page are asked for.
  *
  * Nothing is written here. A day that differs is only named; then it is read again whole, under a certificate. A window
  * that the platform refuses or cuts short is halved until it is answered, and later windows are no longer than that.
@@ -9,14 +10,21 @@ import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
-import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
+import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { countByFigures, countStored, type Days, type OlderDaysRound } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { isRefusal } from './certify.ts';
 import { compareEntries, type EntriesSource } from './compare-entries.ts';
 import { followDown, isNothing, type Found, type TotalsSource } from './follow-down.ts';
-import { beginRound, compareRound, windowsLeft, withRefused } from './older-round.ts';
+import {
+  beginRound,
+  comparePage,
+  compareRound,
+  nextPageNum,
+  windowsLeft,
+  withRefused,
+} from './older-round.ts';
 
 /** Most calls of one comparison to find the days that differ. */
 export const FOLLOW_CALLS_MAX = 40;
@@ -105,20 +113,33 @@ async function compare(options: OlderDaysOptions, calls: { made: number }): Prom
   const totals = totalsSource(options, calls);
   const entries = entriesSource(options, calls);
 
-  const main = await compareMain(options, { asked, storedOlder, totals, entries });
+  // Where no other days lie between, the pages of all days are those of the round as well.
+  const isPaged = older.length === 1 && before.widestMs === null && windowsLeft(before, olderWindows);
+  const main = await compareMain(options, {
+    asked,
+    storedOlder,
+    totals,
+    entries,
+    paged: isPaged ? before : null,
+  });
   const also = await compareOthers(totals, options, main.isHeld ? null : asked);
   const widest = narrower(before.widestMs, main.widestMs);
   let round = withRefused({ ...before, widestMs: widest }, windowOf(asked, zone), main.refused, now);
   const isAllCompared = main.areEntriesCompared && asked.from === whole.from && older.length < 2;
   if (isAllCompared)
     round = { ...round, read: round.of, beganAt: now, throughMs: olderWindows.at(-1)?.endMs ?? 0 };
-  const stage = { entries, windows: olderWindows, isLimited: widest !== null, now };
+  const paged = await compareMainPage(main, entries, round, olderWindows);
   const compared = isAllCompared
     ? { round, days: [], hasMore: false }
-    : await compareRound(round, { ...stage, windowsMax: options.windowsMax });
+    : await compareRound(paged.round, {
+        ...{ entries, windows: olderWindows, isLimited: widest !== null, now },
+        ...{ windowsMax: options.windowsMax, compared: paged.round.throughMs > round.throughMs ? 1 : 0 },
+      });
   const inOlder = (day: BusinessDay) =>
     [...older, ...(options.alsoCompared ?? []), whole].some(({ from, to }) => day >= from && day <= to);
-  const named = [...new Set([...main.days, ...also.found.days, ...compared.days])].filter(inOlder).sort();
+  const named = [...new Set([...main.days, ...also.found.days, ...paged.days, ...compared.days])]
+    .filter(inOlder)
+    .sort();
   const hasMore =
     [main, also.found, compared].some((one) => one.hasMore) || named.length > DIFFERING_DAYS_MAX;
   return {
@@ -144,6 +165,8 @@ interface Main {
   readonly total: number | null;
   readonly stored: number;
   readonly isHeld: boolean;
+  /** The page that showed the total, if it holds. */
+  readonly page: LedgerPage | null;
   readonly areEntriesCompared: boolean;
   readonly days: readonly BusinessDay[];
   readonly refused: readonly Window[];
@@ -160,11 +183,14 @@ async function compareMain(
     storedOlder,
     totals,
     entries,
+    paged,
   }: {
     readonly asked: Days;
     readonly storedOlder: number;
-    readonly totals: TotalsSource;
+    readonly totals: PagedTotals;
     readonly entries: EntriesSource;
+    /** The round whose next page shows the total; null if the first page does. */
+    readonly paged: OlderDaysRound | null;
   },
 ): Promise<Main> {
   const { db, merchant, zone, older, recent } = options;
@@ -177,15 +203,21 @@ async function compareMain(
     const { total, ...compared } = await compareEntries(entries, window, options.round?.refused ?? null);
     const isHeld = total === stored;
     const isContradicted = compared.widestMs !== null;
-    return { ...compared, total, stored, isHeld, areEntriesCompared: true, isContradicted };
+    return { ...compared, total, stored, isHeld, page: null, areEntriesCompared: true, isContradicted };
   }
-  const total = await totals.total(asked);
-  const isHeld = total !== null && (total === stored || (await totals.isStored(asked, total)));
+  const holds = async (said: number | null) =>
+    said !== null && (said === stored || (await totals.isStored(asked, said)));
+  const pageNum = paged === null ? 1 : nextPageNum(paged, stored);
+  const page = await totals.page(asked, pageNum);
+  const isPageRight = await holds(page?.total ?? null);
+  const total = isPageRight || pageNum === 1 ? (page?.total ?? null) : await totals.total(asked);
+  const isHeld = isPageRight || (pageNum > 1 && (await holds(total)));
   const found = isHeld ? NOTHING_FOUND : await followDown(totals, [asked], DIFFERING_DAYS_MAX);
   return {
     total: isHeld ? stored : total,
     stored,
     isHeld,
+    page: isPageRight && paged !== null && paged.order !== 'mixed' ? page : null,
     areEntriesCompared: false,
     days: found.days,
     refused: found.refused.map((day) => dayWindow(day, zone)),
@@ -194,6 +226,15 @@ async function compareMain(
     hasMore: found.hasMore,
   };
 }
+
+/** Compares the entries on the page that showed the total. */
+const compareMainPage = async (
+  { page }: Main,
+  source: EntriesSource,
+  round: OlderDaysRound,
+  windows: readonly Window[],
+): Promise<{ readonly round: OlderDaysRound; readonly days: readonly BusinessDay[] }> =>
+  page === null ? { round, days: [] } : comparePage(source, round, windows, page);
 
 const NOTHING_FOUND: Found = { days: [], refused: [], widest: 0, hasMore: false };
 
@@ -236,10 +277,10 @@ export const windowOf = ({ from, to }: Days, zone: string): Window => ({
 
 function pagesOfWindow(options: OlderDaysOptions, calls: { made: number }) {
   const { reader, merchant, signal } = options;
-  return (window: Window) => {
+  return (window: Window, pageNum = 1) => {
     signal.throwIfAborted();
     calls.made += 1;
-    return reader.page({ merchant, window, pageNum: 1 }, signal);
+    return reader.page({ merchant, window, pageNum }, signal);
   };
 }
 
@@ -261,23 +302,29 @@ function entriesSource(options: OlderDaysOptions, calls: { made: number }): Entr
   };
 }
 
-function totalsSource(options: OlderDaysOptions, calls: { made: number }): TotalsSource {
+interface PagedTotals extends TotalsSource {
+  /** A page of the days' entries, with their total; null if the platform refuses. */
+  readonly page: (days: Days, pageNum: number) => Promise<LedgerPage | null>;
+}
+
+function totalsSource(options: OlderDaysOptions, calls: { made: number }): PagedTotals {
   const { db, merchant, zone, slackMs } = options;
-  const page = pagesOfWindow(options, calls);
+  const pageOf = pagesOfWindow(options, calls);
   const stored = (days: Days) => countStored(db, merchant.merchantNo, windowOf(days, zone));
+  const page: PagedTotals['page'] = async (days, pageNum) => {
+    const { beginMs, endMs } = windowOf(days, zone);
+    try {
+      // Narrower by the slack, so that every entry that comes is booked on these days.
+      return await pageOf({ beginMs: beginMs + slackMs, endMs: endMs - slackMs }, pageNum);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return null;
+    }
+  };
   return {
     stored,
-    total: async (days) => {
-      const whole = windowOf(days, zone);
-      // Narrower by the slack, so that every entry that comes is booked on these days.
-      const window = { beginMs: whole.beginMs + slackMs, endMs: whole.endMs - slackMs };
-      try {
-        return (await page(window)).total;
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-        return null;
-      }
-    },
+    page,
+    total: async (days) => (await page(days, 1))?.total ?? null,
     isStored: async (days, total) => {
       const most = await stored(days);
       if (slackMs === 0 || total >= most) return total === most;

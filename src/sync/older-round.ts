@@ -2,9 +2,11 @@
  * Rounds of seven nights through the entries of older days, in windows of at most a page of stored entries. As each
  * window is a span of time, it does not matter in which order the platform sends entries.
  */
-import type { BusinessDay, Window } from '../ledger/entry.ts';
+import type { BusinessDay, LedgerEntry, Window } from '../ledger/entry.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../ledger/window.ts';
-import { storedIn, type OlderDaysRound } from '../store/older-days.ts';
+import type { LedgerPage } from '../platform/ledger-reader.ts';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
+import { differingDays, storedIn, type OlderDaysRound } from '../store/older-days.ts';
 import { compareEntries, type EntriesSource } from './compare-entries.ts';
 
 /** A round is meant to take so many nights. */
@@ -35,7 +37,7 @@ export function beginRound(
 ): OlderDaysRound {
   const { entries, windows, now } = about;
   const begun = { read: 0, of: entries, beganAt: now, throughMs: 0 };
-  if (last === null) return { ...begun, widestMs: null, refused: null };
+  if (last === null) return { ...begun, widestMs: null, order: 'oldest first', refused: null };
   if (windowsLeft(last, windows) || nightsSince(last.beganAt, now) < ROUND_NIGHTS) return last;
   const [first, end] = [windows[0], windows.at(-1)];
   const widestMs = last.widestMs === null ? null : 2 * last.widestMs;
@@ -43,7 +45,8 @@ export function beginRound(
     widestMs !== null &&
     first !== undefined &&
     widestMs >= end!.endMs - first.beginMs + ROUND_NIGHTS * DAY_MS;
-  return { ...begun, widestMs: isWide ? null : widestMs, refused: last.refused };
+  const order = last.order === 'mixed' ? 'oldest first' : last.order;
+  return { ...begun, widestMs: isWide ? null : widestMs, order, refused: last.refused };
 }
 
 /** The round with what a comparison of `window` found to be refused. */
@@ -68,6 +71,8 @@ export interface RoundStage {
   readonly isLimited: boolean;
   /** Most windows of a night otherwise; two where a round takes seven nights then. */
   readonly windowsMax: number;
+  /** How many windows of tonight are compared already. */
+  readonly compared: number;
   readonly now: Date;
 }
 
@@ -79,7 +84,7 @@ export async function compareRound(from: OlderDaysRound, stage: RoundStage) {
   const days = new Set<BusinessDay>();
   let round = from;
   let hasMore = false;
-  for (let count = 0; count < most && isBehind(round, stage) && !hasMore; count += 1) {
+  for (let count = stage.compared; count < most && isBehind(round, stage) && !hasMore; count += 1) {
     const next = await nextWindow(entries, round, windows);
     if (next === null) break;
     const { window, stored } = next;
@@ -96,14 +101,59 @@ export async function compareRound(from: OlderDaysRound, stage: RoundStage) {
   return { round, days: [...days], hasMore };
 }
 
+/**
+ * The page of all older and recent days that shows the round's next entries, where pages are spans of time. `entries` is how
+ * many all these days have.
+ */
+export function nextPageNum({ read, order }: OlderDaysRound, entries: number): number {
+  if (order === 'mixed') return 1;
+  const before = order === 'oldest first' ? read : Math.max(0, entries - read - 1);
+  return Math.floor(before / PAGE_SIZE_MAX) + 1;
+}
+
+/**
+ * Compares a page of all older and recent days: the round goes on to the last instant of which the page shows all that is
+ * stored. It stays where it is if the page leaves a gap, or is no span of time. Named are the days of entries that differ.
+ */
+export async function comparePage(
+  { db, merchantNo }: EntriesSource,
+  round: OlderDaysRound,
+  windows: readonly Window[],
+  { entries, unreadable }: LedgerPage,
+): Promise<{ readonly round: OlderDaysRound; readonly days: readonly BusinessDay[] }> {
+  const order = orderOf(entries, round.order);
+  if (order !== round.order || unreadable.length > 0) return { round: { ...round, order }, days: [] };
+  const days = await differingDays(db, merchantNo, entries, []);
+  if (days.length > 0) return { round, days };
+  const shown = new Set(entries.map(({ batchNo }) => batchNo));
+  const window = {
+    beginMs: Math.max(round.throughMs + 1, windows[0]?.beginMs ?? 0),
+    endMs: Math.max(0, ...entries.map(({ bookedMs }) => bookedMs)),
+  };
+  const stored = await storedIn(db, merchantNo, window, 2 * PAGE_SIZE_MAX);
+  const lacking = stored.find(({ batchNo }) => !shown.has(batchNo));
+  const throughMs = (lacking?.bookedMs ?? window.endMs + 1) - 1;
+  const compared = stored.filter(({ bookedMs }) => bookedMs <= throughMs).length;
+  if (compared === 0) return { round, days };
+  return { round: { ...round, throughMs, read: Math.min(round.of, round.read + compared) }, days };
+}
+
+/** The order of a page; `last` where its entries are of one second. */
+function orderOf(entries: readonly LedgerEntry[], last: OlderDaysRound['order']): OlderDaysRound['order'] {
+  const steps = entries.slice(1).map(({ bookedMs }, at) => Math.sign(bookedMs - entries[at]!.bookedMs));
+  if (steps.includes(1)) return steps.includes(-1) ? 'mixed' : 'oldest first';
+  return steps.includes(-1) ? 'newest first' : last;
+}
+
 /** Whether less is compared than the share of the nights that have begun. */
 function isBehind(round: OlderDaysRound, { windows, isLimited, now }: RoundStage): boolean {
   const share = Math.min(1, (nightsSince(round.beganAt, now) + 1) / ROUND_NIGHTS);
-  if (share === 1 || round.read < round.of * share) return true;
+  if (!isLimited || round.read < round.of * share) return round.read < round.of * share;
+  if (share === 1) return true;
   const [all, left] = [windows, subtractWindows(windows, [{ beginMs: 0, endMs: round.throughMs }])].map(
     (some) => some.reduce((sum, one) => sum + lengthMs(one), 0),
   ) as [number, number];
-  return isLimited && all - left < all * share;
+  return all - left < all * share;
 }
 
 /** The round's next window, and how many entries are stored in it; null if the round is over. */

@@ -73,7 +73,7 @@ test.each<[string, WireEntry[]]>([
     ]),
   ],
 ])(
-  'a new currency without %s is told once, for one call, though there is older life in another',
+  'a new currency without %s is reported once, for two calls: none before, and the stored ones are counted',
   async (_, euros) => {
     platform.entriesOf = () => upTo('2026-03-01', dollars);
     // Dollars begin in mid-life, after the first day read.
@@ -81,7 +81,7 @@ test.each<[string, WireEntry[]]>([
     const usual = await night('2026-03-01');
     platform.entriesOf = () => [...upTo('2026-03-02', dollars), ...upTo('2026-03-02', euros.slice(1))];
     const told = await night('2026-03-02');
-    expect(told).toMatchObject({ code: 3, byCurrency: 1 });
+    expect(told).toMatchObject({ code: 3, byCurrency: 2 });
     expect(told.stdout).toMatch(/S1 EUR 2026-03-02 is the account's first day and opens on \d+\.00, and/);
     platform.entriesOf = () => [...upTo('2026-03-03', dollars), ...upTo('2026-03-03', euros.slice(1))];
     const after = await night('2026-03-03');

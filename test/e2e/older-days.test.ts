@@ -48,12 +48,12 @@ const wideAnswer = (change: LedgerReader['page']): LedgerReader => {
   return { page: (query, signal) => (isWide(query.window) ? change : reader.page)(query, signal) };
 };
 
-test('an honest night costs a call for totals and one for a window of entries, and reports nothing; switched off, the check makes no call', async () => {
+test('an honest night costs a call for the total, whose page is compared as well, and reports nothing; switched off, the check makes no call', async () => {
   await open();
   const looked = await night();
   const off = await night({ checks: CHECKS.filter((check) => check !== 'wide') });
   expect([looked.exitCode, looked.notes]).toEqual([0, []]);
-  expect(callsOf(looked) - callsOf(off)).toBe(2);
+  expect(callsOf(looked) - callsOf(off)).toBe(1);
   expect(off.sync[0]).not.toHaveProperty('olderDays');
   expect(looked.sync[0]!.olderDays).toMatchObject({
     kind: 'looked',
@@ -164,8 +164,14 @@ test('status shows what was compared, and how far', async () => {
     isHeld: true,
     lookedAt: new Date(NIGHT),
     round: {
-      ...{ read: Math.min(95, entries), of: entries, beganAt: new Date(NIGHT) },
-      ...{ throughMs: expect.any(Number), widestMs: null, refused: null },
+      // The last of a page's 100 entries is of a second that goes on on the next page.
+      ...{
+        read: Math.min(99, entries),
+        of: entries,
+        beganAt: new Date(NIGHT),
+        throughMs: expect.any(Number),
+      },
+      ...{ widestMs: null, order: 'oldest first', refused: null },
     },
   });
 });

@@ -63,7 +63,7 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         isHeld: true,
         lookedAt: NOW,
       },
-      round: { read: 0, of: 0, beganAt: NOW, throughMs: 0, widestMs: null, refused: null },
+      round: { read: 0, of: 0, beganAt: NOW, throughMs: 0, widestMs: null, order: 'oldest first', refused: null },
     } as const;
     await writeTransaction(db, lease, (trx) => keepOlderDaysComparisons(trx, [{ merchantNo, comparison }]));
   }

@@ -196,6 +196,7 @@ describe('the embedded database', () => {
       '0044_changed_in_time',
       '0045_odd_entries',
       '0046_older_windows',
+      '0047_begun_revisions',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

@@ -50,8 +50,9 @@ export async function fillMerchants(
       SELECT merchant_no, 'shared', 'USD', '2026-03-05', ${numbered(sql`n + 1`)},
         '{"count": 1, "batchNos": ["B"]}', ${NOW}::timestamptz, run.id FROM run, ${every(19)}`,
     sql`INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
-        round_began_at)
-      SELECT merchant_no, '2026-01-01', '2026-02-01', n, n % 2 = 0, ${NOW}::timestamptz, 1, n, ${NOW}::timestamptz
+        round_began_at, page_order)
+      SELECT merchant_no, '2026-01-01', '2026-02-01', n, n % 2 = 0, ${NOW}::timestamptz, 1, n, ${NOW}::timestamptz,
+        'oldest first'
       FROM ${every(23)}`,
   ];
   for (const statement of [...statements, ...(troubled ? troubles : [])]) await statement.execute(db);

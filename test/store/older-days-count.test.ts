@@ -67,7 +67,7 @@ async function openHistory() {
     });
   const look = (from: string, to: string) =>
     writeTransaction(db, lease, (trx) => {
-      const round = { read: 0, of: 0, beganAt: NOW, throughMs: 0, widestMs: null, refused: null } as const;
+      const round = { read: 0, of: 0, beganAt: NOW, throughMs: 0, widestMs: null, order: 'oldest first', refused: null } as const;
       const comparison = { from, to, total: 0, isHeld: true, lookedAt: NOW, round };
       return keepOlderDaysComparisons(trx, [{ merchantNo: MERCHANT, comparison }]);
     });

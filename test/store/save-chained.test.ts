@@ -41,8 +41,8 @@ beforeEach(async () => {
   await sql`INSERT INTO changed_day VALUES (${MERCHANT}, 'USD', ${DAY})`.execute(direct.db);
   await sql`
     INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
-      round_began_at, by_figures)
-    VALUES (${MERCHANT}, '2026-03-01', ${DAY}, 0, true, now(), 0, 0, now(), 7)`.execute(direct.db);
+      round_began_at, page_order, by_figures)
+    VALUES (${MERCHANT}, '2026-03-01', ${DAY}, 0, true, now(), 0, 0, now(), 'oldest first', 7)`.execute(direct.db);
 });
 afterAll(async () => {
   await database.close();

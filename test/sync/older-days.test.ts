@@ -94,7 +94,7 @@ const takeOut = ({ bookings }: MemoryPlatform, batchNo: string): void => {
   );
 };
 
-test('an unchanged ledger costs a call for its total and a window of the round, and nothing differs', async () => {
+test('an unchanged ledger costs a call, whose page is the next one of the round, and nothing differs', async () => {
   const { reader, queries } = await storedPlatform();
   expect(await look(reader)).toEqual({
     from: FIRST,
@@ -108,12 +108,12 @@ test('an unchanged ledger costs a call for its total and a window of the round, 
     isLimitNew: false,
     isOverdue: false,
     round: {
-      ...{ read: 95, of: DAYS * PER_DAY, beganAt: NOW },
-      ...{ throughMs: dayWindow(dayAt(18), ZONE).endMs, widestMs: null, refused: null },
+      ...{ read: 100, of: DAYS * PER_DAY, beganAt: NOW, throughMs: Date.parse('2026-01-20T19:12:00Z') },
+      ...{ widestMs: null, order: 'oldest first', refused: null },
     },
-    requests: 2,
+    requests: 1,
   });
-  expect(queries).toHaveLength(2);
+  expect(queries).toHaveLength(1);
 });
 
 describe('further ranges', () => {
@@ -127,7 +127,7 @@ describe('further ranges', () => {
     const { reader } = await storedPlatform();
     const both = [MONTH, { from: '2026-02-01', to: LAST }];
     expect(await look(reader, { alsoCompared: both })).toMatchObject({
-      requests: 4,
+      requests: 3,
       alsoDiffering: [],
       differing: [],
     });
@@ -261,7 +261,7 @@ describe('the entries of a page', () => {
         found.push(...one.differing);
         round = one.round;
       }
-      expect(found).toEqual([dayAt(7)]);
+      expect([...new Set(found)]).toEqual([dayAt(7)]);
     },
   );
 
@@ -283,13 +283,16 @@ test('count an unreadable one as it came', async () => {
   expect(await look(platform.reader)).toMatchObject({ total: 4, stored: 4, differing: [], requests: 1 });
 });
 
-test.each([2_000, -2_000])('do not differ at the edges with timestamps %d ms off', async (lagMs) => {
+test.each([
+  [2_000, 2],
+  [-2_000, 1],
+])('do not differ at the edges with timestamps %d ms off', async (lagMs, requests) => {
   const platform = await storedPlatform({ lagMs });
   const days = { from: dayAt(3), to: dayAt(40) };
   expect(await look(platform.reader, { slackMs: 2_000, older: [days] })).toMatchObject({
     differing: [],
     isContradicted: false,
-    requests: 2,
+    requests,
   });
   takeOut(platform, numberOf(20, 2));
   expect(await look(platform.reader, { slackMs: 2_000, older: [days] })).toMatchObject({
@@ -376,4 +379,49 @@ test('days that are refused for good are named with the night since which they a
   for (let night = 9; night < 16; night += 1)
     round = (await look(platform.reader, { round, now: new Date(NOW.getTime() + night * 86_400_000) })).round;
   expect(round!.refused).toBeNull();
+});
+
+describe('pages of the total', () => {
+  /** Nights until the round is through, with the calls of each. */
+  async function roundOf(order: 'time' | 'latest first' | 'shuffled') {
+    const platform = await storedPlatform({ faults: { order } });
+    const calls: number[] = [];
+    let round: OlderDaysOptions['round'] = null;
+    for (let night = 0; night < 7; night += 1) {
+      const now = new Date(NOW.getTime() + night * 86_400_000);
+      const one: OlderDaysLook = await look(platform.reader, { round, now, windowsMax: 1 });
+      expect([one.differing, one.hasMore, one.isContradicted]).toEqual([[], false, false]);
+      calls.push(one.requests);
+      round = one.round;
+    }
+    expect(round?.read).toBe(DAYS * PER_DAY);
+    return calls;
+  }
+
+  test('cost the round no call where they are spans of time, whichever comes first', async () => {
+    expect(await roundOf('time')).toEqual([1, 1, 1, 1, 1, 1, 1]);
+    const [first, ...others] = await roundOf('latest first');
+    expect([first, ...others.slice(0, 5)]).toEqual([2, 1, 1, 1, 1, 1]);
+  });
+
+  test('that have no order are left alone: windows are asked for', async () => {
+    expect((await roundOf('shuffled')).slice(0, 4)).toEqual([2, 1, 2, 1]);
+  });
+
+  test('whose later ones state another total: the first page is asked, and windows are', async () => {
+    const platform = await storedPlatform();
+    const { page } = platform.reader;
+    const reader: LedgerReader = {
+      page: async (query, signal) => {
+        const reply = await page(query, signal);
+        return query.pageNum === 1 ? reply : { ...reply, total: 0, entries: [] };
+      },
+    };
+    const first = await look(reader, { windowsMax: 1 });
+    const { differing, round, requests } = await look(reader, {
+      ...{ round: first.round, windowsMax: 1 },
+      now: new Date(NOW.getTime() + 3 * 86_400_000),
+    });
+    expect([differing, requests, round.read > first.round.read]).toEqual([[], 3, true]);
+  });
 });

@@ -66,6 +66,10 @@ export interface AbsentEntry {
 
 export interface AccountDay {
   /**
+   * A revision whose file was begun and whose row is not stored. The next run publishes it, whatever has changed since; null otherwise.
+   */
+  begun_revision: number | null;
+  /**
    * How many breaks have an entry of the day on either side.
    */
   break_count: Generated<number>;
@@ -1375,6 +1379,10 @@ export interface OlderDaysLook {
    * The platform's number of the merchant.
    */
   merchant_no: string;
+  /**
+   * In which order the platform sends pages: oldest first, newest first, or mixed where its pages are no spans of time.
+   */
+  page_order: string;
   /**
    * The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.
    */

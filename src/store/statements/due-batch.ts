@@ -17,7 +17,10 @@ export interface DueDay {
   readonly day: BusinessDay;
 }
 
-export interface DueAccountDay extends AccountOnDay, NearDays {}
+export interface DueAccountDay extends AccountOnDay, NearDays {
+  /** A run has begun the next revision's file, and no row names it. */
+  readonly isBegun: boolean;
+}
 
 /** The accounts that are due on a day, by currency. */
 export interface DueAccounts {
@@ -136,6 +139,7 @@ function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
   return {
     account,
     day,
+    isBegun: rows.some((row) => row.day === day && row.begun_revision !== null),
     own: near.find((row) => row.day === day)!,
     before: near.find((row) => row.day < day),
     after: near.find((row) => row.day > day),

@@ -132,12 +132,34 @@ const kept = (
     marked AS (
       UPDATE account_day AS marked SET
         revision = coalesce(touched.revision, marked.revision),
+        begun_revision = CASE WHEN touched.revision IS NULL THEN marked.begun_revision END,
         publish_due = marked.publish_due OR touched.is_next
       FROM touched
       WHERE touched.merchant_no = ${merchantNo} AND marked.merchant_no = ${merchantNo}
         AND marked.currency = touched.currency AND marked.day = touched.day
     )
     SELECT (SELECT jsonb_agg(to_jsonb(next)) FROM next) AS next FROM held`;
+
+/**
+ * Notes a revision whose file is about to be written: should the run end before the row is stored, the next one publishes
+ * it. Throws `LeaseLost` or `StoreUnreachable`.
+ */
+export async function recordBegun(
+  db: Kysely<DB>,
+  lease: Lease,
+  { account: { merchantNo, currency }, day }: AccountOnDay,
+  revision: number,
+): Promise<void> {
+  await writeStatement(db, lease, async (held) => {
+    const { rows } = await sql`
+      WITH held AS MATERIALIZED ${held}, begun AS (
+        UPDATE account_day SET begun_revision = ${revision} FROM held
+        WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day = ${day}
+      )
+      SELECT 1 FROM held`.execute(db);
+    return rows.length === 0 ? null : rows.length;
+  });
+}
 
 /** Stores what was read back, and marks account days as not due any more: they are published as they are. */
 export async function recordSettled(
