@@ -115,7 +115,7 @@ async function readAll(pass: Pass): Promise<void> {
   for (let asked = readings.takeAgain(); asked.length > 0; asked = readings.takeAgain())
     await readOnce(pass, { asked, reader, proven, onWindowDone: () => undefined });
   await readings.settleEmpty();
-  await readings.dropDoubts();
+  await readings.judgeAbsent();
 }
 
 /** Reads these windows. Their readings are stored, or wait for the zone's proof, or turn out to lack what is stored. */
