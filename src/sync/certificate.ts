@@ -25,7 +25,7 @@
  * Several readings of one second together are proof if each entry was seen before and after one instant: see
  * `uniteReadings`.
  *
- * What it cannot show, and docs/decisions/what-a-certificate-proves.md tells: one entry leaving S and another joining it
+ * What it cannot show, and docs/decisions/certificates.md tells: one entry leaving S and another joining it
  * between two pages of one reading; two entries amended between them; identical unreadable entries without batchNo on two pages.
  */
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
