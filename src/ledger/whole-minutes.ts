@@ -2,6 +2,8 @@
 
 /** Fewer timestamps in a row may end on a whole minute by chance. */
 const ROW_MIN = 8;
+/** A row that is likelier than this, by the share of whole minutes before it, proves nothing. */
+const CHANCE_MAX = 1e-5;
 /** Of more timestamps the newest ones are kept. */
 const TIMES_MAX = 1_000;
 
@@ -28,7 +30,7 @@ export function createTimesSeen(): TimesSeen {
   };
 }
 
-/** A ledger that books on whole minutes now and then has had long rows of them before. Entries of one second count once. */
+/** A ledger that books on whole minutes now and then had many of them before, or long rows. Entries of one second count once. */
 function wholeMinutesIn(times: readonly string[]): WholeMinutes | null {
   const rows = [0];
   for (const time of times) {
@@ -38,5 +40,7 @@ function wholeMinutesIn(times: readonly string[]): WholeMinutes | null {
   const count = rows.pop()!;
   const before = times.length - count;
   if (count < ROW_MIN || before < ROW_MIN || Math.max(...rows) > count / 2) return null;
+  const wholeBefore = rows.reduce((sum, row) => sum + row, 0);
+  if (((wholeBefore + 1) / (before + 2)) ** count > CHANCE_MAX) return null;
   return { count, from: times[before]! };
 }

@@ -94,7 +94,7 @@ const TRAITS: readonly Trait[] = [
   {
     name: 'a late entry within the re-sweep',
     often: 1,
-    setting: { honestDays: 3, quietFrom: 4, currencies: 2 },
+    setting: { honestDays: 3, currencies: 2 },
     lies: ({ scene: { books, currencies } }) => {
       const last = books.findLast(({ currency }) => currency === currencies[0])!;
       return {
@@ -128,7 +128,9 @@ export async function playClean(rig: Rig, seed: string, product?: Product): Prom
   const setting = Object.assign({}, pick(random, PLACES), ...traits.map((trait) => trait.setting)) as Setting;
   const fewest = 3 + below(random, 2);
   const honestDays = Math.max(fewest, ...traits.map((trait) => trait.setting?.honestDays ?? 0));
-  const drawn = drawHistory({ ...setting, honestDays }, seed);
+  const isLate = traits.includes(LATE_ENTRY);
+  // Its account goes quiet on the last day read first, so that the re-sweep still reaches the entry.
+  const drawn = drawHistory({ ...setting, honestDays, ...(isLate && { quietFrom: honestDays + 1 }) }, seed);
   let books: readonly Booking[] = drawn.scene.books;
   for (const trait of [...traits].reverse()) books = trait.books?.(books, random, drawn) ?? books;
   const scene = { ...drawn.scene, books };
@@ -139,7 +141,6 @@ export async function playClean(rig: Rig, seed: string, product?: Product): Prom
     order: pick(random, ORDERS),
     booksOf: (merchantNo) => (merchantNo === OWN ? books : drawn.scene.otherBooks),
   };
-  const isLate = traits.includes(LATE_ENTRY);
   const hidesPast = traits.some((trait) => trait.hidesPast === true || trait.setting?.lifeBefore === true);
   const met = new Set<string>();
   const lies = together(

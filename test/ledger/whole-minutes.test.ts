@@ -22,6 +22,13 @@ test.each([
   ['few', [row(0, 20, '17'), row(20, 7, '00')]],
   ['all there are', [row(0, 20, '00')]],
   ['such rows came before', [row(0, 10, '17'), row(10, 6, '00'), row(16, 10, '17'), row(26, 9, '00')]],
+  [
+    'most were so before',
+    [
+      ...Array.from({ length: 12 }, (_, nth) => [...row(5 * nth, 4, '00'), at(5 * nth + 4, '01')]),
+      row(60, 20, '00'),
+    ],
+  ],
   ['followed by others', [row(0, 20, '17'), row(20, 9, '00'), row(29, 1, '17')]],
   ['of one second', [row(0, 20, '17'), ...Array.from({ length: 9 }, () => row(20, 1, '00'))]],
 ])('nothing is said of timestamps on whole minutes: %s', (_, parts) => {
