@@ -3,7 +3,7 @@
  * vanished once it is believed that they are gone. They are never deleted. Where too much is gone at once, they are held:
  * only what a person accepted is believed then.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
 import { ofCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';

@@ -119,6 +119,19 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
 }
 
 /**
+ * Why the replies of one reading cannot all be true, in a sentence; null if they can. If the total grew, an entry came
+ * between two pages; if pages only lack entries, each reply may have another order.
+ */
+export function contradictionOf(
+  pages: readonly LedgerPage[],
+  { total, problem, mayUnite }: Reading,
+): string | null {
+  const totals = pages.map((page) => page.total);
+  const hasGrown = Math.max(...totals) > total && Math.min(...totals) === total;
+  return mayUnite || hasGrown ? null : problem;
+}
+
+/**
  * Puts two readings of a window together. Returns the later one alone if it needs no other, or if totals or contents
  * differ.
  *

@@ -1,4 +1,5 @@
 /** Stores readings, judges missing entries when all is stored, and counts what it did. */
+import { createTimesSeen, type WholeMinutes } from '../ledger/whole-minutes.ts';
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Window } from '../ledger/entry.ts';
@@ -33,6 +34,8 @@ export interface StoredReadings extends StoredWindow {
   readonly uncertified: readonly UncertifiedSpan[];
   /** Sentences about oddities in replies, each with how often it came. */
   readonly notices: Readonly<Record<string, number>>;
+  /** The newest timestamps, if the platform cut their seconds; null if not. */
+  readonly wholeMinutes: WholeMinutes | null;
 }
 
 export const NOTHING_STORED: StoredReadings = {
@@ -41,6 +44,7 @@ export const NOTHING_STORED: StoredReadings = {
   uncertified: [],
   ...NOTHING_CHANGED,
   notices: {},
+  wholeMinutes: null,
 };
 
 const FIGURES = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'unchanged'] as const;
@@ -72,6 +76,8 @@ export interface ReadingStore {
   /** Notes windows that are not stored because what they show cannot be believed. */
   readonly leave: (spans: readonly UncertifiedSpan[]) => void;
   readonly soFar: () => StoredReadings;
+  /** What the platform contradicted itself about between two readings, a sentence each. */
+  readonly contradictions: () => readonly string[];
 }
 
 /** Adds up what storing readings did. */
@@ -82,13 +88,15 @@ function createTally() {
     const key = sentence in notices || Object.keys(notices).length < NOTICES_MAX ? sentence : MORE_NOTICES;
     notices[key] = (notices[key] ?? 0) + 1;
   };
+  const times = createTimesSeen();
   const count = ({ reading, notices: sentences }: NotedReading, windows: number, did: StoredWindow): void => {
     stored.windows += windows;
     stored.entries += reading.entries.length;
+    times.add(reading.entries.map(({ bookedAt }) => bookedAt));
     for (const figure of FIGURES) stored[figure] += did[figure];
     for (const sentence of sentences) note(sentence);
   };
-  return { stored, notices, count };
+  return { stored, notices, times, count };
 }
 
 /** How far a planned window is stored. */
@@ -187,6 +195,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     settleEmpty: () =>
       oneAtATime(() => contradicted.settle({ store: storePart, storeDoubted: checked.storeDoubted })),
     entries: () => tally.stored.entries,
+    contradictions: contradicted.unsteady,
     judgeAbsent: async () => {
       signal.throwIfAborted();
       const { vanished, spans } = await absences.judge();
@@ -200,6 +209,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
       ...tally.stored,
       uncertified: [...uncertified].sort((a, b) => a.window.beginMs - b.window.beginMs),
       notices: { ...tally.notices },
+      wholeMinutes: tally.times.wholeMinutes(),
     }),
   };
 }
