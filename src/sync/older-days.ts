@@ -20,6 +20,7 @@ import { followDown, isNothing, type Found, type TotalsSource } from './follow-d
 import {
   beginRound,
   comparePage,
+  compareRefused,
   compareRound,
   nextPageNum,
   windowsLeft,
@@ -108,10 +109,12 @@ async function compare(options: OlderDaysOptions, calls: { made: number }): Prom
   const storedOlder = older[0] === undefined ? 0 : await countOlder(options, older[0]);
   const others = await Promise.all(older.slice(1).map((days) => countOlder(options, days)));
   const entriesOlder = others.reduce((sum, one) => sum + one, storedOlder);
-  const before = beginRound(options.round, { entries: entriesOlder, windows: olderWindows, now });
-  const asked = lastDays(whole, before.widestMs, zone);
   const totals = totalsSource(options, calls);
   const entries = entriesSource(options, calls);
+  const begun = beginRound(options.round, { entries: entriesOlder, windows: olderWindows, now });
+  const again = await compareRefused(begun, entries, now);
+  const before = again.round;
+  const asked = lastDays(whole, before.widestMs, zone);
 
   // Where no other days lie between, the pages of all days are those of the round as well.
   const isPaged = older.length === 1 && before.widestMs === null && windowsLeft(before, olderWindows);
@@ -137,11 +140,13 @@ async function compare(options: OlderDaysOptions, calls: { made: number }): Prom
       });
   const inOlder = (day: BusinessDay) =>
     [...older, ...(options.alsoCompared ?? []), whole].some(({ from, to }) => day >= from && day <= to);
-  const named = [...new Set([...main.days, ...also.found.days, ...paged.days, ...compared.days])]
+  const named = [
+    ...new Set([...again.days, ...main.days, ...also.found.days, ...paged.days, ...compared.days]),
+  ]
     .filter(inOlder)
     .sort();
   const hasMore =
-    [main, also.found, compared].some((one) => one.hasMore) || named.length > DIFFERING_DAYS_MAX;
+    [again, main, also.found, compared].some((one) => one.hasMore) || named.length > DIFFERING_DAYS_MAX;
   return {
     ...asked,
     total: main.total ?? main.stored,

@@ -59,8 +59,10 @@ export function withRefused(
   const before = round.refused === null ? [] : subtractWindows([round.refused], [window]);
   const [first, ...others] = mergeWindows([...before, ...refused]);
   if (first === undefined) return { ...round, refused: null };
-  const { endMs } = others.at(-1) ?? first;
-  return { ...round, refused: { beginMs: first.beginMs, endMs, since: round.refused?.since ?? now } };
+  const left = { beginMs: first.beginMs, endMs: (others.at(-1) ?? first).endMs };
+  const { refused: last } = round;
+  const since = last !== null && left.beginMs <= last.endMs && left.endMs >= last.beginMs ? last.since : now;
+  return { ...round, refused: { ...left, since } };
 }
 
 export interface RoundStage {
@@ -74,6 +76,17 @@ export interface RoundStage {
   /** How many windows of tonight are compared already. */
   readonly compared: number;
   readonly now: Date;
+}
+
+/** Asks once for what an earlier night was refused, if it fits on a page. So it no longer counts once the platform shows it. */
+export async function compareRefused(round: OlderDaysRound, entries: EntriesSource, now: Date) {
+  const { refused } = round;
+  const nothing = { round, days: [], hasMore: false };
+  if (refused === null) return nothing;
+  const { db, merchantNo } = entries;
+  if ((await storedIn(db, merchantNo, refused, ENTRIES_MAX + 1)).length > ENTRIES_MAX) return nothing;
+  const { days, hasMore, refused: again } = await compareEntries(entries, refused, refused);
+  return { round: withRefused(round, refused, again, now), days, hasMore };
 }
 
 /** Compares as many windows as are due tonight. */
