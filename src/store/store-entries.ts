@@ -111,14 +111,16 @@ const hadContent = (merchantNo: string, columns: RawBuilder<unknown>): RawBuilde
   )`;
 
 /**
- * Whether the number alternates: both the content sent and the stored one were replaced before. A correction that was
- * taken back once is none: there the stored content is new.
+ * Whether the number of `sent` and `held` alternates: both contents were replaced before. A correction that was taken back
+ * once is none: there the stored content is new.
  */
-const isReused = ({ merchantNo, now }: Batch): RawBuilder<boolean> => sql`
-  held.vanished_at IS NULL AND held.version > 2
+export const alternates = (merchantNo: string): RawBuilder<boolean> => sql`
+  held.version > 2
   AND ${hadContent(merchantNo, sql`(sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_at, sent.booked_ms)`)}
-  AND ${hadContent(merchantNo, sql`(held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at, held.booked_ms)`)}
-  AND EXISTS (
+  AND ${hadContent(merchantNo, sql`(held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at, held.booked_ms)`)}`;
+
+const isReused = ({ merchantNo, now }: Batch): RawBuilder<boolean> => sql`
+  held.vanished_at IS NULL AND ${alternates(merchantNo)} AND EXISTS (
     SELECT FROM ledger_entry_version v
     WHERE v.merchant_no = ${merchantNo} AND v.batch_no = sent.batch_no
       AND v.superseded_at > ${now}::timestamptz - make_interval(days => ${sql.lit(SETTLED_DAYS)})
