@@ -86,3 +86,22 @@ test('a break that nobody resolved is open again under its id', async () => {
   expect(await breaks()).toMatchObject([{ id: 1, status: 'open' }]);
   expect(seen.at(-1)!.notes).toContain('new break');
 });
+
+test('two contents in one reply keep the day unproven, are named, and are not amended to and fro', async () => {
+  const both = entriesOfAmounts('USD', [
+    ['A1', '2026-03-01 10:00:00', 5_000],
+    ['A2', '2026-03-02 10:00:00', 1_000],
+    ['A2', '2026-03-02 11:00:00', 400],
+    ['A3', '2026-03-03 10:00:00', 700],
+  ]);
+  const seen = await nights(both, [both.toReversed(), both, both.toReversed()]);
+  expect(seen.map(({ code, revised }) => [code, revised])).toEqual([
+    [4, 0],
+    [4, 0],
+    [4, 0],
+  ]);
+  expect(seen[0]!.notes).toMatch(
+    /batchNo A2 is used for two entries \(.*credit 10\.00.*; and .*credit 4\.00/,
+  );
+  expect(await amendments()).toBe(0);
+});
