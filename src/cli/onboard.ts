@@ -148,7 +148,11 @@ function addStatusCommand(onboard: Command): void {
           await markBrokenOff(db, now());
           const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
           if (reveal)
-            await recordAuditEvent(db, auditEventOf(self, id === undefined ? 'every open one' : idOf(id)), now());
+            await recordAuditEvent(
+              db,
+              auditEventOf(self, id === undefined ? 'every open one' : idOf(id)),
+              now(),
+            );
           if (id !== undefined) {
             const status = await statusOf(idOf(id));
             if (status === null) throw unknownId(id);

@@ -96,6 +96,11 @@ export const offsetMs = (zone: string, ms: number): number =>
 /** The calendar day an instant falls on in a zone. */
 export const dayOf = (ms: number, zone: string): BusinessDay => dayText(ms + offsetMs(zone, ms));
 
+/** Whether the zone's clock has changed on the instant's own day, before it. */
+export const isAfterChange = (ms: number, zone: string): boolean =>
+  offsetMs(zone, ms - DAY_MS) !== offsetMs(zone, ms) &&
+  offsetMs(zone, dayWindow(dayOf(ms, zone), zone).beginMs) !== offsetMs(zone, ms);
+
 /** The first instant of the new offset if the zone's offset changes once in (fromMs, toMs], else null. */
 function transitionIn(zone: string, fromMs: number, toMs: number): number | null {
   const before = offsetMs(zone, fromMs);

@@ -6,11 +6,12 @@ import { latenessAt, sweepAsked, sweepDays, SWEPT_SHARE, type LatenessMeasured }
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { openPartsOf } from '../store/backfills.ts';
 import { changedDaysOfEach } from '../store/changed-days.ts';
+import { absentWindowsOf } from '../store/held-absences.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { certifiedOfEach } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { withoutBackfills } from './backfill/days-left.ts';
-import { coverageOf } from './coverage.ts';
+import { coverageOf, daysTouched } from './coverage.ts';
 import { nightlyRange, outerRange, type DayRange, type MerchantDays, type WiderSweep } from './range.ts';
 import { askInParts } from './many-merchants.ts';
 import { openRanges, takenUpDays } from './requested.ts';
@@ -67,6 +68,7 @@ async function nightlyDays(
     ({ merchantNo }) => merchantNo,
   );
   const certifiedOf = await certifiedOfEach(db, merchants, ALL_TIME);
+  const absentOf = await absentWindowsOf(db, merchants);
   const waitingOf = await changedDaysOfEach(db, merchants);
   const backfillsOf = Map.groupBy(await openPartsOf(db, merchants), ({ merchantNo }) => merchantNo);
   const measured = await latenessMeasured(db, merchants, today);
@@ -84,7 +86,8 @@ async function nightlyDays(
     const range = nightlyRange(today, resweepDays, firstUnread, lateFrom, widerFrom);
     const own = requested.get(merchantNo) ?? [];
     const beforeProof = daysBeforeProof(range, known, own, zone);
-    const takenUp = takenUpDays(own, range);
+    const absent = (absentOf.get(merchantNo) ?? []).map((window) => daysTouched(window, zone));
+    const takenUp = takenUpDays(own, range, absent);
     const knownBefore = reconciled(certified, waitingOf.get(merchantNo), zone);
     const onwards = { beginMs: dayWindow(range.from, zone).beginMs, endMs: ALL_TIME.endMs };
     const certifiedBefore = subtractWindows(certified, [onwards]);

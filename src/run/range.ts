@@ -25,7 +25,7 @@ export interface WiderSweep {
 
 /** The days for which one merchant's ledger is read. */
 export interface MerchantDays extends DayRange {
-  /** Further days, from ranges that were asked for earlier and are not finished. */
+  /** Further days: from ranges that were asked for earlier and are not finished, and those of absent entries. */
   readonly takenUp: readonly DayRange[];
   /**
    * Days of the nightly range before the first certified instant. If this run fails to read them, no gap between

@@ -58,6 +58,8 @@ export interface MerchantSync {
   /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly takenUp: readonly DayRange[];
   readonly report: SyncReport;
+  /** How many nights in a row the platform contradicted itself, this one too; left out if it did not. */
+  readonly nightsContradicted?: number;
   /** How far the re-sweep reached; left out if not further back than the settings ask for. */
   readonly widerSweep?: WiderSweep;
   /**
@@ -219,6 +221,7 @@ export function runFigures(report: RunReport): Record<string, unknown> {
       : { busy: report.busy.slice(0, NAMED_MAX).map((one) => one.merchantNo) }),
     requests: read.requests,
     windows: read.windows,
+    contradictions: read.contradictions,
     uncertified: read.uncertified.length,
     inserted: read.inserted,
     amended: read.amended,

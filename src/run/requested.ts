@@ -82,22 +82,26 @@ function mergeDays(ranges: readonly DayRange[]): DayRange[] {
 }
 
 /**
- * Days of earlier requests that a run over the days `reads` also reads for one merchant: the oldest request first, the
- * oldest days first, at most `daysMax` in all. Pure.
+ * Days that a run over the days `reads` also reads for one merchant. Of earlier requests, the oldest request first and the
+ * oldest days first, at most `daysMax` in all; and all days of which entries are `absent`, as each could be back. Pure.
  */
 export function takenUpDays(
   open: readonly Pick<OpenRange, 'missingDays'>[],
   reads: DayRange,
+  absent: readonly DayRange[] = [],
   daysMax = TAKEN_UP_DAYS_MAX,
 ): DayRange[] {
+  const isOutside = (day: BusinessDay) => day < reads.from || day > reads.to;
   const chosen = new Set<BusinessDay>();
   for (const { missingDays } of open) {
     for (const { from, to } of missingDays) {
       for (const day of daysFromTo(from, to)) {
         if (chosen.size >= daysMax) break;
-        if (day < reads.from || day > reads.to) chosen.add(day);
+        if (isOutside(day)) chosen.add(day);
       }
     }
   }
+  for (const { from, to } of absent)
+    for (const day of daysFromTo(from, to).filter(isOutside)) chosen.add(day);
   return mergeDays([...chosen].map((day) => ({ from: day, to: day })));
 }

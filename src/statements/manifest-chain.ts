@@ -1,6 +1,6 @@
 /**
  * The chain of a merchant's manifests: each names the one that was made before it, by its SHA-256. See
- * docs/decisions/chain-of-manifests.md.
+ * docs/decisions/publishing.md.
  */
 import type { ChainedManifest, NamedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';

@@ -19,7 +19,7 @@ import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putRevision } from './put-revision.ts';
 import { reasonBetween } from './revision-reason.ts';
 import { summaryCsv } from './summary.ts';
-import { storedRow } from './write-manifest.ts';
+import { assertAsStrong, assertDayAsStrong, storedRow } from './write-manifest.ts';
 
 /** A new row, and what was read back of its file. */
 export interface Written<Row> {
@@ -90,6 +90,12 @@ export async function newRevision(
     manifestKey: manifestKey(account.merchantNo, day),
     content,
     fence,
+    onPublished: (manifest) =>
+      assertAsStrong(
+        manifest,
+        [{ currency: account.currency, verdict: figures.verdict, sha256: null }],
+        options,
+      ),
     // The summary names it.
     isFollowed: true,
   });
@@ -150,6 +156,8 @@ export async function newSummary(
     manifestKey: manifestKey(merchantNo, day),
     content,
     fence: leaseFence(options),
+    // Nothing of a weaker day is written: its summary differs from the one that is there.
+    onPublished: (manifest) => assertDayAsStrong(manifest, current, options),
     isFollowed: false,
   });
   const row = {

@@ -48,8 +48,7 @@ export async function putReplacing(
 }
 
 /** Revisions of a file that a manifest names, published whether or not this database knows of them. */
-const publishedIn = (manifest: Manifest | null, file: string): boolean =>
-  manifest !== null &&
+const publishedIn = (manifest: Manifest, file: string): boolean =>
   [
     ...manifest.statements.flatMap((statement) => [statement, ...statement.superseded]),
     ...(manifest.summary === null ? [] : [manifest.summary, ...manifest.summary.superseded]),
@@ -69,6 +68,8 @@ export async function putRevision(options: {
   readonly manifestKey: string;
   readonly content: ObjectContent;
   readonly fence: Fence;
+  /** Called where the store's manifest names a file of that number which no row has. May throw: nothing is written then. */
+  readonly onPublished: (manifest: Manifest) => Promise<void> | void;
   /** Another file of the day is written before a row names this one. */
   readonly isFollowed: boolean;
 }): Promise<StoredDigest & { readonly revision: number; readonly key: string }> {
@@ -81,7 +82,11 @@ export async function putRevision(options: {
     } catch (error) {
       if (!(error instanceof ObjectExists)) throw error;
     }
-    if (publishedIn(await readManifest(objects, options.manifestKey), fileOf(key))) continue;
+    const manifest = await readManifest(objects, options.manifestKey);
+    if (manifest !== null && publishedIn(manifest, fileOf(key))) {
+      await options.onPublished(manifest);
+      continue;
+    }
     return { ...(await putReplacing(objects, key, content, put)), revision, key };
   }
 }

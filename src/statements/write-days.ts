@@ -6,7 +6,7 @@
  * caller's for many merchants. A crash may come after any step. A file without a row is written again under the same
  * name. Days that are not said to be published stay due: the next run finds them unchanged, and writes the manifest where
  * it is missing. A run may also be frozen (suspended) in any step while another run takes over: see
- * docs/decisions/late-writes.md.
+ * docs/decisions/publishing.md.
  */
 import pLimit from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';

@@ -1,6 +1,7 @@
 /** Makes the manifest that a day's rows require: stores it as a row first, then writes it to the store. */
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { CHECKS } from '../ledger/checks.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import {
@@ -193,14 +194,85 @@ export async function writeManifest(
   const text = (await readText(objects, key)) ?? '';
   const found = parseManifest(text);
   const isForgotten = found !== null && found.revision >= recorded.revision && !isBeyondBounds(found);
-  const row = isForgotten
-    ? above(await forgotten(found, text, recorded, signedBefore, options), recorded, options)
-    : recorded;
+  const own = parseManifest(recorded.content)!;
+  const before =
+    isForgotten || isOfAnother(found, text, own)
+      ? await forgotten(found!, text, recorded, signedBefore, options)
+      : null;
+  if (before?.manifest != null) assertDayAsStrong(before.manifest, own.statements, options);
+  const row = before === null || !isForgotten ? recorded : above(before, recorded, options);
   if (row !== recorded)
     await writeTransaction(db, lease, (trx) => recordPublished(trx, row.merchant_no, { manifests: [row] }));
-  const own = row === recorded ? signature : (await writeSignature(row, signature[0], fence, options)).stored;
-  return [...own, storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put))];
+  const ownSignature =
+    row === recorded ? signature : (await writeSignature(row, signature[0], fence, options)).stored;
+  return [...ownSignature, storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put))];
 }
+
+/** Whether a manifest has the revision of one that this database made, and other bytes. */
+const isOfAnother = (found: Manifest | null, text: string, own: Manifest): boolean =>
+  found !== null &&
+  (own.supersededManifests ?? []).some(
+    ({ revision, sha256 }) => revision === found.revision && sha256 !== sha256Of(text),
+  );
+
+/** What a statement proves. `sha256` null: its file differs from the one that is there. */
+interface Proof {
+  readonly currency: string;
+  readonly verdict: string;
+  readonly sha256: string | null;
+}
+
+/** The store holds a manifest that this database does not know, and that proves more than the one to be written. */
+export class StrongerPublished extends ExpectedError {
+  override readonly name = 'StrongerPublished';
+  readonly exitCode = EXIT.incomplete;
+}
+
+/**
+ * Throws `StrongerPublished` if a manifest that this database does not know proves more of these statements: they are
+ * continuous there and broken here, or other statements were checked in ways that this run leaves out.
+ */
+export function assertAsStrong(
+  { merchantNo, day, statements, checked: checkedThere = [] }: Manifest,
+  own: readonly Proof[],
+  { checked = [] }: Pick<SettleOptions, 'checked'>,
+): void {
+  const there = new Map(statements.map((one) => [one.currency, one]));
+  const broken = own.find(
+    ({ currency, verdict }) =>
+      verdict === 'broken' && (there.get(currency)?.verdict ?? 'broken') !== 'broken',
+  );
+  const isChanged = own.some(({ currency, sha256 }) => there.get(currency)?.sha256 !== sha256);
+  const unchecked = isChanged ? checkedThere.filter((check) => !checked.includes(check)) : [];
+  if (broken === undefined && unchecked.length === 0) return;
+  throw strongerPublished(
+    { merchantNo, day },
+    broken === undefined
+      ? `it was checked by ${unchecked.join(', ')}, which this run leaves out`
+      : `${broken.currency} is continuous there and broken here`,
+  );
+}
+
+/** The same for all statements of a day; an account that is missing here counts as well. */
+export function assertDayAsStrong(
+  found: Manifest,
+  own: readonly Proof[],
+  options: Pick<SettleOptions, 'checked'>,
+): void {
+  const missing = found.statements.find(({ currency }) => !own.some((one) => one.currency === currency));
+  if (missing !== undefined)
+    throw strongerPublished(found, `${missing.currency} is published there and not here`);
+  assertAsStrong(found, own, options);
+}
+
+const strongerPublished = (
+  { merchantNo, day }: Pick<Manifest, 'merchantNo' | 'day'>,
+  how: string,
+): StrongerPublished =>
+  new StrongerPublished(
+    `${merchantNo} ${day}: the store holds a manifest that this database does not know, and that proves more: ${how}. ` +
+      'It stays as it is. If this database was restored, run `daybook statements adopt`; otherwise stop the other program that publishes there.',
+  );
 
 interface Forgotten extends Superseded {
   /** What lay beside it as its signature; null if nothing did. */

@@ -1,7 +1,7 @@
 /** What is held: stored entries of which so many are gone at once that only a person makes daybook believe it. */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 
@@ -23,6 +23,20 @@ export async function heldDaysOf(db: Kysely<DB>, merchants: Chosen): Promise<Hel
     FROM absent_entry WHERE ${ofMerchants(merchants)} AND held_since IS NOT NULL
     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`.execute(db);
   return rows;
+}
+
+/** The planned windows of which entries are absent, held or not, by merchant. Merchants without any are left out. */
+export async function absentWindowsOf(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, readonly Window[]>> {
+  const rows = await db
+    .selectFrom('absent_entry')
+    .select(['merchant_no as merchantNo', 'begin_ms as beginMs', 'end_ms as endMs'])
+    .distinct()
+    .where(sql<boolean>`${ofMerchants(merchants)}`)
+    .execute();
+  return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }
 
 /** Days of accounts; an end that is undefined is open. */

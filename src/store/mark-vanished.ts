@@ -3,7 +3,7 @@
  * vanished once it is believed that they are gone. They are never deleted. Where too much is gone at once, they are held:
  * only what a person accepted is believed then.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
 import { ofCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
@@ -86,10 +86,13 @@ export async function noteAbsent(
   return rows[0]!.absent;
 }
 
+/** What became of the absent entries of a planned window. */
 export interface AbsenceJudged {
   readonly vanished: number;
   /** A sentence that says why the planned window is not proven yet; null where nothing is absent any more. */
   readonly doubt: string | null;
+  /** All that is absent is held. */
+  readonly isHeld: boolean;
 }
 
 interface CurrencyAbsence {
@@ -106,45 +109,42 @@ interface CurrencyAbsence {
 }
 
 /**
- * Judges what is noted of a planned window that was read whole: marks as vanished what is believed, leaves the rest
- * noted. Where it brought unreadable entries without batchNo, each of them may be one of the absent: nothing is marked then.
+ * Judges what is noted of planned windows, once all that a run reads of the merchant is stored: only then it is known how much
+ * is gone at once, and what came with another window. Marks as vanished what is believed, leaves the rest noted.
  */
-export async function judgeAbsent(trx: Transaction<DB>, within: WholeReading): Promise<AbsenceJudged> {
+export async function judgeAbsent(
+  trx: Transaction<DB>,
+  windows: readonly WholeReading[],
+): Promise<AbsenceJudged[]> {
+  if (windows.length === 0) return [];
+  await hold(trx, windows[0]!);
+  const judged: AbsenceJudged[] = [];
+  for (const within of windows) judged.push(await judgeWindow(trx, within));
+  return judged;
+}
+
+/** Where a reading brought unreadable entries without batchNo, each of them may be one of the absent: nothing is marked then. */
+async function judgeWindow(trx: Transaction<DB>, within: WholeReading): Promise<AbsenceJudged> {
   const { merchantNo, planned, currency, namelessCount: nameless } = within;
-  await hold(trx, within);
   const absences = await absencesIn(trx, within);
-  if (absences.length === 0) return { vanished: 0, doubt: null };
+  const none = { vanished: 0, doubt: null, isHeld: false };
+  if (absences.length === 0) return none;
   const absent = absences.reduce((sum, one) => sum + one.absent, 0);
+  const isHeld = absences.every(({ open }) => open === 0);
   if (nameless >= absent) {
     await sql`
       DELETE FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
         AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}`.execute(trx);
-    return { vanished: 0, doubt: null };
+    return none;
   }
-  if (nameless > 0) return { vanished: 0, doubt: unexplainedText(planned, absent, nameless) };
+  if (nameless > 0) return { vanished: 0, doubt: unexplainedText(planned, absent, nameless), isHeld };
   const believed = absences.filter((one) => isBelievedAtOnce(one));
   const waiting = absences.filter((one) => !isBelievedAtOnce(one));
   const vanished = await markBelieved(trx, within, believed);
   const left = waiting.filter((one) => one.confirmed < one.open);
-  if (left.length > 0) return { vanished, doubt: waitingText(planned, left) };
+  if (left.length > 0) return { vanished, doubt: waitingText(planned, left), isHeld };
   const unaccepted = absences.reduce((sum, one) => sum + one.unaccepted, 0);
-  return { vanished, doubt: unaccepted === 0 ? null : heldText(planned, unaccepted) };
-}
-
-/** Which entries of a planned window are absent: none, `held` ones alone, or `open` ones as well. */
-export type Missed = 'none' | 'held' | 'open';
-
-/** What is still absent of the planned window. It may have come with another window since it was judged. */
-export async function stillMissed(
-  db: Kysely<DB>,
-  merchantNo: string,
-  { planned, currency }: Pick<PlannedWindow, 'planned' | 'currency'>,
-): Promise<Missed> {
-  const { rows } = await sql<{ missed: Missed | null }>`
-    SELECT CASE WHEN bool_and(held_since IS NOT NULL) THEN 'held' WHEN count(*) > 0 THEN 'open' ELSE 'none' END AS missed
-    FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
-      AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}`.execute(db);
-  return rows[0]!.missed ?? 'none';
+  return { vanished, doubt: unaccepted === 0 ? null : heldText(planned, unaccepted), isHeld: true };
 }
 
 /** A second reading only counts if an earlier run found the entry absent before this instant. */
@@ -154,13 +154,12 @@ const missedBefore = ({ now }: PlannedWindow): Date => new Date(now.getTime() - 
 const CLOCK_CHANGE_MS = 2 * 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
-/** Holds what is absent of days of which too much is gone at once, wherever they lie. */
-async function hold(trx: Transaction<DB>, { merchantNo, currency, now }: PlannedWindow): Promise<void> {
+/** Holds what is absent of the merchant's days of which too much is gone at once, wherever they lie. */
+async function hold(trx: Transaction<DB>, { merchantNo, now }: PlannedWindow): Promise<void> {
   // By primary key, the keys as an array: so the planner cannot choose to read all entries.
   const { rows } = await sql<AbsentDay & { batchNos: string[] }>`
     WITH absent AS MATERIALIZED (
-      SELECT batch_no, held_since IS NOT NULL AS is_held FROM absent_entry
-      WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
+      SELECT batch_no, held_since IS NOT NULL AS is_held FROM absent_entry WHERE merchant_no = ${merchantNo}
     ), gone AS MATERIALIZED (
       SELECT batch_no, currency, booked_at::date AS day,
         booked_ms - (extract(epoch FROM booked_at - date_trunc('day', booked_at)) * 1000)::bigint AS begin_ms

@@ -31,21 +31,19 @@ export { certifiedOfEach, certifiedWindows, certifiedWindowsOf } from './certifi
 export type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
 
 export interface WindowStored extends StoredWindow {
-  /** A sentence that says why the planned window is not proven yet; null if it is. */
-  readonly doubt: string | null;
-  /** The reading is a part of a planned window, and entries are absent. `settlePlanned` still has to judge them. */
-  readonly isToBeJudged: boolean;
+  /** How many entries of the planned window are absent. They are only noted: `judgeReading` judges them. */
+  readonly absent: number;
 }
 
-/** What storing a wide reading changed, and for each planned window why it is not proven yet, or null. */
+/** What storing a wide reading changed, and how many entries of each planned window are absent. */
 export interface WideStored extends StoredWindow {
-  readonly doubts: readonly (string | null)[];
+  readonly absent: readonly number[];
 }
 
 /**
- * Stores entries, what they were before, what vanished, what was unreadable and the certificate, in one transaction
- * under the lease. Storing the same reading again changes nothing. Of a part of a planned window, what it lacks is only
- * noted: `judgePlanned` judges it. Throws `LeaseLost` or `StoreUnreachable`.
+ * Stores entries, what they were before, what is absent, what was unreadable and the certificate, in one transaction
+ * under the lease. Storing the same reading again changes nothing. What it lacks is only noted: `judgeReading` judges it.
+ * Throws `LeaseLost` or `StoreUnreachable`.
  */
 export async function storeWindow(
   db: Kysely<DB>,
@@ -53,8 +51,8 @@ export async function storeWindow(
   toStore: WindowToStore,
 ): Promise<WindowStored> {
   const [unstored] = await lookAtStored(db, [toStore]);
-  const { figures, judged } = await storeParts(db, lease, [{ part: toStore, unstored: unstored! }]);
-  return { ...figures, ...judged[0]! };
+  const { figures, absent } = await storeParts(db, lease, [{ part: toStore, unstored: unstored! }]);
+  return { ...figures, absent: absent[0]! };
 }
 
 /** Cuts a wide reading into its planned windows, and says of each what is not stored yet, and what of the stored it lacks. */
@@ -70,16 +68,13 @@ export async function storeWide(
   lease: Lease,
   looked: readonly LookedAt[],
 ): Promise<WideStored> {
-  const { figures, judged } = await storeParts(db, lease, looked);
-  return { ...figures, doubts: judged.map(({ doubt }) => doubt) };
+  const { figures, absent } = await storeParts(db, lease, looked);
+  return { ...figures, absent };
 }
-
-type PartJudged = Pick<WindowStored, 'doubt' | 'isToBeJudged'>;
-const NOT_IN_DOUBT: PartJudged = { doubt: null, isToBeJudged: false };
 
 interface PartsStored {
   readonly figures: StoredWindow;
-  readonly judged: readonly PartJudged[];
+  readonly absent: readonly number[];
 }
 
 /** Stores readings of one merchant. Opens no transaction if all is stored as it is. */
@@ -87,15 +82,15 @@ async function storeParts(db: Kysely<DB>, lease: Lease, looked: readonly LookedA
   const open = looked.filter(({ unstored }) => !isAllStored(unstored));
   const known = sum(looked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
   if (open.length === 0) {
-    return { figures: { ...NOTHING_CHANGED, unchanged: known }, judged: looked.map(() => NOT_IN_DOUBT) };
+    return { figures: { ...NOTHING_CHANGED, unchanged: known }, absent: looked.map(() => 0) };
   }
   const entries = lastOfEach(open.flatMap(({ unstored }) => unstored.entries));
   const written = await write(db, lease, open, entries);
-  const judgedOf = new Map(open.map(({ part }, at) => [part, written.judged[at]!]));
+  const absentOf = new Map(open.map(({ part }, at) => [part, written.absent[at]!]));
   const unchanged = written.figures.unchanged + known - entries.length;
   return {
     figures: { ...written.figures, unchanged },
-    judged: looked.map(({ part }) => judgedOf.get(part) ?? NOT_IN_DOUBT),
+    absent: looked.map(({ part }) => absentOf.get(part) ?? 0),
   };
 }
 
@@ -109,11 +104,11 @@ async function write(
   const inTransaction = () => writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
   if (!isPlain(open, entries)) return inTransaction();
   const { inserted, isAll } = await storePlain(db, lease, open, entries);
-  if (isAll) return { figures: { ...NOTHING_CHANGED, inserted }, judged: open.map(() => NOT_IN_DOUBT) };
-  const { figures, judged } = await inTransaction();
+  if (isAll) return { figures: { ...NOTHING_CHANGED, inserted }, absent: open.map(() => 0) };
+  const { figures, absent } = await inTransaction();
   return {
     figures: { ...figures, inserted: inserted + figures.inserted, unchanged: figures.unchanged - inserted },
-    judged,
+    absent,
   };
 }
 
@@ -140,14 +135,8 @@ async function writeOpen(
     uncertain.map(({ part }) => part),
   );
   for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
-  const judged: (PartJudged & AbsenceJudged)[] = [];
-  for (const [at, { part }] of open.entries()) judged.push(await judge(trx, part, absent[at]!));
-  const vanished = sum(judged.map((one) => one.vanished));
-  await noteUntold(trx, { merchantNo, runId }, { amended: stored.amended, vanished });
-  return {
-    figures: { ...stored, vanished, quarantined },
-    judged: judged.map(({ doubt, isToBeJudged }) => ({ doubt, isToBeJudged })),
-  };
+  await noteUntold(trx, { merchantNo, runId }, { amended: stored.amended, vanished: 0 });
+  return { figures: { ...stored, vanished: 0, quarantined }, absent };
 }
 
 const withinOf = ({ merchantNo, planned, window, currency, runId, now }: WindowToStore): PlannedWindow => ({
@@ -158,31 +147,23 @@ const withinOf = ({ merchantNo, planned, window, currency, runId, now }: WindowT
   now,
 });
 
-/** Judges what a certified reading of a planned window lacks; of a part of one, it says that this is still to be done. */
-async function judge(
-  trx: Transaction<DB>,
-  part: WindowToStore,
-  absent: number,
-): Promise<PartJudged & AbsenceJudged> {
-  const { window, reading } = part;
-  const within = withinOf(part);
-  const isWhole = within.planned.beginMs === window.beginMs && within.planned.endMs === window.endMs;
-  const judged =
-    absent > 0 && isWhole && reading.certified
-      ? await judgeAbsent(trx, { ...within, namelessCount: countNameless(reading) })
-      : { vanished: 0, doubt: null };
-  return { ...judged, isToBeJudged: absent > 0 && !isWhole };
-}
-
 const numberOf = ({ batchNo }: LedgerEntry): string => batchNo;
 
 const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 
-/** Judges the absent entries of a planned window once all of its parts are stored. Throws like `storeWindow`. */
-export function judgePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {
+/**
+ * Judges the absent entries of planned windows of one merchant that were read completely and certified, once all that the run reads
+ * is stored. The answers are in the order of the windows. Throws like `storeWindow`.
+ */
+export function judgeReading(
+  db: Kysely<DB>,
+  lease: Lease,
+  windows: readonly WholeReading[],
+): Promise<AbsenceJudged[]> {
   return writeTransaction(db, lease, async (trx) => {
-    const judged = await judgeAbsent(trx, whole);
-    await noteUntold(trx, whole, { amended: 0, vanished: judged.vanished });
+    const judged = await judgeAbsent(trx, windows);
+    const vanished = sum(judged.map((one) => one.vanished));
+    await noteUntold(trx, windows[0]!, { amended: 0, vanished });
     return judged;
   });
 }

@@ -25,7 +25,7 @@
  * Several readings of one second together are proof if each entry was seen before and after one instant: see
  * `uniteReadings`.
  *
- * What it cannot show, and docs/decisions/what-a-certificate-proves.md tells: one entry leaving S and another joining it
+ * What it cannot show, and docs/decisions/certificates.md tells: one entry leaving S and another joining it
  * between two pages of one reading; two entries amended between them; identical unreadable entries without batchNo on two pages.
  */
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
@@ -136,6 +136,19 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
   const problem = problems[0] ?? shortfall(total, seen);
   const mayUnite = problems.length === 0;
   return { total, ...seen, strangers, notices, problem, mayUnite, seenOnce: null };
+}
+
+/**
+ * Why the replies of one reading cannot all be true, in a sentence; null if they can. If the total grew, an entry came
+ * between two pages; if pages only lack entries, each reply may have another order.
+ */
+export function contradictionOf(
+  pages: readonly LedgerPage[],
+  { total, problem, mayUnite }: Reading,
+): string | null {
+  const totals = pages.map((page) => page.total);
+  const hasGrown = Math.max(...totals) > total && Math.min(...totals) === total;
+  return mayUnite || hasGrown ? null : problem;
 }
 
 /**

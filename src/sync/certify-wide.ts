@@ -5,10 +5,11 @@
  */
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { lengthMs } from '../ledger/window.ts';
-import { judgePages, needsConfirming, pagesOf, type Reading } from './certificate.ts';
+import { contradictionOf, judgePages, needsConfirming, pagesOf, type Reading } from './certificate.ts';
 import {
   isFilled,
   isRefusal,
+  noteContradiction,
   pagesFromSecond,
   read,
   type CertifyTask,
@@ -48,6 +49,7 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
     const pages = [first, ...(await pagesFromSecond(task, source, total, rest))];
     requests += rest;
     const reading = judgePages(pages, task, limits.clockSlackMs);
+    noteContradiction(source, task, contradictionOf(pages, reading));
     if (reading.unreadable.size + reading.strangers.size > 0) return apart(task, 2);
     if (reading.problem === null) {
       if (await isCutShort(task, reading, source)) return apart(task, 2);

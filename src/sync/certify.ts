@@ -15,6 +15,7 @@ import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { WindowReading } from '../store/window-reading.ts';
 import {
+  contradictionOf,
   distinctOf,
   judgePages,
   needsConfirming,
@@ -50,6 +51,8 @@ export interface PageSource {
   readonly holdPages: (pages: number) => Promise<void>;
   /** Called at once for the first page of each reading, so that the zone is proven while other pages are read. */
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => void;
+  /** Called when replies of one reading contradict each other, with the reason in a sentence. */
+  readonly onContradiction: (problem: string) => void;
 }
 
 /** A reading to be stored, with what was odd about it. */
@@ -108,6 +111,7 @@ export async function certifyWindow(
     requests += rest;
 
     const reading: Reading = judgePages(pages, task, limits.clockSlackMs);
+    noteContradiction(source, task, contradictionOf(pages, reading));
     united = united === null ? reading : uniteReadings(united, reading);
     if (united.problem === null) {
       if (total > 0) patience.certifiedPages += pagesOf(total);
@@ -177,6 +181,11 @@ export function pagesFromSecond(
       }
     }),
   );
+}
+
+/** Passes a contradiction on, with the window that was asked for. */
+export function noteContradiction(source: PageSource, asked: Asked, problem: string | null): void {
+  if (problem !== null) source.onContradiction(`${spanText(asked)}: ${problem}`);
 }
 
 /** Each part of a split costs a call of patience, so that a platform that makes up totals comes to an end. */

@@ -64,6 +64,8 @@ export interface ContradictedReadings {
   ) => boolean;
   /** Windows that came back empty together with others, and of which the platform is not steady: each is to be asked for alone. */
   readonly takeUnsteady: () => WideWindow[];
+  /** Windows of which the platform showed some entries in one reading, and not in the next: a sentence for each. */
+  readonly unsteady: () => string[];
   /** To be called when all is read: hands over what came back empty. */
   readonly settle: (to: EmptySettled) => Promise<void>;
 }
@@ -135,7 +137,11 @@ export function createContradicted(): ContradictedReadings {
       return outer !== undefined;
     },
     takeUnsteady: () => all.flatMap(takeDoubted),
-    settle: (to) => settle(all.splice(0), to),
+    unsteady: () =>
+      all
+        .filter(({ isUnsteady, wasNoneWrong }) => isUnsteady || wasNoneWrong)
+        .map(({ asked }) => `${spanText(asked)} lacked entries in one reading that another one showed`),
+    settle: (to) => settle(all, to),
   };
 }
 

@@ -43,6 +43,8 @@ interface Pass extends Clocks {
   /** How much wider windows are asked for in this pass. */
   readonly slackMs: number;
   readonly counts: { calls: number; windowsDone: number };
+  /** What replies of one reading contradicted each other about, a sentence each. */
+  readonly contradictions: string[];
   readonly probe: Probe;
   readonly cutSeconds: CutSeconds;
   readonly readings: ReadingStore;
@@ -89,7 +91,7 @@ async function beginPass(given: SyncOptions, clocks: Clocks): Promise<Pass> {
     },
   });
   const slackMs = zoneGate.slackMs();
-  const known = { ...clocks, options, planned, wide, heldBack, slackMs, counts };
+  const known = { ...clocks, options, planned, wide, heldBack, slackMs, counts, contradictions: [] };
   const pass: Pass = { ...known, probe, cutSeconds, readings, empty };
   return pass;
 }
@@ -113,7 +115,7 @@ async function readAll(pass: Pass): Promise<void> {
   for (let asked = readings.takeAgain(); asked.length > 0; asked = readings.takeAgain())
     await readOnce(pass, { asked, reader, proven, onWindowDone: () => undefined });
   await readings.settleEmpty();
-  await readings.dropDoubts();
+  await readings.judgeAbsent();
 }
 
 /** Reads these windows. Their readings are stored, or wait for the zone's proof, or turn out to lack what is stored. */
@@ -127,6 +129,7 @@ const readOnce = (
     ...once,
     trace: options.trace,
     onSplit: options.onSplit,
+    onContradiction: (problem) => pass.contradictions.push(problem),
     merchant,
     signal,
     limits: { ...limits, clockSlackMs: slackMs },
@@ -163,17 +166,22 @@ async function reportFailed(pass: Pass, error: unknown): Promise<SyncReport> {
 }
 
 const reportOf = (
-  { readings, counts, platformClock, heldBack }: Pass,
+  { readings, counts, contradictions, platformClock, heldBack }: Pass,
   end: Partial<SyncReport> = {},
-): SyncReport => ({
-  ...NOTHING_SYNCED,
-  ...readings.soFar(),
-  requests: counts.calls,
-  platformBehindMs: platformClock.behindMs(),
-  platformAheadMs: platformClock.aheadMs(),
-  heldBack,
-  ...end,
-});
+): SyncReport => {
+  const contradicted = [...contradictions, ...readings.contradictions()];
+  return {
+    ...NOTHING_SYNCED,
+    ...readings.soFar(),
+    requests: counts.calls,
+    contradictions: contradicted.length,
+    contradiction: contradicted[0] ?? null,
+    platformBehindMs: platformClock.behindMs(),
+    platformAheadMs: platformClock.aheadMs(),
+    heldBack,
+    ...end,
+  };
+};
 
 const tellProgress = ({ options, counts, planned, readings }: Pass): void =>
   options.onProgress?.({

@@ -30,6 +30,8 @@ export interface ReadWindowsOptions {
   readonly onWindowDone: () => void;
   /** Called for each window that has to be read in parts. */
   readonly onSplit?: (() => void) | undefined;
+  /** Called for each reading whose replies contradict each other, with the reason in a sentence. */
+  readonly onContradiction: (problem: string) => void;
   readonly trace?: Trace | undefined;
 }
 
@@ -137,6 +139,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
       look.catch(stopping.fail);
       looks.push(look);
     },
+    onContradiction: options.onContradiction,
   };
   try {
     const certify = task.planned.length > 1 ? certifyWide : certifyWindow;

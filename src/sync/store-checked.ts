@@ -10,7 +10,7 @@ import { wideOf, type WideWindow } from './wide-windows.ts';
 export function createCheckedStore(
   { db, lease, merchantNo, runId, now }: ReadingStoreOptions,
   contradicted: ContradictedReadings,
-  { tally, doubts, uncertified }: Outcome,
+  { tally, absences, uncertified }: Outcome,
 ) {
   const again: WideWindow[] = [];
 
@@ -31,8 +31,8 @@ export function createCheckedStore(
     );
     const did = await storeWide(db, lease, sure);
     tally.count(read, sure.length, did);
-    sure.forEach(({ part: { window } }, at) => {
-      doubts.add({ window, currency }, did.doubts[at]!);
+    sure.forEach(({ part: { window, reading } }, at) => {
+      absences.note({ window, currency }, reading, did.absent[at]!);
     });
   };
 

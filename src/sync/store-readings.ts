@@ -1,13 +1,13 @@
-/** Stores readings, decides on missing entries when all of a planned window is stored, and counts what it did. */
+/** Stores readings, judges missing entries when all is stored, and counts what it did. */
+import { createTimesSeen, type WholeMinutes } from '../ledger/whole-minutes.ts';
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Window } from '../ledger/entry.ts';
 import { lengthMs } from '../ledger/window.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { NOTHING_CHANGED, type StoredWindow } from '../store/window-reading.ts';
-import { stillMissed } from '../store/mark-vanished.ts';
-import { countNameless, judgePlanned, storeWindow } from '../store/windows.ts';
+import { NOTHING_CHANGED, type StoredWindow, type WindowReading } from '../store/window-reading.ts';
+import { countNameless, judgeReading, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 import { createContradicted } from './contradicted.ts';
@@ -34,6 +34,8 @@ export interface StoredReadings extends StoredWindow {
   readonly uncertified: readonly UncertifiedSpan[];
   /** Sentences about oddities in replies, each with how often it came. */
   readonly notices: Readonly<Record<string, number>>;
+  /** The newest timestamps, if the platform cut their seconds; null if not. */
+  readonly wholeMinutes: WholeMinutes | null;
 }
 
 export const NOTHING_STORED: StoredReadings = {
@@ -42,6 +44,7 @@ export const NOTHING_STORED: StoredReadings = {
   uncertified: [],
   ...NOTHING_CHANGED,
   notices: {},
+  wholeMinutes: null,
 };
 
 const FIGURES = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'unchanged'] as const;
@@ -68,18 +71,13 @@ export interface ReadingStore {
   readonly settleEmpty: () => Promise<void>;
   /** Entries that are stored now, or were before. */
   readonly entries: () => number;
-  /** To be called when all is read: drops doubts about entries that one window missed and another one brought. */
-  readonly dropDoubts: () => Promise<void>;
+  /** To be called when all is stored: judges the stored entries that no window brought. */
+  readonly judgeAbsent: () => Promise<void>;
   /** Notes windows that are not stored because what they show cannot be believed. */
   readonly leave: (spans: readonly UncertifiedSpan[]) => void;
   readonly soFar: () => StoredReadings;
-}
-
-interface Progress {
-  readonly asked: Asked;
-  storedMs: number;
-  isToBeJudged: boolean;
-  namelessCount: number;
+  /** What the platform contradicted itself about between two readings, a sentence each. */
+  readonly contradictions: () => readonly string[];
 }
 
 /** Adds up what storing readings did. */
@@ -90,84 +88,97 @@ function createTally() {
     const key = sentence in notices || Object.keys(notices).length < NOTICES_MAX ? sentence : MORE_NOTICES;
     notices[key] = (notices[key] ?? 0) + 1;
   };
+  const times = createTimesSeen();
   const count = ({ reading, notices: sentences }: NotedReading, windows: number, did: StoredWindow): void => {
     stored.windows += windows;
     stored.entries += reading.entries.length;
+    times.add(reading.entries.map(({ bookedAt }) => bookedAt));
     for (const figure of FIGURES) stored[figure] += did[figure];
     for (const sentence of sentences) note(sentence);
   };
-  return { stored, notices, count };
+  return { stored, notices, times, count };
 }
 
-/** Planned windows that are not proven, as entries of them were missed. */
-function createDoubts({ db, merchantNo }: Pick<ReadingStoreOptions, 'db' | 'merchantNo'>) {
-  let doubts: (UncertifiedSpan & Pick<Asked, 'currency'>)[] = [];
+/** How far a planned window is stored. */
+interface Progress {
+  readonly asked: Asked;
+  storedMs: number;
+  isCertified: boolean;
+  absent: number;
+  namelessCount: number;
+}
+
+/** The planned windows of which entries are absent; they are judged together. */
+function createAbsences({ db, lease, merchantNo, runId, now, planned }: ReadingStoreOptions) {
+  const all = planned.map((asked): Progress => ({
+    ...{ asked, storedMs: 0, isCertified: true, absent: 0, namelessCount: 0 },
+  }));
   return {
-    add: (asked: Asked, problem: string | null): void => {
-      if (problem !== null) doubts.push({ ...asked, problem });
+    /** Notes a reading of a planned window, or of a part of it. */
+    note: (part: Asked, reading: WindowReading, absent: number): void => {
+      const read = all.find(({ asked }) => holds(asked, part))!;
+      read.storedMs += lengthMs(part.window);
+      read.isCertified &&= reading.certified;
+      read.absent += absent;
+      read.namelessCount += countNameless(reading);
     },
-    /** Drops those whose entries came with another window. */
-    drop: async (): Promise<void> => {
-      const missed = await Promise.all(
-        doubts.map(({ window: planned, currency }) => stillMissed(db, merchantNo, { planned, currency })),
+    /** Only of windows that were certified in all their parts something can be absent. */
+    judge: async (): Promise<{ readonly vanished: number; readonly spans: readonly UncertifiedSpan[] }> => {
+      const missing = all.filter(
+        ({ asked, storedMs, isCertified, absent }) =>
+          absent > 0 && isCertified && storedMs >= lengthMs(asked.window),
       );
-      doubts = doubts.flatMap((doubt, index) => {
-        if (missed[index] === 'none') return [];
-        return [missed[index] === 'held' ? { ...doubt, isHeld: true as const } : doubt];
-      });
+      if (missing.length === 0) return { vanished: 0, spans: [] };
+      const judged = await judgeReading(
+        db,
+        lease,
+        missing.map(({ asked: { window, currency }, namelessCount }) => ({
+          ...{ merchantNo, planned: window, currency, runId, now: now(), namelessCount },
+        })),
+      );
+      return {
+        vanished: judged.reduce((sum, { vanished }) => sum + vanished, 0),
+        spans: judged.flatMap(({ doubt, isHeld }, at) =>
+          doubt === null
+            ? []
+            : [{ window: missing[at]!.asked.window, problem: doubt, ...(isHeld && { isHeld }) }],
+        ),
+      };
     },
-    soFar: (): UncertifiedSpan[] =>
-      doubts.map(({ window, problem, isHeld }) => ({ window, problem, ...(isHeld && { isHeld }) })),
   };
 }
 
 /** What storing readings leads to. */
 export interface Outcome {
   readonly tally: ReturnType<typeof createTally>;
-  readonly doubts: ReturnType<typeof createDoubts>;
+  readonly absences: ReturnType<typeof createAbsences>;
   readonly uncertified: UncertifiedSpan[];
 }
 
-/** Stores readings of a planned window, or of parts of it, which are judged when all are there. */
+/** Stores readings of a planned window, or of parts of it. */
 function createPartStore(
-  options: ReadingStoreOptions,
-  { tally, doubts, uncertified }: Outcome,
+  { db, lease, merchantNo, runId, now, planned }: ReadingStoreOptions,
+  { tally, absences, uncertified }: Outcome,
 ): (part: Asked, read: NotedReading) => Promise<void> {
-  const { db, lease, merchantNo, runId, now } = options;
-  const planned = options.planned.map((asked): Progress => ({
-    asked,
-    storedMs: 0,
-    isToBeJudged: false,
-    namelessCount: 0,
-  }));
   return async (part, read) => {
     const { reading } = read;
-    const whole = planned.find(({ asked }) => holds(asked, part))!;
-    const { window, currency } = whole.asked;
+    const { window, currency } = planned.find((asked) => holds(asked, part))!;
     const about = { merchantNo, planned: window, currency, runId, now: now() };
     const did = await storeWindow(db, lease, { ...about, window: part.window, reading });
     tally.count(read, 1, did);
     if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
-    doubts.add(whole.asked, did.doubt);
-    whole.storedMs += lengthMs(part.window);
-    whole.isToBeJudged ||= did.isToBeJudged;
-    whole.namelessCount += countNameless(reading);
-    if (!whole.isToBeJudged || whole.storedMs < lengthMs(window)) return;
-    const { namelessCount } = whole;
-    const judged = await judgePlanned(db, lease, { ...about, namelessCount });
-    tally.stored.vanished += judged.vanished;
-    doubts.add(whole.asked, judged.doubt);
+    absences.note(part, reading, did.absent);
   };
 }
 
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const { signal } = options;
   const tally = createTally();
-  const doubts = createDoubts(options);
+  const absences = createAbsences(options);
   const uncertified: UncertifiedSpan[] = [];
-  const storePart = createPartStore(options, { tally, doubts, uncertified });
+  const storePart = createPartStore(options, { tally, absences, uncertified });
   const contradicted = createContradicted();
-  const checked = createCheckedStore(options, contradicted, { tally, doubts, uncertified });
+  const checked = createCheckedStore(options, contradicted, { tally, absences, uncertified });
   const oneAtATime = pLimit(1);
 
   const store = async (part: Asked, read: NotedReading): Promise<void> => {
@@ -184,14 +195,21 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     settleEmpty: () =>
       oneAtATime(() => contradicted.settle({ store: storePart, storeDoubted: checked.storeDoubted })),
     entries: () => tally.stored.entries,
-    dropDoubts: doubts.drop,
+    contradictions: contradicted.unsteady,
+    judgeAbsent: async () => {
+      signal.throwIfAborted();
+      const { vanished, spans } = await absences.judge();
+      tally.stored.vanished += vanished;
+      uncertified.push(...spans);
+    },
     leave: (spans) => {
       uncertified.push(...spans);
     },
     soFar: () => ({
       ...tally.stored,
-      uncertified: [...uncertified, ...doubts.soFar()].sort((a, b) => a.window.beginMs - b.window.beginMs),
+      uncertified: [...uncertified].sort((a, b) => a.window.beginMs - b.window.beginMs),
       notices: { ...tally.notices },
+      wholeMinutes: tally.times.wholeMinutes(),
     }),
   };
 }

@@ -7,6 +7,9 @@ export interface SyncReport extends StoredReadings {
   /** How far the platform's clock is behind or ahead of ours, in ms; 0 if no reply showed it. */
   readonly platformBehindMs: number;
   readonly platformAheadMs: number;
+  /** How often the platform contradicted itself, and the first time in a sentence; null if it did not. */
+  readonly contradictions: number;
+  readonly contradiction: string | null;
   /** What was not read because it is too young by the platform's own clock. */
   readonly heldBack: readonly Window[];
   /** Why the ledger was not read to the end; null if it was. What was certified before is stored and counted. */
@@ -21,6 +24,8 @@ export const NOTHING_SYNCED: SyncReport = {
   requests: 0,
   platformBehindMs: 0,
   platformAheadMs: 0,
+  contradictions: 0,
+  contradiction: null,
   heldBack: [],
   failure: null,
   interrupted: false,
@@ -30,6 +35,8 @@ export const NOTHING_SYNCED: SyncReport = {
 export const withEarlier = (before: SyncReport, report: SyncReport): SyncReport => ({
   ...report,
   requests: before.requests + report.requests,
+  contradictions: before.contradictions + report.contradictions,
+  contradiction: before.contradiction ?? report.contradiction,
   inserted: before.inserted + report.inserted,
   amended: before.amended + report.amended,
   vanished: before.vanished + report.vanished,

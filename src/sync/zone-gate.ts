@@ -1,4 +1,5 @@
 /** Lets entries into the store only once the zone is proven for their offset. One proof serves a whole run. */
+import { isAfterChange } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { placeOf, SLACK_S_MAX } from './clock-slack.ts';
 import { findZone, TimeZoneUnproven, TimeZoneWrong, type Probe } from './time-zone-proof.ts';
@@ -19,7 +20,7 @@ export interface ZoneGateOptions {
 export interface ZoneGate {
   /**
    * Resolves once the zone is proven at the offset these entries have in it. (An offset in winter proves nothing about
-   * summer.) An entry outside its window is examined too, as it may be in another zone than the proven entries.
+   * summer, and a platform may change its clock late: the day of a change is proven by itself.) An entry outside its window is examined too, as it may be in another zone than the proven entries.
    * Rejects with `TimeZoneWrong`, `TimeZoneUnproven`, or the error of the probe.
    */
   readonly check: (probe: Probe, entries: readonly LedgerEntry[], window: Window) => Promise<void>;
@@ -87,7 +88,13 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
       if (isTrusted) return;
       const isExamined = outsider !== undefined && outsidersExamined < OUTSIDERS_EXAMINED_MAX;
       if (isExamined) outsidersExamined += 1;
-      await proofs.ensure(probe, entries);
+      const { after = [], other = [] } = Object.groupBy(entries, ({ bookedMs }) =>
+        isAfterChange(bookedMs, zone) ? 'after' : 'other',
+      );
+      if (other.length > 0) await proofs.ensure(probe, other);
+      // Times near the change are skipped or come twice, so the last one of the day is asked about.
+      const last = after.toSorted((one, two) => two.bookedMs - one.bookedMs);
+      if (last.length > 0) await proofs.ensure(probe, [...last, ...other]);
       if (isExamined) await askAbout(probe, outsider);
     },
     prove: async (probe, entries) => {

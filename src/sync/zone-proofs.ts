@@ -1,5 +1,6 @@
-/** Proofs of the time zone, one for each offset that it has; merchants share them. */
+/** Proofs of the time zone, one for each offset that it has and each day of a clock change; merchants share them. */
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { isAfterChange } from '../ledger/business-day.ts';
 import { offsetMinutesOf, TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 
 export interface ZoneProofs {
@@ -19,23 +20,29 @@ interface Proof {
   readonly done: Promise<void>;
 }
 
+/** What one proof serves for: an offset. On the day of a clock change a platform may still write the offset before it. */
+function keyOf(zone: string, { bookedMs, bookedAt }: LedgerEntry): string {
+  const offset = String(offsetMinutesOf(zone, bookedMs));
+  return isAfterChange(bookedMs, zone) ? `${offset} ${bookedAt.slice(0, 10)}` : offset;
+}
+
 /** `proveBy` proves the zone by one of these entries, asked about in this order, or rejects. */
 export function createZoneProofs(
   zone: string,
   proveBy: (probe: Probe, entries: readonly LedgerEntry[]) => Promise<void>,
 ): ZoneProofs {
-  const proofs = new Map<number, Proof>();
+  const proofs = new Map<string, Proof>();
   let hasAny = false;
 
   /** Waits for a proof that was begun before; false if it failed for a reason that says nothing about the zone. */
-  const serves = async (offset: number, proof: Proof): Promise<boolean> => {
+  const serves = async (key: string, proof: Proof): Promise<boolean> => {
     try {
       await proof.done;
       return true;
     } catch (error) {
       // Another merchant's proof may fail because its token is refused, or because the answers make no sense.
       if (error instanceof TimeZoneWrong) throw error;
-      if (proofs.get(offset) === proof) proofs.delete(offset);
+      if (proofs.get(key) === proof) proofs.delete(key);
       return false;
     }
   };
@@ -43,14 +50,14 @@ export function createZoneProofs(
   return {
     ensure: async (probe, entries, throughMs = Number.NEGATIVE_INFINITY) => {
       const { bookedMs } = entries[0]!;
-      const offset = offsetMinutesOf(zone, bookedMs);
+      const key = keyOf(zone, entries[0]!);
       for (;;) {
-        const begun = proofs.get(offset);
+        const begun = proofs.get(key);
         if (begun === undefined || begun.throughMs < throughMs) break;
-        if (await serves(offset, begun)) return;
+        if (await serves(key, begun)) return;
       }
       const done = proveBy(probe, entries);
-      proofs.set(offset, { throughMs: bookedMs, done });
+      proofs.set(key, { throughMs: bookedMs, done });
       await done;
       hasAny = true;
     },

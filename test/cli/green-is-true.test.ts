@@ -2,10 +2,10 @@
 import { cp, readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { healthOf } from '../../src/run/health.ts';
 import type { Manifest } from '../../src/statements/manifest.ts';
-import { entriesOfAmounts } from '../support/plain-platform.ts';
+import { entriesOfAmounts, type WireEntry } from '../support/plain-platform.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
 import type { Stage } from '../support/stage.ts';
 import { daybook, envOf } from './daybook.ts';
@@ -116,6 +116,54 @@ test('the checks that a manifest names stay named while its statements are the s
   await sql`UPDATE database_identity SET id = ${await identity()}`.execute(stage.app().database.db);
   await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
   expect([...(await checkedOf())!].sort()).toEqual([...nightly!].sort());
+});
+
+describe('a database that knows nothing of what the store proves', () => {
+  const LEDGER = [
+    ...ENTRIES.filter(({ currency }) => currency === 'EUR'),
+    ...entriesOfAmounts('USD', [
+      ['A-1', '2026-03-30 10:00:00', 10_000],
+      ['A-2', '2026-03-31 10:00:00', 500],
+      ['A-3', '2026-03-31 11:00:00', 70],
+    ]),
+  ];
+  const run = () => command('run', '--from', '2026-03-30', '--to', '2026-03-31');
+  const files = async () => {
+    const names = (await readdir(stage.folder, { recursive: true })).filter((name) =>
+      /\.(csv|json)$/.test(name),
+    );
+    const texts = names.map(async (name) => [name, await readFile(join(stage.folder, name), 'utf8')]);
+    return Object.fromEntries(await Promise.all(texts)) as Readonly<Record<string, string>>;
+  };
+
+  test.each<[string, (entries: readonly WireEntry[]) => WireEntry[], string]>([
+    [
+      'a break where the store proves the day continuous',
+      (entries) => entries.filter(({ batchNo }) => batchNo !== 'A-2'),
+      'is continuous there and broken here',
+    ],
+    [
+      'no account where the store has one',
+      (entries) => entries.filter(({ currency }) => currency !== 'EUR'),
+      'EUR is published there and not here',
+    ],
+  ])('%s: the published files stay as they are, until a person adopts them', async (_, change, how) => {
+    stage = await openPlainStage(LEDGER, '2026-04-01T01:30:00+08:00');
+    expect(await run()).toMatchObject({ code: 0 });
+    const before = await files();
+    const id = await identity();
+    await stage.newDatabase();
+    await sql`UPDATE database_identity SET id = ${id}`.execute(stage.app().database.db);
+    stage.entries = change(stage.entries);
+    const { code, stdout } = await run();
+    expect([code, stdout]).toEqual([4, expect.stringContaining(how)]);
+    expect(stdout).toContain('daybook statements adopt');
+    expect(await files()).toEqual(before);
+    expect(await command('statements', 'adopt')).toMatchObject({ code: 0 });
+    const after = await run();
+    expect(after.code, after.stdout).not.toBe(70);
+    expect(after.stdout).not.toContain('proves more');
+  });
 });
 
 /** The database that the store belongs to. */

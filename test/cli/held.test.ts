@@ -129,6 +129,78 @@ test('most of several days is held, and most of one day is believed by a second 
   expect(Object.keys(await published()).filter((name) => /r[2-9]\.csv/.test(name))).toEqual([]);
 });
 
+/** Three entries on each of three days. Two of three are few enough to be believed of one day alone. */
+const SMALL = entriesOfAmounts(
+  'USD',
+  ['02', '03', '04'].flatMap((day) =>
+    [10, 11, 12].map((hour) => [`S${day}${hour}`, `2026-03-${day} ${hour}:00:00`, 500] as const),
+  ),
+);
+
+test.each([
+  ['two of three entries of each of three small days', ({ batchNo }: WireEntry) => !batchNo.endsWith('10'), 6],
+  [
+    'a complete day and two of three of another',
+    ({ batchNo }: WireEntry) => batchNo.startsWith('S02') || ['S0310', 'S0311'].includes(batchNo),
+    5,
+  ],
+])('%s are judged together, although each day is read by itself: held', async (_, isGone, count) => {
+  platform.entriesOf = () => SMALL;
+  await firstNight();
+  const before = await published();
+  platform.entriesOf = () => SMALL.filter((entry) => !isGone(entry));
+  for (const time of ['05T02:30', '05T04:30']) {
+    const { code, stdout } = await daybook(['run'], at(`2026-03-${time}`));
+    expect([code, stdout]).toEqual([4, expect.stringContaining(`${count} entries are gone at once`)]);
+    expect(await published()).toEqual(before);
+  }
+});
+
+test('a night that ends for what is held alone is not tried again before a person has acted', async () => {
+  await firstNight();
+  hide(EVERYTHING);
+  const reasonsOf = async (time: string) => {
+    const { stdout } = await daybook(['run', '--json'], at(`2026-03-${time}`));
+    const { reasons } = JSON.parse(stdout) as {
+      reasons: { exitCode: number; what: string; awaitsPerson?: true }[];
+    };
+    return reasons.filter(({ exitCode }) => exitCode === 4);
+  };
+  const held = await reasonsOf('05T02:30');
+  expect(held.length).toBeGreaterThan(0);
+  expect(held.every(({ awaitsPerson }) => awaitsPerson === true)).toBe(true);
+});
+
+test('held days are read every night, however old they are, until they are back', async () => {
+  const old = entriesOfAmounts('USD', [
+    ['A1', '2026-02-02 10:00:00', 5_000],
+    ['A2', '2026-02-03 10:00:00', -1_000],
+    ['A3', '2026-02-04 10:00:00', 300],
+  ]);
+  platform.entriesOf = () => old;
+  const first = await daybook(['run', '--from', '2026-02-01', '--to', '2026-02-04'], at('2026-02-05T01:30'));
+  expect(first.code, first.stdout).toBe(0);
+  const before = await published();
+  platform.entriesOf = () => [];
+  // The first of these nights reads these days again; the last ones do not of themselves.
+  for (const night of ['02-06', '02-20', '02-21'])
+    expect((await daybook(['run'], at(`2026-${night}T01:30`))).stdout).toContain('gone at once');
+  const reads = async (day: string) => {
+    platform.calls.length = 0;
+    const { code, stdout } = await daybook(['run'], at(`2026-${day}T01:30`));
+    const ms = old[0]!.atMs;
+    const isRead = platform.calls.some(
+      ({ body }) => Number(body['beginDate']) <= ms && Number(body['endDate']) >= ms && body['pageNum'] === 1,
+    );
+    return { code, stdout, isRead };
+  };
+  expect(await reads('02-22')).toMatchObject({ code: 4, isRead: true });
+  platform.entriesOf = () => old;
+  expect(await reads('02-23')).toMatchObject({ code: 0 });
+  expect((await daybook(['amendments'], at('2026-02-23T02:00'))).stdout).toContain('nothing is held');
+  expect(await published()).toMatchObject(before);
+});
+
 test('a person accepts what is held: the next run marks it as vanished and revises', async () => {
   await firstNight();
   hide(bookedOn('2026-03-03'));

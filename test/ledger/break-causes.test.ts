@@ -5,7 +5,7 @@ import { isCauseKnown, storiesOf } from '../../src/ledger/chain/break-stories.ts
 import { createChain } from '../../src/ledger/chain/chain.ts';
 import type { BreakHint, LedgerEntry } from '../../src/ledger/entry.ts';
 import { isAmountsSwapped, neighbourHint } from '../../src/ledger/chain/hints.ts';
-import { addAmounts, fromScaled, subtractAmounts } from '../../src/ledger/money.ts';
+import { addAmounts, fromScaled, subtractAmounts, toScaled } from '../../src/ledger/money.ts';
 import { below, seeded, type Random } from '../../src/sandbox/random.ts';
 
 const BEGIN_MS = Date.UTC(2026, 2, 1);
@@ -93,6 +93,11 @@ interface Lie {
 
 const shifted = (amount: string, by: string): string => addAmounts(amount, by);
 
+/** Four entries in a row, of which this one is the last. */
+const inRow = (at: number): number[] => [at - 3, at - 2, at - 1, at];
+const centsOf = (entry: LedgerEntry): bigint => toScaled(netOf(entry), 2);
+const tenth = (amount: string): string => fromScaled(toScaled(amount, 2), 3);
+
 const LIES: readonly Lie[] = [
   {
     name: 'an entry stamped later than the next one',
@@ -174,6 +179,51 @@ const LIES: readonly Lie[] = [
         says: new RegExp(
           `^The entries from ${ledger[own[0]!]!.batchNo} to ${ledger[at]!.batchNo} show the same balance`,
         ),
+      };
+    },
+  },
+  {
+    name: 'amounts of entries in a row in minor units',
+    hint: 'amounts-in-other-unit',
+    plant: (ledger, at) => {
+      const own = inRow(at);
+      const scaled = (index: number) => amountOf(centsOf(ledger[index]!) * 100n);
+      return {
+        shown: changed(ledger, new Map(own.map((index) => [index, scaled(index)]))),
+        says: new RegExp(
+          `^The amounts from ${ledger[own[0]!]!.batchNo} to ${ledger[at]!.batchNo} are 100 times too large`,
+        ),
+      };
+    },
+  },
+  {
+    name: 'amounts and balances of entries in a row divided by ten',
+    hint: 'figures-in-other-unit',
+    plant: (ledger, at) => {
+      const own = inRow(at);
+      const scaled = (index: number) => ({
+        ...(ledger[index]!.credit === null
+          ? { debit: tenth(ledger[index]!.debit!) }
+          : { credit: tenth(ledger[index]!.credit) }),
+        balance: tenth(ledger[index]!.balance),
+      });
+      return {
+        shown: changed(ledger, new Map(own.map((index) => [index, scaled(index)]))),
+        says: new RegExp(
+          `^Amounts and balances from ${ledger[own[0]!]!.batchNo} (?:on|to ${ledger[at]!.batchNo}) are 10 times too small`,
+        ),
+      };
+    },
+  },
+  {
+    name: 'balances of before the entry shown in a row',
+    hint: 'balances-before',
+    plant: (ledger, at) => {
+      const own = inRow(at);
+      const before = (index: number) => ({ balance: ledger[index - 1]!.balance });
+      return {
+        shown: changed(ledger, new Map(own.map((index) => [index, before(index)]))),
+        says: new RegExp(`^From ${ledger[own[0]!]!.batchNo} on, entries show the balance before them`),
       };
     },
   },

@@ -136,6 +136,18 @@ test('an entry shown in another currency is recognized in both accounts, whichev
   expect(await hints()).toEqual([]);
 });
 
+test('an entry shown in a currency that nothing else has is recognized, though its own account has no break', async () => {
+  await reconciled(shown(LEDGER, { B0002: { currency: 'QQQ' } }));
+  expect(await causes()).toEqual([
+    [
+      1,
+      'The currency of B0002 is wrong: it is the first in its account, and fits exactly in USD between B0001 and B0003.',
+    ],
+  ]);
+  await reconciled(shown(LEDGER, { B0002: { currency: 'QQQ', balance: '636.01' } }));
+  expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'unexplained', null]]);
+});
+
 test('a missing entry is not found in another currency if nothing fits there', async () => {
   const all = [...LEDGER, ...EUROS].filter(({ batchNo }) => !['B0002', 'E0005'].includes(batchNo));
   await reconciled(all);

@@ -97,12 +97,34 @@ test('seconds cut where no earlier entry is read again, and on the first night o
   expect(await stored()).toHaveLength(3);
 });
 
+/** Each on another minute. */
+const times = (count: number, second: string): string[] =>
+  Array.from({ length: count }, (_, nth) => `${String(8 + nth).padStart(2, '0')}:0${nth % 7}:${second}`);
+
+test('seconds cut in new entries alone, and in what they are filtered by, are stored and need a person', async () => {
+  const entries = ledger(times(9, '17'));
+  const cut = CUTS['in what it filters by as well'];
+  platform.entriesOf = () => entries.map((entry) => (entry.busiDate < DAYS[2] ? entry : cut(entry)));
+  expect((await night(DAYS[1])).exitCode).toBe(0);
+  const { exitCode, reasons } = await night(DAYS[2]);
+  expect([exitCode, reasons.map(({ what }) => what)]).toEqual([
+    3,
+    [
+      expect.stringContaining(
+        `: the newest 9 timestamps, from ${DAYS[2]} 08:00:00 on, end in :00, and those before did not.`,
+      ),
+    ],
+  ]);
+  expect(await stored()).toHaveLength(27);
+});
+
 describe('no alarm where entries truly are on whole minutes', () => {
   test.each([
     ['always', ['09:00:00', '12:00:00', '18:30:00']],
     ['one a day', ['12:00:00']],
-  ])('%s', async (_name, times) => {
-    const entries = ledger(times);
+    ['nine at the end of each day', ['07:00:01', '07:10:59', ...times(9, '00')]],
+  ])('%s', async (_name, daily) => {
+    const entries = ledger(daily);
     platform.entriesOf = () => entries;
     for (const day of DAYS) expect((await night(day)).exitCode).toBe(0);
     expect(await stored()).toEqual(asBooked(entries));

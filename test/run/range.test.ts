@@ -248,11 +248,11 @@ describe('days that were asked for earlier and are read now', () => {
       missing(['2026-02-01', '2026-02-03'], ['2026-02-10', '2026-02-11']),
       missing(['2025-01-01', '2025-12-31']),
     ];
-    expect(takenUpDays(standing, night, 4)).toEqual([
+    expect(takenUpDays(standing, night, [], 4)).toEqual([
       { from: '2026-02-01', to: '2026-02-03' },
       { from: '2026-02-10', to: '2026-02-10' },
     ]);
-    expect(takenUpDays(standing, night, 7)).toEqual([
+    expect(takenUpDays(standing, night, [], 7)).toEqual([
       { from: '2025-01-01', to: '2025-01-02' },
       { from: '2026-02-01', to: '2026-02-03' },
       { from: '2026-02-10', to: '2026-02-11' },
@@ -261,7 +261,7 @@ describe('days that were asked for earlier and are read now', () => {
 
   test('days that the run reads anyway are not added, and no day is added twice', () => {
     const standing = [missing(['2026-03-01', '2026-03-20']), missing(['2026-03-02', '2026-03-11'])];
-    expect(takenUpDays(standing, night, 5)).toEqual([
+    expect(takenUpDays(standing, night, [], 5)).toEqual([
       { from: '2026-03-01', to: '2026-03-02' },
       { from: '2026-03-10', to: '2026-03-12' },
     ]);

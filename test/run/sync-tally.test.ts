@@ -28,6 +28,9 @@ describe('adding two reports', () => {
       platformBehindMs: 600_000,
       platformAheadMs: 0,
       heldBack: [{ beginMs: 0, endMs: 9 }],
+      contradictions: 1,
+      contradiction: 'the first',
+      wholeMinutes: null,
       failure: null,
       interrupted: false,
     };
@@ -46,6 +49,9 @@ describe('adding two reports', () => {
       platformBehindMs: 60_000,
       platformAheadMs: 5,
       heldBack: [{ beginMs: 20, endMs: 29 }],
+      contradictions: 2,
+      contradiction: 'the second',
+      wholeMinutes: { count: 9, from: '2026-03-01 09:00:00' },
       failure: away,
       interrupted: true,
     };
@@ -67,6 +73,9 @@ describe('adding two reports', () => {
         { beginMs: 0, endMs: 9 },
         { beginMs: 20, endMs: 29 },
       ],
+      contradictions: 3,
+      wholeMinutes: { count: 9, from: '2026-03-01 09:00:00' },
+      contradiction: 'the first',
       failure: away,
       interrupted: true,
     });

@@ -75,14 +75,12 @@ export async function endingOf(db: Kysely<DB>, published: Published): Promise<En
 const FROM_HISTORY = / hint (?:vanished|amended|several-changes)/;
 const currencyOf = (text: string): string => text.slice(0, 3);
 
-/** Where a history's end differs from that of the fresh reading. */
-export function differences(history: Ending, fresh: Ending): string[] {
+/** Where a history's end differs from that of the fresh reading, or of another one that `whose` names. */
+export function differences(history: Ending, fresh: Ending, whose = 'fresh tables'): string[] {
   const findings: string[] = [];
   const lists = (what: string, a: readonly string[], b: readonly string[]) => {
     if (a.join('\n') !== b.join('\n'))
-      findings.push(
-        `${what} are not those of fresh tables: [${a.join(' | ')}], on fresh tables: [${b.join(' | ')}]`,
-      );
+      findings.push(`${what} are not those of ${whose}: [${a.join(' | ')}], of ${whose}: [${b.join(' | ')}]`);
   };
   lists('entries', history.entries, fresh.entries);
   const known = new Set(history.breaks.filter((text) => FROM_HISTORY.test(text)).map(currencyOf));
@@ -95,7 +93,7 @@ export function differences(history: Ending, fresh: Ending): string[] {
     for (const id of new Set([...a.keys(), ...b.keys()]))
       if (a.get(id) !== b.get(id))
         findings.push(
-          `a ${what} is not that of fresh tables: ${id} ${a.get(id) ?? 'none'}; on fresh tables: ${b.get(id) ?? 'none'}`,
+          `a ${what} is not that of ${whose}: ${id} ${a.get(id) ?? 'none'}; of ${whose}: ${b.get(id) ?? 'none'}`,
         );
   return findings;
 }

@@ -1,7 +1,9 @@
 /** All oracles, by their kind. */
+import { absenceOracle } from './absences.ts';
 import { chainOracle } from './chains.ts';
 import { historyOracle } from './histories.ts';
 import { proofOracle } from './proofs.ts';
+import { refusalOracle } from './refusals.ts';
 import { windowOracle } from './windows.ts';
 import type { Kind, Oracle } from './oracle.ts';
 
@@ -16,5 +18,9 @@ export async function openOracle(kind: Kind, serverUrl: () => string): Promise<O
       return (await historyOracle(serverUrl())) as Oracle<unknown>;
     case 'proofs':
       return (await proofOracle(serverUrl())) as Oracle<unknown>;
+    case 'refusals':
+      return (await refusalOracle(serverUrl())) as Oracle<unknown>;
+    case 'absences':
+      return (await absenceOracle(serverUrl())) as Oracle<unknown>;
   }
 }

@@ -6,8 +6,15 @@ import { openOracle } from './oracles.ts';
 
 const SEED = Number(process.env['DAYBOOK_TEST_SEED'] ?? 2404);
 /** For how long at most each kind is tried here. `npm run simulate` takes as long as it is asked to. */
-const EXPLORE_MS = { chains: 4_000, windows: 12_000, histories: 20_000, proofs: 8_000 };
-const EXPLORE_RUNS = { chains: 20_000, windows: 150, histories: 30, proofs: 12 };
+const EXPLORE_MS = {
+  chains: 4_000,
+  windows: 12_000,
+  histories: 20_000,
+  proofs: 8_000,
+  refusals: 6_000,
+  absences: 6_000,
+};
+const EXPLORE_RUNS = { chains: 20_000, windows: 150, histories: 30, proofs: 12, refusals: 6, absences: 6 };
 const TIMEOUT_MS = 120_000;
 
 describe.each(KINDS)('%s', (kind) => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { listAmendments, listQuarantine, listVanished } from '../../src/store/amendments.ts';
 import { finishRun, latestRuns, runById, startRun } from '../../src/store/runs.ts';
-import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
+import { type WindowReading } from '../../src/store/windows.ts';
 import {
   certified,
   DAY,
@@ -13,12 +13,20 @@ import {
   onBothDatabases,
   unreadable,
   uncertified,
+  storeAndJudge,
 } from './support.ts';
 
 onBothDatabases((store) => {
   const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
   const keep = (reading: WindowReading, now: Date, runId = store().runId, merchantNo = MERCHANT) =>
-    storeWindow(store().db, store().lease, { merchantNo, window: DAY, currency: null, reading, runId, now });
+    storeAndJudge(store().db, store().lease, {
+      merchantNo,
+      window: DAY,
+      currency: null,
+      reading,
+      runId,
+      now,
+    });
 
   it('amendments show each content with its replacement, newest first', async () => {
     const contents = [

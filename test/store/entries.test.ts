@@ -5,14 +5,13 @@ import type { ChainEntry } from '../../src/ledger/chain/chain-link.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { arrayLiteral } from '../../src/store/engine/array-literal.ts';
 import { listAccounts, readAccount, readAccountToChain } from '../../src/store/entries.ts';
-import { storeWindow } from '../../src/store/windows.ts';
-import { certified, DAY, entries, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';
+import { certified, DAY, entries, entry, MERCHANT, NOW, onBothDatabases, storeAndJudge } from './support.ts';
 
 const ODD = 'a,"b"\\\n\t\u001f{}é😀\'';
 
 onBothDatabases((store) => {
   const keep = (list: readonly LedgerEntry[], merchantNo = MERCHANT) =>
-    storeWindow(store().db, store().lease, {
+    storeAndJudge(store().db, store().lease, {
       merchantNo,
       window: DAY,
       currency: null,

@@ -11,8 +11,16 @@ import {
   findEntries,
   unreadableOfNumber,
 } from '../../src/store/entry-history.ts';
-import { storeWindow } from '../../src/store/windows.ts';
-import { certified, DAY, entries, entry, NOW, onBothDatabases, unreadable } from './support.ts';
+import {
+  certified,
+  DAY,
+  entries,
+  entry,
+  NOW,
+  onBothDatabases,
+  unreadable,
+  storeAndJudge,
+} from './support.ts';
 
 const NUMBER = 'B000002';
 const laterBy = (hours: number) => new Date(NOW.getTime() + hours * 3_600_000);
@@ -26,7 +34,7 @@ onBothDatabases((store) => {
   ) => {
     const { db, lease, runId } = store();
     const raws = wrecks.map((raw) => ({ ...unreadable(raw), batchNo: NUMBER }));
-    await storeWindow(db, lease, {
+    await storeAndJudge(db, lease, {
       merchantNo,
       window: DAY,
       currency: null,

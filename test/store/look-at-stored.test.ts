@@ -62,18 +62,18 @@ const look = (entries: readonly LedgerEntry[]) =>
 /** Stores the reading of all days; tells what changed and how many statements it took. */
 async function keep(entries: readonly LedgerEntry[]) {
   wire.takeStatements();
-  const { doubts, ...figures } = await storeWide(database.db, lease, await look(entries));
+  const { absent, ...figures } = await storeWide(database.db, lease, await look(entries));
   const statements = wire.takeStatements().filter((one) => !one.startsWith('SET datestyle')).length;
-  return { figures, doubts: doubts.filter((doubt) => doubt !== null).length, statements };
+  return { figures, absent: absent.filter((count) => count > 0).length, statements };
 }
 
 test('a night of nine days costs six statements for what is new, and one if nothing is', async () => {
   const first = await keep(entriesOf(7));
-  expect(first).toMatchObject({ figures: { inserted: 140, unchanged: 0 }, doubts: 0 });
+  expect(first).toMatchObject({ figures: { inserted: 140, unchanged: 0 }, absent: 0 });
   expect(first.statements).toBeLessThanOrEqual(6);
 
   const night = await keep(entriesOf(8));
-  expect(night).toMatchObject({ figures: { inserted: 20, unchanged: 140 }, doubts: 0 });
+  expect(night).toMatchObject({ figures: { inserted: 20, unchanged: 140 }, absent: 0 });
   expect(night.statements).toBeLessThanOrEqual(6);
 
   const before = await footprints(direct.db);
@@ -84,7 +84,7 @@ test('a night of nine days costs six statements for what is new, and one if noth
 test('a certificate that was lost is stored again; what a reading lacks of each day is told', async () => {
   const all = entriesOf(8);
   await direct.db.deleteFrom('sync_window').where('begin_ms', '=', DAYS[3]!.beginMs).execute();
-  expect(await keep(all)).toMatchObject({ figures: { unchanged: 160 }, doubts: 0 });
+  expect(await keep(all)).toMatchObject({ figures: { unchanged: 160 }, absent: 0 });
   const days = await direct.db.selectFrom('sync_window').select('begin_ms').execute();
   expect(days).toHaveLength(DAYS.length);
   const without = all.filter((_, nth) => nth !== 0 && nth !== 41);

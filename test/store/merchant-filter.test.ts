@@ -1,6 +1,6 @@
 /**
  * Every statement on a ledger table says of which merchants, so that these tables can lie on several servers, divided by
- * merchant_no (docs/decisions/beyond-one-database.md).
+ * merchant_no (docs/decisions/workers.md).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';

@@ -4,9 +4,17 @@ import { keepNotices, noticesTold, untoldNotices } from '../../src/store/notices
 import { saveChained } from '../../src/store/save-chained.ts';
 import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
 import { forgetUncompared, uncomparedDays } from '../../src/store/uncompared-days.ts';
-import { storeWindow } from '../../src/store/windows.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
-import { certified, DAY, DAY_BEGIN_MS, entries, entry, NOW, onBothDatabases } from './support.ts';
+import {
+  certified,
+  DAY,
+  DAY_BEGIN_MS,
+  entries,
+  entry,
+  NOW,
+  onBothDatabases,
+  storeAndJudge,
+} from './support.ts';
 
 const ONE = 'M1';
 const TWO = 'M2';
@@ -15,7 +23,7 @@ const THREE = 'M3';
 onBothDatabases((store) => {
   const hold = async (merchantNo: string, held: readonly LedgerEntry[], now = NOW): Promise<void> => {
     const { db, lease, runId } = store();
-    await storeWindow(db, lease, {
+    await storeAndJudge(db, lease, {
       merchantNo,
       window: DAY,
       currency: null,

@@ -6,7 +6,8 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import type { WindowReading } from '../../src/store/window-reading.ts';
+import type { WindowReading, WindowToStore } from '../../src/store/window-reading.ts';
+import { countNameless, judgeReading, storeWindow } from '../../src/store/windows.ts';
 import { emptyTables, freshDatabase, freshEmbedded } from '../support/database.ts';
 
 export const NOW = new Date('2026-03-10T02:00:00Z');
@@ -53,6 +54,16 @@ export const uncertified = (list: readonly LedgerEntry[], problem = 'total moved
   certified: false,
   problem,
 });
+
+/** Stores a reading of a whole window, and judges what it lacks as the end of a run does. */
+export async function storeAndJudge(db: Kysely<DB>, lease: Lease, toStore: WindowToStore) {
+  const { absent, ...stored } = await storeWindow(db, lease, toStore);
+  const { merchantNo, window: planned, currency, runId, now, reading } = toStore;
+  if (absent === 0 || !reading.certified) return { ...stored, doubt: null };
+  const whole = { merchantNo, planned, currency, runId, now, namelessCount: countNameless(reading) };
+  const [judged] = await judgeReading(db, lease, [whole]);
+  return { ...stored, vanished: judged!.vanished, doubt: judged!.doubt };
+}
 
 export interface StoreUnderTest {
   database: Database;

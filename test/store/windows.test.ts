@@ -7,7 +7,7 @@ import { startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
 import {
   certifiedWindows,
-  judgePlanned,
+  judgeReading,
   storeWindow,
   uncertifiedOfEach,
   type WindowToStore,
@@ -23,34 +23,41 @@ import {
   entry,
   footprints,
   onBothDatabases,
+  storeAndJudge,
   unreadable,
   uncertified,
 } from './support.ts';
 
-const NOTHING = {
+const UNCHANGED = {
   inserted: 0,
   amended: 0,
   vanished: 0,
   returned: 0,
   quarantined: 0,
   unchanged: 0,
-  doubt: null,
-  isToBeJudged: false,
 };
+const NOTHING = { ...UNCHANGED, absent: 0 };
+const JUDGED = { ...UNCHANGED, doubt: null };
 /** The time of a later run, late enough to confirm what an earlier one missed. */
 const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
 
 onBothDatabases((store) => {
-  const keep = (change: Partial<WindowToStore>) =>
-    storeWindow(store().db, store().lease, {
-      merchantNo: MERCHANT,
-      window: DAY,
-      currency: null,
-      reading: certified([]),
-      runId: store().runId,
-      now: NOW,
-      ...change,
-    });
+  const toStore = (change: Partial<WindowToStore>): WindowToStore => ({
+    merchantNo: MERCHANT,
+    window: DAY,
+    currency: null,
+    reading: certified([]),
+    runId: store().runId,
+    now: NOW,
+    ...change,
+  });
+  const keep = (change: Partial<WindowToStore>) => storeWindow(store().db, store().lease, toStore(change));
+  const keepAndJudge = (change: Partial<WindowToStore>) =>
+    storeAndJudge(store().db, store().lease, toStore(change));
+  const settled = (change: { runId: number; now: Date; namelessCount: number }) =>
+    judgeReading(store().db, store().lease, [
+      { merchantNo: MERCHANT, planned: DAY, currency: null, ...change },
+    ]);
   const nextRun = () =>
     startRun(store().db, { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW });
   const changedDays = async () => {
@@ -205,10 +212,10 @@ onBothDatabases((store) => {
 
   describe('vanishing', () => {
     it('is marked if a certified window no longer holds an entry, and ends when the entry returns', async () => {
-      await keep({ reading: certified(entries(1, 2, 3)) });
+      await keepAndJudge({ reading: certified(entries(1, 2, 3)) });
       await changedDays();
-      expect(await keep({ reading: certified(entries(1, 3)) })).toEqual({
-        ...NOTHING,
+      expect(await keepAndJudge({ reading: certified(entries(1, 3)) })).toEqual({
+        ...JUDGED,
         unchanged: 2,
         vanished: 1,
       });
@@ -216,11 +223,11 @@ onBothDatabases((store) => {
       expect(await changedDays()).toEqual(['USD 2026-03-09']);
 
       const before = await footprints(store().db);
-      expect(await keep({ reading: certified(entries(1, 3)) })).toEqual({ ...NOTHING, unchanged: 2 });
+      expect(await keepAndJudge({ reading: certified(entries(1, 3)) })).toEqual({ ...JUDGED, unchanged: 2 });
       expect(await footprints(store().db)).toEqual(before);
 
-      expect(await keep({ reading: certified(entries(1, 2, 3)) })).toEqual({
-        ...NOTHING,
+      expect(await keepAndJudge({ reading: certified(entries(1, 2, 3)) })).toEqual({
+        ...JUDGED,
         unchanged: 2,
         returned: 1,
       });
@@ -229,10 +236,10 @@ onBothDatabases((store) => {
     });
 
     it('of all entries of a day is never believed before a person accepts it, however often it is read', async () => {
-      await keep({ reading: certified(entries(1, 2, 3)) });
+      await keepAndJudge({ reading: certified(entries(1, 2, 3)) });
       await changedDays();
-      const waits = { ...NOTHING, doubt: expect.stringContaining('lacks 3 stored entries') };
-      expect(await keep({ reading: certified([]) })).toEqual(waits);
+      const waits = { ...JUDGED, doubt: expect.stringContaining('lacks 3 stored entries') };
+      expect(await keepAndJudge({ reading: certified([]) })).toEqual(waits);
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
       expect(await failedSpans()).toEqual([
         {
@@ -244,12 +251,14 @@ onBothDatabases((store) => {
       ]);
       expect(await changedDays()).toEqual([]);
       const before = await footprints(store().db);
-      expect(await keep({ reading: certified([]), now: LATER })).toEqual(waits);
-      expect(await keep({ reading: certified([]), runId: await nextRun() })).toEqual(waits);
-      expect(await keep({ reading: certified([]), runId: await nextRun(), now: LATER })).toEqual(waits);
+      expect(await keepAndJudge({ reading: certified([]), now: LATER })).toEqual(waits);
+      expect(await keepAndJudge({ reading: certified([]), runId: await nextRun() })).toEqual(waits);
+      expect(await keepAndJudge({ reading: certified([]), runId: await nextRun(), now: LATER })).toEqual(
+        waits,
+      );
       expect(await footprints(store().db)).toEqual(before);
       await acceptAllHeld(store().db, LATER);
-      expect(await keep({ reading: certified([]) })).toEqual({ ...NOTHING, vanished: 3 });
+      expect(await keepAndJudge({ reading: certified([]) })).toEqual({ ...JUDGED, vanished: 3 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
       expect(await changedDays()).toEqual(['USD 2026-03-09']);
     });
@@ -264,40 +273,42 @@ onBothDatabases((store) => {
       [10, 6, false],
     ])('of %i entries, %i gone, is believed at once: %s', async (held, gone, isBelieved) => {
       const numbers = Array.from({ length: held }, (_, n) => n + 1);
-      await keep({ reading: certified(entries(...numbers)) });
-      const { vanished, doubt } = await keep({ reading: certified(entries(...numbers.slice(gone))) });
+      await keepAndJudge({ reading: certified(entries(...numbers)) });
+      const { vanished, doubt } = await keepAndJudge({ reading: certified(entries(...numbers.slice(gone))) });
       expect([vanished, doubt === null]).toEqual(isBelieved ? [gone, true] : [0, false]);
     });
 
     it('of most entries of a day is only believed when a later run, late enough, misses them too', async () => {
-      await keep({ reading: certified(entries(1, 2, 3, 4)) });
-      const waits = { ...NOTHING, unchanged: 1, doubt: expect.stringContaining('(3 of 4 in USD)') };
+      await keepAndJudge({ reading: certified(entries(1, 2, 3, 4)) });
+      const waits = { ...JUDGED, unchanged: 1, doubt: expect.stringContaining('(3 of 4 in USD)') };
       const left = { reading: certified(entries(1)) };
-      expect(await keep(left)).toEqual(waits);
-      expect(await keep({ ...left, now: LATER })).toEqual(waits);
-      expect(await keep({ ...left, runId: await nextRun() })).toEqual(waits);
-      expect(await keep({ ...left, runId: await nextRun(), now: LATER })).toEqual({
-        ...NOTHING,
+      expect(await keepAndJudge(left)).toEqual(waits);
+      expect(await keepAndJudge({ ...left, now: LATER })).toEqual(waits);
+      expect(await keepAndJudge({ ...left, runId: await nextRun() })).toEqual(waits);
+      expect(await keepAndJudge({ ...left, runId: await nextRun(), now: LATER })).toEqual({
+        ...JUDGED,
         unchanged: 1,
         vanished: 3,
       });
     });
 
     it('of all of an account is held, even if other accounts have more entries', async () => {
-      await keep({ reading: certified([...entries(1, 2, 3, 4), entry(5, { currency: 'EUR' })]) });
-      const stored = await keep({ reading: certified(entries(1, 2, 3)) });
+      await keepAndJudge({ reading: certified([...entries(1, 2, 3, 4), entry(5, { currency: 'EUR' })]) });
+      const stored = await keepAndJudge({ reading: certified(entries(1, 2, 3)) });
       expect([stored.vanished, stored.doubt]).toEqual([1, expect.stringContaining('lacks 1 stored entry')]);
       expect(await certifiedWindows(store().db, MERCHANT, DAY, 'EUR')).toEqual([]);
       expect(await certifiedWindows(store().db, MERCHANT, DAY, 'USD')).toEqual([DAY]);
     });
 
     it('that waits is forgotten once the entries come again, certified or not', async () => {
-      await keep({ reading: certified(entries(1, 2)) });
-      await keep({ reading: certified([]) });
-      expect(await keep({ reading: uncertified(entries(1)) })).toEqual({ ...NOTHING, unchanged: 1 });
-      expect(await keep({ reading: certified(entries(1, 2)) })).toEqual({ ...NOTHING, unchanged: 2 });
+      await keepAndJudge({ reading: certified(entries(1, 2)) });
+      await keepAndJudge({ reading: certified([]) });
+      expect(await keepAndJudge({ reading: uncertified(entries(1)) })).toEqual({ ...JUDGED, unchanged: 1 });
+      expect(await keepAndJudge({ reading: certified(entries(1, 2)) })).toEqual({ ...JUDGED, unchanged: 2 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
-      expect(await keep({ reading: certified([]), runId: await nextRun(), now: LATER })).toMatchObject({
+      expect(
+        await keepAndJudge({ reading: certified([]), runId: await nextRun(), now: LATER }),
+      ).toMatchObject({
         vanished: 0,
         doubt: expect.any(String),
       });
@@ -309,55 +320,48 @@ onBothDatabases((store) => {
         endMs: DAY.beginMs + to - 1,
       });
       const [first, second] = [half(0, 45_000), half(45_000, 86_400_000)];
-      const settle = async (change: { runId: number; now: Date }) =>
-        judgePlanned(store().db, store().lease, {
-          merchantNo: MERCHANT,
-          planned: DAY,
-          currency: null,
-          namelessCount: 0,
-          ...change,
-        });
-      const thisRun = { runId: store().runId, now: NOW };
+      const thisRun = { runId: store().runId, now: NOW, namelessCount: 0 };
       await keep({ reading: certified(entries(1, 2, 3, 4, 5, 6, 7, 8, 9)) });
       // All entries of the first part are gone: four of nine.
       const part = { window: first, planned: DAY, reading: certified([]) };
-      expect(await keep(part)).toEqual({ ...NOTHING, isToBeJudged: true });
+      expect(await keep(part)).toEqual({ ...NOTHING, absent: 4 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
       await keep({ window: second, planned: DAY, reading: certified(entries(5, 6, 7, 8, 9)) });
-      expect(await settle(thisRun)).toEqual({ vanished: 4, doubt: null });
+      expect(await settled(thisRun)).toMatchObject([{ vanished: 4, doubt: null }]);
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
       // The second part then loses three of the remaining five.
       await keep({ window: first, planned: DAY, reading: certified([]) });
       await keep({ window: second, planned: DAY, reading: certified(entries(5, 6)) });
-      expect(await settle(thisRun)).toEqual({
-        vanished: 0,
-        doubt: expect.stringContaining('(3 of 5 in USD)'),
-      });
-      expect(await settle({ runId: await nextRun(), now: LATER })).toEqual({ vanished: 3, doubt: null });
+      expect(await settled(thisRun)).toMatchObject([
+        { vanished: 0, doubt: expect.stringContaining('(3 of 5 in USD)') },
+      ]);
+      expect(await settled({ ...thisRun, runId: await nextRun(), now: LATER })).toMatchObject([
+        { vanished: 3, doubt: null },
+      ]);
     });
 
     it('does not apply to an entry that comes back unreadable', async () => {
-      await keep({ reading: certified(entries(1, 2, 3)) });
+      await keepAndJudge({ reading: certified(entries(1, 2, 3)) });
       const wreck = { raw: '{"batchNo":"B000002"}', reason: 'vailAmount is missing', batchNo: 'B000002' };
       const reading = certified(entries(1, 3), [wreck]);
-      expect(await keep({ reading })).toEqual({ ...NOTHING, unchanged: 2, quarantined: 1 });
+      expect(await keepAndJudge({ reading })).toEqual({ ...JUDGED, unchanged: 2, quarantined: 1 });
       expect(await held('B000002')).toMatchObject({ vanished_at: null });
-      expect(await keep({ reading: certified(entries(1, 3)) })).toEqual({
-        ...NOTHING,
+      expect(await keepAndJudge({ reading: certified(entries(1, 3)) })).toEqual({
+        ...JUDGED,
         unchanged: 2,
         vanished: 1,
       });
     });
 
     it('is not concluded if an unreadable entry without batchNo may be the missing one', async () => {
-      await keep({ reading: certified(entries(1, 2, 3, 4, 5)) });
+      await keepAndJudge({ reading: certified(entries(1, 2, 3, 4, 5)) });
       const explained = certified(entries(1, 3, 4, 5), [unreadable('{"x":1}')]);
-      expect(await keep({ reading: explained })).toEqual({ ...NOTHING, unchanged: 4, quarantined: 1 });
+      expect(await keepAndJudge({ reading: explained })).toEqual({ ...JUDGED, unchanged: 4, quarantined: 1 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
       // One unreadable entry cannot be two. One of the two is gone, but nobody can tell which.
       const unexplained = certified(entries(1, 4, 5), [unreadable('{"x":1}')]);
-      expect(await keep({ reading: unexplained, runId: await nextRun(), now: LATER })).toEqual({
-        ...NOTHING,
+      expect(await keepAndJudge({ reading: unexplained, runId: await nextRun(), now: LATER })).toEqual({
+        ...JUDGED,
         unchanged: 3,
         doubt: expect.stringContaining(
           'lacks 2 entries that are stored, and 1 unreadable one without batchNo',
@@ -366,8 +370,8 @@ onBothDatabases((store) => {
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
       expect(await held('B000002')).toMatchObject({ vanished_at: null });
       // Once the unreadable entry can be read, what is still missing is gone.
-      expect(await keep({ reading: certified(entries(1, 2, 4, 5)) })).toEqual({
-        ...NOTHING,
+      expect(await keepAndJudge({ reading: certified(entries(1, 2, 4, 5)) })).toEqual({
+        ...JUDGED,
         unchanged: 4,
         vanished: 1,
       });
@@ -381,33 +385,27 @@ onBothDatabases((store) => {
         window: { beginMs: parts[at]!, endMs: parts[at + 1]! - 1 },
         planned: DAY,
       });
-      const settle = (namelessCount: number) =>
-        judgePlanned(store().db, store().lease, {
-          merchantNo: MERCHANT,
-          planned: DAY,
-          currency: null,
-          runId: store().runId,
-          now: NOW,
-          namelessCount,
-        });
       await keep({ ...part(0), reading: certified([entry(1)], [wreck]) });
       await keep({ ...part(1), reading: certified(entries(3, 4), [wreck]) });
       const nextDay = { beginMs: DAY.endMs + 1, endMs: DAY.endMs + 86_400_000 };
       await keep({ window: nextDay, reading: certified([], [wreck]) });
-      expect(await settle(2)).toEqual({ vanished: 0, doubt: null });
+      const { runId } = store();
+      expect(await settled({ runId, now: NOW, namelessCount: 2 })).toMatchObject([
+        { vanished: 0, doubt: null },
+      ]);
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
       expect(await held('B000002')).toMatchObject({ vanished_at: null });
     });
 
     it('is not concluded from a reading without certificate', async () => {
-      await keep({ reading: certified(entries(1, 2)) });
-      expect(await keep({ reading: uncertified(entries(1)) })).toEqual({ ...NOTHING, unchanged: 1 });
+      await keepAndJudge({ reading: certified(entries(1, 2)) });
+      expect(await keepAndJudge({ reading: uncertified(entries(1)) })).toEqual({ ...JUDGED, unchanged: 1 });
     });
 
     it('applies only to whole seconds inside the window', async () => {
       const at = (ms: number) => ({ bookedMs: DAY_BEGIN_MS + ms });
       const others = [entry(5, at(2100)), entry(6, at(2200)), entry(7, at(1100)), entry(8, at(1200))];
-      await keep({
+      await keepAndJudge({
         reading: certified([
           entry(1, at(1000)),
           entry(2, at(2000)),
@@ -418,25 +416,29 @@ onBothDatabases((store) => {
       });
       const reading = certified(others);
       const window = { beginMs: DAY_BEGIN_MS + 1001, endMs: DAY_BEGIN_MS + 4998 };
-      expect(await keep({ window, reading })).toEqual({ ...NOTHING, unchanged: 4, vanished: 2 });
+      expect(await keepAndJudge({ window, reading })).toEqual({ ...JUDGED, unchanged: 4, vanished: 2 });
       const first = (endMs: number) => ({ beginMs: DAY_BEGIN_MS + 1000, endMs: DAY_BEGIN_MS + endMs });
-      expect(await keep({ window: first(1998), reading })).toEqual({ ...NOTHING, unchanged: 4 });
-      expect(await keep({ window: first(1999), reading })).toEqual({ ...NOTHING, unchanged: 4, vanished: 1 });
+      expect(await keepAndJudge({ window: first(1998), reading })).toEqual({ ...JUDGED, unchanged: 4 });
+      expect(await keepAndJudge({ window: first(1999), reading })).toEqual({
+        ...JUDGED,
+        unchanged: 4,
+        vanished: 1,
+      });
     });
 
     it('never applies to other merchants, nor to other currencies if one was asked for', async () => {
       const [eur, other] = [entry(2, { currency: 'EUR' }), entry(4, { currency: 'EUR' })];
       const [aed, third] = [entry(3, { currency: 'AED' }), entry(5, { currency: 'AED' })];
-      await keep({ reading: certified([entry(1), entry(6), eur, other, aed, third]) });
-      await keep({ merchantNo: 'M1002', reading: certified([entry(9)]) });
-      expect(await keep({ currency: 'EUR', reading: certified([other]) })).toEqual({
-        ...NOTHING,
+      await keepAndJudge({ reading: certified([entry(1), entry(6), eur, other, aed, third]) });
+      await keepAndJudge({ merchantNo: 'M1002', reading: certified([entry(9)]) });
+      expect(await keepAndJudge({ currency: 'EUR', reading: certified([other]) })).toEqual({
+        ...JUDGED,
         unchanged: 1,
         vanished: 1,
       });
       expect(await held(eur.batchNo)).toMatchObject({ vanished_at: NOW });
-      expect(await keep({ reading: certified([entry(1), other, aed]) })).toEqual({
-        ...NOTHING,
+      expect(await keepAndJudge({ reading: certified([entry(1), other, aed]) })).toEqual({
+        ...JUDGED,
         unchanged: 3,
         vanished: 2,
       });
@@ -444,14 +446,14 @@ onBothDatabases((store) => {
     });
 
     it('does not apply to an entry whose time moved out of the window', async () => {
-      await keep({ reading: certified(entries(1, 2)) });
+      await keepAndJudge({ reading: certified(entries(1, 2)) });
       const moved = entry(2, { bookedMs: DAY.beginMs - 1000, bookedAt: '2026-03-08 23:59:59' });
       const dayBefore = { beginMs: DAY.beginMs - 86_400_000, endMs: DAY.beginMs - 1 };
-      expect(await keep({ window: dayBefore, reading: certified([moved]) })).toEqual({
-        ...NOTHING,
+      expect(await keepAndJudge({ window: dayBefore, reading: certified([moved]) })).toEqual({
+        ...JUDGED,
         amended: 1,
       });
-      expect(await keep({ reading: certified(entries(1)) })).toEqual({ ...NOTHING, unchanged: 1 });
+      expect(await keepAndJudge({ reading: certified(entries(1)) })).toEqual({ ...JUDGED, unchanged: 1 });
     });
   });
 
@@ -505,7 +507,7 @@ onBothDatabases((store) => {
     it('are counted where nothing tells them apart', async () => {
       const wreck = unreadable('{"broken":true}');
       const reading = certified([], [wreck, wreck]);
-      expect(await keep({ reading })).toMatchObject({ quarantined: 1, doubt: null });
+      expect(await keep({ reading })).toMatchObject({ quarantined: 1, absent: 0 });
       const before = await footprints(store().db);
       await keep({ reading });
       expect(await footprints(store().db)).toEqual(before);

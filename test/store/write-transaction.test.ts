@@ -69,12 +69,11 @@ it.each(cuts)(
     expect(await keep([entry(1, { balance: '7.00' }), entry(3), entry(4)])).toEqual({
       inserted: 2,
       amended: 1,
-      vanished: 1,
+      vanished: 0,
       returned: 0,
       quarantined: 0,
       unchanged: 0,
-      doubt: null,
-      isToBeJudged: false,
+      absent: 1,
     });
     expect(proxy.cuts).toEqual([]);
     expect(await direct.db.selectFrom('ledger_entry_version').select('version').execute()).toEqual([

@@ -7,7 +7,7 @@ import { reconcileAccounts, type ReconcileOptions, type Reconciled } from '../..
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { storeWindow, type WindowToStore } from '../../src/store/windows.ts';
+import { countNameless, judgeReading, storeWindow, type WindowToStore } from '../../src/store/windows.ts';
 import { certified } from '../store/support.ts';
 import { acceptAllHeld } from './held.ts';
 
@@ -82,12 +82,16 @@ export async function openReadLedger(db: Kysely<DB>): Promise<ReadLedger> {
   return ledger;
 }
 
-/** Stores a reading. If it needs a second reading, or a person, to be believed, stores the same again as a later run. */
+/** Stores a reading. What it lacks is accepted and judged as by a later run, so that it is believed. */
 async function storeBelieved(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<void> {
-  const { doubt } = await storeWindow(db, lease, toStore);
-  if (doubt === null) return;
+  const { absent } = await storeWindow(db, lease, toStore);
+  if (absent === 0) return;
   await sql`UPDATE absent_entry SET absent_since = absent_since - interval '1 day'`.execute(db);
-  await acceptAllHeld(db, toStore.now);
-  const run = { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: toStore.now };
-  await storeWindow(db, lease, { ...toStore, runId: await startRun(db, run) });
+  const { merchantNo, window: planned, currency, reading, now } = toStore;
+  const run = { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now };
+  const runId = await startRun(db, run);
+  const whole = { merchantNo, planned, currency, runId, now, namelessCount: countNameless(reading) };
+  await judgeReading(db, lease, [whole]);
+  await acceptAllHeld(db, now);
+  await judgeReading(db, lease, [whole]);
 }

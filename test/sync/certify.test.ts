@@ -38,6 +38,7 @@ async function costOf(readings: readonly (readonly LedgerPage[])[]) {
     },
     holdPages: () => Promise.resolve(),
     onFirstPage: () => undefined,
+    onContradiction: () => undefined,
   };
   const limits = { ...READ_LIMITS, readsBeforeSplitMax: 32 };
   const outcome = await certifyWindow(task, source, limits);

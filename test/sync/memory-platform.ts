@@ -11,6 +11,8 @@ export interface Booking {
   readonly currency: string;
   readonly credit: string;
   readonly trueMs: number;
+  /** The zone of its timestamp; left out if it is the platform's. */
+  readonly zone?: string;
   /** It is sent, but cannot be read. */
   readonly unreadable?: UnreadableEntry;
 }
@@ -83,7 +85,7 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
 
   const entryOf = (booking: Booking, window: Window, readZone: string): LedgerEntry => {
     const { batchNo, currency, credit } = booking;
-    const bookedAt = wallText(bookedMsOf(booking), zone);
+    const bookedAt = wallText(bookedMsOf(booking), booking.zone ?? zone);
     const instants = instantsOf(bookedAt, readZone);
     const inside = instants.find(
       (ms) => ms >= Math.floor(window.beginMs / 1_000) * 1_000 && ms <= window.endMs,

@@ -47,6 +47,7 @@ async function readAll(
     limits,
     signal: new AbortController().signal,
     onFirstPage: () => Promise.resolve(),
+    onContradiction: () => undefined,
     onReading: async ({ window }, { reading }) => {
       await onReading({ window, reading });
       parts.push({ window, reading });

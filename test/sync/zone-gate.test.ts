@@ -45,6 +45,26 @@ test('the right zone is proven by one call, for the second of the entry, where e
   expect(await check(zones)).toEqual({ outcome: 'proven', calls: 1, slackMs: 0 });
 });
 
+test.each([
+  ['spring', '2026-03-29', 'Africa/Lagos'],
+  ['autumn', '2026-10-25', 'Africa/Johannesburg'],
+])('in %s the day of the clock change is proven by itself', async (_, day, late) => {
+  const begin = Date.parse(`${day}T00:00:00Z`);
+  const week = { beginMs: begin - 3 * 86_400_000, endMs: begin + 3 * 86_400_000 };
+  const zone = 'Europe/Berlin';
+  const bookings = spread(70, week).map((booking) => ({
+    ...booking,
+    ...(new Date(booking.trueMs).toISOString().startsWith(day) && { zone: late }),
+  }));
+  const { outcome } = await check({ bookings, zone, believedZone: zone }, week);
+  expect(outcome).toMatchObject({ name: 'TimeZoneWrong' });
+  expect(await check({ bookings: spread(70, week), zone, believedZone: zone }, week)).toEqual({
+    outcome: 'proven',
+    calls: 2,
+    slackMs: 0,
+  });
+});
+
 test('a single entry proves it by two calls: at its time, and where it must not be', async () => {
   expect(await check({ bookings: spread(1, DAY) })).toEqual({ outcome: 'proven', calls: 2, slackMs: 0 });
 });

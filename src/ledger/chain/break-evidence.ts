@@ -1,5 +1,5 @@
 /** Explains breaks by what is known of entries: they vanished, were amended, or came and could not be read. */
-import type { Explanation } from './break-patterns.ts';
+import type { Explanation } from './break-scene.ts';
 import type { BreakHint } from '../entry.ts';
 import { addAmounts, compareAmounts } from '../money.ts';
 

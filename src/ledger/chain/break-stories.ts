@@ -1,5 +1,6 @@
 /** Describes breaks in sentences for a person. Breaks with one cause are described together, once. */
 import { isEvidence } from './break-evidence.ts';
+import { factorBetween } from './break-rows.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../entry.ts';
 import { compareAmounts, subtractAmounts } from '../money.ts';
 
@@ -158,12 +159,43 @@ function notHere(breaks: readonly KnownBreak[], first: KnownBreak): string {
   );
 }
 
+function amountsInOtherUnit(breaks: readonly KnownBreak[], first: KnownBreak): string {
+  const [{ expectedBalance, foundBalance }, next] = [first, breaks[1]];
+  const factor =
+    next === undefined
+      ? null
+      : factorBetween(
+          subtractAmounts(next.expectedBalance, expectedBalance),
+          subtractAmounts(next.expectedBalance, foundBalance),
+        );
+  if (factor === null)
+    return `The amount of ${first.beforeBatchNo} and those next to it are in another unit than their balances.`;
+  return `The amounts from ${named(first)} to ${breaks.at(-1)!.beforeBatchNo} are ${unitText(factor)}`;
+}
+
+function figuresInOtherUnit(breaks: readonly KnownBreak[], first: KnownBreak): string {
+  const factor = factorBetween(first.expectedBalance, first.foundBalance)!;
+  const to = breaks.length > 1 ? ` to ${breaks[1]!.afterBatchNo!}` : ' on';
+  return `Amounts and balances from ${first.beforeBatchNo}${to} are ${unitText(factor)}`;
+}
+
+const unitText = (factor: number): string =>
+  factor > 0
+    ? `${factor} times too large, as if in minor units: divided by ${factor}, the chain holds.`
+    : `${-factor} times too small, as if in a larger unit: multiplied by ${-factor}, the chain holds.`;
+
 function inAnotherCurrency(breaks: readonly KnownBreak[], first: KnownBreak): string {
   const entry = named(first);
   const standsIn = breaks.find(
     ({ afterBatchNo, beforeBatchNo }) => afterBatchNo === entry || beforeBatchNo === entry,
   );
   const gap = breaks.find(({ account }) => account.currency !== standsIn?.account.currency);
+  if (standsIn === undefined && breaks.length === 1) {
+    return (
+      `The currency of ${entry} is wrong: it is the first in its account, and fits exactly in ${first.account.currency} ` +
+      `${gapName(first)}.`
+    );
+  }
   if (standsIn === undefined || gap === undefined) {
     return `The currency of ${entry} is wrong: in another currency of the merchant it fits exactly, and here it does not.`;
   }
@@ -248,6 +280,10 @@ const CAUSES: Readonly<Record<BreakHint, Cause>> = {
   'same-balance': (breaks, first) =>
     `The entries from ${named(first)} to ${breaks.at(-1)!.beforeBatchNo} show the same balance, whatever their amounts: ` +
     'the balance of one moment is shown for all of them.',
+  'balances-before': (_, first) =>
+    `From ${named(first)} on, entries show the balance before them in place of the one after them: read so, the chain holds.`,
+  'amounts-in-other-unit': amountsInOtherUnit,
+  'figures-in-other-unit': figuresInOtherUnit,
   'entry-out-of-place': outOfPlace,
   'entries-trade-places': (breaks, first) =>
     `The timestamp of ${named(first)} or of ${follower(breaks, first)} is wrong: in the other order the chain holds.`,

@@ -1,5 +1,5 @@
 /** Explains a single break by the amounts of the entries beside it. */
-import type { Explanation } from './break-patterns.ts';
+import type { Explanation } from './break-scene.ts';
 import { compareAmounts, decimalsOf, fromScaled, subtractAmounts, toScaled } from '../money.ts';
 
 /** An entry beside a break. */

@@ -3,6 +3,7 @@ import { dayOf } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { LeaseLost } from '../../store/engine/lease.ts';
+import { contradictedNightsBefore } from '../../store/contradicted-nights.ts';
 import { recordRequestedRanges } from '../../store/requested-ranges.ts';
 import { truerFailure } from '../../sync/other-ledger.ts';
 import { planWindows } from '../../sync/windows-of-days.ts';
@@ -67,7 +68,14 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
         : null;
     if (olderDays !== null) report = withOlderDays(report, olderDays);
     const unsettled = unsettledOf(report, deps.zone);
-    outcome.sync = { ...days, report, ...unsettled, ...(olderDays === null ? {} : { olderDays }) };
+    const contradicted = await contradictedOf(report, work);
+    outcome.sync = {
+      ...days,
+      report,
+      ...contradicted,
+      ...unsettled,
+      ...(olderDays !== null && { olderDays }),
+    };
   } catch (error) {
     if (error instanceof LeaseLost || concernsAll(error, deps.signal)) throw error;
     const failure = error instanceof Error ? error : new Error(String(error));
@@ -120,6 +128,15 @@ const syncOptionsOf = ({ request, deps, lease, runId, zoneGate, merchant }: Merc
   signal: deps.signal,
   ...(deps.observer && { trace: deps.observer.trace, onSplit: deps.observer.onSplit }),
 });
+
+async function contradictedOf(
+  { contradictions }: SyncReport,
+  { deps, runId, merchantNo }: MerchantWork,
+): Promise<Pick<MerchantSync, 'nightsContradicted'>> {
+  if (contradictions === 0) return {};
+  const before = await contradictedNightsBefore(deps.db, { merchantNo, runId, zone: deps.zone });
+  return { nightsContradicted: before + 1 };
+}
 
 /**
  * Ends of days that are over by this machine's clock but, by the platform's clock, still too recent to be read. Left

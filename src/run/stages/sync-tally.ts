@@ -13,6 +13,8 @@ const ADDITION: Addition = {
   requests: sum,
   platformBehindMs: Math.max,
   platformAheadMs: Math.max,
+  contradictions: sum,
+  contradiction: (a, b) => a ?? b,
   heldBack: (a, b) => [...a, ...b],
   windows: sum,
   entries: sum,
@@ -28,6 +30,7 @@ const ADDITION: Addition = {
     for (const [sentence, count] of Object.entries(b)) both.set(sentence, (both.get(sentence) ?? 0) + count);
     return Object.fromEntries(both);
   },
+  wholeMinutes: (a, b) => a ?? b,
   failure: (a, b) => a ?? b,
   interrupted: (a, b) => a || b,
 };

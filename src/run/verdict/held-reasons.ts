@@ -13,15 +13,17 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
     const entries = own.reduce((sum, one) => sum + one.entries, 0);
     const since = Math.min(...own.map((one) => one.since.getTime()));
     const command = `daybook amendments accept --merchant ${merchantNo} --currency ${currency} --from ${from} --to ${to}`;
+    const isAccepted = own.every(({ acceptedAt }) => acceptedAt !== null);
     return {
       exitCode: EXIT.incomplete,
       what:
         `${account} ${from === to ? from : `${from} to ${to}`}: ${counted(entries, 'entry is', 'entries are')} gone at once, ` +
         `since ${wallSecond(since, zone)}; held, and the published statements stay as they are`,
-      todo: own.every(({ acceptedAt }) => acceptedAt !== null)
+      todo: isAccepted
         ? 'it is accepted: the next run that still misses them marks them as vanished'
         : `ask the platform; if it took them back for good, \`${command} --note TEXT\`. If they come back, the hold ends by itself`,
       merchantNo,
+      ...(!isAccepted && { awaitsPerson: true }),
     };
   });
 }

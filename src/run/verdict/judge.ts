@@ -7,8 +7,10 @@ import { reasonOfCommon, reasonOfMoved } from './common-reasons.ts';
 import { EXIT, mostSevere, type ExitCode } from './exit-codes.ts';
 import {
   reasonsOfClock,
+  reasonsOfContradictions,
   reasonsOfReading,
   reasonsOfUnsteadyTotals,
+  reasonsOfWholeMinutes,
   reasonsOfWithheld,
   TOLD_MAX,
 } from './merchant-reasons.ts';
@@ -80,6 +82,8 @@ export function judge(
     ...reasonsOfHeld(standing.held, run.zone),
     ...outcome.sync.flatMap((one) => reasonsOfReading(one, isCommon(one.merchantNo) ? 1 : TOLD_MAX)),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
+    ...outcome.sync.flatMap(reasonsOfContradictions),
+    ...outcome.sync.flatMap(reasonsOfWholeMinutes),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
@@ -100,11 +104,12 @@ export function judge(
       .filter(({ runId, missing }) => missing.length > 0 && !(isIncomplete && runId === run.id))
       .map(reasonOfRequested),
   );
-  const inZone = reasons.map((one) => ({ ...one, what: windowsInZone(one.what, run.zone) }));
+  const inZone = (all: readonly Reason[]): Reason[] =>
+    all.map((one) => ({ ...one, what: windowsInZone(one.what, run.zone) }));
   const exitCode = mostSevere(reasons.map((reason) => reason.exitCode));
   return {
     exitCode: mostSevereOr(exitCode, run.failures),
-    reasons: inOrder(inZone, leading),
+    reasons: inOrder(inZone(reasons), inZone(leading)),
   };
 }
 

@@ -63,6 +63,45 @@ export function reasonsOfReading(
   return reasons;
 }
 
+/** After so many nights in a row a person has to ask the platform. */
+const CONTRADICTED_NIGHTS = 3;
+
+/** What was read is proven all the same, or has a reason of its own. */
+export function reasonsOfContradictions({ merchantNo, report, nightsContradicted }: MerchantSync): Reason[] {
+  const { contradictions, contradiction } = report;
+  if (nightsContradicted === undefined || contradiction === null) return [];
+  const isLong = nightsContradicted >= CONTRADICTED_NIGHTS;
+  const nights = isLong ? `, as in ${nightsContradicted} nights in a row` : '';
+  return [
+    {
+      exitCode: isLong ? EXIT.needsPerson : EXIT.done,
+      what:
+        `${merchantNo}: the platform contradicted itself ${counted(contradictions, 'time')} in this run${nights}. ` +
+        `The first time: ${contradiction}`,
+      todo: isLong
+        ? 'report it to the platform, with these sentences'
+        : 'nothing now; if it comes every night, report it to the platform',
+      merchantNo,
+    },
+  ];
+}
+
+/** The platform finds such entries at these times, so nothing else shows that their seconds are lost. */
+export function reasonsOfWholeMinutes({ merchantNo, report: { wholeMinutes } }: MerchantSync): Reason[] {
+  if (wholeMinutes === null) return [];
+  const { count, from } = wholeMinutes;
+  return [
+    {
+      exitCode: EXIT.needsPerson,
+      what:
+        `${merchantNo}: the newest ${count} timestamps, from ${from} on, end in :00, and those before did not. ` +
+        'The platform seems to cut their seconds',
+      todo: 'ask the platform why busiDate of sp2404 has no seconds any more',
+      merchantNo,
+    },
+  ];
+}
+
 /** Entries that vanish and return during one run are a sign of unsteady answers, not of a changed ledger. */
 export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): Reason[] {
   const { vanished, returned } = report;

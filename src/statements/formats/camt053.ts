@@ -1,4 +1,4 @@
-/** Statements as ISO 20022 camt.053.001.08 (bank to customer statement), for ERPs: docs/decisions/camt053-and-mt940.md. */
+/** Statements as ISO 20022 camt.053.001.08 (bank to customer statement), for ERPs: docs/decisions/formats.md. */
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { addAmounts, decimalsOf, subtractAmounts } from '../../ledger/money.ts';
 import { sha256Of } from '../../host/sha256.ts';

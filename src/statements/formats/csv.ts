@@ -14,7 +14,7 @@ const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
  * The same text as `csvText` makes. Hardly any cell needs quotes, and handing only those to csv-stringify takes a fifth
- * of the time: see docs/decisions/csv-rows.md.
+ * of the time: see docs/decisions/formats.md.
  */
 export function csvLines(rows: readonly RowCells[]): string {
   let lines = '';

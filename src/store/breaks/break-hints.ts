@@ -3,7 +3,8 @@
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Chosen } from '../../ledger/account-filter.ts';
-import { explainTogether, type Explanation } from '../../ledger/chain/break-patterns.ts';
+import { explainTogether } from '../../ledger/chain/break-patterns.ts';
+import type { Explanation } from '../../ledger/chain/break-scene.ts';
 import { isAmountsSwapped, neighbourHint } from '../../ledger/chain/hints.ts';
 import type { QuarantinedReader } from '../../ledger/chain/quarantined-entries.ts';
 import { ofMerchants } from '../account-filter.ts';

@@ -3,7 +3,7 @@
  * something is missing here.
  */
 import { sql, type Kysely } from 'kysely';
-import { plain } from '../../ledger/chain/break-patterns.ts';
+import { plain } from '../../ledger/chain/break-scene.ts';
 import type { HintedRow, Hints } from './hinted-row.ts';
 import type { DB } from '../engine/schema.ts';
 
@@ -25,7 +25,7 @@ export async function hintsAcrossCurrencies(
   merchantNo: string,
   rows: readonly HintedRow[],
 ): Promise<Hints> {
-  const hints: Hints = new Map();
+  const hints = await hintsOfFirstEntries(db, merchantNo, rows);
   const pairs = pairsOf(rows);
   const entries = await entriesBehind(db, merchantNo, pairs);
   const behind = new Map(rows.map((row) => [row.after_batch_no, row]));
@@ -39,6 +39,47 @@ export async function hintsAcrossCurrencies(
     }
   }
   return hints;
+}
+
+/**
+ * An account's first entry fits whatever balance it starts from, so no break is there. It belongs to another account if it
+ * fits exactly at a break of that one.
+ */
+async function hintsOfFirstEntries(
+  db: Kysely<DB>,
+  merchantNo: string,
+  rows: readonly HintedRow[],
+): Promise<Hints> {
+  if (rows.length === 0) return new Map();
+  const { rows: entries } = await sql<FirstEntry>`
+    SELECT first.* FROM (SELECT DISTINCT currency FROM account_day WHERE merchant_no = ${merchantNo}) AS account
+    CROSS JOIN LATERAL (
+      SELECT batch_no, currency, balance, balance - coalesce(credit, -debit) AS start, booked_ms FROM ledger_entry AS e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = account.currency AND e.vanished_at IS NULL
+      ORDER BY booked_ms, batch_no LIMIT 1
+    ) AS first`.execute(db);
+  const fits = (entry: FirstEntry, row: HintedRow): boolean =>
+    entry.currency !== row.currency &&
+    plain(entry.start) !== '0' &&
+    plain(entry.start) === plain(row.expected_balance) &&
+    plain(entry.balance) === plain(row.found_balance) &&
+    entry.booked_ms >= row.begin_ms &&
+    entry.booked_ms <= row.end_ms;
+  return new Map(
+    rows.flatMap((row) => {
+      const entry = entries.find((one) => fits(one, row));
+      if (entry === undefined) return [];
+      return [[row.id, { hint: 'in-another-currency' as const, hintBatchNo: entry.batch_no }]];
+    }),
+  );
+}
+
+interface FirstEntry {
+  readonly batch_no: string;
+  readonly currency: string;
+  readonly balance: string;
+  readonly start: string;
+  readonly booked_ms: number;
 }
 
 function pairsOf(rows: readonly HintedRow[]): Pair[] {

@@ -1,5 +1,5 @@
 /** A stored break, as far as its hint depends on it. */
-import type { Explanation } from '../../ledger/chain/break-patterns.ts';
+import type { Explanation } from '../../ledger/chain/break-scene.ts';
 
 /** The columns of a stored break that hints depend on. */
 export interface HintedRow {

@@ -47,7 +47,7 @@ export const currencyForms: readonly Form[] = [
     return {
       lies: changing([booking], (line) => ({ ...line, currency: 'QQQ' })),
       where: [...where, ...where.map((place) => ({ ...place, currency: 'QQQ' }))],
-      says: /QQQ.*(?:not in|no list|unknown)|unknown currency|currency[^.]*no list/i,
+      says: /QQQ.*(?:not in|no list|unknown)|unknown currency|currency[^.]*no list|currency of \S+ is wrong/i,
     };
   }),
   form(

@@ -218,7 +218,8 @@ export const nightlyForms: readonly Form[] = [
       where: 'everywhere',
       says: new RegExp(`${SAYS_CONTRADICTS.source}|empty|0 entries`, 'i'),
     }),
-    { setting: NIGHTS, mustBeTold: true },
+    // Of most nights only calls for an entry’s exact second are lied about, as if its timestamp were a second off.
+    { setting: NIGHTS },
   ),
   form(
     'first-call-of-each-night-counts-more',

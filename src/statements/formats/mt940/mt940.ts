@@ -1,4 +1,4 @@
-/** Statements as SWIFT MT940, for older ERPs: docs/decisions/camt053-and-mt940.md. */
+/** Statements as SWIFT MT940, for older ERPs: docs/decisions/formats.md. */
 import type { RowCells, StatementDay, StatementFormat } from '../format.ts';
 import { bankAmounts, ofEntry, type BankAmounts } from '../bank-amounts.ts';
 import { placesOf, type Places } from '../places.ts';

@@ -1,4 +1,4 @@
-/** Text in the characters that the fonts of a page have. The others are spelled out, and none is lost: docs/decisions/pdf.md. */
+/** Text in the characters that the fonts of a page have. The others are spelled out, and none is lost: docs/decisions/formats.md. */
 
 /** What the fonts have beyond printable ASCII and Latin-1: the rest of the encoding WinAnsi. */
 const WIN_ANSI =

@@ -1,4 +1,4 @@
-/** Statements as PDF, to read, sign and file: docs/decisions/pdf.md. The same day gives the same bytes. */
+/** Statements as PDF, to read, sign and file: docs/decisions/formats.md. The same day gives the same bytes. */
 import { entriesIn } from '../../../ledger/chain/figures.ts';
 import type { RowCells, StatementDay, StatementFormat } from '../format.ts';
 import { changesSection, earlierSection, entriesSection } from './day-tables.ts';

@@ -1,4 +1,4 @@
-/** Statements as workbooks for spreadsheets: docs/decisions/xlsx.md. The same day gives the same bytes. */
+/** Statements as workbooks for spreadsheets: docs/decisions/formats.md. The same day gives the same bytes. */
 import { zipped, type ZippedFile } from '../../zipped.ts';
 import type { RowCells, StatementDay, StatementFormat } from '../format.ts';
 import { rowWriter, rowXml, type Value } from './cells.ts';

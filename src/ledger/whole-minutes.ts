@@ -1,0 +1,42 @@
+/** Recognizes timestamps that lost their seconds from some time on. */
+
+/** Fewer timestamps in a row may end on a whole minute by chance. */
+const ROW_MIN = 8;
+/** Of more timestamps the newest ones are kept. */
+const TIMES_MAX = 1_000;
+
+export interface WholeMinutes {
+  readonly count: number;
+  /** The first of them, as the platform writes it. */
+  readonly from: string;
+}
+
+export interface TimesSeen {
+  readonly add: (bookedAt: readonly string[]) => void;
+  /** The newest timestamps, if they end in :00 and those before did not; else null. */
+  readonly wholeMinutes: () => WholeMinutes | null;
+}
+
+export function createTimesSeen(): TimesSeen {
+  let times = new Set<string>();
+  return {
+    add: (bookedAt) => {
+      for (const one of bookedAt) times.add(one);
+      if (times.size > 2 * TIMES_MAX) times = new Set([...times].sort().slice(-TIMES_MAX));
+    },
+    wholeMinutes: () => wholeMinutesIn([...times].sort()),
+  };
+}
+
+/** A ledger that books on whole minutes now and then has had long rows of them before. Entries of one second count once. */
+function wholeMinutesIn(times: readonly string[]): WholeMinutes | null {
+  const rows = [0];
+  for (const time of times) {
+    if (time.endsWith(':00')) rows.push(rows.pop()! + 1);
+    else rows.push(0);
+  }
+  const count = rows.pop()!;
+  const before = times.length - count;
+  if (count < ROW_MIN || before < ROW_MIN || Math.max(...rows) > count / 2) return null;
+  return { count, from: times[before]! };
+}

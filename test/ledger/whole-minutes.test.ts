@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { createTimesSeen } from '../../src/ledger/whole-minutes.ts';
+
+const at = (nth: number, second: string): string =>
+  `2026-03-01 ${String(Math.floor(nth / 60)).padStart(2, '0')}:${String(nth % 60).padStart(2, '0')}:${second}`;
+const row = (from: number, count: number, second: string): string[] =>
+  Array.from({ length: count }, (_, nth) => at(from + nth, second));
+function seen(...parts: readonly (readonly string[])[]) {
+  const times = createTimesSeen();
+  for (const part of parts) times.add(part);
+  return times.wholeMinutes();
+}
+
+test('the newest timestamps lost their seconds, in whatever order they came', () => {
+  const cut = { count: 8, from: at(20, '00') };
+  expect(seen(row(0, 20, '17'), row(20, 8, '00'))).toEqual(cut);
+  expect(seen(row(20, 8, '00').toReversed(), row(0, 20, '17'))).toEqual(cut);
+  expect(seen(row(0, 500, '17'), row(500, 700, '00'))).toEqual({ count: 700, from: at(500, '00') });
+});
+
+test.each([
+  ['few', [row(0, 20, '17'), row(20, 7, '00')]],
+  ['all there are', [row(0, 20, '00')]],
+  ['such rows came before', [row(0, 10, '17'), row(10, 6, '00'), row(16, 10, '17'), row(26, 9, '00')]],
+  ['followed by others', [row(0, 20, '17'), row(20, 9, '00'), row(29, 1, '17')]],
+  ['of one second', [row(0, 20, '17'), ...Array.from({ length: 9 }, () => row(20, 1, '00'))]],
+])('nothing is said of timestamps on whole minutes: %s', (_, parts) => {
+  expect(seen(...parts)).toBeNull();
+});
