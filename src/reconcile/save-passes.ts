@@ -91,13 +91,13 @@ async function savePasses(
       const isUnbroken = !mayHaveBreaks && chained.breaks.length === 0;
       const days = chained.days.map(({ figures }) => figures.day);
       const breaks = isUnbroken
-        ? NO_BREAKS
+        ? { ...NO_BREAKS, resolved: [] }
         : await replaceBreaks(trx, account, days, chained.breaks, { runId, now: foundAt });
       opened.push(...breaks.opened);
       healed.push(...breaks.healed);
       touched.set(
         pass,
-        [...breaks.opened, ...breaks.healed].map(({ day }) => day),
+        [...breaks.opened, ...breaks.healed, ...breaks.resolved].map(({ day }) => day),
       );
     }
     await saveChained(trx, merchantNo, chainedBy(passes, touched));

@@ -55,14 +55,30 @@ export interface OddNotice {
   readonly figures: { readonly count: number; readonly batchNos: readonly string[] };
 }
 
-export type Notice = EmptyNotice | FirstNotice | SharedNotice | OddNotice;
+/** Numbers that the platform uses for two entries each: their contents alternate. */
+export interface ReusedNotice {
+  readonly kind: 'reused';
+  readonly merchantNo: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly figures: {
+    readonly count: number;
+    /** The first few, in order. */
+    readonly batchNos: readonly string[];
+    /** Of the first number: what is kept, and what it is used for as well. */
+    readonly contents: readonly [kept: string, other: string];
+  };
+}
+
+export type Notice = EmptyNotice | FirstNotice | SharedNotice | OddNotice | ReusedNotice;
 export type KnownNotice = Notice & { readonly foundAt: Date; readonly runId: number };
 
 /** Odd entries of an account are told of the first of so many days: after that they are how the platform books. */
 const ODD_AGAIN_DAYS = 31;
 
 /**
- * Stores notices that are not known yet. A known `shared` notice counts as new again if it now has more entries. Odd
+ * Stores notices that are not known yet. A known `shared` or `reused` notice counts as new again if it now has
+ * more entries. Odd
  * entries are left out where the account has had some in the weeks before, or on a later one of these days.
  */
 export async function keepNotices(
@@ -81,7 +97,7 @@ export async function keepNotices(
     )
     ON CONFLICT (merchant_no, kind, currency, day, other_merchant_no) DO UPDATE
       SET figures = excluded.figures, found_at = excluded.found_at, run_id = excluded.run_id, told_at = NULL
-      WHERE known.kind = 'shared' AND (known.figures->'count')::int < (excluded.figures->'count')::int`.execute(
+      WHERE known.kind IN ('shared', 'reused') AND (known.figures->'count')::int < (excluded.figures->'count')::int`.execute(
     trx,
   );
 }

@@ -6,7 +6,7 @@ import { ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 import { heldCurrencies } from './entries.ts';
 import { sumOfFigures, type Days } from './older-days-count.ts';
-import { sentRows } from './store-entries.ts';
+import { alternates, sentRows } from './store-entries.ts';
 
 export { countByFigures, countStored, uncountableSpans, type Days } from './older-days-count.ts';
 
@@ -30,9 +30,9 @@ export async function differingDays(
         WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
       ) AS held ON true
       WHERE held.batch_no IS NULL OR held.vanished_at IS NOT NULL
-        OR (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at)
+        OR ((held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at)
           IS DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
-            sent.booked_at)
+            sent.booked_at) AND NOT (${alternates(merchantNo)}))
     )
     SELECT shown_on AS day FROM found
     UNION SELECT stored_on FROM found WHERE stored_on IS NOT NULL

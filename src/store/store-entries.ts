@@ -8,6 +8,7 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
 import { countedLate } from './lateness.ts';
+import { keepNotices, type ReusedNotice } from './notices.ts';
 
 export interface EntriesStored {
   readonly inserted: number;
@@ -86,22 +87,65 @@ export const freshEntries = (
     ON CONFLICT DO NOTHING
   ), ${countedLate({ merchantNo, runId, now })}`;
 
+/** After so many days without a change, a number that was used for two entries may change again. */
+const SETTLED_DAYS = 31;
+
+/** Most batch numbers that a notice names. */
+const NUMBERS_NAMED_MAX = 3;
+
+interface Known {
+  readonly touched: number;
+  readonly amended: number;
+  readonly returned: number;
+  readonly written: number;
+  readonly reused: readonly ReusedNotice[];
+}
+
+/** Whether an earlier version of the entry had the content of these columns. */
+const hadContent = (merchantNo: string, columns: RawBuilder<unknown>): RawBuilder<boolean> => sql`
+  EXISTS (
+    SELECT FROM ledger_entry_version v
+    WHERE v.merchant_no = ${merchantNo} AND v.batch_no = sent.batch_no
+      AND (v.currency, v.transaction_type, v.credit, v.debit, v.balance, v.booked_at, v.booked_ms)
+        IS NOT DISTINCT FROM ${columns}
+  )`;
+
 /**
- * Updates entries whose content differs or that had vanished. Each is looked up by the primary key in a subquery with
+ * Whether the number of `sent` and `held` alternates: both contents were replaced before. A correction that was taken back
+ * once is none: there the stored content is new.
+ */
+export const alternates = (merchantNo: string): RawBuilder<boolean> => sql`
+  held.version > 2
+  AND ${hadContent(merchantNo, sql`(sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_at, sent.booked_ms)`)}
+  AND ${hadContent(merchantNo, sql`(held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at, held.booked_ms)`)}`;
+
+const isReused = ({ merchantNo, now }: Batch): RawBuilder<boolean> => sql`
+  held.vanished_at IS NULL AND ${alternates(merchantNo)} AND EXISTS (
+    SELECT FROM ledger_entry_version v
+    WHERE v.merchant_no = ${merchantNo} AND v.batch_no = sent.batch_no
+      AND v.superseded_at > ${now}::timestamptz - make_interval(days => ${sql.lit(SETTLED_DAYS)})
+  )`;
+
+const contentText = (prefix: string): RawBuilder<string> => {
+  const of = (name: string) => sql.ref(`reused.${prefix}${name}`);
+  return sql`concat(coalesce('credit ' || ${of('credit')}, 'debit ' || ${of('debit')}), ' ', ${of('currency')}, ' (type ',
+    ${of(prefix === '' ? 'transaction_type' : 'type')}, ', balance ', ${of('balance')}, ', ', ${of('booked_at')}, ')')`;
+};
+
+/**
+ * Updates entries whose content differs or that had vanished. A number that alternates between two contents keeps the
+ * stored one and gets a notice, as every change would be a revision each night. Each entry is looked up by the primary key in a subquery with
  * OFFSET 0, which the planner cannot turn into a join. With a join, a planner with old statistics might read the
  * whole table.
  */
-async function amendKnown(
-  trx: Transaction<DB>,
-  sent: RawBuilder<unknown>,
-  { merchantNo, runId, now }: Batch,
-) {
-  const { rows } = await sql<{ touched: number; amended: number; returned: number; written: number }>`
+async function amendKnown(trx: Transaction<DB>, sent: RawBuilder<unknown>, batch: Batch): Promise<Known> {
+  const { merchantNo, runId, now } = batch;
+  const { rows } = await sql<Known>`
     WITH found AS MATERIALIZED (
       SELECT sent.*, held.place, held.version, held.vanished_at IS NOT NULL AS returns,
         held.currency AS was_currency, held.transaction_type AS was_type, held.credit AS was_credit,
         held.debit AS was_debit, held.balance AS was_balance, held.booked_at AS was_booked_at,
-        held.booked_ms AS was_booked_ms,
+        held.booked_ms AS was_booked_ms, ${isReused(batch)} AS is_reused,
         (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at, held.booked_ms)
           IS DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
             sent.booked_at, sent.booked_ms) AS differs
@@ -110,7 +154,14 @@ async function amendKnown(
         WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
       ) AS held
     ), changed AS MATERIALIZED (
-      SELECT * FROM found WHERE differs OR returns
+      SELECT * FROM found WHERE (differs AND NOT is_reused) OR returns
+    ), reused AS (
+      SELECT 'reused' AS kind, ${merchantNo}::text AS "merchantNo", was_currency AS currency, was_booked_at::date AS day,
+        jsonb_build_object('count', count(*),
+          'batchNos', to_jsonb((array_agg(batch_no ORDER BY batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}]),
+          'contents', (array_agg(jsonb_build_array(${contentText('was_')}, ${contentText('')}) ORDER BY batch_no))[1]
+        ) AS figures
+      FROM found AS reused WHERE differs AND is_reused GROUP BY was_currency, was_booked_at::date
     ), kept AS (
       INSERT INTO ledger_entry_version (merchant_no, batch_no, version, currency, transaction_type, credit, debit,
         balance, booked_at, booked_ms, superseded_at, run_id)
@@ -131,11 +182,13 @@ async function amendKnown(
       ON CONFLICT DO NOTHING
     )
     SELECT count(*) AS touched, count(*) FILTER (WHERE differs) AS amended, count(*) FILTER (WHERE returns) AS returned,
-      (SELECT count(*) FROM written) AS written
+      (SELECT count(*) FROM written) AS written,
+      (SELECT coalesce(jsonb_agg(reused), '[]') FROM reused) AS reused
     FROM changed`.execute(trx);
   const figures = rows[0]!;
   if (figures.written !== figures.touched) {
     throw new Error(`${merchantNo}: ${figures.touched} entries changed but ${figures.written} were written`);
   }
+  await keepNotices(trx, figures.reused, { runId, now });
   return figures;
 }

@@ -71,6 +71,26 @@ export interface Reading {
   readonly seenOnce: ReadonlySet<string> | null;
 }
 
+const contentOf = ({ transactionType, credit, debit, currency, balance, bookedAt }: LedgerEntry): string =>
+  `${bookedAt}, ${credit === null ? `debit ${debit}` : `credit ${credit}`} ${currency}, balance ${balance}, type ${transactionType}`;
+
+const usedTwice = (one: LedgerEntry, other: LedgerEntry): string => {
+  const contents = [contentOf(one), contentOf(other)].sort();
+  return `batchNo ${one.batchNo} is used for two entries (${contents.join('; and ')}): ask the platform for their numbers`;
+};
+
+/** The entries of a page. Of two under one number always the same, in whatever order they come: no reading amends it. */
+function entriesOn(page: LedgerPage, blame: (sentence: string) => void): Iterable<LedgerEntry> {
+  const byNumber = new Map<string, LedgerEntry>();
+  for (const entry of page.entries) {
+    const other = byNumber.get(entry.batchNo);
+    const isReused = other !== undefined && !sameContent(other, entry);
+    if (isReused) blame(usedTwice(other, entry));
+    if (!isReused || contentOf(entry) < contentOf(other)) byNumber.set(entry.batchNo, entry);
+  }
+  return byNumber.values();
+}
+
 /** How many pages a total fills; an empty window has one (empty) page. */
 export const pagesOf = (total: number): number => Math.max(1, Math.ceil(total / PAGE_SIZE_MAX));
 
@@ -90,7 +110,7 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
   if (changed > 0) blame(`page 1 said ${total} in total, page ${changed + 1} said ${pages[changed]!.total}`);
 
   pages.forEach((page, index) => {
-    for (const entry of page.entries) {
+    for (const entry of entriesOn(page, blame)) {
       const reason = strangeness(entry, asked, slackMs);
       if (reason !== null) {
         strangers.set(entry.batchNo, { entry, reason });

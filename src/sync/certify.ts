@@ -35,6 +35,8 @@ export interface Patience {
   failedCalls: number;
   /** Pages with entries in parts that are certified. */
   certifiedPages: number;
+  /** Of all windows of a reading together: readings of one page that failed since one with entries was certified. */
+  readonly streak: { failed: number };
 }
 
 export interface CertifyTask extends Asked {
@@ -113,16 +115,19 @@ export async function certifyWindow(
     united = united === null ? reading : uniteReadings(united, reading);
     if (united.problem === null) {
       if (total > 0) patience.certifiedPages += pagesOf(total);
+      if (total > 0) patience.streak.failed = 0;
       return read(united, { requests, problem: null });
     }
     // While known entries are seen a second time, a reading leads somewhere even without a certificate.
     if (united.seenOnce === null || distinctOf(united) < united.total) patience.failedCalls += pages.length;
+    if (pages.length === 1) patience.streak.failed += 1;
     for (const entry of reading.entries.values()) everSeen.entries.set(entry.batchNo, entry);
     for (const [key, entry] of reading.unreadable) everSeen.unreadable.set(key, entry);
     for (const [key, stranger] of reading.strangers) everSeen.strangers.set(key, stranger);
 
     if (!isSpent(patience, limits)) {
-      if (reads < readsMaxOf(window, total, grain, limits)) continue;
+      const isHopeless = patience.streak.failed >= limits.failedInARowMax;
+      if (reads < (isHopeless ? limits.hopelessReadsMax : readsMaxOf(window, total, grain, limits))) continue;
       const finer = splitUnsteady(window, total, grain, limits);
       if (finer !== null) return split(patience, finer, united.mayUnite);
     }

@@ -32,6 +32,10 @@ export interface ReadLimits {
   readonly failedCallsMax: number;
   /** ... and so many more for each page with entries that was certified. */
   readonly failedCallsPerPage: number;
+  /** Readings of one page that fail one after another until no window is read as often as that ... */
+  readonly failedInARowMax: number;
+  /** ... but so often: what fails in every window is not a moment's trouble. */
+  readonly hopelessReadsMax: number;
   /** Most windows of one merchant that are read at the same time. */
   readonly windowsInProgressMax: number;
   /** Most pages of one merchant in memory at the same time, counted from the first call until they are stored. */
@@ -52,6 +56,8 @@ export const READ_LIMITS: ReadLimits = {
   indivisibleReadsMax: 32,
   failedCallsMax: 2_000,
   failedCallsPerPage: 4,
+  failedInARowMax: 24,
+  hopelessReadsMax: 2,
   windowsInProgressMax: 32,
   pagesInProgressMax: 240,
   clockSlackMs: 0,

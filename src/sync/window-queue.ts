@@ -26,6 +26,7 @@ interface Waiting {
 export class WindowQueue {
   readonly #coarse: Grain;
   #grain: Grain;
+  readonly #streak = { failed: 0 };
   /** The oldest last. */
   readonly #waiting: Waiting[];
 
@@ -80,7 +81,7 @@ export class WindowQueue {
   /** A window as it was asked for. The grain is the one of the moment at which it is begun. */
   #waitingWhole(asked: WideWindow): Waiting {
     const task = (): Task => {
-      const patience: Root = { failedCalls: 0, certifiedPages: 0, partsLeft: 1 };
+      const patience: Root = { failedCalls: 0, certifiedPages: 0, streak: this.#streak, partsLeft: 1 };
       return { ...asked, grain: this.#grain, patience, second: null };
     };
     return { beginMs: asked.window.beginMs, task };

@@ -47,3 +47,47 @@ test.each(CASES.slice(0, process.env['DAYBOOK_CALLS'] === '1' ? 3 : 2))(
     expect(counts.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(callsMax);
   },
 );
+
+const ANOTHER_ORDER = 'another order in each call';
+
+/** What a merchant of one or two pages costs on four nights of a platform that answers so, and how each of them ends. */
+const ODD: readonly [how: string, exitCode: number, callsMax: number, alter: (page: Page) => Page][] = [
+  [ANOTHER_ORDER, 0, 12, (page) => page],
+  ['totals that count the page', 0, 10, (page) => ({ ...page, total: page.list.length })],
+  ['totals that count pages', 4, 75, (page) => ({ ...page, total: Math.ceil(page.total / page.pageSize) })],
+  ['empty pages', 4, 75, (page) => ({ ...page, list: [] })],
+];
+interface Page {
+  readonly list: readonly unknown[];
+  readonly total: number;
+  readonly pageSize: number;
+}
+
+test.each(ODD)('%s: exit %d, at most %d calls a night', async (how, exitCode, callsMax, alter) => {
+  const days = Array.from({ length: HONEST_DAYS + 4 }, (__, nth) => addDays(FIRST, nth));
+  const entries = entriesOfAmounts(
+    'USD',
+    days.flatMap((day) => dayOf(day, how === ANOTHER_ORDER ? 14 : 11)),
+  );
+  const night = (nth: number) => `${addDays(FIRST, HONEST_DAYS - 1 + nth)}T18:00:00Z`;
+  stage = await openPlainStage(entries, night(0));
+  await stage.run(FIRST, days[HONEST_DAYS - 1]!);
+  const inOrder = stage.platform.entriesOf;
+  if (how === ANOTHER_ORDER)
+    stage.platform.entriesOf = (call) => {
+      const shown = inOrder(call);
+      const at = (call.nth * 37) % Math.max(1, shown.length);
+      return [...shown.slice(at), ...shown.slice(0, at)];
+    };
+  stage.platform.alter = (honest) => ({ ...honest, body: alter(honest.body as Page) });
+  const seen: [code: number, calls: number][] = [];
+  for (let nth = 1; nth <= 4; nth += 1) {
+    stage.platform.calls.splice(0);
+    stage.setNow(night(nth));
+    const report = await stage.night();
+    seen.push([report.exitCode, stage.platform.calls.length]);
+  }
+  if (process.env['DAYBOOK_CALLS'] === '1') console.log(seen);
+  expect(seen.map(([code]) => code)).toEqual(seen.map(() => exitCode));
+  expect(Math.max(...seen.map(([, calls]) => calls))).toBeLessThanOrEqual(callsMax);
+});

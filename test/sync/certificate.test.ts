@@ -114,7 +114,7 @@ test('one batchNo with two contents is refused', () => {
   const twice = { ...all[0]!, balance: '7.00' };
   const reading = judgePages([page(2, [all[0]!, twice])], EVERYTHING);
   expect([reading.problem, reading.mayUnite]).toEqual([
-    'batchNo B0000 came twice with different contents',
+    'batchNo B0000 is used for two entries (2026-03-01 12:00:00, credit 1.00 USD, balance 1.00, type PAY; and 2026-03-01 12:00:00, credit 1.00 USD, balance 7.00, type PAY): ask the platform for their numbers',
     false,
   ]);
 });

@@ -28,7 +28,7 @@ async function costOf(readings: readonly (readonly LedgerPage[])[]) {
     window: SECOND,
     currency: null,
     grain: { pageNumMax: 100, unitMs: 1 },
-    patience: { failedCalls: 0, certifiedPages: 0 },
+    patience: { failedCalls: 0, certifiedPages: 0, streak: { failed: 0 } },
   };
   let reads = 0;
   const source: PageSource = {

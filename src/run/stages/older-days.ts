@@ -39,6 +39,8 @@ export interface OlderDaysTask {
   /** What the night read, and with how many calls. */
   readonly windows: readonly Window[];
   readonly requests: number;
+  /** Most of these windows could not be certified: more replies of that kind would say no more of older days. */
+  readonly isMostUnproven: boolean;
   /** Whether everything in these windows is proven and can be counted. */
   readonly isAllProven: boolean;
   /** How far timestamps may differ from the times that the platform filters by. */
@@ -61,6 +63,15 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
   const older = await olderDays(work, windows);
   const recent = task.isAllProven ? recentDays(work, older) : null;
   if (older.length === 0 && recent === null) return null;
+  const lastMade = work.known.olderDays?.lookedAt ?? null;
+  const nights = lastMade && nightsSince(lastMade, deps.now());
+  if (task.isMostUnproven)
+    return {
+      kind: 'not made',
+      notMade: 'most days of this night could not be certified',
+      requests: 0,
+      nights,
+    };
   const [days, ...others] = older;
   const ended = days === undefined ? [] : endedMonths(days, work);
   const look = await lookAtOlderDays({
@@ -74,9 +85,7 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
     alsoCompared: ended.length === 0 ? [] : [daysOfMonth(ended.at(-1)!), ...others.slice(0, OTHERS_MAX)],
     now: deps.now(),
   });
-  const lastMade = work.known.olderDays?.lookedAt ?? null;
-  if ('notMade' in look)
-    return { kind: 'not made', ...look, nights: lastMade && nightsSince(lastMade, deps.now()) };
+  if ('notMade' in look) return { kind: 'not made', ...look, nights };
   const readFrom = deps.now();
   const again = look.differing.length === 0 ? null : await task.readAnew(look.differing);
   const windowsAgain = stretchesOf(look.differing).map((one) => windowOf(one, deps.zone));

@@ -51,6 +51,8 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
             work,
             windows,
             requests: report.requests,
+            isMostUnproven:
+              report.uncertified.filter(({ isHeld }) => isHeld !== true).length > windows.length / 2,
             isAllProven:
               report.uncertified.length + report.heldBack.length + report.quarantined === 0 &&
               !work.known.hasUnreadable,

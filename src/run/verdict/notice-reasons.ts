@@ -1,6 +1,13 @@
 /** Words notices as reasons: what is odd, and what to do. Pure. */
 import { counted } from '../../ledger/text.ts';
-import type { EmptyNotice, FirstNotice, Notice, OddNotice, SharedNotice } from '../../store/notices.ts';
+import type {
+  EmptyNotice,
+  FirstNotice,
+  Notice,
+  OddNotice,
+  ReusedNotice,
+  SharedNotice,
+} from '../../store/notices.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 
@@ -28,6 +35,7 @@ export function reasonsOfNotices(notices: readonly Notice[]): Reason[] {
   return [
     ...[...Map.groupBy(empty, ({ day }) => day).values()].flatMap(reasonsOfEmpty),
     ...notices.filter((notice) => notice.kind === 'first').map(reasonOfFirst),
+    ...notices.filter((notice) => notice.kind === 'reused').map(reasonOfReused),
     ...notices.flatMap((notice) =>
       notice.kind === 'untyped' || notice.kind === 'finer' ? [reasonOfOdd(notice)] : [],
     ),
@@ -102,6 +110,17 @@ function reasonOfOdd(notice: OddNotice): Reason {
   return needsPerson(
     `${merchantNo} ${accountDay(notice)}: ${entries} ${what}: ${listed(figures.batchNos, figures.count)}`,
     'ask the platform whether it books so on purpose; the entries are kept as they came, and this is reported once a month',
+  );
+}
+
+function reasonOfReused({ merchantNo, currency, day, figures }: ReusedNotice): Reason {
+  const [kept, other] = figures.contents;
+  const more = figures.count > 1 ? `; so ${counted(figures.count - 1, 'more is', 'more are')}` : '';
+  return needsPerson(
+    `${merchantNo} ${accountDay({ currency, day })}: batchNo ${figures.batchNos[0]!} is used for two entries: ${kept} and ` +
+      `${other}${more}`,
+    'ask the platform which numbers these entries have; the first stays in the statement, the other is kept in ' +
+      '`daybook entries find`; this is reported once',
   );
 }
 

@@ -70,12 +70,21 @@ const INSERT_BREAKS_MAX = 1_000;
 const keyOf = (after: string | null, before: string, missingNet: string): string =>
   JSON.stringify([after, before, canonicalAmount(missingNet, 0)!.amount]);
 const rowKey = (row: BreakRow): string => keyOf(row.after_batch_no, row.before_batch_no, row.missing_net);
+const dayKey = (day: BusinessDay, key: string): string => `${day} ${key}`;
 const foundKey = (one: ContinuityBreak): string => keyOf(one.afterBatchNo, one.beforeBatchNo, one.missingNet);
+
+export interface BreaksReplaced {
+  /** New ones, and healed ones that are back. */
+  readonly opened: BreakRow[];
+  readonly healed: BreakRow[];
+  /** Healed ones that are back and that a person had resolved: they are resolved again. */
+  readonly resolved: BreakRow[];
+}
 
 /**
  * Makes `found` the stored breaks of `days`. New breaks are opened, and breaks that were not found again are healed.
- * A break that is found again keeps its id and state, also if its balances changed: one that a person resolved stays
- * resolved.
+ * A break that is found again keeps its id and state, also if its balances changed or if it was healed meanwhile: one
+ * that a person resolved stays resolved.
  */
 export async function replaceBreaks(
   trx: Transaction<DB>,
@@ -83,16 +92,15 @@ export async function replaceBreaks(
   days: readonly BusinessDay[],
   found: readonly ContinuityBreak[],
   context: { readonly runId: number; readonly now: Date },
-): Promise<{ opened: BreakRow[]; healed: BreakRow[] }> {
-  if (days.length === 0) return { opened: [], healed: [] };
-  const stored = await trx
+): Promise<BreaksReplaced> {
+  if (days.length === 0) return { opened: [], healed: [], resolved: [] };
+  const ofDays = trx
     .selectFrom('continuity_break')
     .selectAll()
     .where('merchant_no', '=', account.merchantNo)
     .where('currency', '=', account.currency)
-    .where('day', '=', sql<string>`ANY (${days}::date[])`)
-    .where('status', '<>', 'healed')
-    .execute();
+    .where('day', '=', sql<string>`ANY (${days}::date[])`);
+  const stored = await ofDays.where('status', '<>', 'healed').execute();
   const storedByKey = new Map(stored.map((row) => [rowKey(row), row]));
   const foundKeys = new Set(found.map(foundKey));
   const fresh: ContinuityBreak[] = [];
@@ -101,12 +109,23 @@ export async function replaceBreaks(
     if (row === undefined) fresh.push(one);
     else if (!looksAlike(row, one)) await updateBreak(trx, row.id, one);
   }
-  const opened: BreakRow[] = [];
-  for (let at = 0; at < fresh.length; at += INSERT_BREAKS_MAX) {
-    opened.push(...(await insertBreaks(trx, account, fresh.slice(at, at + INSERT_BREAKS_MAX), context)));
+  const healedBefore =
+    fresh.length === 0 ? [] : await ofDays.where('status', '=', 'healed').orderBy('id').execute();
+  const healedByKey = new Map(healedBefore.map((row) => [dayKey(row.day, rowKey(row)), row.id]));
+  const back: BreakRow[] = [];
+  const unknown: ContinuityBreak[] = [];
+  for (const one of fresh) {
+    const id = healedByKey.get(dayKey(one.day, foundKey(one)));
+    if (id === undefined) unknown.push(one);
+    else back.push(await bringBack(trx, id, one, context.runId));
+  }
+  const opened = back.filter(({ status }) => status === 'open');
+  for (let at = 0; at < unknown.length; at += INSERT_BREAKS_MAX) {
+    opened.push(...(await insertBreaks(trx, account, unknown.slice(at, at + INSERT_BREAKS_MAX), context)));
   }
   const gone = stored.filter((row) => !foundKeys.has(rowKey(row))).map(({ id }) => id);
-  return { opened, healed: gone.length === 0 ? [] : await healBreaks(trx, gone, context.now) };
+  const healed = gone.length === 0 ? [] : await healBreaks(trx, gone, context.now);
+  return { opened, healed, resolved: back.filter(({ status }) => status === 'resolved') };
 }
 
 const columnsOf = (one: ContinuityBreak) => ({
@@ -135,6 +154,28 @@ const looksAlike = (row: BreakRow, one: ContinuityBreak): boolean =>
 
 const updateBreak = (trx: Transaction<DB>, id: number, one: ContinuityBreak) =>
   trx.updateTable('continuity_break').set(columnsOf(one)).where('id', '=', id).execute();
+
+/** Only a resolved break has a note. */
+const bringBack = (
+  trx: Transaction<DB>,
+  id: number,
+  one: ContinuityBreak,
+  runId: number,
+): Promise<BreakRow> =>
+  trx
+    .updateTable('continuity_break')
+    .set({
+      ...columnsOf(one),
+      run_id: runId,
+      status: sql`CASE WHEN note IS NULL THEN 'open' ELSE 'resolved' END`,
+      closed_at: sql`CASE WHEN note IS NOT NULL THEN coalesce((
+        SELECT audit_entry.at FROM break_step AS step JOIN audit_entry ON audit_entry.id = step.audit_entry_id
+        WHERE step.break_id = ${id} AND step.kind = 'resolved' ORDER BY step.id DESC LIMIT 1
+      ), closed_at) END`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
 
 const insertBreaks = (
   trx: Transaction<DB>,

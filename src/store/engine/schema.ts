@@ -1262,7 +1262,7 @@ export interface Notice {
    */
   day: string;
   /**
-   * What the sentence says. empty: fewest and most entries of that weekday before. first: opening. shared: count, a few batchNos, and whose statement was published before. untyped and finer: count and a few batchNos.
+   * What the sentence says. empty: fewest and most entries of that weekday before. first: opening. shared: count, a few batchNos, and whose statement was published before. untyped and finer: count and a few batchNos. reused: the same, and the two contents of the first, the one that is kept first.
    */
   figures: Json;
   /**
@@ -1270,7 +1270,7 @@ export interface Notice {
    */
   found_at: Date;
   /**
-   * empty: a busy day without entries. first: a first opening that no entry made. shared: entries that two merchants have. untyped: entries without a transaction type. finer: amounts with more decimals than the currency has.
+   * empty: a busy day without entries. first: a first opening that no entry made. shared: entries that two merchants have. untyped: entries without a transaction type. finer: amounts with more decimals than the currency has. reused: numbers that are used for two entries.
    */
   kind: string;
   /**
