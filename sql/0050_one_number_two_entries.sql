@@ -1,4 +1,4 @@
--- A number that alternates between two contents is used for two entries: one content stays, and a person is told once.
+-- A number that alternates between two contents is used for two entries: one content stays, and it is reported once.
 ALTER TABLE notice DROP CONSTRAINT notice_kind_check,
   ADD CONSTRAINT notice_kind_check CHECK (kind IN ('empty', 'first', 'shared', 'untyped', 'finer', 'reused'));
 COMMENT ON COLUMN notice.kind IS
