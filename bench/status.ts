@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { jobs } from '../jobs/all.ts';
 import { createMetrics } from '../src/observe/metrics.ts';
 import { createState, type StateDeps } from '../src/observe/state.ts';
-import { lookForMissedNight, lookForUndoneRuns } from '../src/run/alerts/watch.ts';
+import { checkForMissedRun, checkForUnfinishedRuns } from '../src/run/alerts/watch.ts';
 import { statusesOf } from '../src/run/status.ts';
 import { activeMerchants } from '../src/store/merchants.ts';
 import { fillMerchants } from '../test/store/many-merchants.ts';
@@ -58,8 +58,8 @@ try {
   };
   const lookAt = (now: Date) => async () => {
     const raising = { targets: ['none'], now, zone: ZONE };
-    await lookForMissedNight(db, [], { ...raising, maxAgeMs: 26 * HOUR_MS });
-    await lookForUndoneRuns(db, {
+    await checkForMissedRun(db, [], { ...raising, maxAgeMs: 26 * HOUR_MS });
+    await checkForUnfinishedRuns(db, {
       ...{ ...raising, ledgerJobs: ['nightly', 'resweep'], otherJobs: ['reference'] },
       merchants: () => activeMerchants(db),
     });

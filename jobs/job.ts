@@ -2,7 +2,7 @@
 import type { DueJob } from '../src/run/schedule/due.ts';
 import type { PlatformApp } from '../src/run/app.ts';
 import type { JobReport } from '../src/run/schedule/scheduled-job.ts';
-import type { LateSweep } from '../src/run/schedule/scheduled-job.ts';
+import type { ExtendedLookbackDays } from '../src/run/schedule/scheduled-job.ts';
 import type { Settings } from '../src/settings/settings.ts';
 import type { Schedule } from '../src/settings/schedule.ts';
 
@@ -16,7 +16,7 @@ export interface Job {
   /** True if it brings the ledger up to date. A good run of one such job makes up for a failed run of another. */
   readonly isLedger: boolean;
   /** For a ledger job that workers do: how it differs from the nightly job. */
-  readonly sweep?: (settings: Settings) => LateSweep;
+  readonly lookback?: (settings: Settings) => ExtendedLookbackDays;
   /** Does the work of one slot. Null if another process has done it meanwhile. */
   readonly run: (app: PlatformApp, due: DueJob, signal: AbortSignal) => Promise<JobReport | null>;
 }

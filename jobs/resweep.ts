@@ -10,6 +10,6 @@ export const resweep: Job = {
   what: 'late entries, further back than the nightly lookback',
   when: (schedule) => schedule.resweep,
   isLedger: true,
-  sweep: ({ lateSweepDays }) => ({ lateSweepDays }),
+  lookback: ({ lateSweepDays }) => ({ lateSweepDays }),
   run: (app, due, signal) => runLedgerJob(app, due, signal, { lateSweepDays: app.settings.lateSweepDays }),
 };

@@ -11,7 +11,7 @@ import { raiseCondition } from '../alerts/raise.ts';
 import { targetsOf } from '../alerts/targets.ts';
 import { notStarted, type NotBegun } from '../run/alerts/not-started.ts';
 import { oldestMs } from '../run/alerts/missed.ts';
-import { lookForMissedNight, lookForUndoneRuns } from '../run/alerts/watch.ts';
+import { checkForMissedRun, checkForUnfinishedRuns } from '../run/alerts/watch.ts';
 import { clockOf } from '../run/app.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { activeMerchants } from '../store/merchants.ts';
@@ -86,14 +86,14 @@ export async function runWatchdog(
   const at = now();
   const raising = { targets, now: at, zone: platform?.timeZone ?? schedule.zone };
   if (await isMine('nights'))
-    await lookForMissedNight(db, own === undefined ? [] : [own], {
+    await checkForMissedRun(db, own === undefined ? [] : [own], {
       ...raising,
       maxAgeMs: maxAgeMs ?? oldestMs(schedule.nightly, schedule.zone, at),
     });
   if (!seesRuns || !(await isMine('runs'))) return;
   const named = (isLedger: boolean): string[] =>
     jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
-  await lookForUndoneRuns(db, {
+  await checkForUnfinishedRuns(db, {
     ...{ ...raising, ledgerJobs: named(true), otherJobs: named(false) },
     merchants: () => readMerchants(db, settings),
   });

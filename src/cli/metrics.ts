@@ -21,11 +21,11 @@ export function addMetricsCommand(program: Command): void {
       const { stateText } = await import('../observe/metrics.ts');
       await withApp(settings, async ({ database: { db }, now }) => {
         const state = await (await stateOf({ settings, db, now }))();
-        const isWhole = state.reads.every(({ isRead }) => isRead);
+        const isComplete = state.reads.every(({ isRead }) => isRead);
         print(self, {
           document: state,
           text: (await stateText(state)).trimEnd(),
-          exitCode: isWhole ? EXIT.done : EXIT.incomplete,
+          exitCode: isComplete ? EXIT.done : EXIT.incomplete,
         });
       });
     });

@@ -120,7 +120,7 @@ function addSubmitCommand(onboard: Command): void {
           const earlier = replaces === undefined ? null : idOf(replaces);
           const row = await submitApplication({ file, replaces: earlier }, deps);
           log.info({ application: row.id, state: row.state }, 'application submitted');
-          const { document, text, exitCode } = statusOutput(standingOf(row), timesOf(settings));
+          const { document, text, exitCode } = statusOutput(openItemsOfOne(row), timesOf(settings));
           print(self, {
             document: { ...(document as object), warnings },
             text: lines(text, ...warnings.map(warningText)),
@@ -226,7 +226,7 @@ function addSettleCommand(onboard: Command): void {
         const row = await doneBy(db, auditEventOf(self, idOf(id), `bizFlow ${bizFlow}`), now(), (trx) =>
           settleApplication(trx, { id: idOf(id), bizFlow, now: now() }),
         );
-        print(self, statusOutput(standingOf(row), timesOf(settings)));
+        print(self, statusOutput(openItemsOfOne(row), timesOf(settings)));
       });
     });
 }
@@ -263,7 +263,7 @@ function idOf(text: string): number {
 }
 
 /** The status of an application that was just submitted or settled: nothing has replaced it, and no result has come. */
-const standingOf = (application: ApplicationRow): ApplicationStatus => ({
+const openItemsOfOne = (application: ApplicationRow): ApplicationStatus => ({
   application,
   replacedBy: null,
   advice: adviceOf(application),

@@ -13,7 +13,7 @@ import { createProgressLine } from './output/progress-line.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { syncDocument } from './output/run-document.ts';
 import { plannedDaysText } from './output/plan-days-text.ts';
-import { widerSweepsText } from '../run/lateness-text.ts';
+import { extendedLookbackText } from '../run/lateness-text.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
 import { lines, table } from './output/text.ts';
 
@@ -37,7 +37,7 @@ export function addPlanCommand(program: Command): void {
         const report = await planRun(request, runDeps(app, stopSignal(), progress.show)).finally(
           progress.clear,
         );
-        const isWhole = report.sync.every(
+        const isComplete = report.sync.every(
           ({ report: { failure, uncertified, interrupted }, unsettled = [] }) =>
             failure === null && uncertified.length === 0 && unsettled.length === 0 && !interrupted,
         );
@@ -45,7 +45,7 @@ export function addPlanCommand(program: Command): void {
           document: { ...report, sync: report.sync.map(syncDocument) },
           text: lines(planText(report, timeZone), ...notReadLines(notRead)),
           exitCode: mostSevere([
-            isWhole && notRead.length === 0 ? EXIT.done : EXIT.incomplete,
+            isComplete && notRead.length === 0 ? EXIT.done : EXIT.incomplete,
             ...report.troubles.map(({ exitCode }) => exitCode),
           ]),
         });
@@ -55,7 +55,7 @@ export function addPlanCommand(program: Command): void {
 
 function planText(report: PlanReport, zone: string): string {
   const { sync, daysChanged } = report;
-  const takenUp = sync.flatMap(({ merchantNo, takenUp: days }) =>
+  const backlogDays = sync.flatMap(({ merchantNo, backlogDays: days }) =>
     days.length === 0 ? [] : [`${merchantNo} ${daysName(days)}`],
   );
   return lines(
@@ -73,8 +73,8 @@ function planText(report: PlanReport, zone: string): string {
       ]),
     ),
     clockNews(sumOfSync(sync)),
-    widerSweepsText(sync),
-    takenUp.length > 0 && `also read, from earlier requests: ${takenUp.join('; ')}`,
+    extendedLookbackText(sync),
+    backlogDays.length > 0 && `also read, from earlier requests: ${backlogDays.join('; ')}`,
     '',
     plannedDaysText(daysChanged),
     ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),

@@ -42,7 +42,7 @@ export class QueuedSlots {
     }
     const merchants = await chosenMerchants(app, null);
     const notRead = await merchantsNotRead(app.settings, db);
-    const deps = { ...runDeps(app, signal), ...job.sweep?.(app.settings) };
+    const deps = { ...runDeps(app, signal), ...job.lookback?.(app.settings) };
     const run = await queueSlot(
       { command: 'run', range: null, merchants, notRead, currencies: null, scheduled: due },
       { ...deps, enqueue: (trx, jobs) => enqueue(this.#queue, trx, 'night', jobs) },

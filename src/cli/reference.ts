@@ -75,8 +75,8 @@ export function addReferenceCommand(program: Command): void {
         throw new UsageError(`${kind} is one list for all countries; leave out --country.`);
       const settings = offlineSettings(self);
       await withApp(settings, async ({ database: { db } }) => {
-        const withGone = flags.all ?? false;
-        const items = await listReferenceItems(db, { kind, country, withGone });
+        const withRemoved = flags.all ?? false;
+        const items = await listReferenceItems(db, { kind, country, withRemoved });
         const lists = (await listReferenceLists(db)).filter(
           (list) => list.kind === kind && (country === undefined || list.country === country),
         );

@@ -46,7 +46,7 @@ export function addStatementsCommand(program: Command): void {
           toDay: flags.to === undefined ? undefined : dayFlag('--to', flags.to),
           limit: json ? undefined : LIST_SHOWN_MAX + 1,
         });
-        const rows = json ? found : wholeDays(found);
+        const rows = json ? found : completeDays(found);
         const superseded = new Set(rows.map((row) => nameOf(row, row.supersedes ?? 0)));
         const shown = flags.all === true ? rows : rows.filter((row) => !superseded.has(nameOf(row)));
         const listed = listText(shown, flags.all === true ? timesOf(settings) : null);
@@ -153,7 +153,7 @@ interface GetFlags {
 }
 
 /** Of rows cut after `LIST_SHOWN_MAX`, those of account days of which every revision is there. */
-function wholeDays(rows: readonly StatementRow[]): readonly StatementRow[] {
+function completeDays(rows: readonly StatementRow[]): readonly StatementRow[] {
   const next = rows[LIST_SHOWN_MAX];
   if (next === undefined) return rows;
   const begin = rows.findIndex((row) => nameOf(row, 0) === nameOf(next, 0));

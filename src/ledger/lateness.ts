@@ -18,19 +18,19 @@ export interface LateCount {
 }
 
 /** A month that is compared with the platform at each month end. */
-export interface WatchedMonth {
+export interface SampledMonth {
   /** Its first day. */
   readonly month: BusinessDay;
   /** Those of days that were read in time, so that a late one would have been told. */
   readonly entries: number;
   /** The day on which it held last; the month's first day where it never did. */
-  readonly watchedOn: BusinessDay;
+  readonly sampledOn: BusinessDay;
 }
 
 /** What was measured of one merchant in the period that counts. */
 export interface LatenessMeasured {
   readonly late: readonly LateCount[];
-  readonly watched: readonly WatchedMonth[];
+  readonly watched: readonly SampledMonth[];
 }
 
 export const NOTHING_MEASURED: LatenessMeasured = { late: [], watched: [] };
@@ -88,18 +88,18 @@ function atRank(late: readonly LateCount[], rank: number, bound: 'daysMin' | 'da
  * How many days before yesterday a night has to read again to find an entry that comes so late. One first seen k days after
  * it was booked lies on a day that is at most k - 1 days before yesterday.
  */
-export const sweepAsked = ({ atMost }: DaysLate): number => atMost - 1;
+export const lookbackNeeded = ({ atMost }: DaysLate): number => atMost - 1;
 
 /**
  * The days to read again: as many as find 99 % of the late entries, but not fewer than `least` and, where that is more, not
  * more than `most`.
  */
-export function sweepDays(
+export function lookbackDaysNeeded(
   late: readonly LateCount[],
   { least, most }: { readonly least: number; readonly most: number },
 ): number {
   const lateness = latenessAt(late, SWEPT_SHARE);
-  return Math.max(least, lateness === null ? 0 : Math.min(most, sweepAsked(lateness)));
+  return Math.max(least, lateness === null ? 0 : Math.min(most, lookbackNeeded(lateness)));
 }
 
 /** After how many days a day has 99.9 % of its entries, with a confidence of 95 %, and what that rests on. */
@@ -120,7 +120,7 @@ export function finalityOf({ late, watched }: LatenessMeasured): Finality | null
   const candidates = [...new Set([1, ...late.map(({ daysMax }) => daysMax)])].sort((a, b) => a - b);
   for (const afterDays of candidates) {
     const laterEntries = sumOf(late.filter(({ daysMax }) => daysMax > afterDays));
-    const watchedEntries = sumOf(watched.filter((one) => isWatched(one, afterDays + WATCHED_ON_DAYS)));
+    const watchedEntries = sumOf(watched.filter((one) => isSampled(one, afterDays + WATCHED_ON_DAYS)));
     if (isRuledOut({ seen: watchedEntries, later: laterEntries, share: 1 - FINAL_SHARE }))
       return { afterDays, watchedEntries, laterEntries };
   }
@@ -131,8 +131,8 @@ const sumOf = (counts: readonly { readonly entries: number }[]): number =>
   counts.reduce((sum, { entries }) => sum + entries, 0);
 
 /** Whether all days of the month were watched to this age. */
-const isWatched = ({ month, watchedOn }: WatchedMonth, days: number): boolean =>
-  watchedOn >= addDays(addMonths(month, 1), days - 1);
+const isSampled = ({ month, sampledOn }: SampledMonth, days: number): boolean =>
+  sampledOn >= addDays(addMonths(month, 1), days - 1);
 
 /**
  * Whether a share as large as this would show so few of `seen` entries with a chance of 5 % or less (the upper bound of

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { accountsOf, type MerchantAccounts } from '../ledger/account-filter.ts';
 import { addDays, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { restartedDays } from '../store/changed-days.ts';
+import { derivedOpeningDays } from '../store/changed-days.ts';
 import { daysToChain, type AccountToChain } from '../store/days-to-chain.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { AccountInZone } from './account-view.ts';
@@ -22,7 +22,7 @@ export interface ToChainOptions {
   /** Where most changed days are expected: what they need is read at once. Other days take statements of their own. */
   readonly days: { readonly from: BusinessDay; readonly to: BusinessDay };
   /** What of the merchant is known already. Without it, it is asked for. */
-  readonly known?: { readonly hasBreaks: boolean; readonly hasRestarted: boolean };
+  readonly known?: { readonly hasBreaks: boolean; readonly hasDerivedOpening: boolean };
 }
 
 export interface AccountWork extends AccountInZone {
@@ -40,7 +40,9 @@ export async function accountsToChain(options: ToChainOptions): Promise<{
   const { merchantNo, currencies } = options.accounts;
   const { accounts, within } = await readAccounts(options);
   const restarted =
-    known?.hasRestarted === false ? [] : await restartedDays(db, accountsOf(merchantNo, currencies));
+    known?.hasDerivedOpening === false
+      ? []
+      : await derivedOpeningDays(db, accountsOf(merchantNo, currencies));
   const work: AccountWork[] = [];
   for (const read of accounts) {
     const { account, changed, certified } = read;

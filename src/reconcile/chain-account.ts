@@ -4,7 +4,7 @@ import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { chainStretch, earliest, jumpsAfter, type Stretch, type StretchOptions } from './chain-stretch.ts';
-import { emptied, emptiedDaysBefore, tellsBefore } from './emptied-days.ts';
+import { emptied, emptiedDaysBefore, isOpeningKnownBefore } from './emptied-days.ts';
 import { storedDiffers } from './stored-differs.ts';
 import { createAccountView, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
 
@@ -117,7 +117,7 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
     const before = await frontOf(stretch);
     await take(stretch);
     const next = await view.known.storedAfter(stretch.days.at(-1)!);
-    if (next !== undefined && (await moves(next, options, view))) waiting.add(next.day);
+    if (next !== undefined && (await openingChanged(next, options, view))) waiting.add(next.day);
     await chainFront(before);
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
@@ -140,7 +140,7 @@ export async function joiningDays(
     if (before === undefined) continue;
     if (
       (await isProvenUpToDay(before, day, options, view)) ||
-      (await tellsBefore(before, day, options, view))
+      (await isOpeningKnownBefore(before, day, options, view))
     ) {
       joining.push(day);
     }
@@ -149,7 +149,11 @@ export async function joiningDays(
 }
 
 /** Whether a stored day would now start from another balance, or after another entry, than when it was chained. */
-async function moves(next: DayFigures, options: ChainAccountOptions, view: AccountView): Promise<boolean> {
+async function openingChanged(
+  next: DayFigures,
+  options: ChainAccountOptions,
+  view: AccountView,
+): Promise<boolean> {
   const now = await view.known.before(next.day);
   const then = await view.known.storedBefore(next.day);
   if (now === undefined) return false;
@@ -160,6 +164,6 @@ async function moves(next: DayFigures, options: ChainAccountOptions, view: Accou
     otherClosingsText(now.otherClosings) !== otherClosingsText(then.otherClosings) ||
     now.lastBatchNo !== then.lastBatchNo ||
     now.lastBookedMs !== then.lastBookedMs ||
-    now.cleanEnd !== then.cleanEnd
+    now.isOrderFinal !== then.isOrderFinal
   );
 }

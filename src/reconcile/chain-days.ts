@@ -77,12 +77,13 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
     const previous = figures.at(-1) ?? before;
     if (own === undefined) {
       const next = folded.find((one) => one.day > day);
-      const isBroken = next === undefined ? options.isBrokenAfter : next.jumpsIn && restarted !== next.day;
+      const isBroken =
+        next === undefined ? options.isBrokenAfter : next.startsWithBreak && restarted !== next.day;
       if (previous !== undefined) figures.push(passedOn(day, previous, isBroken, minorUnits));
       continue;
     }
-    const cleanEnd = own.cleanEnd && settled.has(day);
-    const made = { ...own, currency: account.currency, cleanEnd, restarted: restarted === day };
+    const isOrderFinal = own.isOrderFinal && settled.has(day);
+    const made = { ...own, currency: account.currency, isOrderFinal, restarted: restarted === day };
     assertFoots(account, made, made.restarted ? undefined : previous);
     figures.push(made);
   }
@@ -135,8 +136,8 @@ function passedOn(
     breaksAfter: isBroken ? 1 : 0,
     lastBatchNo: before.lastBatchNo,
     lastBookedMs: before.lastBookedMs,
-    cleanEnd: before.cleanEnd,
-    jumpsIn: false,
+    isOrderFinal: before.isOrderFinal,
+    startsWithBreak: false,
     restarted: false,
     otherClosings: before.otherClosings,
   };

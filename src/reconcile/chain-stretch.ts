@@ -63,14 +63,14 @@ export async function chainStretch(
     }
     const last = chained.days.at(-1);
     const full = isFull(1) && last !== undefined;
-    if (last !== undefined && !last.cleanEnd && !full) {
+    if (last !== undefined && !last.isOrderFinal && !full) {
       const next = await dayAfter(last.day, waiting, view);
       if (next !== undefined && (await takesUp(last, next))) {
         days.push(next);
         continue;
       }
     }
-    const ended = full ? [...chained.days.slice(0, -1), { ...last, cleanEnd: true }] : chained.days;
+    const ended = full ? [...chained.days.slice(0, -1), { ...last, isOrderFinal: true }] : chained.days;
     const trueEnds = await withTrueEnds(ended, options, view);
     return { days, chained: { ...chained, days: await decidedByBegin(trueEnds, options) } };
   }
@@ -144,8 +144,8 @@ async function withTrueEnds(
   const ends = [...days];
   for (let at = ends.length - 1; at > 0; at -= 1) {
     const before = ends[at - 1]!;
-    if (!before.cleanEnd || ends[at]!.restarted) continue;
-    const open = ends.findIndex(({ cleanEnd }, index) => index >= at && cleanEnd);
+    if (!before.isOrderFinal || ends[at]!.restarted) continue;
+    const open = ends.findIndex(({ isOrderFinal }, index) => index >= at && isOrderFinal);
     const together = ends.slice(at, open === -1 ? ends.length : open + 1);
     const isBrokenAfter = await jumpsAfter(together.at(-1)!.day, view, ends);
     const alone = await chainTogether(
@@ -155,7 +155,7 @@ async function withTrueEnds(
       before,
     );
     const same = alone.days.every((figures, index) => sameFigures(figures, together[index]!));
-    if (!same) ends[at - 1] = { ...before, cleanEnd: false };
+    if (!same) ends[at - 1] = { ...before, isOrderFinal: false };
   }
   return ends;
 }
@@ -172,7 +172,7 @@ export async function jumpsAfter(
   for (let at = day; ;) {
     const next = made.find((one) => one.day > at) ?? (await known.after(at));
     if (next === undefined) return false;
-    if (next.creditCount + next.debitCount > 0) return next.jumpsIn && !next.restarted;
+    if (next.creditCount + next.debitCount > 0) return next.startsWithBreak && !next.restarted;
     at = next.day;
   }
 }

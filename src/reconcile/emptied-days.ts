@@ -19,8 +19,8 @@ export const emptied = (stored: DayFigures): DayFigures => ({
   breaksAfter: 0,
   lastBatchNo: null,
   lastBookedMs: null,
-  cleanEnd: true,
-  jumpsIn: false,
+  isOrderFinal: true,
+  startsWithBreak: false,
   restarted: true,
 });
 
@@ -54,7 +54,7 @@ export async function emptiedDaysBefore(
  * Whether the balance of the empty day `before` now follows from the first entry of `day`, and differs from the stored
  * one.
  */
-export async function tellsBefore(
+export async function isOpeningKnownBefore(
   before: DayFigures,
   day: BusinessDay,
   options: AccountInZone,

@@ -7,5 +7,5 @@ export const storedDiffers = (figures: DayFigures, stored: DayFigures): boolean 
   !sameStated(figures, stored) ||
   figures.lastBatchNo !== stored.lastBatchNo ||
   figures.lastBookedMs !== stored.lastBookedMs ||
-  figures.cleanEnd !== stored.cleanEnd ||
-  figures.jumpsIn !== stored.jumpsIn;
+  figures.isOrderFinal !== stored.isOrderFinal ||
+  figures.startsWithBreak !== stored.startsWithBreak;

@@ -6,7 +6,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
-import type { PublishedAhead } from '../statements/published-ahead.ts';
+import type { ManifestPrefetch } from '../statements/published-ahead.ts';
 import type { PublishedNow } from '../statements/published-now.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
@@ -15,7 +15,7 @@ import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { MonthsHeld } from '../store/lateness.ts';
-import type { OlderDaysComparison } from '../store/older-days.ts';
+import type { HistoricalComparison } from '../store/older-days.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { RunAlerts } from './alerts/at-end.ts';
 import type { Joining } from './join-merchants.ts';
@@ -87,7 +87,7 @@ export interface RunRequest {
 }
 
 /** Whether it does what a night does: for all merchants and currencies, and no days by date. */
-export const doesWhatNightsDo = ({
+export const isNightlyRun = ({
   range,
   isByName,
   currencies,
@@ -123,7 +123,7 @@ export interface MerchantWork extends ActiveRun {
   readonly known: KnownAhead;
   readonly lease: Lease;
   readonly join: Joining;
-  readonly publishedAhead: PublishedAhead;
+  readonly manifestPrefetch: ManifestPrefetch;
 }
 
 /** What was done for one merchant, gathered while it is done, so that a failure half-way still reports what is kept. */
@@ -137,7 +137,7 @@ export interface MerchantOutcome {
   publish: PublishOutcome | null;
   trouble: MerchantTrouble | null;
   /** How older days compared with the platform, to be recorded with the merchant's end; null if they were not compared. */
-  olderDaysCompared: OlderDaysComparison | null;
+  historicalCompared: HistoricalComparison | null;
   /** Months that were found to hold at a month end; null otherwise. */
   monthsHeld: MonthsHeld | null;
   /** What was published and is recorded as done together with the merchant's end. */

@@ -58,7 +58,7 @@ export function countDaysMissing(
 }
 
 /** The business days that lie entirely inside the window; null if there are none. */
-export function wholeDays(window: Window, zone: string): DayRange | null {
+export function completeDays(window: Window, zone: string): DayRange | null {
   const first = dayOf(window.beginMs, zone);
   const from = dayWindow(first, zone).beginMs === window.beginMs ? first : addDays(first, 1);
   const to = addDays(dayOf(window.endMs + 1, zone), -1);
@@ -77,7 +77,7 @@ export function provenStretch(
   unproven: readonly BusinessDay[],
   zone: string,
 ): DayRange | null {
-  const whole = mergeWindows(certified).flatMap((window) => wholeDays(window, zone) ?? []);
+  const whole = mergeWindows(certified).flatMap((window) => completeDays(window, zone) ?? []);
   const obstacles = [
     ...missing.map((window) => daysTouched(window, zone)),
     ...unproven.map((day) => ({ from: day, to: day })),

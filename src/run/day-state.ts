@@ -38,14 +38,14 @@ export interface DayClock {
 export function dayState(facts: AccountFacts, day: BusinessDay, { zone, today }: DayClock): DayState {
   if (day >= today) return 'not-over';
   const window = dayWindow(day, zone);
-  const isWhole = covers(facts.certified, window);
+  const isComplete = covers(facts.certified, window);
   if (facts.firstDay === null || day < facts.firstDay) {
-    if (!isWhole) return 'not-read';
+    if (!isComplete) return 'not-read';
     if (isUnreadable(facts, window)) return 'unreadable';
     return beganAtZero(facts) ? 'before' : 'empty';
   }
   const fact = facts.days.get(day);
-  if (fact === undefined || !isWhole || facts.changed.has(day)) return 'uncertified';
+  if (fact === undefined || !isComplete || facts.changed.has(day)) return 'uncertified';
   if (openBreaksOn(facts, window).length > 0) return 'broken';
   if (fact.verdict === 'broken') return 'explained';
   if (isUnreadable(facts, window)) return 'unreadable';

@@ -7,11 +7,11 @@ import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { entriesOfBusiestDays } from '../store/account-days.ts';
 import { merchantsWithBreaks } from '../store/breaks/break-hints.ts';
-import { merchantsWithRestartedDays } from '../store/changed-days.ts';
+import { merchantsWithDerivedOpenings } from '../store/changed-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { merchantsWithUnreadable } from '../store/amendments.ts';
 import { merchantsToCompare } from '../store/notices.ts';
-import { olderDaysComparisons, type OlderDaysComparison } from '../store/older-days.ts';
+import { historicalComparisons, type HistoricalComparison } from '../store/older-days.ts';
 import { askInParts } from './many-merchants.ts';
 
 /** Days looked back at for the busiest one. */
@@ -22,7 +22,7 @@ export interface KnownAhead {
   /** Breaks that have not healed. */
   readonly hasBreaks: boolean;
   /** Days whose opening was taken from their own first entry, although a day before is stored. */
-  readonly hasRestarted: boolean;
+  readonly hasDerivedOpening: boolean;
   /** Unreadable entries that the platform still sends. */
   readonly hasUnreadable: boolean;
   /** Entries of the busiest of the last days, all accounts together. */
@@ -30,7 +30,7 @@ export interface KnownAhead {
   /** A notice of entries that another merchant has as well, or days that are still to be compared. */
   readonly isToCompare: boolean;
   /** How older days compared with the platform; null if they were never compared. */
-  readonly olderDays: OlderDaysComparison | null;
+  readonly olderDays: HistoricalComparison | null;
 }
 
 /** By merchant; six statements for some hundred merchants. */
@@ -50,17 +50,17 @@ async function askOf(
 ): Promise<[string, KnownAhead][]> {
   const [broken, restarted, unreadable, busiest, olderDays, toCompare] = await Promise.all([
     merchantsWithBreaks(db, merchants).then((found) => new Set(found)),
-    merchantsWithRestartedDays(db, merchants),
+    merchantsWithDerivedOpenings(db, merchants),
     merchantsWithUnreadable(db, merchants),
     entriesOfBusiestDays(db, merchants, days),
-    olderDaysComparisons(db, merchants),
+    historicalComparisons(db, merchants),
     merchantsToCompare(db, merchants),
   ]);
   return merchants.map((merchantNo) => [
     merchantNo,
     {
       hasBreaks: broken.has(merchantNo),
-      hasRestarted: restarted.has(merchantNo),
+      hasDerivedOpening: restarted.has(merchantNo),
       hasUnreadable: unreadable.has(merchantNo),
       busiestDay: busiest.get(merchantNo) ?? 0,
       isToCompare: toCompare.has(merchantNo),

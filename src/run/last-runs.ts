@@ -8,9 +8,9 @@ import { isGoodEnd } from './verdict/exit-codes.ts';
 import { withStates, type KnownRun } from './run-state.ts';
 
 /** Runs of a job that are looked at, as the latest ones may still be at work. */
-const RUNS_LOOKED_AT = 5;
+const RUNS_READ_MAX = 5;
 /** Runs by hand that are looked at, as they may have done the work of a scheduled run. */
-const RUNS_BY_HAND_LOOKED_AT = 50;
+const MANUAL_RUNS_READ_MAX = 50;
 
 export interface LastRuns {
   /** Null if nothing ran yet. */
@@ -34,25 +34,25 @@ export async function lastRunsOf(
     readonly merchants: () => Promise<readonly string[]>;
     readonly now: Date;
     /** Whether runs by hand that are known to be about a few merchants or days only are left out. */
-    readonly nightsOnly?: boolean;
+    readonly nightlyOnly?: boolean;
   },
 ): Promise<LastRuns> {
-  const { ledgerJobs, otherJobs, merchants, nightsOnly = false } = options;
+  const { ledgerJobs, otherJobs, merchants, nightlyOnly = false } = options;
   const states = async (rows: Parameters<typeof withStates>[1]) => withStates(db, rows, options);
   const [last] = await states(await latestRuns(db, { limit: 1 }));
   const byHand = await states(
-    await latestRuns(db, { limit: RUNS_BY_HAND_LOOKED_AT, command: 'run', scheduled: false }),
+    await latestRuns(db, { limit: MANUAL_RUNS_READ_MAX, command: 'run', scheduled: false }),
   );
   const lastEnded = async (jobs: readonly string[]): Promise<KnownRun | undefined> =>
-    (await states(await latestOfEachJob(db, jobs, RUNS_LOOKED_AT))).find(({ state }) => state !== 'running');
-  const nightByHand = async (): Promise<KnownRun | undefined> => {
-    if (!nightsOnly) return byHand.find(({ state }) => state !== 'running');
+    (await states(await latestOfEachJob(db, jobs, RUNS_READ_MAX))).find(({ state }) => state !== 'running');
+  const manualNightly = async (): Promise<KnownRun | undefined> => {
+    if (!nightlyOnly) return byHand.find(({ state }) => state !== 'running');
     const rows = await latestRuns(db, {
-      ...{ limit: RUNS_LOOKED_AT, command: 'run', scheduled: false, nightsOnly },
+      ...{ limit: RUNS_READ_MAX, command: 'run', scheduled: false, nightlyOnly },
     });
     return (await states(rows)).find(({ state }) => state !== 'running');
   };
-  const ledger = (await lastEnded(ledgerJobs)) ?? (await nightByHand());
+  const ledger = (await lastEnded(ledgerJobs)) ?? (await manualNightly());
   const madeUpFor = async (run: KnownRun): Promise<boolean> => {
     const later = byHand.filter((one) => one.id > run.id && endedWell(one)).map(({ id }) => id);
     return later.length > 0 && hasReadAll(db, later, await merchants());

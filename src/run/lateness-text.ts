@@ -7,7 +7,7 @@ import { countedInText as counted } from '../ledger/text.ts';
 const NAMED_MAX = 10;
 
 /** One line about the merchants whose re-sweep was widened; null if there are none. */
-export function widerSweepsText(
+export function extendedLookbackText(
   sync: readonly Pick<MerchantSync, 'merchantNo' | 'widerSweep'>[],
 ): string | null {
   const told = sync.flatMap(({ merchantNo, widerSweep }) => {

@@ -6,16 +6,16 @@ import type { Lease } from '../store/engine/lease.ts';
 import { heldStill } from '../store/engine/leases.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { keepWatchedMonths } from '../store/lateness.ts';
-import { keepOlderDaysComparisons } from '../store/older-days.ts';
+import { keepSampledMonths } from '../store/lateness.ts';
+import { keepHistoricalComparisons } from '../store/older-days.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
-import type { UntoldChanges } from '../store/untold-changes.ts';
+import type { UnreportedChanges } from '../store/untold-changes.ts';
 import { noteForAlerts } from './alerts/note-facts.ts';
 import type { Discrepancy } from './discrepancies.ts';
 import { outcomeOfAll } from './outcomes.ts';
-import { runFigures, type RunReport, type Standing } from './report.ts';
-import { standingsOf, type MerchantStanding } from './standing.ts';
+import { runFigures, type RunReport, type OpenItems } from './report.ts';
+import { openItemsOf, type MerchantOpenItems } from './standing.ts';
 import { STAGES } from './stages/stages-of.ts';
 import { accountsAsked, type ActiveRun, type MerchantOutcome } from './active-run.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
@@ -27,14 +27,14 @@ const ENDED_TOGETHER = 64;
 const OF_WHOLE_RUNS = ['merchants', 'merchantsDone', 'notes', 'elapsedMs'];
 
 /** There is a row for each merchant and night, so nothing that is zero or empty is stored in it. */
-const isTold = (value: unknown): boolean => value !== 0 && !(Array.isArray(value) && value.length === 0);
+const isReported = (value: unknown): boolean => value !== 0 && !(Array.isArray(value) && value.length === 0);
 
 /** The end of one merchant's part of a run. */
 export interface MerchantEnd {
   readonly outcome: MerchantOutcome;
-  readonly standing: Standing;
+  readonly openItems: OpenItems;
   /** The notes behind `standing.untold`. */
-  readonly untold: readonly UntoldChanges[];
+  readonly unreported: readonly UnreportedChanges[];
   /** False if the merchant's lease was lost: another process is at work on it, and its run tells what is open. */
   readonly isRecorded: boolean;
   /** The exit code of a run of this merchant alone. */
@@ -55,7 +55,7 @@ export async function endMerchants(
   const { request, deps, runId } = run;
   const now = deps.now();
   const merchants = ended.map(({ outcome }) => outcome.merchantNo);
-  const found = await standingsOf(deps.db, {
+  const found = await openItemsOf(deps.db, {
     ...accountsAsked(request),
     merchants,
     runId,
@@ -64,14 +64,16 @@ export async function endMerchants(
     zone: deps.zone,
     now,
   });
-  const standings = new Map(
-    ended.map(({ outcome }): [string, MerchantStanding] => {
+  const openItemsOfAll = new Map(
+    ended.map(({ outcome }): [string, MerchantOpenItems] => {
       const own = found.get(outcome.merchantNo)!;
-      const discrepancies = answeredFor(run, outcome, own.standing.discrepancies);
-      return [outcome.merchantNo, { ...own, standing: { ...own.standing, discrepancies } }];
+      const discrepancies = answeredFor(run, outcome, own.openItems.discrepancies);
+      return [outcome.merchantNo, { ...own, openItems: { ...own.openItems, discrepancies } }];
     }),
   );
-  const rows = ended.map(({ outcome }) => endRow(run, outcome, standings.get(outcome.merchantNo)!, failures));
+  const rows = ended.map(({ outcome }) =>
+    endRow(run, outcome, openItemsOfAll.get(outcome.merchantNo)!, failures),
+  );
   const record = (): Promise<ReadonlySet<Lease>> =>
     deps.db.transaction().execute(async (trx) => {
       const held = new Set(
@@ -88,26 +90,26 @@ export async function endMerchants(
         published.flatMap(({ stored }) => [...stored.values()]),
         published.flatMap(({ settled }) => settled),
       );
-      await keepOlderDaysComparisons(
+      await keepHistoricalComparisons(
         trx,
-        outcomes.flatMap(({ merchantNo, olderDaysCompared: comparison }) =>
+        outcomes.flatMap(({ merchantNo, historicalCompared: comparison }) =>
           comparison === null ? [] : [{ merchantNo, comparison }],
         ),
       );
-      await keepWatchedMonths(
+      await keepSampledMonths(
         trx,
         outcomes.flatMap(({ monthsHeld }) => monthsHeld ?? []),
       );
       await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
       if ((deps.alerts?.targets.length ?? 0) > 0)
-        await noteForAlerts(trx, outcomes, standings, { runId, now });
+        await noteForAlerts(trx, outcomes, openItemsOfAll, { runId, now });
       return held;
     });
   const held = await retry(record, { isPassing: isLostOrRolledBack });
   for (const { outcome } of ended) outcome.publishedNow.clear();
   return ended.map(({ outcome, lease }, at) => ({
     outcome,
-    ...standings.get(outcome.merchantNo)!,
+    ...openItemsOfAll.get(outcome.merchantNo)!,
     isRecorded: held.has(lease),
     exitCode: rows[at]!.exitCode,
   }));
@@ -157,18 +159,29 @@ export async function recordPublished(
 function endRow(
   { request, deps, runId, from, to, checked }: ActiveRun,
   outcome: MerchantOutcome,
-  { standing }: MerchantStanding,
+  { openItems }: MerchantOpenItems,
   failures: readonly RunFailure[],
 ): MerchantEndRow & { readonly exitCode: ExitCode } {
   const all = outcomeOfAll([outcome]);
-  const { exitCode, reasons } = judge(all, standing, { id: runId, failures, zone: deps.zone });
+  const { exitCode, reasons } = judge(all, openItems, { id: runId, failures, zone: deps.zone });
   const report: RunReport = {
-    ...{ command: request.command, runId, from, to, exitCode, ...all, checked, standing, reasons, notes: [] },
+    ...{
+      command: request.command,
+      runId,
+      from,
+      to,
+      exitCode,
+      ...all,
+      checked,
+      openItems,
+      reasons,
+      notes: [],
+    },
     elapsedMs: 0,
   };
   const figures = Object.fromEntries(
     Object.entries(runFigures(report)).filter(
-      ([name, value]) => !OF_WHOLE_RUNS.includes(name) && isTold(value),
+      ([name, value]) => !OF_WHOLE_RUNS.includes(name) && isReported(value),
     ),
   );
   const reads = outcome.sync !== null && outcome.sync.notJoined === undefined;

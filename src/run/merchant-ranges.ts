@@ -2,7 +2,13 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { latenessAt, sweepAsked, sweepDays, SWEPT_SHARE, type LatenessMeasured } from '../ledger/lateness.ts';
+import {
+  latenessAt,
+  lookbackNeeded,
+  lookbackDaysNeeded,
+  SWEPT_SHARE,
+  type LatenessMeasured,
+} from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { openPartsOf } from '../store/backfills.ts';
 import { changedDaysOfEach } from '../store/changed-days.ts';
@@ -12,9 +18,15 @@ import { certifiedOfEach } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { withoutBackfills } from './backfill/days-left.ts';
 import { coverageOf, daysTouched } from './coverage.ts';
-import { nightlyRange, outerRange, type DayRange, type MerchantDays, type WiderSweep } from './range.ts';
+import {
+  nightlyRange,
+  outerRange,
+  type DayRange,
+  type MerchantDays,
+  type ExtendedLookback,
+} from './range.ts';
 import { askInParts } from './many-merchants.ts';
-import { openRanges, takenUpDays } from './requested.ts';
+import { openRanges, daysOfBacklog } from './requested.ts';
 import type { RunDeps, RunRequest } from './active-run.ts';
 
 interface RangeOptions {
@@ -52,7 +64,7 @@ async function askedDays(
   return merchants.map((merchantNo, nth) => {
     const lateness = measuredOf(measured, merchantNo);
     const knownBefore = reconciled(certifiedOf[nth]!, waitingOf.get(merchantNo), zone);
-    const nightly = { takenUp: [], beforeProof: null, certifiedBefore: [], widerSweep: null };
+    const nightly = { backlogDays: [], beforeProof: null, certifiedBefore: [], widerSweep: null };
     return [merchantNo, { ...asked, ...nightly, knownBefore, lateness }];
   });
 }
@@ -75,7 +87,7 @@ async function nightlyDays(
   return merchants.map((merchantNo, nth) => {
     const certified = certifiedOf[nth]!;
     const lateness = measuredOf(measured, merchantNo);
-    const widerSweep = widerSweepOf(lateness, options);
+    const widerSweep = extendedLookbackOf(lateness, options);
     const sweptFrom = (days: number) => firstRead(certified, addDays(today, -1 - days), zone);
     const known = withoutBackfills(certified, backfillsOf.get(merchantNo) ?? [], zone);
     const { provenThroughMs } = coverageOf(known, now.getTime());
@@ -87,23 +99,23 @@ async function nightlyDays(
     const own = requested.get(merchantNo) ?? [];
     const beforeProof = daysBeforeProof(range, known, own, zone);
     const absent = (absentOf.get(merchantNo) ?? []).map((window) => daysTouched(window, zone));
-    const takenUp = takenUpDays(own, range, absent);
+    const backlogDays = daysOfBacklog(own, range, absent);
     const knownBefore = reconciled(certified, waitingOf.get(merchantNo), zone);
     const onwards = { beginMs: dayWindow(range.from, zone).beginMs, endMs: ALL_TIME.endMs };
     const certifiedBefore = subtractWindows(certified, [onwards]);
-    const days = { ...range, takenUp, beforeProof, knownBefore, certifiedBefore };
+    const days = { ...range, backlogDays, beforeProof, knownBefore, certifiedBefore };
     return [merchantNo, { ...days, lateness, widerSweep }];
   });
 }
 
 /** How far lateness widens the re-sweep, within its bounds; null if it does not. Pure. */
-function widerSweepOf(
+function extendedLookbackOf(
   { late }: LatenessMeasured,
   { resweepDays: least, resweepDaysMax: most = least }: Pick<RangeOptions, 'resweepDays' | 'resweepDaysMax'>,
-): WiderSweep | null {
+): ExtendedLookback | null {
   const lateness = latenessAt(late, SWEPT_SHARE);
-  const days = sweepDays(late, { least, most });
-  return lateness === null || days === least ? null : { days, asked: sweepAsked(lateness), lateness };
+  const days = lookbackDaysNeeded(late, { least, most });
+  return lateness === null || days === least ? null : { days, asked: lookbackNeeded(lateness), lateness };
 }
 
 /**

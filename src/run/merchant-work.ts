@@ -38,7 +38,7 @@ export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
   isToCompare: false,
   publish: null,
   trouble: null,
-  olderDaysCompared: null,
+  historicalCompared: null,
   monthsHeld: null,
   publishedNow: new PublishedNow(),
 });

@@ -6,7 +6,7 @@ import {
   type PublishOutcome,
   type RunReport,
   type StageOutcome,
-  type Standing,
+  type OpenItems,
 } from './report.ts';
 import type { MerchantOutcome } from './active-run.ts';
 
@@ -31,7 +31,7 @@ export function outcomeOfAll(
 export function zeroFigures(): Record<string, number> {
   const report: RunReport = {
     ...{ command: 'run', runId: 0, from: '', to: '', exitCode: 0, ...outcomeOfAll([]), checked: [] },
-    ...{ standing: standingOfAll([]), reasons: [], notes: [], elapsedMs: 0 },
+    ...{ openItems: sumOpenItems([]), reasons: [], notes: [], elapsedMs: 0 },
   };
   return Object.fromEntries(
     Object.entries(runFigures(report)).flatMap(([name, value]) =>
@@ -70,13 +70,13 @@ function published(all: readonly PublishOutcome[]): PublishOutcome | null {
 }
 
 /** What is open of all merchants. */
-export function standingOfAll(all: readonly Standing[]): Standing {
+export function sumOpenItems(all: readonly OpenItems[]): OpenItems {
   return {
     newBreaks: sumOf(all, ({ newBreaks }) => newBreaks),
     knownBreaks: sumOf(all, ({ knownBreaks }) => knownBreaks),
-    untold: {
-      amended: sumOf(all, ({ untold }) => untold.amended),
-      vanished: sumOf(all, ({ untold }) => untold.vanished),
+    unreported: {
+      amended: sumOf(all, ({ unreported }) => unreported.amended),
+      vanished: sumOf(all, ({ unreported }) => unreported.vanished),
     },
     revised: all.flatMap(({ revised }) => revised),
     quarantined: sumOf(all, ({ quarantined }) => quarantined),

@@ -14,7 +14,7 @@ import type { PlatformApp } from './app.ts';
 
 const FILES_NAMED_MAX = 5;
 /** Older days that are checked, of all merchants together. Each takes one listing of the store. */
-const OLDER_DAYS_SAMPLED = 20;
+const HISTORICAL_FILES_SAMPLED = 20;
 
 /**
  * Compares the days that a nightly run compares, and a sample of those before. Writes nothing. Throws
@@ -32,8 +32,8 @@ export async function publishedFilesCheck(
   const fromDay = addDays(today, -settings.resweepDays - 1);
   const lately = merchants.map(({ merchantNo }) => ({ merchantNo, fromDay, toDay: today }));
   const older: typeof lately = [];
-  const ofEach = Math.ceil(OLDER_DAYS_SAMPLED / Math.max(1, merchants.length));
-  for (const { merchantNo } of merchants.slice(0, OLDER_DAYS_SAMPLED)) {
+  const ofEach = Math.ceil(HISTORICAL_FILES_SAMPLED / Math.max(1, merchants.length));
+  for (const { merchantNo } of merchants.slice(0, HISTORICAL_FILES_SAMPLED)) {
     const span = await publishedSpan(database.db, merchantNo, null);
     if (span === null || span.from >= fromDay) continue;
     for (const day of sampled(daysFromTo(span.from, addDays(fromDay, -1)), ofEach, now()))

@@ -14,7 +14,7 @@ export interface DayRange {
 }
 
 /** A re-sweep that reaches further back than the settings ask for, as entries were measured to come late. */
-export interface WiderSweep {
+export interface ExtendedLookback {
   /** Days before yesterday that it reads again, as far as the ledger was read before. */
   readonly days: number;
   /** As many as lateness asks for. They are more than `days` where a setting allows no more. */
@@ -26,7 +26,7 @@ export interface WiderSweep {
 /** The days for which one merchant's ledger is read. */
 export interface MerchantDays extends DayRange {
   /** Further days: from ranges that were asked for earlier and are not finished, and those of absent entries. */
-  readonly takenUp: readonly DayRange[];
+  readonly backlogDays: readonly DayRange[];
   /**
    * Days of the nightly range before the first certified instant. If this run fails to read them, no gap between
    * certified days shows it, so a later run would never come back to them. They are therefore recorded as a requested
@@ -43,7 +43,7 @@ export interface MerchantDays extends DayRange {
   /** How late entries came. */
   readonly lateness: LatenessMeasured;
   /** Set if lateness widens the re-sweep. */
-  readonly widerSweep: WiderSweep | null;
+  readonly widerSweep: ExtendedLookback | null;
 }
 
 /** The first and the last day for which the platform can be asked in full, as its timestamps have 13 digits. */

@@ -10,14 +10,14 @@ import type { HeldDay } from '../store/held-absences.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/untold-changes.ts';
 import type { RevisedDay } from '../store/statements/untold-revisions.ts';
-import type { LookNotMade, OlderDaysLook } from '../sync/older-days.ts';
+import type { CheckNotMade, HistoricalCheck } from '../sync/older-days.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode } from './verdict/exit-codes.ts';
 import type { Discrepancy } from './discrepancies.ts';
 import type { NotJoined } from './join-merchants.ts';
 import type { Reason } from './verdict/reason.ts';
 import type { Proven } from './proven.ts';
-import type { DayRange, WiderSweep } from './range.ts';
+import type { DayRange, ExtendedLookback } from './range.ts';
 import type { OpenRange } from './requested.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 
@@ -34,10 +34,10 @@ export interface HealingRead {
 }
 
 /** What the comparison of older days found. */
-export type OlderDaysReport =
+export type HistoricalReport =
   | {
       readonly kind: 'looked';
-      readonly look: OlderDaysLook;
+      readonly look: HistoricalCheck;
       /** The days that were read by this run and compared too; null if none were. */
       readonly recent: { readonly from: BusinessDay; readonly to: BusinessDay } | null;
       /** The report of the days that were read again; null if there were none. */
@@ -49,25 +49,25 @@ export type OlderDaysReport =
       readonly zone: string;
     }
   /** `nights`: since the last comparison; null if there was none. */
-  | ({ readonly kind: 'not made'; readonly nights: number | null } & LookNotMade);
+  | ({ readonly kind: 'not made'; readonly nights: number | null } & CheckNotMade);
 
 export interface MerchantSync {
   readonly merchantNo: string;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   /** Further days, from ranges that were asked for earlier and are not finished. */
-  readonly takenUp: readonly DayRange[];
+  readonly backlogDays: readonly DayRange[];
   readonly report: SyncReport;
   /** How many nights in a row the platform contradicted itself, this one too; left out if it did not. */
   readonly nightsContradicted?: number;
   /** How far the re-sweep reached; left out if not further back than the settings ask for. */
-  readonly widerSweep?: WiderSweep;
+  readonly widerSweep?: ExtendedLookback;
   /**
    * Ends of business days that are settled by this machine's clock and not yet by the platform's. If left out, none.
    */
   readonly unsettled?: readonly Window[];
   /** What the comparison of older days found; left out if it was not made. */
-  readonly olderDays?: OlderDaysReport;
+  readonly olderDays?: HistoricalReport;
   /** Set if the merchant has not joined yet, so its ledger was not read. */
   readonly notJoined?: NotJoined;
 }
@@ -81,13 +81,13 @@ export interface MerchantTrouble {
 }
 
 /** What is open after a run, of all days, for the merchants and currencies it was asked for. */
-export interface Standing {
+export interface OpenItems {
   /** Open breaks that this run found. */
   readonly newBreaks: number;
   /** Open breaks that earlier runs found and that nobody has resolved. */
   readonly knownBreaks: number;
   /** Amended and vanished entries that no earlier run has reported, whichever run stored them. */
-  readonly untold: Changes;
+  readonly unreported: Changes;
   /** Proven days whose statement changed and that no earlier run has reported. */
   readonly revised: readonly RevisedDay[];
   /** Unreadable entries that the platform still sends and that nobody has acknowledged. */
@@ -138,7 +138,7 @@ export interface RunReport extends StageOutcome {
   readonly exitCode: ExitCode;
   /** The checks it made beyond the days it read. */
   readonly checked: readonly Check[];
-  readonly standing: Standing;
+  readonly openItems: OpenItems;
   /** Why the run is not green, the gravest reason first, each with what to do. */
   readonly reasons: readonly Reason[];
   /** The sentences of the reasons. */
@@ -200,7 +200,7 @@ export const merchantFigures = (
     : { merchantsRead: merchants.length, merchantsReadWell: done.length };
 
 /** Merchants whose re-sweep lateness widened, with its days; nothing if there are none. */
-function widerSweepsIn({ sync }: Pick<RunReport, 'sync'>): Record<string, unknown> {
+function extendedLookbacksIn({ sync }: Pick<RunReport, 'sync'>): Record<string, unknown> {
   const widerSweeps = sync.flatMap(({ merchantNo, widerSweep }) =>
     widerSweep === undefined ? [] : [{ merchantNo, days: widerSweep.days, asked: widerSweep.asked }],
   );
@@ -209,7 +209,7 @@ function widerSweepsIn({ sync }: Pick<RunReport, 'sync'>): Record<string, unknow
 
 /** The figures that are stored with the run: only counts, nothing from any entry. */
 export function runFigures(report: RunReport): Record<string, unknown> {
-  const { reconcile, publish, standing } = report;
+  const { reconcile, publish, openItems } = report;
   const read = sumOfSync(report.sync);
   const merchants = report.sync
     .filter(({ notJoined }) => notJoined === undefined)
@@ -231,20 +231,20 @@ export function runFigures(report: RunReport): Record<string, unknown> {
     unchanged: read.unchanged,
     platformBehindMs: read.platformBehindMs,
     platformAheadMs: read.platformAheadMs,
-    takenUp: report.sync.flatMap(({ merchantNo, takenUp }) =>
-      takenUp.map((days) => ({ merchantNo, ...days })),
+    backlogDays: report.sync.flatMap(({ merchantNo, backlogDays }) =>
+      backlogDays.map((days) => ({ merchantNo, ...days })),
     ),
-    ...widerSweepsIn(report),
+    ...extendedLookbacksIn(report),
     checked: report.checked,
     daysChained: reconcile?.daysChained ?? 0,
     breaksOpened: reconcile?.opened.length ?? 0,
     breaksHealed: reconcile?.healed.length ?? 0,
-    breaksNew: standing.newBreaks,
-    breaksKnown: standing.knownBreaks,
-    quarantinedOpen: standing.quarantined,
-    notices: standing.notices.length,
+    breaksNew: openItems.newBreaks,
+    breaksKnown: openItems.knownBreaks,
+    quarantinedOpen: openItems.quarantined,
+    notices: openItems.notices.length,
     published: publish?.published.length ?? 0,
-    revised: standing.revised.filter(({ wasOpenAtClose }) => wasOpenAtClose !== true).length,
+    revised: openItems.revised.filter(({ wasOpenAtClose }) => wasOpenAtClose !== true).length,
     withheld: publish?.withheld.length ?? 0,
     unlinked: publish?.unlinked.length ?? 0,
     repaired: publish?.repaired.length ?? 0,

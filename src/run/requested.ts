@@ -85,7 +85,7 @@ function mergeDays(ranges: readonly DayRange[]): DayRange[] {
  * Days that a run over the days `reads` also reads for one merchant. Of earlier requests, the oldest request first and the
  * oldest days first, at most `daysMax` in all; and all days of which entries are `absent`, as each could be back. Pure.
  */
-export function takenUpDays(
+export function daysOfBacklog(
   open: readonly Pick<OpenRange, 'missingDays'>[],
   reads: DayRange,
   absent: readonly DayRange[] = [],

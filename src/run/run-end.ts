@@ -5,17 +5,17 @@ import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import { clocksSeenBefore, finishRun } from '../store/runs.ts';
-import { noticesTold, untoldNotices } from '../store/notices.ts';
-import { forgetUntold } from '../store/untold-changes.ts';
-import { forgetUntoldRevisions } from '../store/statements/untold-revisions.ts';
+import { markNoticesReported, unreportedNotices } from '../store/notices.ts';
+import { markChangesReported } from '../store/untold-changes.ts';
+import { markRevisionsReported } from '../store/statements/untold-revisions.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
 import { isForPerson } from './clock-text.ts';
 import type { HeldLeases } from './leases.ts';
 import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
 import { nothingDoneFor } from './merchant-work.ts';
-import { outcomeOfAll, standingOfAll } from './outcomes.ts';
-import { inTruerWords } from './stages/sync-stage.ts';
+import { outcomeOfAll, sumOpenItems } from './outcomes.ts';
+import { withExplainedFailure } from './stages/sync-stage.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import { awaitsPerson, type Reason } from './verdict/reason.ts';
@@ -25,11 +25,11 @@ import {
   type BusyMerchant,
   type RunReport,
   type StageOutcome,
-  type Standing,
+  type OpenItems,
 } from './report.ts';
 import { NOTHING_STANDS } from './standing.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
-import { doesWhatNightsDo, type ActiveRun, type MerchantOutcome, type RunDeps } from './active-run.ts';
+import { isNightlyRun, type ActiveRun, type MerchantOutcome, type RunDeps } from './active-run.ts';
 
 /** How a run came to its end. */
 export interface RunEnd {
@@ -69,16 +69,16 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   // If the database did not answer before, it is not asked again, as each question would wait in vain. The same
   // goes for a lease that could not be renewed, which mostly has the same cause.
   const isAway = causes.some((cause) => cause instanceof StoreUnreachable || cause instanceof LeaseLost);
-  const { standing, ends } = isAway
-    ? { standing: NOTHING_STANDS, ends: [] }
-    : await standingAfter(run, merchants, failures);
+  const { openItems, ends } = isAway
+    ? { openItems: NOTHING_STANDS, ends: [] }
+    : await openItemsAfter(run, merchants, failures);
   const outcome = await outcomeAfter(run, merchants, isAway);
   const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
   const { notRead = [] } = run.request;
   const together = isAway ? [] : await changesOf(deps.db, outcome, runId);
   const judging = { id: runId, failures, zone: deps.zone, wereClocksApart, notRead, together };
-  const judged = judge(outcome, standing, judging);
-  const report = reportOf(run, { ...end, outcome }, standing, judged);
+  const judged = judge(outcome, openItems, judging);
+  const report = reportOf(run, { ...end, outcome }, openItems, judged);
   const interrupted = causes.some((cause) => cause instanceof Interrupted);
   const ended = endedRun(run, report, interrupted);
   const figures = {
@@ -94,7 +94,7 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   if (deps.alerts !== undefined) {
     await finishAlerting(deps, ended, { finish, isAway });
   } else await (isAway ? finish(deps.db).catch(() => undefined) : finish(deps.db));
-  await forgetTold(run, standing, ends);
+  await markReported(run, openItems, ends);
   return report;
 }
 
@@ -122,7 +122,7 @@ function endedRun(
   const { command, exitCode, reasons, busy } = report;
   return {
     ...{ runId, command, exitCode, reasons, from, to, interrupted },
-    isNight: doesWhatNightsDo(request),
+    isNightly: isNightlyRun(request),
     // Elsewhere a busy merchant is no reason to end badly.
     busy: busy.filter((one) => !isGoodEnd(one.exitCode)).length,
     leftOut: busy.length,
@@ -145,13 +145,13 @@ async function outcomeAfter(
   }));
   const outcome = outcomeOfAll(inOrder, busy);
   if (isAway || !isChecked('shared', deps.checks)) return outcome;
-  return { ...outcome, sync: await inTruerWords(outcome.sync, deps.db) };
+  return { ...outcome, sync: await withExplainedFailure(outcome.sync, deps.db) };
 }
 
 function reportOf(
   { request, deps, runId, from, to, checked }: ActiveRun,
   { outcome, elapsedMs }: RunEnd & { readonly outcome: StageOutcome },
-  standing: Standing,
+  openItems: OpenItems,
   judged: ReturnType<typeof judge>,
 ): RunReport {
   const onTrust: Reason = { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null };
@@ -164,7 +164,7 @@ function reportOf(
     exitCode: judged.exitCode,
     ...outcome,
     checked,
-    standing,
+    openItems,
     reasons,
     notes: reasons.map(({ what }) => what),
     elapsedMs: Math.round(elapsedMs()),
@@ -183,26 +183,26 @@ async function clocksWereApart(
 }
 
 /** Marks changes as reported, once the report is stored. If this fails, a later run reports them again. */
-export async function forgetTold(
+export async function markReported(
   { deps }: Pick<ActiveRun, 'deps'>,
-  standing: Standing,
+  openItems: OpenItems,
   ends: readonly MerchantEnd[],
 ): Promise<void> {
   // What is open of a merchant whose lease was lost is told by the run that has it now.
   const own = ends.filter(({ isRecorded }) => isRecorded);
   const merchants = new Set(own.map(({ outcome }) => outcome.merchantNo));
-  const untold = own.flatMap((end) => end.untold);
-  const revised = standing.revised.filter(({ merchantNo }) => merchants.has(merchantNo));
-  const notices = standing.notices.filter(
+  const unreported = own.flatMap((end) => end.unreported);
+  const revised = openItems.revised.filter(({ merchantNo }) => merchants.has(merchantNo));
+  const notices = openItems.notices.filter(
     (notice) =>
       merchants.has(notice.merchantNo) || (notice.kind === 'shared' && merchants.has(notice.otherMerchantNo)),
   );
-  if (untold.length + revised.length + notices.length === 0) return;
+  if (unreported.length + revised.length + notices.length === 0) return;
   const forget = (): Promise<void> =>
     deps.db.transaction().execute(async (trx) => {
-      await forgetUntold(trx, untold);
-      await forgetUntoldRevisions(trx, revised);
-      await noticesTold(trx, notices, deps.now());
+      await markChangesReported(trx, unreported);
+      await markRevisionsReported(trx, revised);
+      await markNoticesReported(trx, notices, deps.now());
     });
   await retry(forget, { isPassing: isLostOrRolledBack }).catch(() => undefined);
 }
@@ -211,11 +211,11 @@ export async function forgetTold(
  * What is open after the run, and the ends of its merchants; those that were not begun are ended too. If the run failed
  * already, a database that cannot answer does not count as a second failure.
  */
-async function standingAfter(
+async function openItemsAfter(
   run: ActiveRun,
   { held, outcomes, ends }: RunMerchants,
   failures: readonly RunFailure[],
-): Promise<{ readonly standing: Standing; readonly ends: readonly MerchantEnd[] }> {
+): Promise<{ readonly openItems: OpenItems; readonly ends: readonly MerchantEnd[] }> {
   const { request, deps } = run;
   try {
     if (failures.length > 0) {
@@ -227,11 +227,11 @@ async function standingAfter(
     }
     const ended = await ends.finish(failures);
     const merchants = ended.map(({ outcome }) => outcome.merchantNo);
-    const standing = standingOfAll(ended.map((end) => end.standing));
+    const openItems = sumOpenItems(ended.map((end) => end.openItems));
     // A notice about two merchants stands for both of them, and is told once.
-    return { standing: { ...standing, notices: await untoldNotices(deps.db, merchants) }, ends: ended };
+    return { openItems: { ...openItems, notices: await unreportedNotices(deps.db, merchants) }, ends: ended };
   } catch (error) {
-    if (failures.length > 0) return { standing: NOTHING_STANDS, ends: [] };
+    if (failures.length > 0) return { openItems: NOTHING_STANDS, ends: [] };
     throw error;
   }
 }

@@ -22,7 +22,7 @@ import { EXIT, isGoodEnd } from './verdict/exit-codes.ts';
 import { workOnAll } from './work-on-all.ts';
 import {
   accountsAsked,
-  doesWhatNightsDo,
+  isNightlyRun,
   runZoneGate,
   type ActiveRun,
   type MerchantOutcome,
@@ -192,7 +192,7 @@ async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): 
     fromDay: days.from,
     toDay: days.to,
     now: deps.now(),
-    isNight: doesWhatNightsDo(request),
+    isNightly: isNightlyRun(request),
   });
   await recordAsked(request, deps, runId);
   return runId;

@@ -5,20 +5,20 @@ import { unreadableByMerchant } from '../store/amendments.ts';
 import { openBreaksByMerchant } from '../store/breaks/open-breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { heldDaysOf } from '../store/held-absences.ts';
-import { noticesByMerchant, untoldNotices } from '../store/notices.ts';
-import { untoldChanges, type UntoldChanges } from '../store/untold-changes.ts';
-import { untoldRevisions } from '../store/statements/untold-revisions.ts';
+import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
+import { unreportedChanges, type UnreportedChanges } from '../store/untold-changes.ts';
+import { unreportedRevisions } from '../store/statements/untold-revisions.ts';
 import { discrepanciesOf } from './discrepancies.ts';
 import { askInParts } from './many-merchants.ts';
 import { provenOf } from './proven.ts';
-import type { Standing } from './report.ts';
+import type { OpenItems } from './report.ts';
 import { closeReadRanges } from './requested.ts';
 
 /** Stands in for the real value if the database cannot say what is open. */
-export const NOTHING_STANDS: Standing = {
+export const NOTHING_STANDS: OpenItems = {
   newBreaks: 0,
   knownBreaks: 0,
-  untold: { amended: 0, vanished: 0 },
+  unreported: { amended: 0, vanished: 0 },
   revised: [],
   quarantined: 0,
   notices: [],
@@ -29,14 +29,14 @@ export const NOTHING_STANDS: Standing = {
 };
 
 /** What is open of one merchant. */
-export interface MerchantStanding {
-  readonly standing: Standing;
+export interface MerchantOpenItems {
+  readonly openItems: OpenItems;
   /** The notes behind `standing.untold`. They are deleted once they are reported. */
-  readonly untold: readonly UntoldChanges[];
+  readonly unreported: readonly UnreportedChanges[];
 }
 
 /** What is open of each of the merchants. Requested ranges that are fully proven by now are closed. */
-export async function standingsOf(
+export async function openItemsOf(
   db: Kysely<DB>,
   scope: AccountFilter & {
     readonly merchants: readonly string[];
@@ -48,7 +48,7 @@ export async function standingsOf(
     readonly zone: string;
     readonly now: Date;
   },
-): Promise<ReadonlyMap<string, MerchantStanding>> {
+): Promise<ReadonlyMap<string, MerchantOpenItems>> {
   const { merchants, runId, reads, chains, currencies } = scope;
   const byMerchant = <Row extends { readonly merchantNo: string }>(rows: readonly Row[]) =>
     Map.groupBy(rows, ({ merchantNo }) => merchantNo);
@@ -59,24 +59,24 @@ export async function standingsOf(
   const proven = new Map(
     (await provenOf(db, merchants, open, scope)).map((one) => [one.merchantNo, one] as const),
   );
-  const [breaks, untold, revised, quarantined, notices, discrepancies, held] = await Promise.all([
+  const [breaks, unreported, revised, quarantined, notices, discrepancies, held] = await Promise.all([
     openBreaksByMerchant(db, scope, runId),
-    untoldChanges(db, merchants).then(byMerchant),
-    untoldRevisions(db, merchants).then(byMerchant),
+    unreportedChanges(db, merchants).then(byMerchant),
+    unreportedRevisions(db, merchants).then(byMerchant),
     unreadableByMerchant(db, merchants),
-    untoldNotices(db, merchants).then(noticesByMerchant),
+    unreportedNotices(db, merchants).then(noticesByMerchant),
     chains ? discrepanciesOf(db, merchants, scope.zone).then(byMerchant) : null,
     heldDaysOf(db, merchants).then(byMerchant),
   ]);
   return new Map(
-    merchants.map((merchantNo): [string, MerchantStanding] => {
+    merchants.map((merchantNo): [string, MerchantOpenItems] => {
       const own = requested.get(merchantNo) ?? [];
       const { provenFrom, provenThrough } = proven.get(merchantNo)!;
-      const changes = untold.get(merchantNo) ?? [];
-      const standing: Standing = {
+      const changes = unreported.get(merchantNo) ?? [];
+      const openItems: OpenItems = {
         newBreaks: breaks.get(merchantNo)?.opened ?? 0,
         knownBreaks: breaks.get(merchantNo)?.known ?? 0,
-        untold: {
+        unreported: {
           amended: changes.reduce((sum, { amended }) => sum + amended, 0),
           vanished: changes.reduce((sum, { vanished }) => sum + vanished, 0),
         },
@@ -88,7 +88,7 @@ export async function standingsOf(
         discrepancies: (discrepancies?.get(merchantNo) ?? []).filter(isAsked),
         held: (held.get(merchantNo) ?? []).filter(isAsked),
       };
-      return [merchantNo, { standing, untold: changes }];
+      return [merchantNo, { openItems, unreported: changes }];
     }),
   );
 }

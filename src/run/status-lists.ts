@@ -2,7 +2,7 @@
 import type { Window } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { Adjustment } from '../store/month-close.ts';
-import type { OlderDaysComparison } from '../store/older-days.ts';
+import type { HistoricalComparison } from '../store/older-days.ts';
 import { latenessText } from './lateness-text.ts';
 import type { OpenRange } from './requested.ts';
 import type { MerchantStatus } from './status.ts';
@@ -63,7 +63,7 @@ export class StatusLists {
     const lists: readonly (readonly [string, First<string>])[] = [
       [
         'older days, compared with the platform:',
-        ofShown(({ olderDays }) => olderDays && olderDaysText(olderDays, this.#zone)),
+        ofShown(({ olderDays }) => olderDays && historicalDaysText(olderDays, this.#zone)),
       ],
       ['entries that came late, in the last 13 months:', ofShown(({ lateness }) => latenessText(lateness))],
       [
@@ -131,8 +131,8 @@ export const adjustmentText = ({
     : `from revision ${frozenRevision} to ${revision} (${reason ?? 'entries changed'})`);
 
 /** `2026-01-01 to 2026-02-28: total of 1234 held at ..., 300 of 1234 entries re-read since ...`. */
-function olderDaysText(
-  { from, to, total, isHeld, lookedAt, round }: OlderDaysComparison,
+function historicalDaysText(
+  { from, to, total, isHeld, lookedAt, round }: HistoricalComparison,
   zone: string,
 ): string {
   const held = isHeld ? 'held' : 'did not hold';

@@ -20,14 +20,14 @@ const MERCHANTS_NAMED_MAX = 20;
 /** The queue, the backfills, the platform's clock and the alerts: a line for each thing that there is to say. */
 export const remarksOf = (
   { queue, backfills, runs }: Pick<Overview, 'queue' | 'backfills' | 'runs'>,
-  untold: Undelivered | null,
+  unreported: Undelivered | null,
   zone: string,
 ): string[] =>
   [
     ...(queue === undefined ? [] : queueLines(queue)),
     ...backfills.flatMap((one) => [backfillText(one), ...failureTexts(one, zone)]),
     clockText(runs),
-    untold && undeliveredText(untold),
+    unreported && undeliveredText(unreported),
   ].filter((text) => text !== null);
 
 /** A line for each of the first merchants whose token is nowhere, with what to do. */

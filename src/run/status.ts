@@ -12,7 +12,7 @@ import { adjustmentsOfEach, type Adjustment } from '../store/month-close.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
-import { olderDaysComparisons, type OlderDaysComparison } from '../store/older-days.ts';
+import { historicalComparisons, type HistoricalComparison } from '../store/older-days.ts';
 import { lastGoodReadings } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { heldDaysOf, type HeldDay } from '../store/held-absences.ts';
@@ -53,7 +53,7 @@ export interface MerchantStatus {
   /** Notices of the last weeks. Each was reported once by a run. */
   readonly notices: readonly KnownNotice[];
   /** How older days compare with the platform; null if they were never compared. */
-  readonly olderDays: OlderDaysComparison | null;
+  readonly olderDays: HistoricalComparison | null;
   /** Statements of closed months that are not the frozen ones, the newest months last. */
   readonly adjustments: readonly Adjustment[];
   /** How late entries come, measured over the last months. */
@@ -139,7 +139,7 @@ async function foundOf(
     countOpenBreaks(db, { merchants, currencies: null }, options.newSince ?? null),
     unreadableByMerchant(db, merchants),
     noticesSince(db, merchants, noticesFrom),
-    olderDaysComparisons(db, merchants),
+    historicalComparisons(db, merchants),
     latenessMeasured(db, merchants, today),
     adjustmentsOfEach(db, merchants),
     discrepanciesOf(db, merchants, options.zone),

@@ -2,7 +2,7 @@
 import { dayOf } from '../ledger/business-day.ts';
 import { workInSlices } from './backfill/long-run.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { PublishedAhead } from '../statements/published-ahead.ts';
+import { ManifestPrefetch } from '../statements/published-ahead.ts';
 import { createJoining } from './join-merchants.ts';
 import { knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
@@ -42,7 +42,7 @@ export async function workOnAll(
   const join = await createJoining(request.merchants, deps);
   const numbers = request.merchants.map(({ merchantNo }) => merchantNo);
   const known = await knownAhead(deps.db, numbers, dayOf(deps.now().getTime(), deps.zone));
-  const publishedAhead = new PublishedAhead(
+  const manifestPrefetch = new ManifestPrefetch(
     deps.db,
     numbers.map((merchantNo) => [merchantNo, ranges.get(merchantNo)!]),
   );
@@ -70,7 +70,7 @@ export async function workOnAll(
         const isPutOff = await trace(
           'merchant',
           { 'daybook.run': run.runId, 'daybook.merchant': merchantNo },
-          () => workInSlices({ ...work, publishedAhead }, outcome, { ...own, runSignal, storeTrouble }),
+          () => workInSlices({ ...work, manifestPrefetch }, outcome, { ...own, runSignal, storeTrouble }),
         ).catch((error: unknown) => {
           onMerchant(outcome);
           throw error;
@@ -80,7 +80,7 @@ export async function workOnAll(
           return;
         }
         onMerchant(outcome);
-        publishedAhead.forget(merchantNo);
+        manifestPrefetch.forget(merchantNo);
         onDone?.(outcome);
         merchantsDone += 1;
         deps.onProgress({ stage: 'merchants', merchantsDone, merchants });

@@ -28,7 +28,7 @@ import {
   pattern,
   positiveNumber,
   timeZone,
-  wholeNumber,
+  integer,
   yesOrNo,
 } from './values/scalars.ts';
 
@@ -71,10 +71,10 @@ export const settingsSchema = z.strictObject({
       .meta(secret(JSON.stringify(DEFAULT_HEADERS))),
     merchantNo: merchantNo().optional().meta(notes('M0001')),
     token: token().optional().meta(secret('the token sp3101 delivered')),
-    concurrency: wholeNumber(1, 64).default(8).meta(notes('8')),
+    concurrency: integer(1, 64).default(8).meta(notes('8')),
     rateLimit: positiveNumber(10_000).optional().meta(notes('20')),
-    timeoutMs: wholeNumber(1, 600_000).default(30_000).meta(notes('30000')),
-    retriesMax: wholeNumber(0, 20).default(5).meta(notes('5')),
+    timeoutMs: integer(1, 600_000).default(30_000).meta(notes('30000')),
+    retriesMax: integer(0, 20).default(5).meta(notes('5')),
     successCodes: codes().default(SUCCESS_CODES).meta(notes('S00000,S00001,0')),
     agentHeaders: headerTemplates('agentToken', 'referralChannel')
       .default({})
@@ -86,13 +86,13 @@ export const settingsSchema = z.strictObject({
     filePaths: pattern().default(`^(?:${FILE_PATHS})$`).meta(notes('/upload/.+')),
   }),
   daybook: z.strictObject({
-    settleDelayS: wholeNumber(0, DAY_S).default(300).meta(notes('300')),
-    merchantsAtOnce: wholeNumber(1, 256).default(8).meta(notes('8')),
-    resweepDays: wholeNumber(0, 366).default(7).meta(notes('7')),
-    resweepDaysMax: wholeNumber(0, 366).default(31).meta(notes('31')),
-    lateSweepDays: wholeNumber(0, 366).default(14).meta(notes('14')),
+    settleDelayS: integer(0, DAY_S).default(300).meta(notes('300')),
+    merchantsAtOnce: integer(1, 256).default(8).meta(notes('8')),
+    resweepDays: integer(0, 366).default(7).meta(notes('7')),
+    resweepDaysMax: integer(0, 366).default(31).meta(notes('31')),
+    lateSweepDays: integer(0, 366).default(14).meta(notes('14')),
     checks: someOrNone(CHECKS).default(CHECKS).meta(notes('frontier,wide')),
-    clockToleranceS: wholeNumber(0, 3_600).default(2).meta(notes('2')),
+    clockToleranceS: integer(0, 3_600).default(2).meta(notes('2')),
     now: instant().optional().meta(notes('2026-04-01T02:00:00Z')),
     dataDir: directory().default('.daybook').meta(notes('.daybook')),
     secretKeys: secretKeys().default([]).meta(secret("k1: and the output of 'openssl rand -base64 32'")),
@@ -119,7 +119,7 @@ export const settingsSchema = z.strictObject({
       .default(new Map())
       .meta(secret('{"ada": the output of \'daybook access hash\'}')),
     accessRoles: roles().default(new Map()).meta(notes('{"ada":"operator","group:finance":"viewer"}')),
-    accessHours: wholeNumber(1, 24 * 31)
+    accessHours: integer(1, 24 * 31)
       .default(12)
       .meta(notes('12')),
     accessProxyHeader: headerName().optional().meta(notes('X-Forwarded-User')),

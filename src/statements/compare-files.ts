@@ -17,7 +17,7 @@ import { sha256Of } from '../host/sha256.ts';
 import { dayPrefix, fileOf, manifestKey, merchantPrefix, signatureKey } from './keys.ts';
 import { otherFormatsIn } from './manifest.ts';
 import { isOutOfChain } from './manifest-chain.ts';
-import { daysToAsk, type PublishedAhead } from './published-ahead.ts';
+import { daysToAsk, type ManifestPrefetch } from './published-ahead.ts';
 import type { PublishedNow } from './published-now.ts';
 import { readManifest } from './put-revision.ts';
 import { contradicts, isUnsigned } from './sign-manifest.ts';
@@ -90,7 +90,7 @@ export interface CompareOptions {
   /** What was read back and is not recorded yet. Its new days are left out, unless `readsAll`. */
   readonly publishedNow?: PublishedNow;
   /** What was published, as it was before this run. Used for days on which this run wrote nothing. */
-  readonly ahead?: PublishedAhead;
+  readonly ahead?: ManifestPrefetch;
 }
 
 /**

@@ -97,13 +97,12 @@ async function onePass(
     const batchNo = sides[own].batchNoOf(record);
     if (!isAsked(batchNo)) return;
     const twin = held[other[own]].get(batchNo);
-    if (twin === undefined)
-      return void held[own].set(standingAlone(batchNo), { record: standingAlone(record), place });
+    if (twin === undefined) return void held[own].set(asIs(batchNo), { record: asIs(record), place });
     held[other[own]].delete(batchNo);
     if (isSpelledAlike && twin.record === record) return;
     const [before, after] = own === 'before' ? [record, twin.record] : [twin.record, record];
     if (changedIn(sides, before, after).length > 0)
-      found.push({ place, before: standingAlone(before), after: standingAlone(after) });
+      found.push({ place, before: asIs(before), after: asIs(after) });
   };
 
   let place = 0;
@@ -124,7 +123,7 @@ async function onePass(
 }
 
 /** A substring keeps the whole string it was cut from in memory; a copy does not. */
-const standingAlone = (text: string): string => Buffer.from(text).toString();
+const asIs = (text: string): string => Buffer.from(text).toString();
 
 function* differencesOf(found: Found[], sides: Sides): Generator<RowDifference> {
   for (const { before, after } of found.sort((a, b) => a.place - b.place)) {

@@ -18,12 +18,12 @@ import { manifestRow, nextManifest, storedRow, writeManifest } from './write-man
 /** Signatures that are recorded together, then written side by side. */
 const SIGNED_AT_ONCE = 8;
 
-export interface MendOptions extends PublishDayOptions {
+export interface RepairManifestOptions extends PublishDayOptions {
   readonly merchantNo: string;
 }
 
 /** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
-export async function prepareDay(day: BusinessDay, options: MendOptions): Promise<void> {
+export async function prepareDay(day: BusinessDay, options: RepairManifestOptions): Promise<void> {
   await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), leaseFence(options));
 }
 
@@ -33,7 +33,7 @@ export async function prepareDay(day: BusinessDay, options: MendOptions): Promis
  */
 export async function recordDay(
   day: UnrecordedDay,
-  options: MendOptions,
+  options: RepairManifestOptions,
   tell: (damaged: DamagedFile, why: null) => void,
 ): Promise<void> {
   const { db, lease, objects, merchantNo } = options;
@@ -67,7 +67,7 @@ const isBelieved = (
   found: Manifest,
   text: string,
   signature: string | null,
-  { signingKey = null }: MendOptions,
+  { signingKey = null }: RepairManifestOptions,
 ): boolean =>
   !isBeyondBounds(found) &&
   (found.place === undefined || signingKey === null || isSignedWith(signingKey, text, signature));
@@ -78,7 +78,7 @@ const isBelieved = (
  */
 export async function makeManifest(
   day: BusinessDay,
-  options: MendOptions,
+  options: RepairManifestOptions,
   isAsStored = true,
 ): Promise<ManifestRow> {
   const { db, lease, merchantNo, zone } = options;
@@ -102,7 +102,7 @@ export async function makeManifest(
  */
 export async function signManifests(
   { unsigned, unput }: { readonly unsigned: readonly ManifestRow[]; readonly unput: readonly ManifestRow[] },
-  options: MendOptions,
+  options: RepairManifestOptions,
 ): Promise<void> {
   const { db, lease, merchantNo, signal } = options;
   const toSign = (options.signingKey ?? null) === null ? [] : unsigned;
@@ -120,7 +120,7 @@ export async function signManifests(
   }
 }
 
-async function putSignature({ day, signature }: ManifestRow, options: MendOptions) {
+async function putSignature({ day, signature }: ManifestRow, options: RepairManifestOptions) {
   await prepareDay(day, options);
   const key = signatureKey(options.merchantNo, day);
   const put = { fence: leaseFence(options), contentType: SIGNATURE_CONTENT_TYPE };

@@ -105,7 +105,7 @@ interface Sheet {
 async function filesOfDay(
   sources: MonthSources,
   { merchantNo, day, rows }: DayRows,
-  isWhole: boolean,
+  isComplete: boolean,
 ): Promise<{ readonly files: readonly MonthFile[]; readonly zone: string | null | undefined }> {
   const { db, objects, format } = sources;
   const statements = currentOf(rows);
@@ -123,7 +123,7 @@ async function filesOfDay(
   return {
     files:
       format.name === CSV.name
-        ? await dayFiles(sources, ofDay, isWhole)
+        ? await dayFiles(sources, ofDay, isComplete)
         : sheets.flatMap(({ file, beside }) => [file, ...beside]),
     zone: recorded && zoneIn(recorded),
   };
@@ -185,13 +185,13 @@ interface PublishedDay {
 async function dayFiles(
   sources: MonthSources,
   { merchantNo, day, statements, recorded, sheets }: PublishedDay,
-  isWhole: boolean,
+  isComplete: boolean,
 ): Promise<MonthFile[]> {
   const { db, objects } = sources;
   const published = [...sheets, ...otherFormatFiles(sources, recorded, day, statements)];
   const publishedAt = new Date(Math.max(...published.map((file) => file.publishedAt.getTime())));
   const manifest = (name: string) => manifestAs(sources, { merchantNo, day, recorded }, publishedAt, name);
-  if (!isWhole) return [...published, ...statements.flatMap((row) => manifest(keyBeside(row.object_key)))];
+  if (!isComplete) return [...published, ...statements.flatMap((row) => manifest(keyBeside(row.object_key)))];
   const summary = (await summariesOfDay(db, merchantNo, day)).at(-1);
   return [
     ...published,
@@ -222,7 +222,7 @@ function manifestAs(
   name: string,
 ): MonthFile[] {
   return recorded === undefined
-    ? [{ key: name, publishedAt, read: () => wholeFile(objects, manifestKey(merchantNo, day)) }]
+    ? [{ key: name, publishedAt, read: () => entireFile(objects, manifestKey(merchantNo, day)) }]
     : recordedManifest(db, recorded, name).map((file) => ({ ...file, publishedAt }));
 }
 
@@ -254,7 +254,7 @@ function recordedManifest(
       ];
 }
 
-async function* wholeFile(objects: ObjectStore, key: string): AsyncGenerator<Uint8Array> {
+async function* entireFile(objects: ObjectStore, key: string): AsyncGenerator<Uint8Array> {
   const bytes = await readObject(objects, key);
   if (bytes !== null) yield bytes;
   else

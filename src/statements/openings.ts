@@ -19,7 +19,7 @@ import { certifiedWindows } from '../store/windows.ts';
 import { accountKey } from './withheld.ts';
 
 /** A published day whose opening does not follow from the published day before. Its manifest says so as well. */
-export interface UnlinkedOpening {
+export interface OpeningMismatch {
   readonly account: Account;
   readonly day: BusinessDay;
   readonly opening: string;
@@ -60,21 +60,21 @@ export function daysToLookAt(days: readonly PublishedDay[]): PublishedDay[] {
  * Checks the rule for `days`, for the published days of `within`, and for the account's next published day after
  * each. Returns those that need a person.
  */
-export async function unlinkedOpenings(
+export async function openingMismatches(
   db: Kysely<DB>,
   days: readonly AccountOnDay[],
   { within, zone }: { readonly within: DaysOfAccounts | null; readonly zone: string },
-): Promise<UnlinkedOpening[]> {
-  const unlinked: UnlinkedOpening[] = [];
+): Promise<OpeningMismatch[]> {
+  const unlinked: OpeningMismatch[] = [];
   for (const { restarted, ...loose } of await looseOpenings(db, days, within)) {
-    const why = await whyUnlinked({ restarted, ...loose }, db, zone);
+    const why = await whyMismatched({ restarted, ...loose }, db, zone);
     if (why !== null) unlinked.push({ ...loose, why });
   }
   return unlinked;
 }
 
 /** Null if nothing is missing: all time in between is proven, and the opening equals the closing of the day before. */
-async function whyUnlinked(loose: LooseOpening, db: Kysely<DB>, zone: string): Promise<string | null> {
+async function whyMismatched(loose: LooseOpening, db: Kysely<DB>, zone: string): Promise<string | null> {
   const { account, day, opening, restarted, previousDay, previousClosing } = loose;
   if (!restarted) {
     return (

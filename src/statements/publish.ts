@@ -9,7 +9,7 @@ import { countDueDays } from '../store/statements/due-days.ts';
 import { firstDueOf, type FirstDue } from '../store/statements/first-due.ts';
 import type { AccountOnDay, DaysOfAccounts } from '../store/statements/openings.ts';
 import { nothingLatest } from './day-files.ts';
-import { daysToLookAt, unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
+import { daysToLookAt, openingMismatches, type OpeningMismatch } from './openings.ts';
 import type { LeftOutFormat } from './other-formats.ts';
 import { askedDays, pastOf } from './past.ts';
 import { publishBatch, type BatchProgress } from './publish-batch.ts';
@@ -59,7 +59,7 @@ export interface PublishReport {
    * Days that do not open on the closing of the published day before. Looked at are the due days, those of
    * `answersFor`, and the published day after each.
    */
-  readonly unlinked: readonly UnlinkedOpening[];
+  readonly unlinked: readonly OpeningMismatch[];
   /** Formats that cannot hold a new revision, so that it was published without; left out if there are none. */
   readonly leftOut?: readonly LeftOutFormat[];
 }
@@ -101,7 +101,7 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
   options.onProgress?.({ daysDone: progress.daysDone, days: progress.daysDone });
   const touched = [...daysToLookAt(progress.fine), ...progress.withheld];
   const within = options.answersFor ?? null;
-  return { ...reportOf(progress), unlinked: await unlinkedOpenings(db, touched, { within, zone }) };
+  return { ...reportOf(progress), unlinked: await openingMismatches(db, touched, { within, zone }) };
 }
 
 /** What is due first; for one merchant, together with what publishing it needs. */

@@ -27,7 +27,7 @@ export const daysToAsk = (merchantNo: string, { from, to }: Days): DaysOfMerchan
  * Holds as long as the merchants' leases are held and the holder writes nothing itself: only a lease's holder changes
  * these rows.
  */
-export class PublishedAhead {
+export class ManifestPrefetch {
   readonly #db: Kysely<DB>;
   /** Merchants whose turn is still to come, in order. */
   readonly #left: Map<string, Days>;

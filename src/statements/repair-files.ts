@@ -25,7 +25,7 @@ import type { StatementFormat } from './formats/format.ts';
 import { FormatTooSmall } from './formats/too-small.ts';
 import { manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
-import type { PublishedAhead } from './published-ahead.ts';
+import type { ManifestPrefetch } from './published-ahead.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
 import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
@@ -68,7 +68,7 @@ export interface RepairOptions extends PublishDayOptions {
   /** Formats whose files can be made again; if left out, STATEMENT_FORMATS. */
   readonly knownFormats?: readonly StatementFormat[];
   /** What was published before this run, read ahead. */
-  readonly ahead?: PublishedAhead;
+  readonly ahead?: ManifestPrefetch;
   /** Called after each file with what was done so far; a later failure does not undo it. */
   readonly onFile?: (soFar: RepairReport) => void;
 }

@@ -10,7 +10,7 @@ import { createSums, type RowAmounts, type Sums } from './row-sums.ts';
 /** The columns that are checked in each row, in whatever order the file has them. */
 const COLUMNS_CHECKED = ['batch_no', 'booked_at', 'currency', 'credit', 'debit', 'balance'] as const;
 /** Most problems that are reported of one file; the rest are counted. */
-const PROBLEMS_TOLD_MAX = 20;
+const PROBLEMS_SHOWN_MAX = 20;
 const AMOUNT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const BOOKED_AT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/;
 /** So near midnight an entry may have traded places with one of the neighbouring day, which this file does not hold. */
@@ -91,12 +91,12 @@ type Say = (problem: string) => void;
 /** Keeps the first problems, and counts the rest. */
 function createProblems() {
   const told: string[] = [];
-  let untold = 0;
+  let unreported = 0;
   const say: Say = (problem) => {
-    if (told.length < PROBLEMS_TOLD_MAX) told.push(problem);
-    else untold += 1;
+    if (told.length < PROBLEMS_SHOWN_MAX) told.push(problem);
+    else unreported += 1;
   };
-  const all = (): string[] => (untold === 0 ? told : [...told, `and ${untold} more`]);
+  const all = (): string[] => (unreported === 0 ? told : [...told, `and ${unreported} more`]);
   return { say, told, all };
 }
 
@@ -136,7 +136,7 @@ function checkBalances(
   let jumped = '0';
   /** Places so near midnight that an entry of the neighbouring day may stand between the rows. */
   let openPlaces = 0;
-  let besideMidnight = false;
+  let nearMidnight = false;
 
   const takeJump = (batchNo: string, before: string, line: number): void => {
     jumps += 1;
@@ -149,9 +149,9 @@ function checkBalances(
     take: (row, line) => {
       const before = sums.take(row);
       const near = isNearMidnight(row.bookedAt);
-      if (statement.verdict !== 'continuous' && (near || besideMidnight)) openPlaces += 1;
+      if (statement.verdict !== 'continuous' && (near || nearMidnight)) openPlaces += 1;
       else if (compareAmounts(before, reached) !== 0) takeJump(row.batchNo, before, line);
-      besideMidnight = near;
+      nearMidnight = near;
       reached = row.balance;
     },
     end: () => {

@@ -135,7 +135,7 @@ async function record(
   return recordUnderLease(db, lease, days[0]!.merchantNo, {
     statements: written.map(({ row }) => row),
     summaries: summaries.map(({ row }) => row),
-    untold: written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
+    unreported: written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
     stored: [...written, ...written.flatMap((one) => one.otherFormats), ...summaries].map(
       ({ stored }) => stored,
     ),

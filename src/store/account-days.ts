@@ -162,6 +162,6 @@ export const dayFigures = (row: FigureRow): DayFigures => ({
   ...figuresOf(row),
   lastBatchNo: row.last_batch_no,
   lastBookedMs: row.last_booked_ms,
-  cleanEnd: row.clean_end,
-  jumpsIn: row.jumps_in,
+  isOrderFinal: row.clean_end,
+  startsWithBreak: row.jumps_in,
 });

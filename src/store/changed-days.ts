@@ -41,7 +41,7 @@ export async function changedDaysOfEach(
  * known. Once the time before them is proven, they have to be chained again. An account's first day has nothing before
  * it and is left out. Uses account_day_restarted.
  */
-export async function restartedDays(
+export async function derivedOpeningDays(
   db: Kysely<DB>,
   accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
@@ -58,11 +58,11 @@ export async function restartedDays(
 }
 
 /** Of these merchants, those with days whose opening was taken from their own first entry. */
-export async function merchantsWithRestartedDays(
+export async function merchantsWithDerivedOpenings(
   db: Kysely<DB>,
   merchants: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const days = await restartedDays(db, { merchants, currencies: null });
+  const days = await derivedOpeningDays(db, { merchants, currencies: null });
   return new Set(days.map(({ account }) => account.merchantNo));
 }
 

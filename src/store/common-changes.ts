@@ -36,13 +36,13 @@ export async function changesTogether(
   const moved = await movedBalancesOf(db, merchantNo, runId, amendments);
   if (moved.length > 0) return { common: null, moved };
   const found = commonChange(amendments);
-  if (found === null) return { common: await goneTogether(db, merchantNo, runId), moved };
+  if (found === null) return { common: await vanishedTogether(db, merchantNo, runId), moved };
   const days = amendments.map(({ before }) => before.bookedAt.slice(0, 10)).sort();
   const common = { merchantNo, ...found, of: amendments.length, from: days[0]!, to: days.at(-1)! };
   return { common, moved };
 }
 
-interface Gone {
+interface VanishedCounts {
   readonly gone: number;
   /** Those whose content another number has now. */
   readonly renumbered: number;
@@ -57,12 +57,12 @@ interface Gone {
  * Entries that are absent, or vanished in this run. Goes by ledger_entry_vanished, absent_entry's key and
  * ledger_entry_in_time.
  */
-async function goneTogether(
+async function vanishedTogether(
   db: Kysely<DB>,
   merchantNo: string,
   runId: number,
 ): Promise<MerchantCommonChange | null> {
-  const { rows } = await sql<Gone>`
+  const { rows } = await sql<VanishedCounts>`
     WITH gone AS MATERIALIZED (
       SELECT e.* FROM ledger_entry AS e
       WHERE e.merchant_no = ${merchantNo} AND e.vanished_at >= (SELECT started_at FROM run WHERE id = ${runId})

@@ -34,7 +34,7 @@ export async function daysTogether(
   return daysTogetherWith(db, account, {
     own,
     before,
-    after: own.cleanEnd ? undefined : await dayAfter(db, account, day),
+    after: own.isOrderFinal ? undefined : await dayAfter(db, account, day),
   });
 }
 
@@ -59,7 +59,7 @@ export async function daysTogetherWith(
     takesUp: (_, of) => Promise.resolve(!known.get(of)!.restarted),
   });
   const days = [...earlier.map((one) => known.get(one.day)!), own];
-  for (let last = own; !last.cleanEnd;) {
+  for (let last = own; !last.isOrderFinal;) {
     const next = last === own ? after : await dayAfter(db, account, last.day);
     if (next === undefined || !chainedTogether(last, !next.restarted)) break;
     days.push((last = next));

@@ -10,7 +10,7 @@ import {
   periodFrom,
   type LateCount,
   type LatenessMeasured,
-  type WatchedMonth,
+  type SampledMonth,
 } from '../ledger/lateness.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
@@ -20,7 +20,7 @@ import type { DB } from './engine/schema.ts';
 const DAY_MS = 86_400_000;
 
 /** Rows of readings looked at for the certificate of one instant. Their windows seldom overlap. */
-const READINGS_LOOKED_AT = 4;
+const READINGS_COUNTED = 4;
 
 /** Who stores entries, in which run, and when. */
 interface StoredBy {
@@ -70,7 +70,7 @@ export const countedLate = ({ merchantNo, runId, now }: StoredBy): RawBuilder<un
 const readingsOf = (merchantNo: string, currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
   SELECT w.certified_at, w.end_ms, w.run_id FROM sync_window w
   WHERE w.merchant_no = ${merchantNo} AND w.currency = ${currency} AND w.begin_ms <= fresh.booked_ms
-  ORDER BY w.begin_ms DESC LIMIT ${sql.lit(READINGS_LOOKED_AT)}
+  ORDER BY w.begin_ms DESC LIMIT ${sql.lit(READINGS_COUNTED)}
 )`;
 
 /** When the instant of a `fresh` entry was certified last, as far as the rows of readings say it. */
@@ -104,8 +104,8 @@ export async function latenessMeasured(
         late: own.flatMap((row): LateCount[] =>
           row.month === null ? [{ daysMin: row.days_min, daysMax: row.days_max, entries: row.entries }] : [],
         ),
-        watched: own.flatMap(({ month, watched_on: watchedOn, entries }): WatchedMonth[] =>
-          month === null ? [] : [{ month, watchedOn: watchedOn!, entries }],
+        watched: own.flatMap(({ month, watched_on: sampledOn, entries }): SampledMonth[] =>
+          month === null ? [] : [{ month, sampledOn: sampledOn!, entries }],
         ),
       },
     ]),
@@ -164,14 +164,14 @@ export interface MonthsHeld {
   readonly merchantNo: string;
   /** The first days of the months. */
   readonly months: readonly BusinessDay[];
-  readonly watchedOn: BusinessDay;
+  readonly sampledOn: BusinessDay;
 }
 
 /**
  * Notes that months held. Of one that is new, the entries are counted from the figures of those days that were read in
  * time: late ones can be told only there. To be called in a transaction under the leases of these merchants.
  */
-export async function keepWatchedMonths(trx: Transaction<DB>, held: readonly MonthsHeld[]): Promise<void> {
+export async function keepSampledMonths(trx: Transaction<DB>, held: readonly MonthsHeld[]): Promise<void> {
   const rows = held.flatMap(({ months, ...one }) => months.map((month) => ({ ...one, month })));
   if (rows.length === 0) return;
   const column = (value: (one: (typeof rows)[number]) => string) => arrayLiteral(rows.map(value));
@@ -180,7 +180,7 @@ export async function keepWatchedMonths(trx: Transaction<DB>, held: readonly Mon
     SELECT made.merchant_no, made.month, coalesce(known.entries, ${entriesOfMonth}), made.watched_on
     FROM unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ month }) => month)}::date[],
-      ${column(({ watchedOn }) => watchedOn)}::date[]
+      ${column(({ sampledOn }) => sampledOn)}::date[]
     ) AS made (merchant_no, month, watched_on)
     LEFT JOIN watched_month known ON known.merchant_no = made.merchant_no AND known.month = made.month
     ON CONFLICT (merchant_no, month) DO UPDATE SET watched_on = excluded.watched_on`.execute(trx);

@@ -31,7 +31,7 @@ export interface Unstored {
 }
 
 /** A reading, and what of it is to be written. */
-export interface LookedAt {
+export interface Compared {
   readonly part: WindowToStore;
   readonly unstored: Unstored;
 }
@@ -43,7 +43,10 @@ const ENTRIES_MAX = 10_000;
  * What of each reading is to be written. The readings are of one merchant, and of windows that do not overlap. Where
  * one is not certified or has unreadable entries, or where they are very large, all of them is to be written.
  */
-export async function lookAtStored(db: Kysely<DB>, readings: readonly WindowToStore[]): Promise<Unstored[]> {
+export async function compareWithStored(
+  db: Kysely<DB>,
+  readings: readonly WindowToStore[],
+): Promise<Unstored[]> {
   const isPlain = readings.every(({ reading }) => reading.certified && reading.unreadable.length === 0);
   const entries = readings.flatMap(({ reading }) => reading.entries);
   if (!isPlain || entries.length > ENTRIES_MAX) return readings.map(wholly);

@@ -30,7 +30,7 @@ export interface PlannedWindow {
 }
 
 /** A planned window that was read whole, in one reading or in several parts. */
-export interface WholeReading extends PlannedWindow {
+export interface CompleteReading extends PlannedWindow {
   /** How many unreadable entries without batchNo came with it. Identical ones are counted each. */
   readonly namelessCount: number;
 }
@@ -114,7 +114,7 @@ interface CurrencyAbsence {
  */
 export async function judgeAbsent(
   trx: Transaction<DB>,
-  windows: readonly WholeReading[],
+  windows: readonly CompleteReading[],
 ): Promise<AbsenceJudged[]> {
   if (windows.length === 0) return [];
   await hold(trx, windows[0]!);
@@ -124,7 +124,7 @@ export async function judgeAbsent(
 }
 
 /** Where a reading brought unreadable entries without batchNo, each of them may be one of the absent: nothing is marked then. */
-async function judgeWindow(trx: Transaction<DB>, within: WholeReading): Promise<AbsenceJudged> {
+async function judgeWindow(trx: Transaction<DB>, within: CompleteReading): Promise<AbsenceJudged> {
   const { merchantNo, planned, currency, namelessCount: nameless } = within;
   const absences = await absencesIn(trx, within);
   const none = { vanished: 0, doubt: null, isHeld: false };

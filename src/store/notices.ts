@@ -103,7 +103,7 @@ export async function keepNotices(
 }
 
 /** The merchants' notices that no run has reported yet, whichever run found them. */
-export const untoldNotices = (db: Kysely<DB>, merchants: readonly string[]): Promise<KnownNotice[]> =>
+export const unreportedNotices = (db: Kysely<DB>, merchants: readonly string[]): Promise<KnownNotice[]> =>
   noticesWhere(db, merchants, sql`told_at IS NULL`);
 
 /** The merchants' notices found since then, reported or not. */
@@ -155,7 +155,7 @@ export function noticesByMerchant(
 }
 
 /** Marks these notices as reported, once the run that reports them is on record. One that has grown meanwhile stays. */
-export async function noticesTold(
+export async function markNoticesReported(
   trx: Transaction<DB>,
   told: readonly KnownNotice[],
   now: Date,
@@ -184,7 +184,7 @@ const ofEither = (merchants: readonly string[]): RawBuilder<boolean> =>
   sql`(${isChosen('merchant_no', merchants)} OR ${isChosen('other_merchant_no', merchants)})`;
 
 /** An `empty` notice no longer holds once its day has entries. */
-const isMended = sql`
+const isFixed = sql`
   kind = 'empty' AND EXISTS (
     SELECT FROM account_day d
     WHERE d.merchant_no = notice.merchant_no AND (notice.currency = '' OR d.currency = notice.currency)
@@ -206,7 +206,7 @@ async function noticesWhere(
     found_at: Date;
     run_id: number;
   }>`
-    SELECT * FROM notice WHERE ${is} AND ${ofEither(merchants)} AND NOT (${isMended})
+    SELECT * FROM notice WHERE ${is} AND ${ofEither(merchants)} AND NOT (${isFixed})
     ORDER BY kind, day, merchant_no, currency, other_merchant_no`.execute(db);
   return rows.map(
     (row) =>

@@ -112,7 +112,7 @@ export interface OlderDaysRound {
 }
 
 /** How far the comparison of older days has come. */
-export interface OlderDaysComparison extends Days {
+export interface HistoricalComparison extends Days {
   readonly total: number;
   /** Whether as many entries are stored. */
   readonly isHeld: boolean;
@@ -121,10 +121,10 @@ export interface OlderDaysComparison extends Days {
 }
 
 /** By merchant, of those whose older days were compared. */
-export async function olderDaysComparisons(
+export async function historicalComparisons(
   db: Kysely<DB>,
   merchants: readonly string[],
-): Promise<ReadonlyMap<string, OlderDaysComparison>> {
+): Promise<ReadonlyMap<string, HistoricalComparison>> {
   const rows = await db.selectFrom('older_days_look').selectAll().where(ofMerchants(merchants)).execute();
   return new Map(
     rows.map((row) => [
@@ -156,12 +156,12 @@ export async function olderDaysComparisons(
  * Stores how far the comparisons of merchants' older days have come, with the sums of the days' figures. To be called
  * in a transaction under the leases of these merchants.
  */
-export async function keepOlderDaysComparisons(
+export async function keepHistoricalComparisons(
   trx: Transaction<DB>,
-  made: readonly { readonly merchantNo: string; readonly comparison: OlderDaysComparison }[],
+  made: readonly { readonly merchantNo: string; readonly comparison: HistoricalComparison }[],
 ): Promise<void> {
   if (made.length === 0) return;
-  const column = (value: (one: OlderDaysComparison) => string | number | null) =>
+  const column = (value: (one: HistoricalComparison) => string | number | null) =>
     arrayLiteral(made.map(({ comparison }) => value(comparison)));
   const days = { from: sql`made.from_day`, to: sql`made.to_day` };
   await sql`

@@ -47,7 +47,7 @@ export async function startRun(
     readonly fromDay: BusinessDay | null;
     readonly toDay: BusinessDay | null;
     readonly now: Date;
-    readonly isNight?: boolean;
+    readonly isNightly?: boolean;
   },
 ): Promise<number> {
   const { id } = await db
@@ -59,7 +59,7 @@ export async function startRun(
       from_day: run.fromDay,
       to_day: run.toDay,
       started_at: run.now,
-      is_night: run.isNight ?? null,
+      is_night: run.isNightly ?? null,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -97,12 +97,12 @@ export async function latestRuns(
     limit,
     command,
     scheduled,
-    nightsOnly = false,
+    nightlyOnly = false,
   }: {
     readonly limit: number;
     readonly command?: string | undefined;
     readonly scheduled?: boolean | undefined;
-    readonly nightsOnly?: boolean | undefined;
+    readonly nightlyOnly?: boolean | undefined;
   },
 ): Promise<RunRow[]> {
   const rows = await db
@@ -110,7 +110,7 @@ export async function latestRuns(
     .select(COLUMNS)
     .$if(command !== undefined, (query) => query.where('command', '=', command!))
     .$if(scheduled !== undefined, (query) => query.where('slot', scheduled ? 'is not' : 'is', null))
-    .$if(nightsOnly, (query) => query.where(sql<boolean>`is_night IS DISTINCT FROM false`))
+    .$if(nightlyOnly, (query) => query.where(sql<boolean>`is_night IS DISTINCT FROM false`))
     .orderBy('started_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
@@ -175,7 +175,7 @@ export interface GoodRun {
 }
 
 /** Good runs by hand that are looked at, as they may have been about a few merchants or days only. */
-const GOOD_BY_HAND_LOOKED_AT = 50;
+const GOOD_MANUAL_RUNS_READ_MAX = 50;
 
 /**
  * The last good run of one of these jobs, or by hand: `run` for all `merchants` (so many), up to the day that
@@ -203,7 +203,7 @@ export async function lastGoodRun(
       .limit(limit)
       .execute();
   const bySchedule = await Promise.all(jobs.map((job) => good(job, 1)));
-  const byHand = (await good('run', GOOD_BY_HAND_LOOKED_AT)).filter(
+  const byHand = (await good('run', GOOD_MANUAL_RUNS_READ_MAX)).filter(
     (row) => row.read_well >= merchants && row.to_day !== null && row.to_day >= throughDay(row.started_at),
   );
   const [last] = [...bySchedule.flat(), ...byHand].sort(

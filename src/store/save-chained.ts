@@ -115,6 +115,6 @@ function figureArrays(figures: readonly DayFigures[]): RawBuilder<unknown> {
     ${column(({ breakCount }) => breakCount)}::int[], ${column(({ breaksAfter }) => breaksAfter)}::int[],
     ${column(({ restarted }) => String(restarted))}::boolean[],
     ${column(({ lastBatchNo }) => lastBatchNo)}::text[], ${column(({ lastBookedMs }) => lastBookedMs)}::bigint[],
-    ${column(({ cleanEnd }) => String(cleanEnd))}::boolean[], ${column(({ jumpsIn }) => String(jumpsIn))}::boolean[],
+    ${column(({ isOrderFinal }) => String(isOrderFinal))}::boolean[], ${column(({ startsWithBreak }) => String(startsWithBreak))}::boolean[],
     ${column(({ otherClosings }) => otherClosingsText(otherClosings))}::text[]`;
 }

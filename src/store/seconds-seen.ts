@@ -5,7 +5,7 @@ import { heldCurrencies } from './entries.ts';
 import type { DB } from './engine/schema.ts';
 
 /** Of each account, this many of the newest entries are looked at. */
-const NEWEST_LOOKED_AT = 50;
+const NEWEST_CHECKED = 50;
 
 export interface SecondsSeen {
   /** Whether newest stored timestamps have seconds; null if nothing is stored. */
@@ -26,7 +26,7 @@ export async function secondsSeen(
       SELECT bool_or(date_part('second', newest.booked_at) <> 0) FROM held CROSS JOIN LATERAL (
         SELECT booked_at FROM ledger_entry e
         WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
-        ORDER BY e.booked_ms DESC LIMIT ${sql.lit(NEWEST_LOOKED_AT)}
+        ORDER BY e.booked_ms DESC LIMIT ${sql.lit(NEWEST_CHECKED)}
       ) AS newest
     ) AS has_seconds, (
       SELECT json_build_object('count', count(*) OVER (), 'batchNo', e.batch_no, 'bookedAt', e.booked_at::text)

@@ -51,7 +51,7 @@ async function storeSome(trx: Transaction<DB>, batch: Batch): Promise<EntriesSto
   );
   const { inserted } = rows[0]!;
   if (inserted === batch.entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0 };
-  const { touched, amended, returned } = await amendKnown(trx, sent, batch);
+  const { touched, amended, returned } = await recordAmendments(trx, sent, batch);
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
 }
 
@@ -138,7 +138,11 @@ const contentText = (prefix: string): RawBuilder<string> => {
  * OFFSET 0, which the planner cannot turn into a join. With a join, a planner with old statistics might read the
  * whole table.
  */
-async function amendKnown(trx: Transaction<DB>, sent: RawBuilder<unknown>, batch: Batch): Promise<Known> {
+async function recordAmendments(
+  trx: Transaction<DB>,
+  sent: RawBuilder<unknown>,
+  batch: Batch,
+): Promise<Known> {
   const { merchantNo, runId, now } = batch;
   const { rows } = await sql<Known>`
     WITH found AS MATERIALIZED (

@@ -5,11 +5,11 @@ import { keptCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
 import { writeStatement } from './engine/write-statement.ts';
-import type { LookedAt } from './look-at-stored.ts';
+import type { Compared } from './look-at-stored.ts';
 import { ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
 
 /** Whether only entries and certificates are to be written, and one statement can hold them. */
-export const isPlain = (open: readonly LookedAt[], entries: readonly LedgerEntry[]): boolean =>
+export const isPlain = (open: readonly Compared[], entries: readonly LedgerEntry[]): boolean =>
   entries.length <= ENTRIES_A_STATEMENT &&
   open.every(
     ({ unstored }) => !unstored.isAbsenceOpen && !unstored.isQuarantineOpen && !unstored.isFailureOpen,
@@ -29,7 +29,7 @@ export interface PlainStored {
 export async function storePlain(
   db: Kysely<DB>,
   lease: Lease,
-  open: readonly LookedAt[],
+  open: readonly Compared[],
   entries: readonly LedgerEntry[],
 ): Promise<PlainStored> {
   const { merchantNo, runId, now } = open[0]!.part;

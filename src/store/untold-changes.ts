@@ -13,7 +13,7 @@ export interface Changes {
 }
 
 /** Notes changes in the transaction that stores them. Writes nothing if there are none. */
-export async function noteUntold(
+export async function noteUnreported(
   trx: Transaction<DB>,
   { merchantNo, runId }: { readonly merchantNo: string; readonly runId: number },
   { amended, vanished }: Changes,
@@ -29,16 +29,16 @@ export async function noteUntold(
 }
 
 /** Changes of one merchant that one run stored. */
-export interface UntoldChanges extends Changes {
+export interface UnreportedChanges extends Changes {
   readonly merchantNo: string;
   readonly runId: number;
 }
 
 /** All changes of the merchants that are not reported yet, whichever run stored them. */
-export async function untoldChanges(
+export async function unreportedChanges(
   db: Kysely<DB>,
   merchants: readonly string[],
-): Promise<readonly UntoldChanges[]> {
+): Promise<readonly UnreportedChanges[]> {
   return db
     .selectFrom('untold_change')
     .select(['merchant_no as merchantNo', 'run_id as runId', 'amended', 'vanished'])
@@ -47,9 +47,12 @@ export async function untoldChanges(
 }
 
 /** Deletes these notes, once a run that reports them is on record. A note that has grown meanwhile stays. */
-export async function forgetUntold(trx: Transaction<DB>, told: readonly UntoldChanges[]): Promise<void> {
+export async function markChangesReported(
+  trx: Transaction<DB>,
+  told: readonly UnreportedChanges[],
+): Promise<void> {
   if (told.length === 0) return;
-  const column = (value: (one: UntoldChanges) => string | number) => arrayLiteral(told.map(value));
+  const column = (value: (one: UnreportedChanges) => string | number) => arrayLiteral(told.map(value));
   await sql`
     DELETE FROM untold_change USING unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ runId }) => runId)}::bigint[],

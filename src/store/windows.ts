@@ -3,19 +3,19 @@ import type { Kysely, Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { cutFailedSpans, storeCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
-import { isAllStored, lookAtStored, type LookedAt } from './look-at-stored.ts';
+import { isAllStored, compareWithStored, type Compared } from './look-at-stored.ts';
 import {
   judgeAbsent,
   noteAbsent,
   type AbsenceJudged,
   type PlannedWindow,
-  type WholeReading,
+  type CompleteReading,
 } from './mark-vanished.ts';
 import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
 import { storeEntries } from './store-entries.ts';
 import { isPlain, storePlain } from './store-plain.ts';
-import { noteUntold } from './untold-changes.ts';
+import { noteUnreported } from './untold-changes.ts';
 import {
   cutAtPlanned,
   NOTHING_CHANGED,
@@ -50,15 +50,15 @@ export async function storeWindow(
   lease: Lease,
   toStore: WindowToStore,
 ): Promise<WindowStored> {
-  const [unstored] = await lookAtStored(db, [toStore]);
+  const [unstored] = await compareWithStored(db, [toStore]);
   const { figures, absent } = await storeParts(db, lease, [{ part: toStore, unstored: unstored! }]);
   return { ...figures, absent: absent[0]! };
 }
 
 /** Cuts a wide reading into its planned windows, and says of each what is not stored yet, and what of the stored it lacks. */
-export async function lookAtWide(db: Kysely<DB>, toStore: WideToStore): Promise<LookedAt[]> {
+export async function compareWideWithStored(db: Kysely<DB>, toStore: WideToStore): Promise<Compared[]> {
   const parts = cutAtPlanned(toStore);
-  const looks = await lookAtStored(db, parts);
+  const looks = await compareWithStored(db, parts);
   return parts.map((part, at) => ({ part, unstored: looks[at]! }));
 }
 
@@ -66,7 +66,7 @@ export async function lookAtWide(db: Kysely<DB>, toStore: WideToStore): Promise<
 export async function storeWide(
   db: Kysely<DB>,
   lease: Lease,
-  looked: readonly LookedAt[],
+  looked: readonly Compared[],
 ): Promise<WideStored> {
   const { figures, absent } = await storeParts(db, lease, looked);
   return { ...figures, absent };
@@ -78,7 +78,7 @@ interface PartsStored {
 }
 
 /** Stores readings of one merchant. Opens no transaction if all is stored as it is. */
-async function storeParts(db: Kysely<DB>, lease: Lease, looked: readonly LookedAt[]): Promise<PartsStored> {
+async function storeParts(db: Kysely<DB>, lease: Lease, looked: readonly Compared[]): Promise<PartsStored> {
   const open = looked.filter(({ unstored }) => !isAllStored(unstored));
   const known = sum(looked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
   if (open.length === 0) {
@@ -98,7 +98,7 @@ async function storeParts(db: Kysely<DB>, lease: Lease, looked: readonly LookedA
 async function write(
   db: Kysely<DB>,
   lease: Lease,
-  open: readonly LookedAt[],
+  open: readonly Compared[],
   entries: readonly LedgerEntry[],
 ): Promise<PartsStored> {
   const inTransaction = () => writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
@@ -114,7 +114,7 @@ async function write(
 
 async function writeOpen(
   trx: Transaction<DB>,
-  open: readonly LookedAt[],
+  open: readonly Compared[],
   entries: readonly LedgerEntry[],
 ): Promise<PartsStored> {
   const { merchantNo, runId, now } = open[0]!.part;
@@ -135,7 +135,7 @@ async function writeOpen(
     uncertain.map(({ part }) => part),
   );
   for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
-  await noteUntold(trx, { merchantNo, runId }, { amended: stored.amended, vanished: 0 });
+  await noteUnreported(trx, { merchantNo, runId }, { amended: stored.amended, vanished: 0 });
   return { figures: { ...stored, vanished: 0, quarantined }, absent };
 }
 
@@ -158,12 +158,12 @@ const sum = (figures: readonly number[]): number => figures.reduce((total, figur
 export function judgeReading(
   db: Kysely<DB>,
   lease: Lease,
-  windows: readonly WholeReading[],
+  windows: readonly CompleteReading[],
 ): Promise<AbsenceJudged[]> {
   return writeTransaction(db, lease, async (trx) => {
     const judged = await judgeAbsent(trx, windows);
     const vanished = sum(judged.map((one) => one.vanished));
-    await noteUntold(trx, windows[0]!, { amended: 0, vanished });
+    await noteUnreported(trx, windows[0]!, { amended: 0, vanished });
     return judged;
   });
 }

@@ -46,7 +46,7 @@ export interface UnreadableSeen {
 }
 
 /** An entry that was not asked for: of another time, or another currency. `reason` is a sentence. */
-export interface Stranger {
+export interface OutOfScopeRecord {
   readonly entry: LedgerEntry;
   readonly reason: string;
 }
@@ -61,7 +61,7 @@ export interface Reading {
   /** Unreadable entries, by batchNo, or by raw text if that is missing. */
   readonly unreadable: ReadonlyMap<string, UnreadableSeen>;
   /** By batchNo. */
-  readonly strangers: ReadonlyMap<string, Stranger>;
+  readonly outOfScope: ReadonlyMap<string, OutOfScopeRecord>;
   readonly notices: readonly string[];
   /** Why there is no certificate, a sentence with the figures; null if there is one. */
   readonly problem: string | null;
@@ -98,12 +98,12 @@ export const pagesOf = (total: number): number => Math.max(1, Math.ceil(total / 
 export const needsConfirming = (total: number): boolean => total > 0 && total % PAGE_SIZE_MAX === 0;
 
 /** Judges the pages of one reading, in order from page 1, with the extra one if the last page is full. */
-export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs = 0): Reading {
+export function judgePages(pages: readonly LedgerPage[], asked: Asked, clockSkewMs = 0): Reading {
   const { total } = pages[0]!;
   const entries = new Map<string, LedgerEntry>();
   const neighbours = new Map<string, LedgerEntry>();
   const unreadable = new Map<string, UnreadableSeen>();
-  const strangers = new Map<string, Stranger>();
+  const outOfScope = new Map<string, OutOfScopeRecord>();
   const problems: string[] = [];
   const blame = (sentence: string) => problems.push(sentence);
   const changed = pages.findIndex((page) => page.total !== total);
@@ -111,13 +111,13 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
 
   pages.forEach((page, index) => {
     for (const entry of entriesOn(page, blame)) {
-      const reason = strangeness(entry, asked, slackMs);
+      const reason = strangeness(entry, asked, clockSkewMs);
       if (reason !== null) {
-        strangers.set(entry.batchNo, { entry, reason });
+        outOfScope.set(entry.batchNo, { entry, reason });
         blame(reason);
         continue;
       }
-      const own = placeOf(entry, asked.window, slackMs) === 'inside' ? entries : neighbours;
+      const own = placeOf(entry, asked.window, clockSkewMs) === 'inside' ? entries : neighbours;
       const twin = entries.get(entry.batchNo) ?? neighbours.get(entry.batchNo);
       if (twin !== undefined && !sameContent(twin, entry)) {
         blame(`batchNo ${entry.batchNo} came twice with different contents`);
@@ -135,7 +135,7 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
   const seen = { entries, neighbours, unreadable };
   const problem = problems[0] ?? shortfall(total, seen);
   const mayUnite = problems.length === 0;
-  return { total, ...seen, strangers, notices, problem, mayUnite, seenOnce: null };
+  return { total, ...seen, outOfScope, notices, problem, mayUnite, seenOnce: null };
 }
 
 /**
@@ -261,8 +261,8 @@ function shortfall(total: number, seen: Seen): string | null {
   return distinct === total ? null : `the total is ${total}, but ${distinct} distinct entries came`;
 }
 
-function strangeness(entry: LedgerEntry, { window, currency }: Asked, slackMs: number): string | null {
-  if (placeOf(entry, window, slackMs) === 'stranger') {
+function strangeness(entry: LedgerEntry, { window, currency }: Asked, clockSkewMs: number): string | null {
+  if (placeOf(entry, window, clockSkewMs) === 'stranger') {
     const ignored = entry.bookedMs > window.endMs ? 'endDate' : 'beginDate';
     return (
       `batchNo ${entry.batchNo} is booked at ${entry.bookedAt}, which lies outside the window: the platform ignores ` +

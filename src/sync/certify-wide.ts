@@ -48,15 +48,15 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
     }
     const pages = [first, ...(await pagesFromSecond(task, source, total, rest))];
     requests += rest;
-    const reading = judgePages(pages, task, limits.clockSlackMs);
+    const reading = judgePages(pages, task, limits.clockSkewMsMax);
     noteContradiction(source, task, contradictionOf(pages, reading));
-    if (reading.unreadable.size + reading.strangers.size > 0) return apart(task, 2);
+    if (reading.unreadable.size + reading.outOfScope.size > 0) return apart(task, 2);
     if (reading.problem === null) {
       if (await isCutShort(task, reading, source)) return apart(task, 2);
       return read(reading, { requests, problem: null });
     }
     if (reading.mayUnite && rest > 0) {
-      const fine = { ...task, grain: { ...task.grain, pageNumMax: 1 } };
+      const fine = { ...task, splitPolicy: { ...task.splitPolicy, pageNumMax: 1 } };
       return apart(task, groupsFor(total, fine, limits), true);
     }
     if (reads === limits.readsBeforeSplitMax) return apart(task, 2);
@@ -97,8 +97,8 @@ async function firstPage(task: WideTask, source: PageSource): Promise<LedgerPage
   }
 }
 
-const pagesMax = ({ grain }: WideTask, { widePages }: ReadLimits): number =>
-  Math.min(widePages, grain.pageNumMax);
+const pagesMax = ({ splitPolicy }: WideTask, { widePages }: ReadLimits): number =>
+  Math.min(widePages, splitPolicy.pageNumMax);
 
 /** So many groups that each fits, if entries are spread evenly over the planned windows. */
 function groupsFor(total: number, task: WideTask, limits: ReadLimits): number {

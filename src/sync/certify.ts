@@ -24,13 +24,13 @@ import {
   type Asked,
   type Reading,
   type UnreadableSeen,
-  type Stranger,
+  type OutOfScopeRecord,
 } from './certificate.ts';
-import { isDivisible, readsMaxOf, splitDeep, splitUnsteady, type Grain, type Split } from './grain.ts';
+import { isDivisible, readsMaxOf, splitDeep, splitUnsteady, type SplitPolicy, type Split } from './grain.ts';
 import type { ReadLimits } from './limits.ts';
 
 /** What one planned window has cost so far, and what came of it; shared by all its parts. */
-export interface Patience {
+export interface RetryBudget {
   /** Calls that led nowhere. */
   failedCalls: number;
   /** Pages with entries in parts that are certified. */
@@ -40,8 +40,8 @@ export interface Patience {
 }
 
 export interface CertifyTask extends Asked {
-  readonly grain: Grain;
-  readonly patience: Patience;
+  readonly splitPolicy: SplitPolicy;
+  readonly retryBudget: RetryBudget;
 }
 
 /** What reading a window calls. */
@@ -60,7 +60,7 @@ export interface NotedReading {
   readonly reading: WindowReading;
   readonly notices: readonly string[];
   /** Entries that were not asked for. Such a reading has no certificate, and keeps them in quarantine. */
-  readonly strangers: readonly LedgerEntry[];
+  readonly outOfScope: readonly LedgerEntry[];
 }
 
 export type Outcome =
@@ -75,7 +75,7 @@ export type Outcome =
     };
 
 /** Most entries kept that were not asked for: a platform that ignores the query sends its whole ledger. */
-const STRANGERS_KEPT_MAX = 100;
+const OUT_OF_SCOPE_KEPT_MAX = 100;
 
 /** Throws what `source` throws. */
 export async function certifyWindow(
@@ -83,11 +83,11 @@ export async function certifyWindow(
   source: PageSource,
   limits: ReadLimits,
 ): Promise<Outcome> {
-  const { window, grain, patience } = task;
+  const { window, splitPolicy, retryBudget } = task;
   const everSeen = {
     entries: new Map<string, LedgerEntry>(),
     unreadable: new Map<string, UnreadableSeen>(),
-    strangers: new Map<string, Stranger>(),
+    outOfScope: new Map<string, OutOfScopeRecord>(),
   };
   let united: Reading | null = null;
   let requests = 0;
@@ -99,8 +99,9 @@ export async function certifyWindow(
     source.onFirstPage(first, task);
     const { total } = first;
 
-    const deep = splitDeep(window, total, grain, limits);
-    if (deep !== null && isFilled(first) && !isSpent(patience, limits)) return split(patience, deep, false);
+    const deep = splitDeep(window, total, splitPolicy, limits);
+    if (deep !== null && isFilled(first) && !isSpent(retryBudget, limits))
+      return split(retryBudget, deep, false);
 
     const rest = pagesToFollow(first, task, deep !== null, limits);
     if (rest > 0 && !isHolding) {
@@ -110,26 +111,28 @@ export async function certifyWindow(
     const pages = [first, ...(await pagesFromSecond(task, source, total, rest))];
     requests += rest;
 
-    const reading: Reading = judgePages(pages, task, limits.clockSlackMs);
+    const reading: Reading = judgePages(pages, task, limits.clockSkewMsMax);
     noteContradiction(source, task, contradictionOf(pages, reading));
     united = united === null ? reading : uniteReadings(united, reading);
     if (united.problem === null) {
-      if (total > 0) patience.certifiedPages += pagesOf(total);
-      if (total > 0) patience.streak.failed = 0;
+      if (total > 0) retryBudget.certifiedPages += pagesOf(total);
+      if (total > 0) retryBudget.streak.failed = 0;
       return read(united, { requests, problem: null });
     }
     // While known entries are seen a second time, a reading leads somewhere even without a certificate.
-    if (united.seenOnce === null || distinctOf(united) < united.total) patience.failedCalls += pages.length;
-    if (pages.length === 1) patience.streak.failed += 1;
+    if (united.seenOnce === null || distinctOf(united) < united.total)
+      retryBudget.failedCalls += pages.length;
+    if (pages.length === 1) retryBudget.streak.failed += 1;
     for (const entry of reading.entries.values()) everSeen.entries.set(entry.batchNo, entry);
     for (const [key, entry] of reading.unreadable) everSeen.unreadable.set(key, entry);
-    for (const [key, stranger] of reading.strangers) everSeen.strangers.set(key, stranger);
+    for (const [key, outOfScope] of reading.outOfScope) everSeen.outOfScope.set(key, outOfScope);
 
-    if (!isSpent(patience, limits)) {
-      const isHopeless = patience.streak.failed >= limits.failedInARowMax;
-      if (reads < (isHopeless ? limits.hopelessReadsMax : readsMaxOf(window, total, grain, limits))) continue;
-      const finer = splitUnsteady(window, total, grain, limits);
-      if (finer !== null) return split(patience, finer, united.mayUnite);
+    if (!isSpent(retryBudget, limits)) {
+      const isHopeless = retryBudget.streak.failed >= limits.failedInARowMax;
+      if (reads < (isHopeless ? limits.hopelessReadsMax : readsMaxOf(window, total, splitPolicy, limits)))
+        continue;
+      const finer = splitUnsteady(window, total, splitPolicy, limits);
+      if (finer !== null) return split(retryBudget, finer, united.mayUnite);
     }
     const problem = `${spanText(task)} could not be certified in ${reads} reading${reads === 1 ? '' : 's'}: ${united.problem}`;
     return read({ ...united, ...everSeen }, { requests, problem });
@@ -140,7 +143,7 @@ export async function certifyWindow(
  * Whether patience is used up. Then a window is not read again or split, but all its pages are still read, so that its
  * entries are stored even without a certificate. When it is used up twice (`times` 2), only first pages are read.
  */
-const isSpent = ({ failedCalls, certifiedPages }: Patience, limits: ReadLimits, times = 1): boolean =>
+const isSpent = ({ failedCalls, certifiedPages }: RetryBudget, limits: ReadLimits, times = 1): boolean =>
   failedCalls >= times * (limits.failedCallsMax + limits.failedCallsPerPage * certifiedPages);
 
 /** Whether a first page holds as many records as its total promises. If not, the total is not believed. */
@@ -150,8 +153,9 @@ export const isFilled = ({ total, entries, unreadable }: LedgerPage): boolean =>
 /** How many pages to read after the first, with the extra one; none if the total is not believed or beyond limits. */
 function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, limits: ReadLimits): number {
   const pages = pagesOf(first.total);
-  const isLastResort = isSpent(task.patience, limits) || !isDivisible(task.window, task.grain.unitMs);
-  if (isSpent(task.patience, limits, 2) || (!isFilled(first) && !isLastResort)) return 0;
+  const isLastResort =
+    isSpent(task.retryBudget, limits) || !isDivisible(task.window, task.splitPolicy.unitMs);
+  if (isSpent(task.retryBudget, limits, 2) || (!isFilled(first) && !isLastResort)) return 0;
   if (pages > (isDeep ? limits.pageNumMax : limits.pageNumIndivisibleMax)) return 0;
   return pages - 1 + (needsConfirming(first.total) ? 1 : 0);
 }
@@ -189,9 +193,9 @@ export function noteContradiction(source: PageSource, asked: Asked, problem: str
 }
 
 /** Each part of a split costs a call of patience, so that a platform that makes up totals comes to an end. */
-function split(patience: Patience, { parts, grain }: Split, orderUnsteady: boolean): Outcome {
-  patience.failedCalls += parts.length;
-  return { kind: 'split', parts, grain, orderUnsteady };
+function split(retryBudget: RetryBudget, { parts, splitPolicy }: Split, orderUnsteady: boolean): Outcome {
+  retryBudget.failedCalls += parts.length;
+  return { kind: 'split', parts, splitPolicy, orderUnsteady };
 }
 
 export function read(
@@ -199,23 +203,23 @@ export function read(
   { requests, problem }: { requests: number; problem: string | null },
 ): Outcome {
   const { total, entries, neighbours, unreadable, notices } = from;
-  const strangers = [...from.strangers.values()];
+  const outOfScope = [...from.outOfScope.values()];
   const reading = {
     entries: [...entries.values()],
     unreadable: [
       ...[...unreadable.values()].flatMap(({ entry, times }) => Array.from({ length: times }, () => entry)),
-      ...strangers.slice(0, STRANGERS_KEPT_MAX).map(strangerKept),
+      ...outOfScope.slice(0, OUT_OF_SCOPE_KEPT_MAX).map(outOfScopeKept),
     ],
     total: Math.max(0, total - neighbours.size),
     requests,
     certified: problem === null,
     problem,
   };
-  return { kind: 'read', reading, notices, strangers: strangers.map(({ entry }) => entry) };
+  return { kind: 'read', reading, notices, outOfScope: outOfScope.map(({ entry }) => entry) };
 }
 
 /** An entry that was not asked for is kept in quarantine, with its content and the reason. */
-const strangerKept = ({ entry, reason }: Stranger): UnreadableEntry => {
+const outOfScopeKept = ({ entry, reason }: OutOfScopeRecord): UnreadableEntry => {
   const { batchNo, currency, transactionType, credit, debit, balance, bookedAt } = entry;
   const raw = JSON.stringify({ batchNo, currency, transactionType, credit, debit, balance, bookedAt });
   return { batchNo, raw, reason };

@@ -26,19 +26,19 @@ const isPutBack = (ms: number, zone: string): boolean =>
  * moved instead of widened, so that they do not overlap. No window reaches beyond an instant at which the clock is put
  * back: on the other side, the same timestamp would mean another hour.
  */
-function widened({ beginMs, endMs }: Window, slackMs: number, zone: string): Window {
+function widened({ beginMs, endMs }: Window, clockSkewMs: number, zone: string): Window {
   const isPart = beginMs % 1_000 !== 0;
   return {
-    beginMs: isPart ? beginMs + slackMs : isPutBack(beginMs, zone) ? beginMs : beginMs - slackMs,
-    endMs: isPutBack(endMs + 1, zone) ? endMs : endMs + slackMs,
+    beginMs: isPart ? beginMs + clockSkewMs : isPutBack(beginMs, zone) ? beginMs : beginMs - clockSkewMs,
+    endMs: isPutBack(endMs + 1, zone) ? endMs : endMs + clockSkewMs,
   };
 }
 
 /** A reader that widens each window by the slack. */
-export const wideReader = (reader: LedgerReader, slackMs: number, zone: string): LedgerReader => ({
+export const wideReader = (reader: LedgerReader, clockSkewMs: number, zone: string): LedgerReader => ({
   page: (query, signal) =>
     reader.page(
-      { ...query, window: widened(query.window, slackMs, zone), bookedWithin: query.window },
+      { ...query, window: widened(query.window, clockSkewMs, zone), bookedWithin: query.window },
       signal,
     ),
 });
@@ -47,9 +47,9 @@ export const wideReader = (reader: LedgerReader, slackMs: number, zone: string):
 export type Place = 'inside' | 'neighbour' | 'stranger';
 
 /** Timestamps have no fractions of a second, so an entry may be booked up to a second before the window begins. */
-export function placeOf({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, slackMs: number): Place {
+export function placeOf({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, clockSkewMs: number): Place {
   const fromMs = Math.floor(beginMs / 1_000) * 1_000;
   if (bookedMs >= fromMs && bookedMs <= endMs) return 'inside';
-  const reachMs = 2 * slackMs;
+  const reachMs = 2 * clockSkewMs;
   return bookedMs >= fromMs - reachMs && bookedMs <= endMs + reachMs ? 'neighbour' : 'stranger';
 }

@@ -9,7 +9,7 @@
  *   lacked them had none at all, only such readings are doubted.
  */
 import type { Window } from '../ledger/entry.ts';
-import { isAllStored, type LookedAt } from '../store/look-at-stored.ts';
+import { isAllStored, type Compared } from '../store/look-at-stored.ts';
 import type { Asked } from './certificate.ts';
 import { spanText, type NotedReading } from './certify.ts';
 import { apartAt, holds, isIn, wideOf, type WideWindow } from './wide-windows.ts';
@@ -44,12 +44,12 @@ interface Empty {
 
 export interface ContradictedReadings {
   /** The planned windows in which a reading of several lacks what is stored, or what was shown before. */
-  readonly oddIn: (wide: Asked, looked: readonly LookedAt[]) => readonly Window[];
+  readonly oddIn: (wide: Asked, looked: readonly Compared[]) => readonly Window[];
   /**
    * Remembers a reading that is not stored. Returns the smaller windows to be read in its place; once the window itself, if
    * the reading had no entry at all.
    */
-  readonly reject: (wide: WideWindow, looked: readonly LookedAt[], odd: readonly Window[]) => WideWindow[];
+  readonly reject: (wide: WideWindow, looked: readonly Compared[], odd: readonly Window[]) => WideWindow[];
   /** Whether the window lies in one that was read again. */
   readonly concerns: (asked: Asked) => boolean;
   /** Why a reading of one window cannot be believed, in a sentence; null if it can. */
@@ -59,7 +59,7 @@ export interface ContradictedReadings {
   /** Whether the reading is empty and tells something new. It waits for `takeUnsteady` and `settle` then. */
   readonly mustWait: (
     asked: Asked,
-    looked: LookedAt,
+    looked: Compared,
     from: { readonly read: NotedReading } & Pick<Empty, 'isAlone'>,
   ) => boolean;
   /** Windows that came back empty together with others, and of which the platform is not steady: each is to be asked for alone. */
@@ -98,11 +98,11 @@ export function createContradicted(): ContradictedReadings {
   return {
     oddIn: (wide, looked) => {
       const came = looked.flatMap(({ part }) => part.reading.entries.map(numberOf));
-      const goneMs = goneFrom(outerOf(wide), wide.window, came).map(([, bookedMs]) => bookedMs);
+      const missingMs = missingFrom(outerOf(wide), wide.window, came).map(([, bookedMs]) => bookedMs);
       return looked
         .filter(
           ({ part: { window }, unstored }) =>
-            unstored.lacking.length > 0 || goneMs.some((ms) => isIn(window, ms)),
+            unstored.lacking.length > 0 || missingMs.some((ms) => isIn(window, ms)),
         )
         .map(({ part }) => part.window);
     },
@@ -119,8 +119,8 @@ export function createContradicted(): ContradictedReadings {
     },
     concerns: (asked) => outerOf(asked) !== undefined,
     problemOf: (asked, read) => {
-      const gone = read.reading.certified ? goneFrom(outerOf(asked), asked.window, numbersOf(read)) : [];
-      return gone.length === 0 ? null : goneText(asked, gone);
+      const gone = read.reading.certified ? missingFrom(outerOf(asked), asked.window, numbersOf(read)) : [];
+      return gone.length === 0 ? null : missingText(asked, gone);
     },
     accept: (asked, read) => {
       const outer = outerOf(asked);
@@ -133,7 +133,7 @@ export function createContradicted(): ContradictedReadings {
     mustWait: (asked, { part: { reading }, unstored }, { read, isAlone }) => {
       const outer = isEmpty(reading) && !isAllStored(unstored) ? outerOf(asked) : undefined;
       const isNone = isEmpty(read.reading);
-      outer?.empty.push({ asked, read: { reading, notices: [], strangers: [] }, isAlone, isNone });
+      outer?.empty.push({ asked, read: { reading, notices: [], outOfScope: [] }, isAlone, isNone });
       return outer !== undefined;
     },
     takeUnsteady: () => all.flatMap(takeDoubted),
@@ -166,7 +166,7 @@ async function settle(all: readonly Contradicted[], { store, storeDoubted }: Emp
 }
 
 /** What was shown of the window before, and did not come now. */
-const goneFrom = (
+const missingFrom = (
   outer: Contradicted | undefined,
   window: Window,
   came: readonly string[],
@@ -178,7 +178,7 @@ const goneFrom = (
 /** Notes whether a reading of the window brings what was lacking, or lacks what was shown. */
 function noteSteadiness(outer: Contradicted, window: Window, came: readonly string[]): void {
   outer.isUnsteady ||=
-    came.some((batchNo) => outer.lacked.has(batchNo)) || goneFrom(outer, window, came).length > 0;
+    came.some((batchNo) => outer.lacked.has(batchNo)) || missingFrom(outer, window, came).length > 0;
   outer.wasNoneWrong ||= came.some((batchNo) => outer.lackedByNone.has(batchNo));
 }
 
@@ -190,7 +190,7 @@ const numbersOf = ({ reading: { entries, unreadable } }: NotedReading): string[]
 const isEmpty = ({ entries, unreadable }: NotedReading['reading']): boolean =>
   entries.length + unreadable.length === 0;
 
-const goneText = (asked: Asked, gone: readonly [string, number][]): string =>
+const missingText = (asked: Asked, gone: readonly [string, number][]): string =>
   `${spanText(asked)} came without ${gone.length} entr${gone.length === 1 ? 'y' : 'ies'} that the platform showed shortly ` +
   `before, such as ${gone[0]![0]}: it is read again in the next run`;
 

@@ -34,7 +34,7 @@ export interface CutSecondsOptions {
   readonly merchantNo: string;
   readonly probe: Probe;
   /** How far timestamps may be from the times the platform filters by. */
-  readonly slackMs: () => number;
+  readonly clockSkewMs: () => number;
 }
 
 export interface CutSeconds {
@@ -46,7 +46,7 @@ export interface CutSeconds {
   readonly before: (entries: readonly LedgerEntry[], prove: () => Promise<void>) => Promise<void>;
 }
 
-export function createCutSeconds({ db, merchantNo, probe, slackMs }: CutSecondsOptions): CutSeconds {
+export function createCutSeconds({ db, merchantNo, probe, clockSkewMs }: CutSecondsOptions): CutSeconds {
   /** Set once entries were found where their timestamps say. */
   let isSound = false;
 
@@ -72,7 +72,7 @@ export function createCutSeconds({ db, merchantNo, probe, slackMs }: CutSecondsO
   return {
     before: async (entries, prove) => {
       if (entries.length === 0 || !entries.every(endsOnMinute)) return prove();
-      const slack = slackMs();
+      const slack = clockSkewMs();
       const { hasSeconds, cut } = await secondsSeen(db, merchantNo, entries);
       if (cut !== null) {
         const entry = entries.find(({ batchNo }) => batchNo === cut.batchNo)!;
@@ -87,7 +87,7 @@ export function createCutSeconds({ db, merchantNo, probe, slackMs }: CutSecondsO
           await askAbout(entries, slack);
         throw error;
       }
-      if (slackMs() !== slack) await askAbout(entries, slack);
+      if (clockSkewMs() !== slack) await askAbout(entries, slack);
     },
   };
 }

@@ -41,7 +41,7 @@ export interface ReadLimits {
   /** Most pages of one merchant in memory at the same time, counted from the first call until they are stored. */
   readonly pagesInProgressMax: number;
   /** How far timestamps may be from the times the platform filters by; 0 if they are the same. See clock-slack.ts. */
-  readonly clockSlackMs: number;
+  readonly clockSkewMsMax: number;
 }
 
 export const READ_LIMITS: ReadLimits = {
@@ -60,5 +60,5 @@ export const READ_LIMITS: ReadLimits = {
   hopelessReadsMax: 2,
   windowsInProgressMax: 32,
   pagesInProgressMax: 240,
-  clockSlackMs: 0,
+  clockSkewMsMax: 0,
 };

@@ -32,7 +32,7 @@ export interface NewestPageOptions {
   readonly reader: LedgerReader;
   readonly merchant: MerchantAccess;
   readonly asked: readonly WideWindow[];
-  readonly slackMs: number;
+  readonly clockSkewMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -43,7 +43,7 @@ interface Known {
 }
 
 export function createNewestPage(options: NewestPageOptions): NewestPage {
-  const { reader, merchant, slackMs, signal } = options;
+  const { reader, merchant, clockSkewMs, signal } = options;
   const known = new Map<string, Known>();
   let isOver = false;
 
@@ -83,7 +83,7 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
       const others = await Promise.all(pageNums.map((pageNum) => look(asked, pageNum)));
       const entries = [first, ...others]
         .flatMap((page) => page.entries)
-        .filter((entry) => placeOf(entry, asked.window, slackMs) !== 'stranger')
+        .filter((entry) => placeOf(entry, asked.window, clockSkewMs) !== 'stranger')
         .sort((a, b) => b.bookedMs - a.bookedMs);
       if (entries.length > 0) return { entries, asked };
     }

@@ -34,7 +34,7 @@ export const DIFFERING_DAYS_MAX = 14;
 
 const DAY_MS = 86_400_000;
 
-export interface OlderDaysOptions {
+export interface HistoricalCheckOptions {
   readonly reader: LedgerReader;
   readonly db: Kysely<DB>;
   readonly merchant: MerchantAccess;
@@ -48,7 +48,7 @@ export interface OlderDaysOptions {
   /** Days that this run has read and proven, right after the first of these ranges; null if there are none. */
   readonly recent: Days | null;
   /** How far timestamps may be from the times the platform filters by. */
-  readonly slackMs: number;
+  readonly clockSkewMs: number;
   /** How far the rounds have come; null before the first one. */
   readonly round: OlderDaysRound | null;
   /** Most windows of a night whose entries are compared, while the platform answers wide ones. */
@@ -65,7 +65,7 @@ export interface TotalDiffers extends Days {
   readonly stored: number;
 }
 
-export interface OlderDaysLook extends Days {
+export interface HistoricalCheck extends Days {
   /** How many entries the platform says they have, and how many are stored. */
   readonly total: number;
   readonly stored: number;
@@ -86,13 +86,15 @@ export interface OlderDaysLook extends Days {
 }
 
 /** A comparison that was not made. `notMade` says why, as the end of a sentence. */
-export interface LookNotMade {
+export interface CheckNotMade {
   readonly notMade: string;
   readonly requests: number;
 }
 
 /** Throws what the database throws, and the reason of the signal. A platform that fails ends in `notMade`. */
-export async function lookAtOlderDays(options: OlderDaysOptions): Promise<OlderDaysLook | LookNotMade> {
+export async function checkHistoricalDays(
+  options: HistoricalCheckOptions,
+): Promise<HistoricalCheck | CheckNotMade> {
   const calls = { made: 0 };
   try {
     return await compare(options, calls);
@@ -102,7 +104,7 @@ export async function lookAtOlderDays(options: OlderDaysOptions): Promise<OlderD
   }
 }
 
-async function compare(options: OlderDaysOptions, calls: { made: number }): Promise<OlderDaysLook> {
+async function compare(options: HistoricalCheckOptions, calls: { made: number }): Promise<HistoricalCheck> {
   const { zone, older, recent, now } = options;
   const whole = { from: (older[0] ?? recent)!.from, to: (recent ?? older[0])!.to };
   const olderWindows = older.map((days) => windowOf(days, zone)).sort((a, b) => a.beginMs - b.beginMs);
@@ -182,7 +184,7 @@ interface Main {
 
 /** Compares the total of the days, or their entries if these fit on a page. */
 async function compareMain(
-  options: OlderDaysOptions,
+  options: HistoricalCheckOptions,
   {
     asked,
     storedOlder,
@@ -200,8 +202,8 @@ async function compareMain(
 ): Promise<Main> {
   const { db, merchant, zone, older, recent } = options;
   const window = windowOf(asked, zone);
-  const isWhole = asked.from === (older[0] ?? recent)!.from;
-  const stored = isWhole
+  const isComplete = asked.from === (older[0] ?? recent)!.from;
+  const stored = isComplete
     ? storedOlder + (recent === null ? 0 : await countStored(db, merchant.merchantNo, windowOf(recent, zone)))
     : await countStored(db, merchant.merchantNo, window);
   if (stored <= PAGE_SIZE_MAX) {
@@ -246,7 +248,7 @@ const NOTHING_FOUND: Found = { days: [], refused: [], widest: 0, hasMore: false 
 /** Compares the further ranges by their totals, a call each. What lies in days that are followed already is left to those. */
 async function compareOthers(
   totals: TotalsSource,
-  { alsoCompared = [] }: OlderDaysOptions,
+  { alsoCompared = [] }: HistoricalCheckOptions,
   followed: Days | null,
 ) {
   const differing: TotalDiffers[] = [];
@@ -271,7 +273,7 @@ function lastDays({ from, to }: Days, widestMs: number | null, zone: string): Da
   return { from: first < from ? from : dayOf(dayWindow(first, zone).beginMs, zone), to };
 }
 
-const countOlder = ({ db, merchant, zone }: OlderDaysOptions, days: Days): Promise<number> =>
+const countOlder = ({ db, merchant, zone }: HistoricalCheckOptions, days: Days): Promise<number> =>
   countByFigures(db, merchant.merchantNo, days, windowOf(days, zone));
 
 /** Whole days as a window. */
@@ -280,7 +282,7 @@ export const windowOf = ({ from, to }: Days, zone: string): Window => ({
   endMs: dayWindow(to, zone).endMs,
 });
 
-function pagesOfWindow(options: OlderDaysOptions, calls: { made: number }) {
+function pagesOfWindow(options: HistoricalCheckOptions, calls: { made: number }) {
   const { reader, merchant, signal } = options;
   return (window: Window, pageNum = 1) => {
     signal.throwIfAborted();
@@ -290,19 +292,19 @@ function pagesOfWindow(options: OlderDaysOptions, calls: { made: number }) {
 }
 
 const callsLeft =
-  ({ alsoCompared = [] }: OlderDaysOptions, calls: { made: number }) =>
+  ({ alsoCompared = [] }: HistoricalCheckOptions, calls: { made: number }) =>
   () =>
     1 + alsoCompared.length + FOLLOW_CALLS_MAX - calls.made;
 
-function entriesSource(options: OlderDaysOptions, calls: { made: number }): EntriesSource {
-  const { db, merchant, zone, slackMs } = options;
+function entriesSource(options: HistoricalCheckOptions, calls: { made: number }): EntriesSource {
+  const { db, merchant, zone, clockSkewMs } = options;
   const page = pagesOfWindow(options, calls);
   return {
     db,
     merchantNo: merchant.merchantNo,
     zone,
     // Wider by the slack, so that every entry stored in the window comes.
-    page: ({ beginMs, endMs }) => page({ beginMs: beginMs - slackMs, endMs: endMs + slackMs }),
+    page: ({ beginMs, endMs }) => page({ beginMs: beginMs - clockSkewMs, endMs: endMs + clockSkewMs }),
     callsLeft: callsLeft(options, calls),
   };
 }
@@ -312,15 +314,15 @@ interface PagedTotals extends TotalsSource {
   readonly page: (days: Days, pageNum: number) => Promise<LedgerPage | null>;
 }
 
-function totalsSource(options: OlderDaysOptions, calls: { made: number }): PagedTotals {
-  const { db, merchant, zone, slackMs } = options;
+function totalsSource(options: HistoricalCheckOptions, calls: { made: number }): PagedTotals {
+  const { db, merchant, zone, clockSkewMs } = options;
   const pageOf = pagesOfWindow(options, calls);
   const stored = (days: Days) => countStored(db, merchant.merchantNo, windowOf(days, zone));
   const page: PagedTotals['page'] = async (days, pageNum) => {
     const { beginMs, endMs } = windowOf(days, zone);
     try {
       // Narrower by the slack, so that every entry that comes is booked on these days.
-      return await pageOf({ beginMs: beginMs + slackMs, endMs: endMs - slackMs }, pageNum);
+      return await pageOf({ beginMs: beginMs + clockSkewMs, endMs: endMs - clockSkewMs }, pageNum);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return null;
@@ -332,9 +334,9 @@ function totalsSource(options: OlderDaysOptions, calls: { made: number }): Paged
     total: async (days) => (await page(days, 1))?.total ?? null,
     isStored: async (days, total) => {
       const most = await stored(days);
-      if (slackMs === 0 || total >= most) return total === most;
+      if (clockSkewMs === 0 || total >= most) return total === most;
       const whole = windowOf(days, zone);
-      const inner = { beginMs: whole.beginMs + 2 * slackMs, endMs: whole.endMs - 2 * slackMs };
+      const inner = { beginMs: whole.beginMs + 2 * clockSkewMs, endMs: whole.endMs - 2 * clockSkewMs };
       return total >= (await countStored(db, merchant.merchantNo, inner));
     },
     callsLeft: callsLeft(options, calls),

@@ -23,7 +23,7 @@ class OtherLedgerAnswered extends ExpectedError {
  * To be called when all merchants are read. A `TimeZoneUnproven` whose entries are stored under another merchant
  * becomes an error that says so; any other failure is returned as it is.
  */
-export async function truerFailure(
+export async function explainFailure(
   db: Kysely<DB>,
   merchantNo: string,
   failure: Error | null,

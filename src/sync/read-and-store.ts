@@ -20,9 +20,9 @@ import { createReadingStore, type ReadingStore } from './store-readings.ts';
 import type { SyncOptions } from './sync-options.ts';
 import { ClockOff, NOTHING_SYNCED, ReadAnew, type SyncReport } from './sync-report.ts';
 import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
-import { settledByMs, watchedReader } from './watched-reader.ts';
+import { settledByMs, clockCheckedReader } from './watched-reader.ts';
 import { SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
-import { wholeSeconds } from './windows-of-days.ts';
+import { fullSeconds } from './windows-of-days.ts';
 import type { ZoneGate } from './zone-gate.ts';
 
 /** The clocks, as far as they are known. They outlive a pass. */
@@ -41,7 +41,7 @@ interface Pass extends Clocks {
   /** What is too young by the platform's clock, and not read. */
   readonly heldBack: readonly Window[];
   /** How much wider windows are asked for in this pass. */
-  readonly slackMs: number;
+  readonly clockSkewMs: number;
   readonly counts: { calls: number; windowsDone: number };
   /** What replies of one reading contradicted each other about, a sentence each. */
   readonly contradictions: string[];
@@ -75,9 +75,14 @@ async function beginPass(given: SyncOptions, clocks: Clocks): Promise<Pass> {
   const planned = plannedOf(settled, given);
   const wide = await widened(planned, given);
   const counts = { calls: 0, windowsDone: 0 };
-  const options = { ...given, reader: countedReader(watchedReader(given, wide, platformClock), counts) };
+  const options = { ...given, reader: countedReader(clockCheckedReader(given, wide, platformClock), counts) };
   const probe = probeOf(options);
-  const cutSeconds = createCutSeconds({ db: options.db, merchantNo, probe, slackMs: zoneGate.slackMs });
+  const cutSeconds = createCutSeconds({
+    db: options.db,
+    merchantNo,
+    probe,
+    clockSkewMs: zoneGate.clockSkewMs,
+  });
   const readings = createReadingStore({ ...options, merchantNo, planned });
   const empty = createEmptyWindows({
     db: options.db,
@@ -87,26 +92,26 @@ async function beginPass(given: SyncOptions, clocks: Clocks): Promise<Pass> {
     probe,
     store: async (part, read) => {
       await trace('transaction', {}, () => readings.store(part, read));
-      tellProgress(pass);
+      reportProgress(pass);
     },
   });
-  const slackMs = zoneGate.slackMs();
-  const known = { ...clocks, options, planned, wide, heldBack, slackMs, counts, contradictions: [] };
+  const clockSkewMs = zoneGate.clockSkewMs();
+  const known = { ...clocks, options, planned, wide, heldBack, clockSkewMs, counts, contradictions: [] };
   const pass: Pass = { ...known, probe, cutSeconds, readings, empty };
   return pass;
 }
 
 async function readAll(pass: Pass): Promise<void> {
-  const { options, wide, slackMs, readings, empty } = pass;
+  const { options, wide, clockSkewMs, readings, empty } = pass;
   const { merchant, signal, zone } = options;
-  const reader = slackMs === 0 ? options.reader : wideReader(options.reader, slackMs, zone);
-  const newestPage = createNewestPage({ reader, merchant, asked: wide, slackMs, signal });
+  const reader = clockSkewMs === 0 ? options.reader : wideReader(options.reader, clockSkewMs, zone);
+  const newestPage = createNewestPage({ reader, merchant, asked: wide, clockSkewMs, signal });
   // Windows are read meanwhile, but nothing is taken before this resolves.
   const proven = options.provesNewest === true ? proveByNewest(pass, newestPage) : Promise.resolve();
   proven.catch(() => undefined);
   const onWindowDone = (): void => {
     pass.counts.windowsDone += 1;
-    tellProgress(pass);
+    reportProgress(pass);
   };
   await readOnce(pass, { asked: wide, reader: newestPage.reader, proven, onWindowDone });
   await proven;
@@ -123,7 +128,7 @@ const readOnce = (
   pass: Pass,
   once: Pick<ReadWindowsOptions, 'asked' | 'reader' | 'onWindowDone'> & { readonly proven: Promise<void> },
 ): Promise<void> => {
-  const { options, slackMs, empty } = pass;
+  const { options, clockSkewMs, empty } = pass;
   const { merchant, limits, signal } = options;
   return readWindows({
     ...once,
@@ -132,13 +137,13 @@ const readOnce = (
     onContradiction: (problem) => pass.contradictions.push(problem),
     merchant,
     signal,
-    limits: { ...limits, clockSlackMs: slackMs },
+    limits: { ...limits, clockSkewMsMax: clockSkewMs },
     onFirstPage: async (page, { window }) => {
       await once.proven;
       await checkZone(pass, page.entries, window);
     },
     onReading: async (part, read) => {
-      const came = [...read.reading.entries, ...read.strangers];
+      const came = [...read.reading.entries, ...read.outOfScope];
       if (came.length > 0) {
         await checkZone(pass, came, part.window);
         await empty.release();
@@ -183,7 +188,7 @@ const reportOf = (
   };
 };
 
-const tellProgress = ({ options, counts, planned, readings }: Pass): void =>
+const reportProgress = ({ options, counts, planned, readings }: Pass): void =>
   options.onProgress?.({
     merchantNo: options.merchant.merchantNo,
     windowsDone: counts.windowsDone,
@@ -208,19 +213,19 @@ async function proveZone(
   prove: () => Promise<void>,
 ): Promise<void> {
   await (pass.options.timeZoneTrusted === true ? prove() : pass.cutSeconds.before(entries, prove));
-  assertSlackUnchanged(pass);
+  assertClockSkewUnchanged(pass);
 }
 
 /** Throws `ClockOff` if it turned out during this pass that windows have to be asked for with slack. */
-function assertSlackUnchanged({ zoneGate, slackMs }: Pass): void {
-  if (zoneGate.slackMs() !== slackMs) throw new ClockOff();
+function assertClockSkewUnchanged({ zoneGate, clockSkewMs }: Pass): void {
+  if (zoneGate.clockSkewMs() !== clockSkewMs) throw new ClockOff();
 }
 
 /** Without what is too young by the platform's clock. */
 const settledOf = (given: SyncOptions, behindMs: number): ReturnType<typeof holdBack> =>
   behindMs === 0
     ? { settled: given.windows, heldBack: [] }
-    : holdBack(given.windows.map(wholeSeconds), settledByMs(given, behindMs));
+    : holdBack(given.windows.map(fullSeconds), settledByMs(given, behindMs));
 
 /** The windows for each currency that was asked for, cut where a wall-clock time would mean two instants. */
 const plannedOf = (
@@ -229,7 +234,7 @@ const plannedOf = (
 ): Asked[] =>
   (currencies ?? [null]).flatMap((currency) =>
     windows
-      .flatMap((window) => splitAtTransitions(wholeSeconds(window), zone))
+      .flatMap((window) => splitAtTransitions(fullSeconds(window), zone))
       .map((window): Asked => ({ window, currency })),
   );
 

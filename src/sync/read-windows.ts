@@ -175,6 +175,6 @@ async function take(
 ): Promise<void> {
   const whole = task.second === null ? { asked: task, read } : task.second.add(read);
   if (whole !== null) await onReading({ window: whole.asked.window, currency: task.currency }, whole.read);
-  task.patience.partsLeft -= 1;
-  if (task.patience.partsLeft === 0) task.planned.forEach(onWindowDone);
+  task.retryBudget.partsLeft -= 1;
+  if (task.retryBudget.partsLeft === 0) task.planned.forEach(onWindowDone);
 }

@@ -51,6 +51,6 @@ function joinParts(asked: Asked, parts: readonly NotedReading[]): NotedReading {
       problem,
     },
     notices: parts.flatMap(({ notices }) => notices),
-    strangers: parts.flatMap(({ strangers }) => strangers),
+    outOfScope: parts.flatMap(({ outOfScope }) => outOfScope),
   };
 }

@@ -1,5 +1,5 @@
 /** Readings that are checked against what the platform showed before: of several planned windows, and of one read again. */
-import { lookAtWide, storeWide, storeWindow } from '../store/windows.ts';
+import { compareWideWithStored, storeWide, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 import type { ContradictedReadings } from './contradicted.ts';
@@ -19,7 +19,7 @@ export function createCheckedStore(
     const wide = wideOf(windows, own[0]!.currency);
     const { currency } = wide;
     const toStore = { merchantNo, currency, runId, now: now(), planned: windows, reading: read.reading };
-    const looked = await lookAtWide(db, toStore);
+    const looked = await compareWideWithStored(db, toStore);
     const odd = contradicted.oddIn(wide, looked);
     if (odd.length > 0) {
       again.push(...contradicted.reject(wide, looked, odd));
@@ -59,7 +59,7 @@ export function createCheckedStore(
     if (reading.entries.length > 0) return true;
     const { window, currency } = part;
     const toStore = { merchantNo, currency, runId, now: now(), planned: [window], reading };
-    const [looked] = await lookAtWide(db, toStore);
+    const [looked] = await compareWideWithStored(db, toStore);
     return !contradicted.mustWait(part, looked!, { read, isAlone: true });
   };
 

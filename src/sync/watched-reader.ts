@@ -20,7 +20,7 @@ export const settledByMs = ({ now, settleDelayMs = 0 }: Settling, behindMs: numb
  * beyond what is settled there, it rejects with `PlatformBehind`. From then on it also rejects each reply for such a
  * window: that call was on its way already, and must not count as read.
  */
-export function watchedReader(
+export function clockCheckedReader(
   options: Settling,
   asked: readonly Asked[],
   platformClock: PlatformClock,

@@ -1,19 +1,19 @@
 /** The windows of a merchant that are still to be read, oldest first, and how finely the next ones are read. */
 import type { Window } from '../ledger/entry.ts';
-import type { Patience } from './certify.ts';
-import type { Grain, Split } from './grain.ts';
+import type { RetryBudget } from './certify.ts';
+import type { SplitPolicy, Split } from './grain.ts';
 import { beginSecond, type SplitSecond } from './split-second.ts';
 import { wideOf, type WideWindow } from './wide-windows.ts';
 
 /** A window that was asked for, and how many of its parts are still to be taken. */
-interface Root extends Patience {
+interface Root extends RetryBudget {
   partsLeft: number;
 }
 
 /** A window, or a part of one, to be read now. */
 export interface Task extends WideWindow {
-  readonly grain: Grain;
-  readonly patience: Root;
+  readonly splitPolicy: SplitPolicy;
+  readonly retryBudget: Root;
   /** The second that this is a part of, if a second had to be split. */
   readonly second: SplitSecond | null;
 }
@@ -24,15 +24,15 @@ interface Waiting {
 }
 
 export class WindowQueue {
-  readonly #coarse: Grain;
-  #grain: Grain;
+  readonly #coarse: SplitPolicy;
+  #splitPolicy: SplitPolicy;
   readonly #streak = { failed: 0 };
   /** The oldest last. */
   readonly #waiting: Waiting[];
 
   constructor(asked: readonly WideWindow[], pageNumMax: number) {
     this.#coarse = { pageNumMax, unitMs: 1_000 };
-    this.#grain = this.#coarse;
+    this.#splitPolicy = this.#coarse;
     this.#waiting = asked
       .map((one) => this.#waitingWhole(one))
       .sort((a, b) => a.beginMs - b.beginMs)
@@ -49,15 +49,15 @@ export class WindowQueue {
   }
 
   /** Puts the parts of a split task back. `orderUnsteady`: windows that begin later are read in parts of one page. */
-  putBack(task: Task, { parts, grain }: Split, orderUnsteady: boolean): void {
+  putBack(task: Task, { parts, splitPolicy }: Split, orderUnsteady: boolean): void {
     if (orderUnsteady) this.#readFinely();
-    const { currency, patience, planned } = task;
-    const second = task.second ?? (grain.unitMs === 1 ? beginSecond(task) : null);
+    const { currency, retryBudget, planned } = task;
+    const second = task.second ?? (splitPolicy.unitMs === 1 ? beginSecond(task) : null);
     second?.expect(parts.length - 1);
-    patience.partsLeft += parts.length - 1;
+    retryBudget.partsLeft += parts.length - 1;
     const partOf = (window: Window): Waiting => ({
       beginMs: window.beginMs,
-      task: () => ({ window, currency, planned, grain, patience, second }),
+      task: () => ({ window, currency, planned, splitPolicy, retryBudget, second }),
     });
     this.#insert(parts.map(partOf));
   }
@@ -69,7 +69,7 @@ export class WindowQueue {
   }
 
   #readFinely(): void {
-    this.#grain = { ...this.#coarse, pageNumMax: 1 };
+    this.#splitPolicy = { ...this.#coarse, pageNumMax: 1 };
   }
 
   /** All in one place: they cover their window, so that only a window of another currency can begin between two of them. */
@@ -81,8 +81,8 @@ export class WindowQueue {
   /** A window as it was asked for. The grain is the one of the moment at which it is begun. */
   #waitingWhole(asked: WideWindow): Waiting {
     const task = (): Task => {
-      const patience: Root = { failedCalls: 0, certifiedPages: 0, streak: this.#streak, partsLeft: 1 };
-      return { ...asked, grain: this.#grain, patience, second: null };
+      const retryBudget: Root = { failedCalls: 0, certifiedPages: 0, streak: this.#streak, partsLeft: 1 };
+      return { ...asked, splitPolicy: this.#splitPolicy, retryBudget, second: null };
     };
     return { beginMs: asked.window.beginMs, task };
   }

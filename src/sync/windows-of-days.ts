@@ -30,7 +30,7 @@ export function planWindows({ fromDay, toDay, zone, latestMs }: PlanRequest): Wi
 }
 
 /** The window, widened to whole seconds. */
-export const wholeSeconds = ({ beginMs, endMs }: Window): Window => ({
+export const fullSeconds = ({ beginMs, endMs }: Window): Window => ({
   beginMs: Math.floor(beginMs / SECOND_MS) * SECOND_MS,
   endMs: Math.floor(endMs / SECOND_MS) * SECOND_MS + SECOND_MS - 1,
 });

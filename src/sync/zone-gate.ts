@@ -33,7 +33,7 @@ export interface ZoneGate {
   /** Whether the zone is proven at any offset, or a person answers for it. */
   readonly isProven: () => boolean;
   /** How much wider windows have to be asked for, in ms; 0 while each timestamp seen was the time filtered by. */
-  readonly slackMs: () => number;
+  readonly clockSkewMs: () => number;
   /** A sentence on what showed that the clock is off; null while nothing did. */
   readonly clockOff: () => string | null;
   /** Takes note that the clock is off: known from an earlier run, or seen in a window. */
@@ -51,7 +51,7 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
   const noteClockOff = (seen: string): void => {
     if (toleranceMs > 0) clockOff ??= seen;
   };
-  const slackMs = (): number => (isTrusted || clockOff !== null ? toleranceMs : 0);
+  const clockSkewMs = (): number => (isTrusted || clockOff !== null ? toleranceMs : 0);
 
   /** Asks where an entry is. Returns why that is unclear, or null. Throws `TimeZoneWrong`. */
   const askAbout = async (
@@ -80,7 +80,7 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
   return {
     check: async (probe, entries, window) => {
       if (entries.length === 0) return;
-      const slack = slackMs();
+      const slack = clockSkewMs();
       const outsider = entries.find((entry) => placeOf(entry, window, slack) === 'stranger');
       if (outsider !== undefined && isNear(outsider, window, toleranceMs)) {
         noteClockOff(offText(outsider, 'came with a window it lies beside'));
@@ -104,7 +104,7 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
       await proofs.ensure(probe, entries, first.bookedMs);
     },
     isProven: () => isTrusted || proofs.hasAny(),
-    slackMs,
+    clockSkewMs,
     clockOff: () => clockOff,
     noteClockOff,
     learn: (isKnownOff) =>

@@ -154,8 +154,8 @@ describe('a cookie', () => {
   it('that was forged, changed or signed by others opens nothing', async () => {
     const server = await shown();
     const own = (await loggedIn(server)).cookies.get(SESSION)!;
-    const strangers = await shown({ secretKeys: [{ id: 'x', key: Buffer.alloc(32, 7) }] });
-    const foreign = (await loggedIn(strangers)).cookies.get(SESSION)!;
+    const outOfScope = await shown({ secretKeys: [{ id: 'x', key: Buffer.alloc(32, 7) }] });
+    const foreign = (await loggedIn(outOfScope)).cookies.get(SESSION)!;
     const [token, signature] = decodeURIComponent(own).split('.') as [string, string];
     const forged = [
       token,

@@ -16,7 +16,7 @@ import {
   rejection,
   reset,
   stall,
-  stranger,
+  outOfScope,
   transportTo,
   type Act,
 } from '../platform/stranger.ts';
@@ -389,7 +389,7 @@ describe('processes of their own', () => {
   const startTogether = async (acts: readonly Act[]) => {
     const database = await freshDatabase();
     onTestFinished(() => database.close());
-    const platform = await stranger(...acts);
+    const platform = await outOfScope(...acts);
     const task = (change: object): ProcessTask => ({
       databaseUrl: database.url,
       platformUrl: platform.url,

@@ -8,7 +8,7 @@ import { registerBeneficiary, type RegisterDeps } from '../../src/beneficiaries/
 import type { Registration } from '../../src/beneficiaries/registration.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
-import { MERCHANT, stranger, transportTo, type Act } from '../platform/stranger.ts';
+import { MERCHANT, outOfScope, transportTo, type Act } from '../platform/stranger.ts';
 import { NOW, type StoreUnderTest } from '../store/support.ts';
 import { CONTEXT } from './cases.ts';
 import { ENTERPRISE, type File } from './files.ts';
@@ -39,7 +39,7 @@ export const reply =
 
 /** A platform with these acts, and a function that registers there. */
 export async function registering(store: Pick<StoreUnderTest, 'db'>, ...acts: readonly Act[]) {
-  const platform = await stranger(...acts);
+  const platform = await outOfScope(...acts);
   const { transport } = transportTo(platform.url, { retriesMax: 0 });
   const deps: RegisterDeps = {
     db: store.db,

@@ -211,7 +211,7 @@ describe('the harness', () => {
       report: null,
       ...change,
     });
-    const toldOf = (day: string, text: string) => ({
+    const reportOf = (day: string, text: string) => ({
       text,
       first: text,
       places: [{ currency: 'USD', day }],
@@ -225,7 +225,7 @@ describe('the harness', () => {
     const judged = (...runs: Seen[]): Outcome => judgedAs({}, ...runs);
 
     test('a lie caught in its night, at its place and with the right sentence', () => {
-      const told = toldOf('2026-03-04', 'entries are missing');
+      const told = reportOf('2026-03-04', 'entries are missing');
       expect(judged(seen(0, { exitCode: 3, isHarmed: true, told }))).toMatchObject({
         ending: 'same night',
         exitCode: 3,
@@ -235,7 +235,7 @@ describe('the harness', () => {
     });
 
     test('a lie reported at another place and with another sentence', () => {
-      const told = toldOf('2026-03-05', 'a hold was placed');
+      const told = reportOf('2026-03-05', 'a hold was placed');
       expect(judged(seen(0, { exitCode: 3, told }))).toMatchObject({
         isAtPlace: false,
         isRightSentence: false,
@@ -260,7 +260,7 @@ describe('the harness', () => {
 
     test('a lie whose first sentence names another cause', () => {
       const told = {
-        ...toldOf('2026-03-04', 'a hold was placed\nentries are missing'),
+        ...reportOf('2026-03-04', 'a hold was placed\nentries are missing'),
         first: 'a hold was placed',
       };
       expect(judged(seen(0, { exitCode: 3, told }))).toMatchObject({
@@ -284,8 +284,8 @@ describe('the harness', () => {
 
     test('and counts each of these', () => {
       const outcomes = [
-        judged(seen(0, { exitCode: 3, told: toldOf('2026-03-04', 'entries are missing') })),
-        judged(seen(0, { exitCode: 4, told: toldOf('2026-03-09', '') })),
+        judged(seen(0, { exitCode: 3, told: reportOf('2026-03-04', 'entries are missing') })),
+        judged(seen(0, { exitCode: 4, told: reportOf('2026-03-09', '') })),
         judged(seen(0, { isHarmed: true, wrongAsContinuous: ['2026-03-04'], revisedUnsaid: true })),
       ];
       expect(countOf(outcomes)).toEqual({

@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import { saveReferenceList } from '../../src/store/reference/reference-lists.ts';
 import { ENTERPRISE, INDIVIDUAL, without, type File } from '../beneficiaries/files.ts';
 import { reply } from '../beneficiaries/support.ts';
-import { answer, MERCHANT, reset, stranger } from '../platform/stranger.ts';
+import { answer, MERCHANT, reset, outOfScope } from '../platform/stranger.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { daybook, type Ended, type Env } from './daybook.ts';
 
@@ -55,7 +55,7 @@ const expectDiscreet = ({ stdout, stderr }: Ended, file: File): void => {
 
 describe('beneficiary', () => {
   it('register sends a file once, and status shows its state', async () => {
-    const { url, received } = await stranger(reply('01'));
+    const { url, received } = await outOfScope(reply('01'));
     const path = await written(ENTERPRISE);
     const first = await run(['register', path], { PLATFORM_BASE_URL: url });
     expect(first).toMatchObject({ code: 0, stderr: '' });
@@ -118,7 +118,7 @@ describe('beneficiary', () => {
   });
 
   it('without a reply register ends incomplete; resend sends what was recorded, byte for byte', async () => {
-    const { url, received } = await stranger(reset, reply('04'));
+    const { url, received } = await outOfScope(reset, reply('04'));
     const lost = await run(['register', await written(INDIVIDUAL)], { PLATFORM_BASE_URL: url });
     expect(lost).toMatchObject({ code: 4, stdout: '' });
     expect(lost.stderr).toContain('registration 1 (merOrderNo BEN-0002) has no reply yet');
@@ -130,7 +130,7 @@ describe('beneficiary', () => {
   });
 
   it('release frees a payee that is unknown to the platform', async () => {
-    const { url } = await stranger(reset, reply('01'));
+    const { url } = await outOfScope(reset, reply('01'));
     const env = { PLATFORM_BASE_URL: url };
     await run(['register', await written(ENTERPRISE)], env);
     const other = await written({ ...ENTERPRISE, merOrderNo: 'BEN-0099' }, 'other.yaml');
@@ -149,7 +149,7 @@ describe('beneficiary', () => {
       'is not taken by the platform',
     ],
   ])('%s needs a person', async (_, act, told) => {
-    const { url } = await stranger(act);
+    const { url } = await outOfScope(act);
     const ended = await run(['register', await written(ENTERPRISE)], { PLATFORM_BASE_URL: url });
     expect(ended.code).toBe(3);
     expect(ended.stdout).toContain(told);
@@ -158,7 +158,7 @@ describe('beneficiary', () => {
 
   it('an approval without payeeId says where to find it, until settle has added it', async () => {
     const bare = { status: '04', respCode: 'S00009', bizFlowNo: 'F9' };
-    const { url } = await stranger(answer(JSON.stringify({ data: bare })));
+    const { url } = await outOfScope(answer(JSON.stringify({ data: bare })));
     const first = await run(['register', await written(ENTERPRISE)], { PLATFORM_BASE_URL: url });
     expect(first.code, first.stderr).toBe(3);
     expect(first.stdout).toBe(
@@ -185,7 +185,7 @@ describe('beneficiary', () => {
   });
 
   it('a doubtful file gets a warning, and is sent', async () => {
-    const { url, received } = await stranger(reply('01'));
+    const { url, received } = await outOfScope(reply('01'));
     const path = await written({ ...ENTERPRISE, businessLicenseImg: '/upload/company/paper.jpg' });
     const warning =
       'please check: businessLicenseImg is described for companies registered in CN; the file was accepted all the same';
@@ -196,7 +196,7 @@ describe('beneficiary', () => {
   });
 
   it('of several merchants one must be named, and the address for the result is shown', async () => {
-    const { url, received } = await stranger(reply('01'));
+    const { url, received } = await outOfScope(reply('01'));
     await database.db
       .insertInto('merchant')
       .values({ merchant_no: 'M0002', added_at: new Date(), joined_at: new Date() })

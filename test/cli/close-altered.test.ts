@@ -54,7 +54,7 @@ afterAll(async () => {
 const frozen = (day: string): ClosedStatement =>
   close.statements.find((one) => one.currency === 'USD' && one.day === day)!;
 /** What `verify` says once the statement of this day is altered, and the sums of its account with it. */
-async function toldOf(day: string, change: Partial<ClosedStatement>): Promise<string[]> {
+async function reportOf(day: string, change: Partial<ClosedStatement>): Promise<string[]> {
   const statements = close.statements.map((one) => (one === frozen(day) ? { ...one, ...change } : one));
   const accounts = close.accounts.map(({ currency }) =>
     closedAccount(
@@ -100,7 +100,7 @@ describe.each([
       ({ breaks }) => ({ explained: Array.from({ length: breaks + 1 }, (__, at) => at + 1) }),
     ],
   ])('altered %s', async (__, change) => {
-    expect((await toldOf(day, change(frozen(day))))[0]).toContain(`USD ${day}`);
+    expect((await reportOf(day, change(frozen(day))))[0]).toContain(`USD ${day}`);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { latenessText, widerSweepsText } from '../../src/run/lateness-text.ts';
+import { latenessText, extendedLookbackText } from '../../src/run/lateness-text.ts';
 import type { Lateness } from '../../src/ledger/lateness.ts';
 
 const days = (atMost: number) => ({ atLeast: 0, atMost });
@@ -48,7 +48,7 @@ describe('how late entries come', () => {
 });
 
 describe('wider re-sweeps', () => {
-  const sweep = (merchantNo: string, asked: number, most = 31) => ({
+  const lookback = (merchantNo: string, asked: number, most = 31) => ({
     merchantNo,
     widerSweep: { days: Math.min(asked, most), asked, lateness: days(asked + 1) },
   });
@@ -56,16 +56,16 @@ describe('wider re-sweeps', () => {
     ['none', [{ merchantNo: 'M1' }], null],
     [
       'one, and one that a setting cuts',
-      [sweep('M1', 14), { merchantNo: 'M2' }, sweep('M3', 45)],
+      [lookback('M1', 14), { merchantNo: 'M2' }, lookback('M3', 45)],
       're-sweep widened, as entries come late: M1 14 days (99 % of its late entries came within 15 days); ' +
         'M3 31 days (99 % of its late entries came within 46 days; DAYBOOK_RESWEEP_DAYS_MAX keeps it from 45 days)',
     ],
   ])('%s', (_, sync, text) => {
-    expect(widerSweepsText(sync)).toBe(text);
+    expect(extendedLookbackText(sync)).toBe(text);
   });
 
   test('of many merchants, ten are named', () => {
-    const text = widerSweepsText(Array.from({ length: 13 }, (__, n) => sweep(`M${n}`, 9)))!;
+    const text = extendedLookbackText(Array.from({ length: 13 }, (__, n) => lookback(`M${n}`, 9)))!;
     expect(text.match(/M\d+ 9 days/g)).toHaveLength(10);
     expect(text).toMatch(/; and 3 more$/);
   });

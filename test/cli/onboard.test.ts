@@ -8,7 +8,7 @@ import { applyApplicationResult } from '../../src/store/onboarding/application-r
 import { applicationById } from '../../src/store/onboarding/applications.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import { application, path, person } from '../onboarding/applications.ts';
-import { answer, reset, stranger } from '../platform/stranger.ts';
+import { answer, reset, outOfScope } from '../platform/stranger.ts';
 import { sandbox } from '../sandbox/support.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { daybook, type Env } from './daybook.ts';
@@ -120,7 +120,7 @@ describe('onboard', () => {
   });
 
   it('a failure with unknown outcome ends with 4 and says what to do; a person settles it', async () => {
-    const { url, received } = await stranger(reset);
+    const { url, received } = await outOfScope(reset);
     const { code, stdout } = await run(url, ['onboard', 'submit', fileOf(application())]);
     expect(code).toBe(4);
     expect(stdout).toMatch(
@@ -138,7 +138,7 @@ describe('onboard', () => {
   });
 
   it('a refusal ends with 3; the platform’s words are shown without personal data, unless asked for', async () => {
-    const { url } = await stranger(
+    const { url } = await outOfScope(
       answer('{"code":"E40000","message":"ada wong: K80012345 unknown","fields":["certNo"]}', 400),
     );
     expect(await run(url, ['onboard', 'submit', fileOf(application())])).toMatchObject({ code: 3 });
@@ -190,7 +190,7 @@ describe('onboard', () => {
   });
 
   it('sends nothing if there is no key to encrypt it with', async () => {
-    const { url, received } = await stranger(answer('{}'));
+    const { url, received } = await outOfScope(answer('{}'));
     const ended = await run(url, ['onboard', 'submit', fileOf(application())], { DAYBOOK_SECRET_KEYS: '' });
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).toContain('DAYBOOK_SECRET_KEYS');

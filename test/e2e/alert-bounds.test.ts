@@ -18,7 +18,7 @@ const { merchantNo } = MERCHANT;
 let stage: Stage;
 let alerts: RunAlerts;
 beforeEach(() => {
-  alerts = { targets: ['json 1'], direct: vi.fn(), onProblem: vi.fn(), goodNight: vi.fn() };
+  alerts = { targets: ['json 1'], direct: vi.fn(), onProblem: vi.fn(), onSuccess: vi.fn() };
 });
 afterEach(() => stage.close());
 
@@ -38,7 +38,7 @@ async function reviseDay(db: Kysely<DB>, day: string): Promise<void> {
     VALUES ('revised', ${day}, ${merchantNo}, ${JSON.stringify(detail)}::jsonb, now())`.execute(db);
 }
 const failed: EndedRun = {
-  ...{ runId: 1, command: 'run', exitCode: 4, from: FROM, to: TO, isNight: true, interrupted: false },
+  ...{ runId: 1, command: 'run', exitCode: 4, from: FROM, to: TO, isNightly: true, interrupted: false },
   ...{ busy: 0, leftOut: 0, reasons: [{ exitCode: 4, what: 'refused', todo: null }] },
 };
 
@@ -139,10 +139,10 @@ test('a good night that left a busy merchant out is no recovery, and no good nig
   const report = await stage.run({ range: null, merchants: [MERCHANT, OTHER] }, { alerts });
   expect(report.exitCode).toBe(0);
   expect((await kinds()).map(([kind]) => kind)).toEqual(['failed-night']);
-  expect(alerts.goodNight).not.toHaveBeenCalled();
+  expect(alerts.onSuccess).not.toHaveBeenCalled();
   await stage.run({ range: null }, { alerts });
   expect((await kinds()).map(([kind]) => kind).sort()).toEqual(['failed-night', 'recovered']);
-  expect(alerts.goodNight).toHaveBeenCalledTimes(1);
+  expect(alerts.onSuccess).toHaveBeenCalledTimes(1);
 });
 
 test('whether somebody had downloaded a revised day is not claimed where it is not known', async () => {

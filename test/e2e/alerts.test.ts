@@ -8,7 +8,7 @@ import { deliverDue } from '../../src/alerts/deliver.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from '../../src/run/alerts/at-end.ts';
-import { lookForMissedNight, lookForUndoneRuns } from '../../src/run/alerts/watch.ts';
+import { checkForMissedRun, checkForUnfinishedRuns } from '../../src/run/alerts/watch.ts';
 import { oldestMs } from '../../src/run/alerts/missed.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
@@ -165,7 +165,7 @@ describe('a failed night', () => {
       now: stage.app.now(),
     });
     const look = () =>
-      lookForUndoneRuns(dbOf(), {
+      checkForUnfinishedRuns(dbOf(), {
         ...{ targets: stage.app.alerts!.targets, now: stage.app.now(), zone: ZONE },
         ...{
           ledgerJobs: ['nightly', 'resweep'],
@@ -193,7 +193,7 @@ test('a night that was missed is told once, once a day, and is over with the nex
   const maxAgeMs = oldestMs('30 1 * * *', ZONE, stage.app.now());
   expect(maxAgeMs).toBe(26 * 3_600_000);
   const look = () =>
-    lookForMissedNight(dbOf(), [merchantNo, 'NEVER-READ'], {
+    checkForMissedRun(dbOf(), [merchantNo, 'NEVER-READ'], {
       ...{ targets: stage.app.alerts!.targets, now: stage.app.now(), zone: ZONE, maxAgeMs },
     });
   stage.setNow('2026-03-07T03:30:00+08:00');
@@ -368,7 +368,7 @@ test('a night whose database is away at its end is told without it', async () =>
   const reasons = [{ exitCode: 4, what: 'the database did not answer', todo: null }] as const;
   const ended: EndedRun = {
     ...{ runId: 7, command: 'run', exitCode: 4, reasons, from: TO, to: TO },
-    ...{ isNight: true, interrupted: false, busy: 0, leftOut: 0 },
+    ...{ isNightly: true, interrupted: false, busy: 0, leftOut: 0 },
   };
   const finish = async (on: Kysely<DB>): Promise<boolean> => {
     await on.selectFrom('run').select('id').execute();
@@ -384,7 +384,7 @@ test('a night whose database is away at its end is told without it', async () =>
 
 const NIGHT_ENDED_4: Omit<EndedRun, 'reasons'> = {
   ...{ runId: 1, command: 'run', exitCode: 4, from: TO, to: TO },
-  ...{ isNight: true, interrupted: false, busy: 0, leftOut: 0 },
+  ...{ isNightly: true, interrupted: false, busy: 0, leftOut: 0 },
 };
 
 test('a night that lost a lease while the database is there is told through the outbox, and is over with a good one', async () => {
@@ -421,7 +421,7 @@ test('a night that left busy merchants to others has not failed, nor for a look 
     .set({ exit_code: 4, is_night: true, figures: { leftToOthers: isLeftToOthers(ended) } })
     .execute();
   const look = () =>
-    lookForUndoneRuns(dbOf(), {
+    checkForUnfinishedRuns(dbOf(), {
       ...{
         targets: alerts!.targets,
         now: stage.app.now(),

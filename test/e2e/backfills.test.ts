@@ -526,7 +526,7 @@ describe('the night beside a backfill', () => {
     await begin(stage);
     const night = () => stage.run({ range: null }, { resweepDays: 1 });
     await slicesOf(stage).doNext(new AbortController().signal);
-    const own = { from: '2026-03-04', to: '2026-03-05', takenUp: [] };
+    const own = { from: '2026-03-04', to: '2026-03-05', backlogDays: [] };
     expect((await night()).sync).toMatchObject([own]);
     const broken = slicesOf(
       stage,

@@ -111,6 +111,6 @@ test('a merchant’s very first night, killed at its first call, is completed by
   await expect.poll(asked, { timeout: 30_000 }).toEqual([{ from_day: FROM, to_day: FROM }]);
   await endLease();
   const next = await stage.run({ range: null }, night('2026-03-05T09:00:00Z'));
-  expect(next.sync[0]!.takenUp).toEqual([{ from: FROM, to: FROM }]);
+  expect(next.sync[0]!.backlogDays).toEqual([{ from: FROM, to: FROM }]);
   expect((await storedOf(stage)).map(({ booked_at: at }) => at.slice(0, 10))).toContain(FROM);
 });

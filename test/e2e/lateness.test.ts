@@ -7,7 +7,7 @@ import { timesOf } from '../../src/cli/output/times.ts';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
 import { planRun } from '../../src/run/plan.ts';
-import type { WiderSweep } from '../../src/run/range.ts';
+import type { ExtendedLookback } from '../../src/run/range.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { manifestKey } from '../../src/statements/keys.ts';
@@ -61,7 +61,7 @@ async function night(day: string): Promise<RunReport> {
   stage.setNow(nightOf(day));
   return stage.run({ range: null, merchants: BOTH });
 }
-const sweeps = ({ sync }: Pick<RunReport, 'sync'>): Record<string, [string, WiderSweep | undefined]> =>
+const sweeps = ({ sync }: Pick<RunReport, 'sync'>): Record<string, [string, ExtendedLookback | undefined]> =>
   Object.fromEntries(sync.map(({ merchantNo: no, from, widerSweep }) => [no, [from, widerSweep]]));
 const status = async (day: string) =>
   (

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runWatchdog } from '../../src/cli/alerting.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
 import type { RunAlerts } from '../../src/run/alerts/at-end.ts';
-import { lookForMissedNight, lookForUndoneRuns } from '../../src/run/alerts/watch.ts';
+import { checkForMissedRun, checkForUnfinishedRuns } from '../../src/run/alerts/watch.ts';
 import { claimWatchdogCheck } from '../../src/store/alerts/conditions.ts';
 import { listAlerts } from '../../src/store/alerts/outbox.ts';
 import { addMerchant, setMerchantStatus } from '../../src/store/merchants.ts';
@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 const alerts: RunAlerts = {
   targets: ['json 1'],
   direct: () => Promise.resolve(),
-  goodNight: () => Promise.resolve(),
+  onSuccess: () => Promise.resolve(),
   onProblem: (error) => {
     throw error;
   },
@@ -32,9 +32,9 @@ afterEach(() => stage.close());
 const dbOf = () => stage.app.database.db;
 const raising = () => ({ targets: alerts.targets, now: stage.app.now(), zone: ZONE });
 const lookAtNights = (own: readonly string[] = [merchantNo]) =>
-  lookForMissedNight(dbOf(), own, { ...raising(), maxAgeMs: 26 * HOUR_MS });
+  checkForMissedRun(dbOf(), own, { ...raising(), maxAgeMs: 26 * HOUR_MS });
 const lookAtRuns = () =>
-  lookForUndoneRuns(dbOf(), {
+  checkForUnfinishedRuns(dbOf(), {
     ...{ ...raising(), ledgerJobs: ['nightly', 'resweep'], otherJobs: ['reference'] },
     merchants: () => Promise.resolve([merchantNo]),
   });
@@ -77,7 +77,7 @@ test('a run by hand of one merchant or of dates is no night: not told if it fail
   await lookAtRuns();
   expect(await kinds()).toEqual([]);
   await startRun(dbOf(), {
-    ...{ command: 'run', holder: 'gone:1:-', fromDay: TO, toDay: TO, isNight: true },
+    ...{ command: 'run', holder: 'gone:1:-', fromDay: TO, toDay: TO, isNightly: true },
     now: new Date(stage.app.now().getTime() + 1_000),
   });
   stage.setNow('2026-03-06T01:40:00+08:00');

@@ -79,7 +79,7 @@ describe('a range that was not completely read', () => {
     // so.
     expect(night).toMatchObject({ exitCode: 3, from: '2026-03-04', to: '2026-03-05' });
     for (const note of night.notes) expect(note).toMatch(/not all of the time after 2025-12-20 is proven/);
-    expect(night.sync[0]!.takenUp.at(-1)!.to <= LONG.to).toBe(true);
+    expect(night.sync[0]!.backlogDays.at(-1)!.to <= LONG.to).toBe(true);
     expect(await ranges()).toMatchObject([{ done_at: stage.app.now(), forgotten_at: null }]);
     expect(await status()).toMatchObject({ requested: [], missing: [] });
     const stored = await storedOf(stage);
@@ -137,7 +137,7 @@ describe('a range that was not completely read', () => {
 
     const night = await nightly();
     expect(night.sync[0]).toMatchObject({
-      takenUp: [{ from: OLD.to, to: OLD.to }],
+      backlogDays: [{ from: OLD.to, to: OLD.to }],
       report: { inserted: 1, uncertified: [] },
     });
     expect(publishedIn(night)).toContain(`USD ${OLD.to} r2`);
@@ -161,7 +161,7 @@ describe('a range that was not completely read', () => {
     expect(await forgetRequestedRange(db, one!.id, stage.app.now())).toBe(false);
     expect(await status()).toMatchObject({ requested: [], missing: [] });
     const night = await nightly();
-    expect(night).toMatchObject({ exitCode: 0, sync: [{ takenUp: [] }] });
+    expect(night).toMatchObject({ exitCode: 0, sync: [{ backlogDays: [] }] });
   });
 
   test('of one currency is closed when that currency is proven', async () => {
@@ -205,7 +205,7 @@ describe('the days shown as proven', () => {
     stage.sandbox.setHostility({ downAfterRequests: 38 });
     const report = await stage.run({ range: { from: LONG.from, to: '2026-01-31' } });
     stage.sandbox.setHostility({});
-    expect(report.standing.proven).toEqual([
+    expect(report.openItems.proven).toEqual([
       { merchantNo, provenFrom: LONG.from, provenThrough: (await status()).provenThrough },
     ]);
     expect((await status()).provenThrough! < '2026-01-31').toBe(true);
@@ -223,7 +223,7 @@ test('the first night of a merchant, if not completely read, is completed by the
     first.sandbox.setHostility({});
     const { sync, exitCode } = await night('2026-03-03T09:00:00Z');
     expect(exitCode).toBe(0);
-    expect(sync[0]!.takenUp).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
+    expect(sync[0]!.backlogDays).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
     const { db } = first.app.database;
     // The later night is complete, and proof begins with the earlier one. No further range is recorded.
     expect(await db.selectFrom('requested_range').select(['from_day', 'done_at']).execute()).toEqual([

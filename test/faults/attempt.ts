@@ -18,7 +18,7 @@ export interface Tried {
 }
 
 /** How much of a failed run's output is printed. */
-const TOLD_MAX = 1_500;
+const NAMED_EACH_MAX = 1_500;
 
 export async function attemptCase(world: World, kind: Kind, drawn: FaultCase): Promise<Tried> {
   const { outcome: wanted, measure } = await world.undisturbed(drawn);
@@ -67,7 +67,7 @@ export const judgeClaim = (
 
 /** Which laws the end of the run with the fault breaks. */
 export function judgeEnd({ exits, names }: Pick<Kind, 'exits' | 'names'>, ended: Ended): string[] {
-  const told = ended.told.slice(-TOLD_MAX);
+  const told = ended.told.slice(-NAMED_EACH_MAX);
   if (ended.isHung) return [`it waited without end: ${told}`];
   if (ended.code === 70) return [`it calls the fault its own (70): ${told}`];
   if (!exits.includes(ended.code)) return [`it ended with ${ended.code}, not ${exits.join(' or ')}: ${told}`];
@@ -82,5 +82,5 @@ export function judgeEnd({ exits, names }: Pick<Kind, 'exits' | 'names'>, ended:
 function judgeAgain({ afterwards = [0] }: Pick<Kind, 'afterwards'>, ended: Ended): string[] {
   if (ended.code !== null && afterwards.includes(ended.code)) return [];
   const how = ended.isHung ? 'did not end' : `ended with ${ended.code}`;
-  return [`the run after it ${how}: ${ended.told.slice(-TOLD_MAX)}`];
+  return [`the run after it ${how}: ${ended.told.slice(-NAMED_EACH_MAX)}`];
 }

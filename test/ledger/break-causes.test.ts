@@ -232,14 +232,17 @@ const LIES: readonly Lie[] = [
     hint: 'entry-does-not-belong',
     plant: (ledger, at) => {
       const [one, two] = [ledger[at]!, ledger[at + 1]!];
-      const stranger = {
+      const outOfScope = {
         ...one,
         ...stamped((one.bookedMs + two.bookedMs) / 2 - (((one.bookedMs + two.bookedMs) / 2) % 1_000)),
         ...amountOf(123_456n),
         balance: '777777.77',
         batchNo: 'C0001',
       };
-      return { shown: [...ledger, stranger], says: /^Without C0001 the chain holds: it belongs to another/ };
+      return {
+        shown: [...ledger, outOfScope],
+        says: /^Without C0001 the chain holds: it belongs to another/,
+      };
     },
   },
   {

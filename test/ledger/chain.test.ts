@@ -295,8 +295,8 @@ describe('account days', () => {
         breaksAfter: 0,
         lastBatchNo: 'B0000001',
         lastBookedMs: MIDNIGHT_MS + 20_000,
-        cleanEnd: true,
-        jumpsIn: false,
+        isOrderFinal: true,
+        startsWithBreak: false,
       },
       {
         currency: '',
@@ -312,8 +312,8 @@ describe('account days', () => {
         breaksAfter: 0,
         lastBatchNo: 'B0000002',
         lastBookedMs: MIDNIGHT_MS + 86_410_000,
-        cleanEnd: true,
-        jumpsIn: false,
+        isOrderFinal: true,
+        startsWithBreak: false,
       },
     ]);
   });
@@ -327,7 +327,7 @@ describe('account days', () => {
       ]),
       opening(10_000),
     );
-    expect(days.map((d) => [d.day, d.opening, d.closing, d.verdict, d.cleanEnd])).toEqual([
+    expect(days.map((d) => [d.day, d.opening, d.closing, d.verdict, d.isOrderFinal])).toEqual([
       ['2026-03-01', '100.00', '98.00', 'reordered', false],
       ['2026-03-02', '98.00', '103.50', 'reordered', true],
     ]);

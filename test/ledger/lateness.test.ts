@@ -10,9 +10,9 @@ import {
   latenessOf,
   NOTHING_MEASURED,
   periodFrom,
-  sweepDays,
+  lookbackDaysNeeded,
   type LateCount,
-  type WatchedMonth,
+  type SampledMonth,
 } from '../../src/ledger/lateness.ts';
 
 const lateCount = fc
@@ -79,7 +79,7 @@ describe('the days to read again', () => {
   test('find 99 % of the late entries, unless the bounds forbid it', () => {
     fc.assert(
       fc.property(lateCounts, fc.nat(40), fc.nat(40), (late, least, most) => {
-        const days = sweepDays(late, { least, most });
+        const days = lookbackDaysNeeded(late, { least, most });
         expect(days).toBeGreaterThanOrEqual(least);
         expect(days).toBeLessThanOrEqual(Math.max(least, most));
         const all = each(late, ({ daysMax }) => daysMax);
@@ -104,15 +104,15 @@ describe('the days to read again', () => {
       7,
     ],
   ])('%s', (_, late, days) => {
-    expect(sweepDays(late, { least: 7, most: 31 })).toBe(days);
+    expect(lookbackDaysNeeded(late, { least: 7, most: 31 })).toBe(days);
   });
 });
 
 describe('when a day is final', () => {
-  const month = (entries: number, watchedDays: number): WatchedMonth => ({
+  const month = (entries: number, watchedDays: number): SampledMonth => ({
     month: '2026-01-01',
     entries,
-    watchedOn: addDays('2026-01-31', watchedDays),
+    sampledOn: addDays('2026-01-31', watchedDays),
   });
 
   test.each([
@@ -179,7 +179,7 @@ test('all of it, told', () => {
     { daysMin: 0, daysMax: 2, entries: 5 },
     { daysMin: 6, daysMax: 9, entries: 1 },
   ];
-  const watched = [{ month: '2026-01-01', entries: 4_000, watchedOn: '2026-03-20' }];
+  const watched = [{ month: '2026-01-01', entries: 4_000, sampledOn: '2026-03-20' }];
   expect(latenessOf({ late, watched }, '2026-03-20')).toEqual({
     since: '2025-02-01',
     watchedEntries: 4_000,

@@ -198,8 +198,8 @@ onBothDatabases((store) => {
     const one = await accepted(db, 'A1');
     await arrives(db, one, onboardingResult(one));
     await arrives(db, one, onboardingResult(one));
-    const strangers = Array.from({ length: 7 }, () => newNotifySecret());
-    for (const secret of strangers) await arrives(db, { path: '/notify/onboarding', secret }, '{}');
+    const outOfScope = Array.from({ length: 7 }, () => newNotifySecret());
+    for (const secret of outOfScope) await arrives(db, { path: '/notify/onboarding', secret }, '{}');
     const { signal } = new AbortController();
     const pass = () =>
       processNotifications({

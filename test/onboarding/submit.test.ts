@@ -26,7 +26,7 @@ import {
   rejection,
   reset,
   stall,
-  stranger,
+  outOfScope,
   transportTo,
   type Act,
 } from '../platform/stranger.ts';
@@ -49,7 +49,7 @@ onBothDatabases((store) => {
 
   /** A platform with these acts, and a function that submits to it. */
   const platform = async (...acts: Act[]) => {
-    const { url, received } = await stranger(...acts);
+    const { url, received } = await outOfScope(...acts);
     return { received, ...depsTo(url, {}, acts.includes(stall) ? 150 : 30_000) };
   };
   const depsTo = (url: string, more: Partial<SubmitDeps> = {}, timeoutMs = 30_000) => {

@@ -5,7 +5,7 @@ import { PlatformRejected, PlatformReplyInvalid } from '../../src/platform/error
 import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import type { LedgerPageQuery } from '../../src/platform/ledger-reader.ts';
 import type { Transport } from '../../src/platform/transport.ts';
-import { MERCHANT, TOKEN, answer, breakOff, rejection, stranger, transportTo } from './stranger.ts';
+import { MERCHANT, TOKEN, answer, breakOff, rejection, outOfScope, transportTo } from './stranger.ts';
 
 const at = (text: string): number => Date.parse(text);
 const MARCH_31: Window = {
@@ -38,7 +38,7 @@ const readerOver = (transport: Transport, zone = 'Asia/Shanghai', pageSize = 100
 
 /** Reads one page from the platform's reply. */
 async function read(reply: string, query: Partial<LedgerPageQuery> = {}, zone?: string) {
-  const { url } = await stranger(answer(reply));
+  const { url } = await outOfScope(answer(reply));
   const { transport } = transportTo(url, { retriesMax: 0 });
   return readerOver(transport, zone).page({ merchant: MERCHANT, window: MARCH_31, pageNum: 1, ...query });
 }
@@ -52,7 +52,7 @@ const OUT_OF_TIME =
 
 describe('the request', () => {
   test('asks for the window, the page and the filters as the document says', async () => {
-    const { url, received } = await stranger(answer(pageText([], { pageNum: 3 })));
+    const { url, received } = await outOfScope(answer(pageText([], { pageNum: 3 })));
     const reader = readerOver(transportTo(url).transport);
     await reader.page({ merchant: MERCHANT, window: MARCH_31, pageNum: 3, currency: 'USD', batchNo: 'B1' });
     expect(received[0]!.path).toBe('/api/sp2404');
@@ -74,7 +74,7 @@ describe('the request', () => {
     ['a window that ends before it begins', 100, { beginMs: MARCH_31.endMs, endMs: MARCH_31.beginMs }, 1],
     ['page 0', 100, MARCH_31, 0],
   ])('never asks for %s', async (_, pageSize, window, pageNum) => {
-    const { url, received } = await stranger(answer(pageText([])));
+    const { url, received } = await outOfScope(answer(pageText([])));
     const reader = readerOver(transportTo(url).transport, 'UTC', pageSize);
     expect(await rejection(reader.page({ merchant: MERCHANT, window, pageNum }))).toBeInstanceOf(RangeError);
     expect(received).toHaveLength(0);
@@ -362,11 +362,11 @@ describe('a reply that is not a page', () => {
 
   test('is asked for again, but at most twice, as this rarely helps', async () => {
     const page = pageText([entryText()]);
-    const passing = await stranger(answer('<html>'), breakOff(page), answer(error('BUSY')), answer(page));
+    const passing = await outOfScope(answer('<html>'), breakOff(page), answer(error('BUSY')), answer(page));
     const reader = readerOver(transportTo(passing.url, { retriesMax: 9 }).transport);
     expect((await reader.page({ merchant: MERCHANT, window: MARCH_31, pageNum: 1 })).entries).toHaveLength(1);
 
-    const staying = await stranger(answer('<html>'));
+    const staying = await outOfScope(answer('<html>'));
     const { transport } = transportTo(staying.url, { retriesMax: 9 });
     const refusal = await rejection(
       readerOver(transport).page({ merchant: MERCHANT, window: MARCH_31, pageNum: 1 }),

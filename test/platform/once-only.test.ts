@@ -10,7 +10,7 @@ import {
   rejection,
   reset,
   stall,
-  stranger,
+  outOfScope,
   transportTo,
   type Act,
 } from './stranger.ts';
@@ -18,7 +18,7 @@ import {
 const ONCE = { operation: 'sp1101', access: { kind: 'agent' }, repeatable: false } as const;
 /** How often the platform got the call and how the call ended. A second call would get a good answer. */
 async function sendOnce(first: Act, more: Parameters<typeof transportTo>[1] = {}) {
-  const { url, received } = await stranger(first, answer('ok'));
+  const { url, received } = await outOfScope(first, answer('ok'));
   // Long enough for the call to be sent on a busy machine.
   const { transport } = transportTo(url, { timeoutMs: first === stall ? 2_000 : 30_000, ...more });
   const outcome = await transport.post(callOf(ONCE)).catch((error: unknown) => error as Error);
@@ -87,7 +87,7 @@ describe('a call that must not be sent twice', () => {
 });
 
 test('a call may have arrived if any of its tries may have', async () => {
-  const { url, received } = await stranger(reset, answer('', 429, { 'retry-after': '1' }));
+  const { url, received } = await outOfScope(reset, answer('', 429, { 'retry-after': '1' }));
   const { transport } = transportTo(url, { retriesMax: 1 });
   expect(await rejection(transport.post(callOf()))).toMatchObject({ mayHaveArrived: true });
   expect(received).toHaveLength(2);
@@ -95,14 +95,14 @@ test('a call may have arrived if any of its tries may have', async () => {
 
 describe('the agent’s calls', () => {
   test('carry the agent’s headers and none of a merchant’s', async () => {
-    const { url, received } = await stranger(answer('ok'));
+    const { url, received } = await outOfScope(answer('ok'));
     await transportTo(url).transport.post(callOf({ access: { kind: 'agent' } }));
     expect(received[0]!.headers).toMatchObject({ authorization: `Agent ${AGENT_TOKEN}`, channel: 'A0001' });
     expect(received[0]!.headers.merchantno).toBeUndefined();
   });
 
   test('say what to do about a 401, without the token', async () => {
-    const { url } = await stranger(answer(`who is ${AGENT_TOKEN}?`, 401));
+    const { url } = await outOfScope(answer(`who is ${AGENT_TOKEN}?`, 401));
     const error = await rejection(transportTo(url).transport.post(callOf(ONCE)));
     expect(error.message).toBe(
       'sp1101 for the agent: the platform answered 401; check PLATFORM_AGENT_TOKEN, and PLATFORM_AGENT_HEADERS ' +
@@ -118,7 +118,7 @@ describe('the reply to a call with personal data', () => {
     director: [{ certName: 'Zhang Wei', certNo: 'E4000012', currentAddress: '1 Long Road' }],
   };
   const refusal = async (reply: string, status = 400) => {
-    const { url } = await stranger(answer(reply, status));
+    const { url } = await outOfScope(answer(reply, status));
     const { transport } = transportTo(url, { retriesMax: 0 });
     return rejection(transport.post(callOf({ ...ONCE, confidential: true, body })));
   };

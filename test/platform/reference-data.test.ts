@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { PlatformRejected, PlatformReplyInvalid } from '../../src/platform/errors.ts';
 import { createReferenceReader, type ListQuery } from '../../src/platform/reference-data.ts';
-import { answer, rejection, stranger, transportTo } from './stranger.ts';
+import { answer, rejection, outOfScope, transportTo } from './stranger.ts';
 
 const BANKS: ListQuery = { metaType: 'bank', countryCode: 'CN' };
 const METHODS: ListQuery = { metaType: 'payout_method', countryCode: 'CN' };
 
 async function list(reply: unknown, query: ListQuery = BANKS) {
-  const { url, received } = await stranger(answer(typeof reply === 'string' ? reply : JSON.stringify(reply)));
+  const { url, received } = await outOfScope(
+    answer(typeof reply === 'string' ? reply : JSON.stringify(reply)),
+  );
   const { transport } = transportTo(url, { retriesMax: 0 });
   return { ...(await createReferenceReader(transport).list(query)), received };
 }
@@ -31,7 +33,7 @@ describe('the request', () => {
     [{ metaType: 'payout_method', countryCode: 'cn' }],
     [{ metaType: 'purpose', countryCode: 'CN' }],
   ])('%j is never sent', async (query) => {
-    const { url, received } = await stranger(answer('{}'));
+    const { url, received } = await outOfScope(answer('{}'));
     const reader = createReferenceReader(transportTo(url).transport);
     expect(await rejection(reader.list(query))).toBeInstanceOf(RangeError);
     expect(received).toHaveLength(0);

@@ -19,7 +19,7 @@ export interface Received {
 export type Act = (response: ServerResponse, received: Received, call: number) => void;
 
 /** Handles call after call by `acts`; the last act is repeated for ever. */
-export async function stranger(...acts: readonly Act[]) {
+export async function outOfScope(...acts: readonly Act[]) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     // It sends a date only if a test gives it one.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import { createApplicationClient } from '../../src/platform/application.ts';
-import { MERCHANT, TOKEN, answer, rejection, reset, stranger, transportTo, type Act } from './stranger.ts';
+import { MERCHANT, TOKEN, answer, rejection, reset, outOfScope, transportTo, type Act } from './stranger.ts';
 
 const json = (reply: unknown) => answer(typeof reply === 'string' ? reply : JSON.stringify(reply));
 
@@ -9,7 +9,7 @@ describe('an application (sp1101)', () => {
   const APPLICATION = { merOrderNo: 'A-1', merNameEn: 'Red Lantern Trading' };
   const RECEIPT = { bizFlow: 'F1', merOrderNo: 'A-1', status: 'ACCEPT', code: 'S00001', message: 'ACCEPT' };
   const submit = async (reply: unknown, payload: object = APPLICATION) => {
-    const { url, received } = await stranger(json(reply));
+    const { url, received } = await outOfScope(json(reply));
     const client = createApplicationClient(transportTo(url).transport);
     return { receipt: await client.submit(payload), received };
   };
@@ -58,14 +58,14 @@ describe('an application (sp1101)', () => {
     [500, {}],
     [503, { 'retry-after': '1' }],
   ])('a receipt is accepted even with the HTTP status %i', async (status, headers) => {
-    const { url, received } = await stranger(answer(JSON.stringify(RECEIPT), status, headers));
+    const { url, received } = await outOfScope(answer(JSON.stringify(RECEIPT), status, headers));
     const client = createApplicationClient(transportTo(url).transport);
     expect(await client.submit(APPLICATION)).toEqual({ bizFlow: 'F1', merOrderNo: 'A-1' });
     expect(received).toHaveLength(1);
   });
 
   test('a receipt for another order does not count as refused, whatever the HTTP status', async () => {
-    const { url } = await stranger(answer(JSON.stringify({ ...RECEIPT, merOrderNo: 'A-2' }), 400));
+    const { url } = await outOfScope(answer(JSON.stringify({ ...RECEIPT, merOrderNo: 'A-2' }), 400));
     const error = await rejection(createApplicationClient(transportTo(url).transport).submit(APPLICATION));
     expect(error).toMatchObject({ name: 'PlatformReplyInvalid', mayHaveArrived: true });
   });
@@ -75,7 +75,7 @@ describe('an application (sp1101)', () => {
     ['an error document', { code: 'E40000', message: 'certificate: local file name' }],
     ['an error document in an envelope', { data: { errorCode: 'E40000', message: 'local file name' } }],
   ])('%s is a final refusal', async (_, reply) => {
-    const { url, received } = await stranger(json(reply));
+    const { url, received } = await outOfScope(json(reply));
     const error = await rejection(createApplicationClient(transportTo(url).transport).submit(APPLICATION));
     expect(received).toHaveLength(1);
     expect(error).toMatchObject({ name: 'PlatformRejected', mayHaveArrived: false });
@@ -91,7 +91,7 @@ describe('an application (sp1101)', () => {
     ['HTML', '<html>Red Lantern Trading'],
     ['half a reply', '{"bizFlow":"F1","sta'],
   ])('%s leaves the outcome unknown', async (_, reply) => {
-    const { url, received } = await stranger(json(reply));
+    const { url, received } = await outOfScope(json(reply));
     const error = await rejection(createApplicationClient(transportTo(url).transport).submit(APPLICATION));
     expect(error).toMatchObject({ name: 'PlatformReplyInvalid', mayHaveArrived: true });
     expect(error.message).not.toContain('Lantern');
@@ -103,7 +103,7 @@ describe('a registration (sp1401)', () => {
   const PAYLOAD = { merOrderNo: 'B-1', accountNo: '6222000011112222' };
   const REPLY = { merOrderNo: 'B-1', bizFlowNo: 'F1', payeeId: 'P1', status: '01', respCode: 'S00000' };
   const register = async (...replies: readonly Act[]) => {
-    const { url, received } = await stranger(...replies);
+    const { url, received } = await outOfScope(...replies);
     const client = createBeneficiaryClient(transportTo(url).transport);
     return { reply: await client.register(MERCHANT, PAYLOAD), received };
   };

@@ -17,13 +17,13 @@ import {
   reset,
   stall,
   stillTime,
-  stranger,
+  outOfScope,
   transportTo,
 } from './stranger.ts';
 
 describe('what is sent', () => {
   test('a POST with the merchant’s headers, below the path of the base address', async () => {
-    const { url, received } = await stranger(answer('ok'));
+    const { url, received } = await outOfScope(answer('ok'));
     const { post } = transportTo(`${url}/gateway`);
     expect(await post(undefined, { pageNum: 1 })).toBe('ok');
     expect(received).toMatchObject([
@@ -40,7 +40,7 @@ describe('what is sent', () => {
   });
 
   test('a token that resembles a template is not filled in again', async () => {
-    const { url, received } = await stranger(answer('ok'));
+    const { url, received } = await outOfScope(answer('ok'));
     const { transport } = transportTo(url);
     const merchant = { merchantNo: 'M0001', token: '{merchantNo}$&' };
     await transport.post(callOf({ access: { kind: 'merchant', merchant } }));
@@ -51,7 +51,7 @@ describe('what is sent', () => {
     const sockets = new Set<unknown>();
     let now = 0;
     let most = 0;
-    const { url, received } = await stranger((response) => {
+    const { url, received } = await outOfScope((response) => {
       sockets.add(response.socket);
       most = Math.max(most, (now += 1));
       setImmediate(() => {
@@ -67,7 +67,7 @@ describe('what is sent', () => {
   });
 
   test('a rate limit spaces out the calls of all merchants together', async () => {
-    const { url } = await stranger(answer('ok'));
+    const { url } = await outOfScope(answer('ok'));
     const time = stillTime();
     const { post } = transportTo(url, { rateLimitPerS: 4, concurrency: 1 }, time);
     const begin = time.clock();
@@ -78,7 +78,7 @@ describe('what is sent', () => {
 
 describe('the platform’s clock', () => {
   const clockOf = async (headers: Record<string, string>) => {
-    const { url } = await stranger(answer('ok', 200, headers));
+    const { url } = await outOfScope(answer('ok', 200, headers));
     const { transport } = transportTo(url);
     let reported: unknown;
     await transport.post(callOf({ read: (text, { clock }) => ((reported = clock), text) }));
@@ -100,7 +100,7 @@ describe('the platform’s clock', () => {
 
   test('is as exact as the time from the call to the reply’s headers', async () => {
     let nowAtMs = nowMs;
-    const { url } = await stranger((response) => {
+    const { url } = await outOfScope((response) => {
       nowAtMs += 7_000;
       response.writeHead(200, { date: new Date(nowMs + 3_000).toUTCString() }).end('ok');
     });
@@ -120,7 +120,7 @@ describe('what is sent again', () => {
     ['500', answer('oops', 500)],
     ['503', answer('', 503)],
   ])('%s, until the call succeeds', async (_, act) => {
-    const { url, received } = await stranger(act, act, answer('ok'));
+    const { url, received } = await outOfScope(act, act, answer('ok'));
     const { post, retries } = transportTo(url);
     expect(await post()).toBe('ok');
     expect(received).toHaveLength(3);
@@ -128,7 +128,7 @@ describe('what is sent again', () => {
   });
 
   test('not for ever: the error has the last reply and the number of tries', async () => {
-    const { url, received } = await stranger(answer('{"msg":"maintenance"}', 503));
+    const { url, received } = await outOfScope(answer('{"msg":"maintenance"}', 503));
     const error = await rejection(transportTo(url).post());
     expect(error).toBeInstanceOf(PlatformUnreachable);
     expect(error.message).toBe(
@@ -144,7 +144,7 @@ describe('what is sent again', () => {
   });
 
   test('waits grow up to a limit, with full jitter', async () => {
-    const { url } = await stranger(answer('', 500));
+    const { url } = await outOfScope(answer('', 500));
     const longest = transportTo(url, { retriesMax: 10 }, { random: () => 1 });
     await rejection(longest.post());
     expect(longest.slept).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000, 20_000]);
@@ -160,7 +160,7 @@ describe('what is sent again', () => {
     ['the longest wait accepted', '600', RETRY_AFTER_MAX_MS],
     ['nonsense', 'soon', 0],
   ])('Retry-After is obeyed: %s', async (_, header, waitMs) => {
-    const { url } = await stranger(answer('', 429, { 'retry-after': header }), answer('ok'));
+    const { url } = await outOfScope(answer('', 429, { 'retry-after': header }), answer('ok'));
     const { post, slept } = transportTo(url);
     await post();
     expect(slept.reduce((sum, ms) => sum + ms, 0)).toBe(waitMs);
@@ -173,7 +173,7 @@ describe('what is sent again', () => {
   ])(
     'Retry-After is never shortened: asked to wait %s, the call is given up at once, and others wait no longer than it would have',
     async (_, header, said) => {
-      const { url, received } = await stranger(answer('', 503, { 'retry-after': header }), answer('ok'));
+      const { url, received } = await outOfScope(answer('', 503, { 'retry-after': header }), answer('ok'));
       const time = stillTime();
       const { post, slept } = transportTo(url, {}, time);
       const error = await rejection(post());
@@ -189,7 +189,7 @@ describe('what is sent again', () => {
   );
 
   test('the Retry-After of one call also applies to the others', async () => {
-    const { url, received } = await stranger(answer('', 429, { 'retry-after': '60' }), answer('ok'));
+    const { url, received } = await outOfScope(answer('', 429, { 'retry-after': '60' }), answer('ok'));
     const time = stillTime();
     const { post } = transportTo(url, { retriesMax: 0 }, time);
     const begin = time.clock();
@@ -201,11 +201,11 @@ describe('what is sent again', () => {
   });
 
   test('a reply that stops and one that comes byte by byte both run into the time-out', async () => {
-    const drip = await stranger((response) => {
+    const drip = await outOfScope((response) => {
       const timer = setInterval(() => response.write(' '), 5);
       response.on('close', () => clearInterval(timer));
     });
-    for (const url of [(await stranger(stall)).url, drip.url]) {
+    for (const url of [(await outOfScope(stall)).url, drip.url]) {
       const error = await rejection(transportTo(url, { timeoutMs: 500, retriesMax: 1 }).post());
       expect(error).toBeInstanceOf(PlatformUnreachable);
       expect(error.message).toBe(
@@ -216,7 +216,7 @@ describe('what is sent again', () => {
 });
 
 test('a Retry-After reaches the other processes, the longest of each merchant, before the transport is closed', async () => {
-  const { url } = await stranger(
+  const { url } = await outOfScope(
     answer('', 429, { 'retry-after': '60' }),
     answer('', 429, { 'retry-after': '7' }),
   );
@@ -260,7 +260,7 @@ describe('one merchant and the others', () => {
 
   test('Retry-After for one merchant delays only that merchant', async () => {
     const time = virtualTime();
-    const { url } = await stranger(badFor(answer('', 429, { 'retry-after': '5' })));
+    const { url } = await outOfScope(badFor(answer('', 429, { 'retry-after': '5' })));
     const { transport } = transportTo(url, { retriesMax: 1, concurrency: 2 }, time);
     const begin = time.clock();
     const asleep: TimeSource['sleep'] = () => new Promise(() => undefined);
@@ -280,7 +280,7 @@ describe('one merchant and the others', () => {
   });
 
   test('one whose calls are never answered leaves the others their slots', async () => {
-    const { url } = await stranger(badFor(stall));
+    const { url } = await outOfScope(badFor(stall));
     const { transport } = transportTo(url, { timeoutMs: 60_000 });
     const stop = new AbortController();
     const bad = answers(transport, 'BAD', 32, stop.signal).catch(() => undefined);
@@ -293,7 +293,7 @@ describe('one merchant and the others', () => {
   });
 
   test('one whose calls always fail takes no slot between its tries', async () => {
-    const { url } = await stranger(badFor(answer('', 500)));
+    const { url } = await outOfScope(badFor(answer('', 500)));
     const asleep = { clock: () => 0, sleep: () => new Promise<void>(() => undefined) };
     const { transport, retries } = transportTo(url, { concurrency: 1 }, asleep);
     void transport.post(callFor('BAD')).catch(() => undefined);
@@ -304,7 +304,7 @@ describe('one merchant and the others', () => {
 
 describe('what is not sent again', () => {
   test.each([401, 403])('%d points to the token and the headers', async (status) => {
-    const { url, received } = await stranger(answer(`{"bad":"Bearer ${TOKEN}"}`, status));
+    const { url, received } = await outOfScope(answer(`{"bad":"Bearer ${TOKEN}"}`, status));
     const error = await rejection(transportTo(url).post());
     expect(error).toBeInstanceOf(PlatformRejected);
     expect(error.message).toBe(
@@ -315,7 +315,7 @@ describe('what is not sent again', () => {
   });
 
   test('another 4xx', async () => {
-    const { url, received } = await stranger(answer('no such path', 404));
+    const { url, received } = await outOfScope(answer('no such path', 404));
     const error = await rejection(transportTo(url).post());
     expect(error).toBeInstanceOf(PlatformRejected);
     expect(error.message).toContain('answered 404: no such path');
@@ -323,9 +323,9 @@ describe('what is not sent again', () => {
   });
 
   test.each([301, 302, 303, 307, 308])('a redirect (%d) is named, not followed', async (status) => {
-    const elsewhere = await stranger(answer('ok'));
+    const elsewhere = await outOfScope(answer('ok'));
     const location = `${elsewhere.url}/login?token=${encodeURIComponent(TOKEN)}`;
-    const { url, received } = await stranger(answer('', status, { location }));
+    const { url, received } = await outOfScope(answer('', status, { location }));
     const error = await rejection(transportTo(url).post());
     expect(error).toBeInstanceOf(PlatformRejected);
     expect(error.message).toContain(`redirects to ${elsewhere.url}/login (${status})`);
@@ -334,7 +334,7 @@ describe('what is not sent again', () => {
 
   test('a reply larger than the limit is cut off while it comes in', async () => {
     let sentBytes = 0;
-    const { url } = await stranger((response) => {
+    const { url } = await outOfScope((response) => {
       const chunk = Buffer.alloc(65_536, 32);
       const pour = (): void => {
         while (!response.destroyed && sentBytes < 10 * REPLY_BYTES_MAX) {
@@ -352,14 +352,14 @@ describe('what is not sent again', () => {
   });
 
   test('bytes that are not UTF-8 are refused, not replaced', async () => {
-    const { url, received } = await stranger(answer(Buffer.from([0x22, 0xff, 0xfe, 0x22])));
+    const { url, received } = await outOfScope(answer(Buffer.from([0x22, 0xff, 0xfe, 0x22])));
     const error = await rejection(transportTo(url, { retriesMax: 9 }).post());
     expect(error).toBeInstanceOf(PlatformReplyInvalid);
     expect(received).toHaveLength(3);
   });
 
   test('a token that cannot be put into a header is refused before anything is sent', async () => {
-    const { url, received } = await stranger(answer('ok'));
+    const { url, received } = await outOfScope(answer('ok'));
     const { transport } = transportTo(url);
     const merchant = { merchantNo: 'M0001', token: 'abcdef\r\nX-Other: 1' };
     const error = await rejection(transport.post(callOf({ access: { kind: 'merchant', merchant } })));
@@ -372,7 +372,7 @@ describe('what is not sent again', () => {
 describe('a caller that gives up', () => {
   test('before, while waiting for the reply, and between retries: the call rejects with its reason', async () => {
     const reason = new Error('enough');
-    const { url } = await stranger(stall);
+    const { url } = await outOfScope(stall);
     const { post } = transportTo(url);
     expect(await rejection(post(AbortSignal.abort(reason)))).toBe(reason);
 
@@ -382,7 +382,7 @@ describe('a caller that gives up', () => {
     expect(await pending).toBe(reason);
 
     const between = new AbortController();
-    const failing = await stranger(answer('', 500));
+    const failing = await outOfScope(answer('', 500));
     const retrying = transportTo(failing.url, {}, { onRetry: () => between.abort(reason) });
     expect(await rejection(retrying.post(between.signal))).toBe(reason);
     expect(failing.received).toHaveLength(1);
@@ -413,7 +413,7 @@ test('no message and no reason of a retry ever shows the token, however the repl
       answer(echo, 418),
       answer('', 302, { location: `/${echo}` }),
     ]) {
-      const { url } = await stranger(act);
+      const { url } = await outOfScope(act);
       const { post, retries } = transportTo(url, {
         retriesMax: 1,
         headers: { Auth: 'Key {token}', M: '{merchantNo}' },

@@ -182,11 +182,11 @@ describe('a job that always fails', () => {
     const { db } = stage.database;
     await stage.send(['M1', 'M2'], { runId: 7 });
     let tries = 0;
-    let isMended = false;
+    let isFixed = false;
     let looks = 0;
     const failing = worker(
       ({ merchantNo }) => {
-        if (merchantNo === 'M2' || isMended) return Promise.resolve();
+        if (merchantNo === 'M2' || isFixed) return Promise.resolve();
         tries += 1;
         return Promise.reject(new Error('a fault of its own'));
       },
@@ -210,7 +210,7 @@ describe('a job that always fails', () => {
       },
     ]);
 
-    isMended = true;
+    isFixed = true;
     const sent = await db.transaction().execute((trx) => redrive(stage.queue, trx));
     expect(sent).toMatchObject({ sent: [{ merchantNo: 'M1', runId: 7 }], kept: [] });
     const mended = worker(() => Promise.resolve());

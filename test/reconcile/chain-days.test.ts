@@ -80,7 +80,7 @@ async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]
   for (let last = 0; last < days.length; last += 1) {
     let first = last;
     const takeOpenOnes = (): void => {
-      while (first > 0 && !figures.get(days[first - 1]!)!.cleanEnd) first -= 1;
+      while (first > 0 && !figures.get(days[first - 1]!)!.isOrderFinal) first -= 1;
     };
     takeOpenOnes();
     const before = () => figures.get(days[first - 1] ?? '');
@@ -112,7 +112,7 @@ async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]
       const closing = { balance, isCertain: otherClosings === undefined };
       first = front;
       takeOpenOnes();
-      const again = await chain(front, { isBrokenAfter: made.days[0]!.jumpsIn, closing });
+      const again = await chain(front, { isBrokenAfter: made.days[0]!.startsWithBreak, closing });
       for (const day of again.days) figures.set(day.day, day);
     }
   }

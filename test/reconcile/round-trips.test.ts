@@ -18,7 +18,7 @@ const FIRST = '2026-03-01';
 const dayAt = (nth: number): string => addDays(FIRST, nth);
 /** Seven days read again, and the one after them. */
 const SWEPT = { from: dayAt(-5), to: dayAt(3) };
-const KNOWN = { hasBreaks: false, hasRestarted: false };
+const KNOWN = { hasBreaks: false, hasDerivedOpening: false };
 /** The read, the beginning with the lease, the write, the commit. */
 const PLAIN = 2;
 

@@ -13,7 +13,7 @@ import {
   referenceCodes,
 } from '../../src/store/reference/reference-lists.ts';
 import { latestRuns, slotEnds } from '../../src/store/runs.ts';
-import { answer, rejection, stranger, transportTo } from '../platform/stranger.ts';
+import { answer, rejection, outOfScope, transportTo } from '../platform/stranger.ts';
 import { sandbox } from '../sandbox/support.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 
@@ -46,8 +46,8 @@ const runAt = (url: string, more: { now?: Date; countries?: string[]; signal?: A
 /** Runs once against the sandbox with these lists. */
 const runOn = async (reference: Lists, more: Parameters<typeof runAt>[1] = {}) =>
   runAt((await sandbox({ reference })).url, more);
-const namesOf = async (kind: string, withGone = true) =>
-  (await listReferenceItems(database.db, { kind, withGone })).map(({ country, code, hasExited }) =>
+const namesOf = async (kind: string, withRemoved = true) =>
+  (await listReferenceItems(database.db, { kind, withRemoved })).map(({ country, code, hasExited }) =>
     [country, code, hasExited ? 'gone' : ''].filter((part) => part !== '').join(' '),
   );
 
@@ -139,7 +139,7 @@ describe('a run', () => {
     const report = await runOn({ bank: { CN: CHINESE.slice(0, 1) } }, { now: NEXT_MONDAY });
     expect(report).toMatchObject({ exitCode: 3, notes: ['bank of CN: no longer listed: CN2'] });
     expect(await namesOf('bank')).toEqual(['CN CN1', 'CN CN2 gone']);
-    const [, gone] = await listReferenceItems(database.db, { kind: 'bank', withGone: true });
+    const [, gone] = await listReferenceItems(database.db, { kind: 'bank', withRemoved: true });
     expect(gone).toMatchObject({ firstSeenAt: MONDAY, lastSeenAt: MONDAY });
     const again = await runOn({ bank: { CN: CHINESE.slice(0, 1) } }, { now: NEXT_MONDAY });
     expect(again.exitCode).toBe(0);
@@ -161,7 +161,7 @@ describe('a run', () => {
   test('sets aside an unusable item with its text, and then counts no code as gone', async () => {
     await runOn({ bank: { CN: CHINESE } });
     const odd = { code: 'CN3', name: '\t' };
-    const { url } = await stranger((response, { body }) => {
+    const { url } = await outOfScope((response, { body }) => {
       const isBanks = (JSON.parse(body) as { metaType: string }).metaType === 'bank';
       const metaDataList = isBanks
         ? [CHINESE[0], odd, { name: 'Two' }]
@@ -189,7 +189,7 @@ describe('a run', () => {
   });
 
   test('makes no more calls if the platform is away', async () => {
-    const { url, received } = await stranger(answer('', 500));
+    const { url, received } = await outOfScope(answer('', 500));
     const report = await runAt(url);
     expect(report.exitCode).toBe(4);
     expect(report.lists.map(({ problem }) => problem?.slice(0, 13))).toEqual([

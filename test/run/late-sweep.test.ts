@@ -73,7 +73,7 @@ test.each([
 });
 
 /** Whether the copy holds what the platform does, except for today. */
-const isWhole = async (stage: Stage): Promise<boolean> => {
+const isComplete = async (stage: Stage): Promise<boolean> => {
   const [stored, truth] = [await storedOf(stage), truthOf(stage)].map((rows) =>
     rows.filter(({ booked_ms: bookedMs }) => bookedMs < dayWindow('2026-03-11', ZONE).beginMs),
   );
@@ -94,11 +94,11 @@ test('it finds what the night does not: an amended entry further back than the n
     to: '2026-03-10',
     exitCode: 0,
   });
-  expect(await isWhole(stage)).toBe(false);
+  expect(await isComplete(stage)).toBe(false);
   expect(await run(stage, resweep, '2026-03-11T13:30')).toEqual({
     from: '2026-03-05',
     to: '2026-03-10',
     exitCode: 3,
   });
-  expect(await isWhole(stage)).toBe(true);
+  expect(await isComplete(stage)).toBe(true);
 });

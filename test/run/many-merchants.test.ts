@@ -1,9 +1,9 @@
 /** What a run asks of its past at its beginning and at its end takes few statements, however many merchants it has. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
-import { standingOfAll } from '../../src/run/outcomes.ts';
+import { sumOpenItems } from '../../src/run/outcomes.ts';
 import { statusesOf, type MerchantStatus } from '../../src/run/status.ts';
-import { standingsOf } from '../../src/run/standing.ts';
+import { openItemsOf } from '../../src/run/standing.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { counting, merchantOf } from '../store/many-accounts.ts';
 import { fillMerchants } from '../store/many-merchants.ts';
@@ -33,11 +33,11 @@ describe('of very many merchants', () => {
     const { ranges } = await runRanges(asked, { ...clock, db, resweepDays: 7 });
     return { ranges: [...ranges], statements: statements() };
   };
-  const standing = async (merchants: readonly string[]) => {
+  const openItems = async (merchants: readonly string[]) => {
     const { db, statements } = counting(database.db);
     const scope = { merchants, currencies: null, runId: 1, reads: true, chains: true, zone: 'UTC', now: NOW };
-    const each = [...(await standingsOf(db, scope)).values()];
-    return { ...standingOfAll(each.map((one) => one.standing)), statements: statements() };
+    const each = [...(await openItemsOf(db, scope)).values()];
+    return { ...sumOpenItems(each.map((one) => one.openItems)), statements: statements() };
   };
 
   test.each([
@@ -58,12 +58,12 @@ describe('of very many merchants', () => {
   );
 
   test('what is open after a run is found with a few statements for some hundred merchants', async () => {
-    const all = await standing(ALL);
+    const all = await openItems(ALL);
     expect(all.statements).toBeLessThanOrEqual(24);
     expect(all).toMatchObject({ newBreaks: 0, knownBreaks: MERCHANTS / 11 });
     expect(all.requested).toHaveLength(MERCHANTS / 5);
     for (const n of [1, 35, 55, 77, 500, 501, 770, 1_000, 1_001, 1_100]) {
-      const alone = await standing([merchantOf(n)]);
+      const alone = await openItems([merchantOf(n)]);
       expect(all.proven[n - 1]).toEqual(alone.proven[0]);
       expect(all.requested.filter(({ merchantNo }) => merchantNo === merchantOf(n))).toEqual(alone.requested);
     }

@@ -5,13 +5,13 @@ import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
-import { standingsOf } from '../../src/run/standing.ts';
+import { openItemsOf } from '../../src/run/standing.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { entriesADay } from '../../src/store/entries-a-day.ts';
 import { firstDaysWithBalance } from '../../src/store/ledger-past.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
-import { countByFigures, keepOlderDaysComparisons } from '../../src/store/older-days.ts';
+import { countByFigures, keepHistoricalComparisons } from '../../src/store/older-days.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { counting } from '../store/many-accounts.ts';
 import { rowsLookedAt } from '../store/rows-looked-at.ts';
@@ -63,9 +63,17 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         isHeld: true,
         lookedAt: NOW,
       },
-      round: { read: 0, of: 0, beganAt: NOW, throughMs: 0, widestMs: null, order: 'oldest first', refused: null },
+      round: {
+        read: 0,
+        of: 0,
+        beganAt: NOW,
+        throughMs: 0,
+        widestMs: null,
+        order: 'oldest first',
+        refused: null,
+      },
     } as const;
-    await writeTransaction(db, lease, (trx) => keepOlderDaysComparisons(trx, [{ merchantNo, comparison }]));
+    await writeTransaction(db, lease, (trx) => keepHistoricalComparisons(trx, [{ merchantNo, comparison }]));
   }
   await sql`ANALYZE`.execute(db);
 }
@@ -112,7 +120,7 @@ describe('of a merchant with two years stored and of one with nine days, a night
         db()
           .transaction()
           .execute((trx) =>
-            standingsOf(trx, {
+            openItemsOf(trx, {
               merchants: [merchantNo],
               currencies: null,
               runId: 1,

@@ -9,7 +9,7 @@ import {
   type MerchantTrouble,
   type PublishOutcome,
   type RunReport,
-  type Standing,
+  type OpenItems,
 } from '../../src/run/report.ts';
 import type { OpenRange } from '../../src/run/requested.ts';
 import { NOTHING_STANDS } from '../../src/run/standing.ts';
@@ -41,7 +41,7 @@ const synced = (change: Partial<SyncReport> = {}, merchantNo = 'M1'): MerchantSy
   merchantNo,
   from: '2026-03-02',
   to: '2026-03-05',
-  takenUp: [],
+  backlogDays: [],
   report: { ...CALM, ...change },
 });
 const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
@@ -57,14 +57,14 @@ const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
 function verdict(
   sync: MerchantSync[],
   publish: PublishOutcome | null,
-  standing: Partial<Standing> = {},
+  openItems: Partial<OpenItems> = {},
   failures: RunFailure[] = [],
   troubles: MerchantTrouble[] = [],
 ) {
   const outcome = { sync, reconcile: null, healingReads: [], publish, troubles, busy: [] };
   const { exitCode, reasons } = judge(
     outcome,
-    { ...NOTHING_STANDS, ...standing },
+    { ...NOTHING_STANDS, ...openItems },
     { id: 7, failures, zone: 'Asia/Shanghai' },
   );
   return { exitCode, notes: reasons.map(({ what }) => what) };
@@ -170,7 +170,7 @@ describe('the verdict on a run', () => {
     ['vanished', [[synced({ vanished: 1 })], null], 3, '1 vanished: see `daybook amendments`'],
     [
       'vanished and come back while one run reads',
-      [[synced({ vanished: 25, returned: 25 })], null, { untold: { amended: 0, vanished: 0 } }],
+      [[synced({ vanished: 25, returned: 25 })], null, { unreported: { amended: 0, vanished: 0 } }],
       3,
       [
         '25 vanished: see `daybook amendments`',
@@ -253,13 +253,13 @@ describe('the verdict on a run', () => {
   });
 
   test('a range whose missing days are not over is not reported', () => {
-    const standing = { requested: [range({ missing: [], missingDays: [] })] };
-    expect(verdict([synced()], null, standing)).toEqual({ exitCode: 0, notes: [] });
+    const openItems = { requested: [range({ missing: [], missingDays: [] })] };
+    expect(verdict([synced()], null, openItems)).toEqual({ exitCode: 0, notes: [] });
   });
 
   test('every reason for a person says what to do', () => {
     const sync = [synced({ amended: 1, vanished: 1, uncertified: [uncertified] })];
-    const standing = {
+    const openItems = {
       ...NOTHING_STANDS,
       newBreaks: 1,
       knownBreaks: 1,
@@ -274,7 +274,7 @@ describe('the verdict on a run', () => {
       troubles: [],
       busy: [],
     };
-    const { reasons } = judge(outcome, standing, { id: 7, failures: [], zone: 'Asia/Shanghai' });
+    const { reasons } = judge(outcome, openItems, { id: 7, failures: [], zone: 'Asia/Shanghai' });
     expect(reasons).toHaveLength(8);
     expect(reasons.filter(({ todo }) => todo === null)).toEqual([]);
   });
@@ -294,7 +294,7 @@ test('the figures stored with a run are counts, and the merchants whose ledgers 
     troubles: [],
     busy: [],
     checked: ['frontier'],
-    standing: { ...NOTHING_STANDS, newBreaks: 1, knownBreaks: 2, quarantined: 3 },
+    openItems: { ...NOTHING_STANDS, newBreaks: 1, knownBreaks: 2, quarantined: 3 },
     reasons: [{ exitCode: 4, what: 'a note', todo: null, merchantNo: 'M2' }],
     notes: ['a note'],
     elapsedMs: 12,
@@ -314,7 +314,7 @@ test('the figures stored with a run are counts, and the merchants whose ledgers 
     unchanged: 0,
     platformBehindMs: 0,
     platformAheadMs: 0,
-    takenUp: [],
+    backlogDays: [],
     checked: ['frontier'],
     daysChained: 0,
     breaksOpened: 0,

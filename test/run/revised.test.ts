@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { reasonsOfRevised } from '../../src/run/verdict/revised.ts';
 import {
-  forgetUntoldRevisions,
-  untoldRevisions,
+  markRevisionsReported,
+  unreportedRevisions,
   type RevisedDay,
 } from '../../src/store/statements/untold-revisions.ts';
 import { revisedDays } from '../../src/store/pages/downloaded.ts';
@@ -80,7 +80,7 @@ test('a revision is stored with its row, so that after a killed run the next one
       await book.synced(held, days);
       await book.reconciled();
       await book.published(createDirectoryStore(folder));
-      return untoldRevisions(db, [MERCHANT]);
+      return unreportedRevisions(db, [MERCHANT]);
     };
     expect(await publish(entries)).toEqual([]);
     const fee = entries.map((entry, at) => (at === 0 ? { ...entry, transactionType: 'FEE' } : entry));
@@ -96,9 +96,9 @@ test('a revision is stored with its row, so that after a killed run the next one
     expect(await publish(fee)).toHaveLength(1);
     // A day revised again before it is reported is reported once. Back at its first bytes, it reads as it did.
     expect(await publish(entries)).toMatchObject([{ ...first, revision: 3, readsTheSame: true }]);
-    const told = await untoldRevisions(db, [MERCHANT]);
-    await db.transaction().execute((trx) => forgetUntoldRevisions(trx, told));
-    expect(await untoldRevisions(db, [MERCHANT])).toEqual([]);
+    const told = await unreportedRevisions(db, [MERCHANT]);
+    await db.transaction().execute((trx) => markRevisionsReported(trx, told));
+    expect(await unreportedRevisions(db, [MERCHANT])).toEqual([]);
   } finally {
     await book.database.close();
     await rm(folder, { recursive: true });
@@ -123,8 +123,8 @@ test('a verdict that moves over midnight and back asks nobody to download again,
       await book.synced(held, [first, second]);
       await book.reconciled();
       await book.published(createDirectoryStore(folder));
-      const told = (await untoldRevisions(db, [MERCHANT])).filter(({ day }) => day === first);
-      await db.transaction().execute((trx) => forgetUntoldRevisions(trx, told));
+      const told = (await unreportedRevisions(db, [MERCHANT])).filter(({ day }) => day === first);
+      await db.transaction().execute((trx) => markRevisionsReported(trx, told));
       const asked = (await revisedDays(db, [account], { from: first, to: first, by }))[0]!.has(first);
       return { told: told.map(({ revision, readsTheSame }) => [revision, readsTheSame]), asked };
     };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PlatformApp } from '../../src/run/app.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
-import { standingsOf } from '../../src/run/standing.ts';
+import { openItemsOf } from '../../src/run/standing.ts';
 import { statusOf } from '../../src/run/status.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
@@ -51,8 +51,8 @@ describe('with the accounts of many merchants, the server sends only rows of the
       chains: true,
       ...clock,
     };
-    const standing = (await standingsOf(db, scope)).get(OWN.merchantNo);
-    expect(standing).toMatchObject({ standing: { newBreaks: 0, knownBreaks: 2 } });
+    const openItems = (await openItemsOf(db, scope)).get(OWN.merchantNo);
+    expect(openItems).toMatchObject({ openItems: { newBreaks: 0, knownBreaks: 2 } });
     expect(rowsSent()).toBeLessThan(ROWS_MAX);
   });
 

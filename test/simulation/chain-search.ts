@@ -18,9 +18,9 @@ const SEARCHED_TOGETHER_MAX = 10;
 const bySecond = (a: Move, b: Move) => a.second - b.second;
 
 /** Cuts a ledger where neighbours in time are further apart than the tolerance. Nothing trades places across a cut. */
-function clustersOf(moves: readonly Move[], toleranceS: number): Move[][] {
+function clustersOf(openingChanged: readonly Move[], toleranceS: number): Move[][] {
   const clusters: Move[][] = [];
-  for (const move of [...moves].sort(bySecond)) {
+  for (const move of [...openingChanged].sort(bySecond)) {
     const cluster = clusters.at(-1);
     if (cluster !== undefined && move.second - cluster.at(-1)!.second <= toleranceS) cluster.push(move);
     else clusters.push([move]);
@@ -33,11 +33,11 @@ function clustersOf(moves: readonly Move[], toleranceS: number): Move[][] {
  * opening.
  */
 export function fewestBreaks(
-  moves: readonly Move[],
+  openingChanged: readonly Move[],
   toleranceS: number,
   opening: number | null,
 ): number | null {
-  const clusters = clustersOf(moves, toleranceS);
+  const clusters = clustersOf(openingChanged, toleranceS);
   if (clusters.some((cluster) => cluster.length > SEARCHED_TOGETHER_MAX)) return null;
   /** For each balance that an order can have reached, the fewest breaks on the way there. */
   let reached: ReadonlyMap<number, number> | null = opening === null ? null : new Map([[opening, 0]]);

@@ -18,7 +18,7 @@ export interface Copy {
   readonly windows: readonly Window[];
   readonly exitCode: number;
   /** How much wider windows are requested. Wrecks (unreadable entries) near an edge then come with both windows. */
-  readonly slackMs: number;
+  readonly clockSkewMs: number;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface Copy {
 export function wrongCopy(platform: WindowPlatform, copy: Copy): string[] {
   const days = DAYS.map((day) => {
     const seen = compare(platform, copy, day);
-    const mayStay = copy.slackMs > 0 && seen.nameless > 0 ? Infinity : seen.nameless;
+    const mayStay = copy.clockSkewMs > 0 && seen.nameless > 0 ? Infinity : seen.nameless;
     const isOpen =
       seen.nameless > 0 && (seen.unaccounted > seen.nameless || isUndecidable(platform, copy, day));
     return { ...seen, mayStay, isOpen, isCertified: covers(copy.windows, day) };
@@ -49,7 +49,7 @@ export function wrongCopy(platform: WindowPlatform, copy: Copy): string[] {
 /** `unaccounted` counts entries that are stored but not shown by the platform under their batchNo. */
 function compare(
   platform: WindowPlatform,
-  { rows, slackMs }: Copy,
+  { rows, clockSkewMs }: Copy,
   day: Window,
 ): { lacks: readonly string[]; unaccounted: number; nameless: number } {
   const held = [...platform.held().values()];
@@ -66,7 +66,7 @@ function compare(
       .map(nameOf)
       .filter((one) => !has.has(one)),
     unaccounted: stored.filter(({ batchNo }) => !named.has(batchNo)).length,
-    nameless: held.filter((one) => isNameless(one) && isInside(one, wider(day, slackMs))).length,
+    nameless: held.filter((one) => isNameless(one) && isInside(one, wider(day, clockSkewMs))).length,
   };
 }
 
@@ -74,13 +74,13 @@ function compare(
  * Whether there are identical wrecks that no window separates and that may be on two pages. Nobody can tell two of
  * them from one that moved.
  */
-function isUndecidable(platform: WindowPlatform, { slackMs }: Copy, day: Window): boolean {
+function isUndecidable(platform: WindowPlatform, { clockSkewMs }: Copy, day: Window): boolean {
   const held = [...platform.held().values()];
   return held
     .filter((one) => isInside(one, day))
     .some(({ trueMs }) => {
       const instant = { beginMs: trueMs, endMs: trueMs };
-      const together = held.filter((one) => isInside(one, wider(instant, 2 * slackMs)));
+      const together = held.filter((one) => isInside(one, wider(instant, 2 * clockSkewMs)));
       return together.length > PAGE_SIZE && together.filter(isNameless).length > 1;
     });
 }

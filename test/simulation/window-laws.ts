@@ -74,19 +74,20 @@ function movesWithin(
   calls: readonly Call[],
   window: Window,
 ): { joined: number; left: number; amended: number } {
-  const moves = { joined: 0, left: 0, amended: 0 };
+  const openingChanged = { joined: 0, left: 0, amended: 0 };
   calls.forEach(({ held }, at) => {
     const before = calls[at - 1]?.held;
     if (before === undefined || before === held) return;
     for (const one of held.values()) {
       if (!isInside(one, window)) continue;
       const was = before.get(one.batchNo);
-      if (was === undefined) moves.joined += 1;
-      else if (was !== one) moves.amended += 1;
+      if (was === undefined) openingChanged.joined += 1;
+      else if (was !== one) openingChanged.amended += 1;
     }
-    for (const one of before.values()) if (isInside(one, window) && !held.has(one.batchNo)) moves.left += 1;
+    for (const one of before.values())
+      if (isInside(one, window) && !held.has(one.batchNo)) openingChanged.left += 1;
   });
-  return moves;
+  return openingChanged;
 }
 
 /**
@@ -105,8 +106,11 @@ export function wrongCertificates(
   const stoodBefore = new Set(before.filter(({ vanished }) => !vanished).map(nameOf));
   const staying = new Map<number, Set<string>>();
   // If windows are requested wider, wrecks next to the day come too.
-  const slackMs = calls.some(({ query }) => query.bookedWithin !== undefined) ? SLACK_MS : 0;
-  const askedFor = ({ beginMs, endMs }: Window) => ({ beginMs: beginMs - slackMs, endMs: endMs + slackMs });
+  const clockSkewMs = calls.some(({ query }) => query.bookedWithin !== undefined) ? SLACK_MS : 0;
+  const askedFor = ({ beginMs, endMs }: Window) => ({
+    beginMs: beginMs - clockSkewMs,
+    endMs: endMs + clockSkewMs,
+  });
   const mayStay = (adds: readonly string[], window: Window): boolean => {
     const day = dayOf(window.beginMs);
     const stay = new Set([...(staying.get(day) ?? []), ...adds]);

@@ -154,8 +154,8 @@ async function calmly(rig: Rig, platform: WindowPlatform, drawn: WindowCase): Pr
     if (exitCode === 0 && hasWreck) return ['exit 0, though an entry cannot be read'];
     if (afterMs === firstMs) continue;
     // If the platform's order changes with each call, a window may stay uncertified by bad luck.
-    const slackMs = (await isClockOff(rig.db)) ? SLACK_MS : 0;
-    const broken = wrongCopy(platform, { rows, windows, exitCode, slackMs });
+    const clockSkewMs = (await isClockOff(rig.db)) ? SLACK_MS : 0;
+    const broken = wrongCopy(platform, { rows, windows, exitCode, clockSkewMs });
     return drawn.order === 'restless' && ![0, 3].includes(exitCode) ? [] : broken;
   }
   return [];

@@ -56,7 +56,7 @@ const textOf = async (key: string) => (await readObject(store, key))?.toString('
 const manifestOf = async (day: string): Promise<Manifest> =>
   parseManifest((await textOf(`${dayFolder(day)}/manifest.json`)) ?? '')!;
 /** What a day's manifest says of the breaks of its only account. */
-const toldOf = async (day: string) => {
+const reportOf = async (day: string) => {
   const { revision, statements, summary } = await manifestOf(day);
   const { verdict, breaks, explained = 0, explanations = [], revision: statement } = statements[0]!;
   return {
@@ -108,12 +108,12 @@ const TOLD = { ...BEFORE, manifest: 2, summary: 2, explained: 1, explanations: [
 
 test('a resolved break is shown with note, person and time; the statement and its verdict stay', async () => {
   const id = await broken('B0001');
-  expect(await toldOf(D1)).toEqual(BEFORE);
+  expect(await reportOf(D1)).toEqual(BEFORE);
   await stepped('resolved', id, EXPLANATION.note);
   const writing = watched(store);
   expect(await book.published(writing)).toMatchObject({ published: [], unchanged: 1, withheld: [] });
   expect(writing.puts).toEqual([summaryKey(D1, 2), `${dayFolder(D1)}/manifest.json`]);
-  expect(await toldOf(D1)).toEqual(TOLD);
+  expect(await reportOf(D1)).toEqual(TOLD);
   const [header, row] = (await textOf(summaryKey(D1, 2)))!.split('\r\n');
   expect(header).toMatch(/,verdict,breaks,revision,file,sha256,explained,explanations$/);
   expect(row).toMatch(
@@ -133,7 +133,7 @@ test('a reopened break is shown as before', async () => {
   await book.published(store);
   await stepped('reopened', id, 'was no fee');
   await book.published(store);
-  expect(await toldOf(D1)).toEqual({ ...BEFORE, manifest: 3, summary: 3 });
+  expect(await reportOf(D1)).toEqual({ ...BEFORE, manifest: 3, summary: 3 });
   expect(await textOf(summaryKey(D1, 3))).toBe(first);
   expect(await isProven()).toEqual([]);
 });
@@ -155,7 +155,7 @@ test.each(['summary.r2.csv', 'manifest.json'])(
     const crashing = watched(store, (key) => (key.endsWith(`/${file}`) ? new Error('killed') : null));
     await expect(book.published(crashing)).rejects.toThrow('killed');
     await book.published(store);
-    expect(await toldOf(D1)).toEqual(TOLD);
+    expect(await reportOf(D1)).toEqual(TOLD);
     expect(await isProven()).toEqual([]);
     const again = watched(store);
     await book.published(again);
@@ -175,9 +175,9 @@ test('if a break is reopened while its day is being published, the next publishi
   };
   await stepped('resolved', id, 'fee');
   await book.published(meddling);
-  expect(await toldOf(D1)).toMatchObject({ explained: 1 });
+  expect(await reportOf(D1)).toMatchObject({ explained: 1 });
   await book.published(store);
-  expect(await toldOf(D1)).toMatchObject({ explained: 0, summary: 3 });
+  expect(await reportOf(D1)).toMatchObject({ explained: 0, summary: 3 });
   const again = watched(store);
   await book.published(again);
   expect(again.puts).toEqual([]);
@@ -189,7 +189,7 @@ test('a break between two days is shown for both', async () => {
   await stepped('resolved', id, 'fee');
   await book.published(store);
   for (const day of DAYS)
-    expect(await toldOf(day)).toMatchObject({ verdict: 'broken', breaks: 1, explained: 1, statement: 1 });
+    expect(await reportOf(day)).toMatchObject({ verdict: 'broken', breaks: 1, explained: 1, statement: 1 });
   expect(await isProven()).toEqual([]);
 });
 
@@ -200,7 +200,7 @@ test('a break that heals after it was resolved is no longer explained', async ()
   await book.synced(ENTRIES, DAYS);
   await book.reconciled();
   await book.published(store);
-  expect(await toldOf(D1)).toMatchObject({ verdict: 'continuous', breaks: 0, explained: 0, statement: 2 });
+  expect(await reportOf(D1)).toMatchObject({ verdict: 'continuous', breaks: 0, explained: 0, statement: 2 });
   expect(await listBreaks(database.db, { ...EVERY_ACCOUNT, all: true })).toMatchObject([
     { id, status: 'healed', note: 'fee' },
   ]);

@@ -1,7 +1,7 @@
 /** What was published is read ahead for some merchants in one statement, each of them once. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
-import { PublishedAhead } from '../../src/statements/published-ahead.ts';
+import { ManifestPrefetch } from '../../src/statements/published-ahead.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -47,12 +47,12 @@ afterAll(async () => {
 
 const asked = (): number =>
   wire.takeStatements().filter((text) => /FROM statement_manifest/.test(text)).length;
-const aheadOf = (numbers = merchants, days = DAYS): PublishedAhead =>
-  new PublishedAhead(
+const aheadOf = (numbers = merchants, days = DAYS): ManifestPrefetch =>
+  new ManifestPrefetch(
     database.db,
     numbers.map((merchantNo) => [merchantNo, days]),
   );
-const daysIn = (published: Awaited<ReturnType<PublishedAhead['take']>>) =>
+const daysIn = (published: Awaited<ReturnType<ManifestPrefetch['take']>>) =>
   published?.statements.map(({ merchant_no, day }) => `${merchant_no} ${day}`);
 
 test('of those whose turn comes next, in one statement; those at the same moment share it', async () => {

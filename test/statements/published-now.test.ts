@@ -7,7 +7,7 @@ import { addDays } from '../../src/ledger/business-day.ts';
 import type { BusinessDay } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { PublishedAhead } from '../../src/statements/published-ahead.ts';
+import { ManifestPrefetch } from '../../src/statements/published-ahead.ts';
 import { PublishedNow } from '../../src/statements/published-now.ts';
 import { repairFiles, type RepairOptions } from '../../src/statements/repair-files.ts';
 import { recordSettled } from '../../src/store/statements/record-published.ts';
@@ -146,7 +146,7 @@ test.each([
   await shown(3, BOTH);
   await book.published(objects);
   await shown(3, [...BOTH, THIRD], { [SECOND]: entries });
-  const ahead = new PublishedAhead(database.db, [[MERCHANT, { from: FIRST, to: THIRD }]]);
+  const ahead = new ManifestPrefetch(database.db, [[MERCHANT, { from: FIRST, to: THIRD }]]);
   const take = vi.spyOn(ahead, 'take');
   const publishedNow = new PublishedNow();
   await book.published(objects, { publishedNow });

@@ -549,7 +549,7 @@ test('a first signing that was cut short is gone on with, and told as no damage'
 
 test('a day put above a forgotten manifest says when it is final, and is not made anew for it', async () => {
   const lateness = {
-    watched: [{ month: '2025-12-01', entries: 100_000, watchedOn: '2026-03-28' }],
+    watched: [{ month: '2025-12-01', entries: 100_000, sampledOn: '2026-03-28' }],
     late: [],
   };
   const measured = { ...SIGNED, lateness };

@@ -36,7 +36,7 @@ const figuresOf = (currency: string, day: string): DayFigures => ({
     breaksAfter: 1,
   },
   ...{ lastBatchNo: 'with "quotes", {braces} and \\\\', lastBookedMs: windowAt(0).endMs, restarted: false },
-  ...{ cleanEnd: false, jumpsIn: true },
+  ...{ isOrderFinal: false, startsWithBreak: true },
 });
 
 onBothDatabases((store) => {

@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { lookAtWide, storeWide } from '../../src/store/windows.ts';
+import { compareWideWithStored, storeWide } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';
 import { certified, DAY, entry, footprints, MERCHANT, NOW } from './support.ts';
@@ -50,7 +50,7 @@ const entriesOf = (days: number): LedgerEntry[] =>
 
 /** Compares the reading of all days with what is stored. */
 const look = (entries: readonly LedgerEntry[]) =>
-  lookAtWide(database.db, {
+  compareWideWithStored(database.db, {
     merchantNo: MERCHANT,
     planned: DAYS,
     currency: null,

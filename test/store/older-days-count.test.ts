@@ -7,7 +7,7 @@ import { saveChained } from '../../src/store/save-chained.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
-import { countByFigures, countStored, keepOlderDaysComparisons } from '../../src/store/older-days.ts';
+import { countByFigures, countStored, keepHistoricalComparisons } from '../../src/store/older-days.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
@@ -67,9 +67,17 @@ async function openHistory() {
     });
   const look = (from: string, to: string) =>
     writeTransaction(db, lease, (trx) => {
-      const round = { read: 0, of: 0, beganAt: NOW, throughMs: 0, widestMs: null, order: 'oldest first', refused: null } as const;
+      const round = {
+        read: 0,
+        of: 0,
+        beganAt: NOW,
+        throughMs: 0,
+        widestMs: null,
+        order: 'oldest first',
+        refused: null,
+      } as const;
       const comparison = { from, to, total: 0, isHeld: true, lookedAt: NOW, round };
-      return keepOlderDaysComparisons(trx, [{ merchantNo: MERCHANT, comparison }]);
+      return keepHistoricalComparisons(trx, [{ merchantNo: MERCHANT, comparison }]);
     });
   return { store, chain, look };
 }

@@ -22,8 +22,8 @@ const bank = (code: string, name = `Bank ${code}`): ReferenceItem => ({
 onBothDatabases((store) => {
   const save = (day: number, items: readonly ReferenceItem[], key = BANKS) =>
     saveReferenceList(store().db, key, { items, readAt: at(day) });
-  const held = async (withGone = true) =>
-    (await listReferenceItems(store().db, { ...BANKS, withGone })).map((row) => [
+  const held = async (withRemoved = true) =>
+    (await listReferenceItems(store().db, { ...BANKS, withRemoved })).map((row) => [
       row.code,
       row.name,
       row.firstSeenAt,

@@ -11,7 +11,7 @@ import { processNotifications } from '../../src/notifications/process.ts';
 import { deliverDue } from '../../src/alerts/deliver.ts';
 import type { Target } from '../../src/alerts/targets.ts';
 import { claimWatchdogCheck } from '../../src/store/alerts/conditions.ts';
-import { lookForMissedNight } from '../../src/run/alerts/watch.ts';
+import { checkForMissedRun } from '../../src/run/alerts/watch.ts';
 import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
 import { listAlerts } from '../../src/store/alerts/outbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -128,7 +128,7 @@ describe('job', () => {
     const alerts = {
       targets: [target.key],
       direct: () => Promise.resolve(),
-      goodNight: () => Promise.resolve(),
+      onSuccess: () => Promise.resolve(),
       onProblem: (error: unknown) => {
         throw error;
       },
@@ -136,7 +136,7 @@ describe('job', () => {
     const [entry] = stage.sandbox.entriesOf(MERCHANT.merchantNo);
     stage.sandbox.amend(MERCHANT.merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
     await stage.run({}, { db, alerts });
-    await lookForMissedNight(db, [MERCHANT.merchantNo], {
+    await checkForMissedRun(db, [MERCHANT.merchantNo], {
       ...{ targets: [target.key], now: new Date('2026-04-01T00:00:00Z'), zone: 'UTC', maxAgeMs: 1 },
     });
     expect(await claimWatchdogCheck(db, 'runs', 1_000)).toBe(true);
@@ -189,7 +189,7 @@ describe('inbox', () => {
   it('tells of missed nights and attacks, and sees nothing else of a run', async () => {
     const db = of('inbox');
     const raising = { targets: ['json x'], now: new Date('2026-04-03T00:00:00Z') };
-    await lookForMissedNight(db, [MERCHANT.merchantNo], { ...raising, zone: 'UTC', maxAgeMs: 1 });
+    await checkForMissedRun(db, [MERCHANT.merchantNo], { ...raising, zone: 'UTC', maxAgeMs: 1 });
     const watch = createInboxWatch(() => 0);
     for (let post = 0; post < 10; post += 1)
       watch.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });

@@ -16,8 +16,8 @@ const CHAINED: Chained = {
     {
       ...{ currency: 'USD', day: DAY, opening: '1.00', creditTotal: '2.00', creditCount: 1 },
       ...{ debitTotal: '0.00', debitCount: 0, closing: '3.00', verdict: 'continuous', breakCount: 0 },
-      ...{ breaksAfter: 0, lastBatchNo: 'B1', lastBookedMs: 1, restarted: false, cleanEnd: true },
-      jumpsIn: false,
+      ...{ breaksAfter: 0, lastBatchNo: 'B1', lastBookedMs: 1, restarted: false, isOrderFinal: true },
+      startsWithBreak: false,
     },
   ],
   done: [{ currency: 'USD', day: DAY }],
@@ -42,7 +42,9 @@ beforeEach(async () => {
   await sql`
     INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
       round_began_at, page_order, by_figures)
-    VALUES (${MERCHANT}, '2026-03-01', ${DAY}, 0, true, now(), 0, 0, now(), 'oldest first', 7)`.execute(direct.db);
+    VALUES (${MERCHANT}, '2026-03-01', ${DAY}, 0, true, now(), 0, 0, now(), 'oldest first', 7)`.execute(
+    direct.db,
+  );
 });
 afterAll(async () => {
   await database.close();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { keepNotices, noticesTold, untoldNotices } from '../../src/store/notices.ts';
+import { keepNotices, markNoticesReported, unreportedNotices } from '../../src/store/notices.ts';
 import { saveChained } from '../../src/store/save-chained.ts';
 import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
 import { forgetUncompared, uncomparedDays } from '../../src/store/uncompared-days.ts';
@@ -133,14 +133,14 @@ onBothDatabases((store) => {
       writeTransaction(db, lease, (trx) =>
         keepNotices(trx, [notice(ONE, TWO, ...batchNos) as never], { runId, now: NOW }),
       );
-    const untold = async (merchantNo: string) => (await untoldNotices(db, [merchantNo])).length;
+    const unreported = async (merchantNo: string) => (await unreportedNotices(db, [merchantNo])).length;
     await keep('B1', 'B2');
-    expect([await untold(ONE), await untold(TWO), await untold(THREE)]).toEqual([1, 1, 0]);
-    const told = await untoldNotices(db, [TWO]);
-    await writeTransaction(db, lease, (trx) => noticesTold(trx, told, NOW));
+    expect([await unreported(ONE), await unreported(TWO), await unreported(THREE)]).toEqual([1, 1, 0]);
+    const told = await unreportedNotices(db, [TWO]);
+    await writeTransaction(db, lease, (trx) => markNoticesReported(trx, told, NOW));
     await keep('B1', 'B2');
-    expect(await untold(ONE)).toBe(0);
+    expect(await unreported(ONE)).toBe(0);
     await keep('B1', 'B2', 'B3');
-    expect(await untold(ONE)).toBe(1);
+    expect(await unreported(ONE)).toBe(1);
   });
 });

@@ -1,7 +1,7 @@
 /** What is stored without a transaction around it is stored whole or not at all. */
 import { expect, it } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
-import { lookAtStored } from '../../src/store/look-at-stored.ts';
+import { compareWithStored } from '../../src/store/look-at-stored.ts';
 import { storePlain } from '../../src/store/store-plain.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { certified, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';
@@ -25,7 +25,7 @@ onBothDatabases((store) => {
     const before = [await storedNow(), await certificates()];
 
     const part = { ...toStore, reading: certified([at(1, '2.00'), at(2)]) };
-    const [unstored] = await lookAtStored(db, [part]);
+    const [unstored] = await compareWithStored(db, [part]);
     const open = [{ part, unstored: { ...unstored!, isAbsenceOpen: false, isCertificateOpen: true } }];
     expect(await storePlain(db, lease, open, part.reading.entries)).toEqual({ inserted: 0, isAll: false });
     expect([await storedNow(), await certificates()]).toEqual(before);

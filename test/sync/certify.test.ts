@@ -27,8 +27,8 @@ async function costOf(readings: readonly (readonly LedgerPage[])[]) {
   const task: CertifyTask = {
     window: SECOND,
     currency: null,
-    grain: { pageNumMax: 100, unitMs: 1 },
-    patience: { failedCalls: 0, certifiedPages: 0, streak: { failed: 0 } },
+    splitPolicy: { pageNumMax: 100, unitMs: 1 },
+    retryBudget: { failedCalls: 0, certifiedPages: 0, streak: { failed: 0 } },
   };
   let reads = 0;
   const source: PageSource = {
@@ -44,7 +44,7 @@ async function costOf(readings: readonly (readonly LedgerPage[])[]) {
   const outcome = await certifyWindow(task, source, limits);
   return {
     reads,
-    failedCalls: task.patience.failedCalls,
+    failedCalls: task.retryBudget.failedCalls,
     certified: outcome.kind === 'read' && outcome.reading.certified,
   };
 }

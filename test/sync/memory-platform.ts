@@ -26,7 +26,7 @@ export interface Faults {
   /** Probability that a page lacks its last entry. */
   readonly short?: number;
   /** Probability that a page has an entry with another time, in place of one. */
-  readonly strangers?: number;
+  readonly outOfScope?: number;
   readonly ignoresBatchNo?: boolean;
   readonly ignoresWindow?: boolean;
   /** Dates are ignored in queries with a batchNo. */
@@ -148,8 +148,8 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
     const shown = found.slice((query.pageNum - 1) * PAGE_SIZE_MAX, query.pageNum * PAGE_SIZE_MAX);
     if (shown.length > 1 && happens(faults.doubled)) shown[shown.length - 1] = shown[0]!;
     if (shown.length > 0 && happens(faults.short)) shown.pop();
-    const stranger = bookings[Math.floor(random() * bookings.length)];
-    if (shown.length > 0 && stranger !== undefined && happens(faults.strangers)) shown[0] = stranger;
+    const outOfScope = bookings[Math.floor(random() * bookings.length)];
+    if (shown.length > 0 && outOfScope !== undefined && happens(faults.outOfScope)) shown[0] = outOfScope;
     return {
       total: Math.max(0, found.length + wrongBy),
       entries: shown

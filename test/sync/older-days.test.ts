@@ -9,9 +9,9 @@ import { startRun } from '../../src/store/runs.ts';
 import {
   DIFFERING_DAYS_MAX,
   FOLLOW_CALLS_MAX,
-  lookAtOlderDays,
-  type OlderDaysLook,
-  type OlderDaysOptions,
+  checkHistoricalDays,
+  type HistoricalCheck,
+  type HistoricalCheckOptions,
 } from '../../src/sync/older-days.ts';
 import { planWindows } from '../../src/sync/windows-of-days.ts';
 import { syncMerchant } from '../../src/sync/sync.ts';
@@ -66,22 +66,25 @@ async function storedPlatform(more: Partial<MemoryPlatformOptions> = {}): Promis
   return platform;
 }
 
-const lookBy = (reader: LedgerReader, more: Partial<OlderDaysOptions> = {}) =>
-  lookAtOlderDays({
+const lookBy = (reader: LedgerReader, more: Partial<HistoricalCheckOptions> = {}) =>
+  checkHistoricalDays({
     reader,
     db: database.db,
     merchant: MERCHANT,
     zone: ZONE,
     older: [{ from: FIRST, to: LAST }],
     recent: null,
-    slackMs: 0,
+    clockSkewMs: 0,
     round: null,
     windowsMax: 2,
     now: NOW,
     signal: new AbortController().signal,
     ...more,
   });
-const look = async (reader: LedgerReader, more: Partial<OlderDaysOptions> = {}): Promise<OlderDaysLook> => {
+const look = async (
+  reader: LedgerReader,
+  more: Partial<HistoricalCheckOptions> = {},
+): Promise<HistoricalCheck> => {
   const made = await lookBy(reader, more);
   if ('notMade' in made) throw new Error(made.notMade);
   return made;
@@ -214,8 +217,8 @@ describe('a total that differs', () => {
       const wide: LedgerReader = {
         page: async (query, signal) => {
           const page = await reader.page(query, signal);
-          const isWhole = query.window.endMs - query.window.beginMs > (DAYS - 1) * 86_400_000;
-          return isWhole ? { ...page, total } : page;
+          const isComplete = query.window.endMs - query.window.beginMs > (DAYS - 1) * 86_400_000;
+          return isComplete ? { ...page, total } : page;
         },
       };
       const { differing, isContradicted, hasMore, requests } = await look(wide);
@@ -248,9 +251,9 @@ describe('the entries of a page', () => {
     async (order) => {
       const platform = await storedPlatform({ faults: { order } });
       const found: string[] = [];
-      let round: OlderDaysOptions['round'] = null;
+      let round: HistoricalCheckOptions['round'] = null;
       for (let night = 0; night < 8; night += 1) {
-        const one: OlderDaysLook = await look(platform.reader, {
+        const one: HistoricalCheck = await look(platform.reader, {
           round,
           now: new Date(NOW.getTime() + night * 86_400_000),
         });
@@ -289,13 +292,13 @@ test.each([
 ])('do not differ at the edges with timestamps %d ms off', async (lagMs, requests) => {
   const platform = await storedPlatform({ lagMs });
   const days = { from: dayAt(3), to: dayAt(40) };
-  expect(await look(platform.reader, { slackMs: 2_000, older: [days] })).toMatchObject({
+  expect(await look(platform.reader, { clockSkewMs: 2_000, older: [days] })).toMatchObject({
     differing: [],
     isContradicted: false,
     requests,
   });
   takeOut(platform, numberOf(20, 2));
-  expect(await look(platform.reader, { slackMs: 2_000, older: [days] })).toMatchObject({
+  expect(await look(platform.reader, { clockSkewMs: 2_000, older: [days] })).toMatchObject({
     differing: [dayAt(20)],
   });
 });
@@ -328,14 +331,14 @@ describe('windows over nine days', () => {
     const platform = await storedPlatform();
     const reader = limitedTo9Days(platform, answer(platform));
     const found: string[] = [];
-    let round: OlderDaysOptions['round'] = null;
+    let round: HistoricalCheckOptions['round'] = null;
     for (let night = 0; night < 15; night += 1) {
       if (night === 7) {
         const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(1, 3));
         platform.bookings[at] = { ...platform.bookings[at]!, credit: '9.99' };
       }
       const now = new Date(NOW.getTime() + night * 86_400_000);
-      const one: OlderDaysLook = await look(reader, { round, now });
+      const one: HistoricalCheck = await look(reader, { round, now });
       expect([one.isOverdue, one.round.refused, night > 0 && one.isLimitNew]).toEqual([
         false,
         null,
@@ -369,7 +372,7 @@ test('days that are refused for good are named with the night since which they a
         ? Promise.reject(new PlatformRejected('answered HTTP 400: too long ago'))
         : platform.reader.page(query, signal),
   };
-  let round: OlderDaysOptions['round'] = null;
+  let round: HistoricalCheckOptions['round'] = null;
   for (let night = 0; night < 9; night += 1) {
     const now = new Date(NOW.getTime() + night * 86_400_000);
     round = (await look(reader, { round, now })).round;
@@ -393,7 +396,7 @@ test('days that were refused are asked for again every night, and what was answe
         : platform.reader.page(query, signal);
     },
   });
-  const nightly = async (reader: LedgerReader, night: number, round: OlderDaysOptions['round']) =>
+  const nightly = async (reader: LedgerReader, night: number, round: HistoricalCheckOptions['round']) =>
     (await look(reader, { round, now: new Date(NOW.getTime() + night * 86_400_000) })).round;
   const first = await nightly(refusing(2), 0, null);
   expect(first.refused).toEqual({ ...dayWindow(dayAt(2), ZONE), since: NOW });
@@ -407,10 +410,10 @@ describe('pages of the total', () => {
   async function roundOf(order: 'time' | 'latest first' | 'shuffled') {
     const platform = await storedPlatform({ faults: { order } });
     const calls: number[] = [];
-    let round: OlderDaysOptions['round'] = null;
+    let round: HistoricalCheckOptions['round'] = null;
     for (let night = 0; night < 7; night += 1) {
       const now = new Date(NOW.getTime() + night * 86_400_000);
-      const one: OlderDaysLook = await look(platform.reader, { round, now, windowsMax: 1 });
+      const one: HistoricalCheck = await look(platform.reader, { round, now, windowsMax: 1 });
       expect([one.differing, one.hasMore, one.isContradicted]).toEqual([[], false, false]);
       calls.push(one.requests);
       round = one.round;

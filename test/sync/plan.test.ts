@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
-import { planWindows, wholeSeconds } from '../../src/sync/windows-of-days.ts';
+import { planWindows, fullSeconds } from '../../src/sync/windows-of-days.ts';
 
 const at = (text: string) => Date.parse(text);
 const NEVER = at('2030-01-01T00:00:00Z');
@@ -54,7 +54,7 @@ test('windows cover the days up to the latest instant without gap or overlap, fo
       const windows = planWindows({ fromDay: '2026-01-01', toDay: '2026-12-31', zone, latestMs });
       windows.forEach((window, index) => {
         if (index > 0) expect(window.beginMs).toBe(windows[index - 1]!.endMs + 1);
-        expect(wholeSeconds(window)).toEqual(window);
+        expect(fullSeconds(window)).toEqual(window);
       });
       const lastMs = Math.min(latestMs, dayWindow('2026-12-31', zone).endMs);
       const plannedMs = windows.at(-1)?.endMs;
@@ -68,7 +68,7 @@ test('windows cover the days up to the latest instant without gap or overlap, fo
 });
 
 test('the seconds at the ends of a span are read completely', () => {
-  expect(wholeSeconds({ beginMs: 1_700_000_000_500, endMs: 1_700_000_001_000 })).toEqual({
+  expect(fullSeconds({ beginMs: 1_700_000_000_500, endMs: 1_700_000_001_000 })).toEqual({
     beginMs: 1_700_000_000_000,
     endMs: 1_700_000_001_999,
   });

@@ -12,7 +12,7 @@ import { planWindows } from '../../src/sync/windows-of-days.ts';
 import { CLOCK_STEPS_MAX, createPlatformClock, holdBack } from '../../src/sync/platform-clock.ts';
 import { PlatformBehind } from '../../src/sync/sync-report.ts';
 import { syncMerchant, type SyncReport } from '../../src/sync/sync.ts';
-import { watchedReader } from '../../src/sync/watched-reader.ts';
+import { clockCheckedReader } from '../../src/sync/watched-reader.ts';
 import { freshDatabase } from '../support/database.ts';
 import { createMemoryPlatform, spread } from './memory-platform.ts';
 
@@ -142,7 +142,7 @@ test('a reply that was under way when the platform was found to be behind does n
     settleDelayMs: SETTLE_MS,
   };
   const asked = [dayBefore, day].map((window) => ({ window, currency: null }));
-  const { page } = watchedReader(settling, asked, createPlatformClock());
+  const { page } = clockCheckedReader(settling, asked, createPlatformClock());
   const merchant = { merchantNo: 'M', token: 'made-up' };
   const asks = (window: Window, bookedWithin?: Window) =>
     page({ merchant, pageNum: 1, window, ...(bookedWithin === undefined ? {} : { bookedWithin }) });

@@ -397,7 +397,7 @@ const order = fc.constantFrom('time' as const, 'latest first' as const, 'shuffle
  */
 const faultsOf: fc.Arbitrary<Faults> = fc.oneof(
   fc.record({ order, wrongTotals: probability }),
-  fc.record({ order, doubled: probability, short: probability, strangers: probability }),
+  fc.record({ order, doubled: probability, short: probability, outOfScope: probability }),
 );
 const SMALL: Partial<ReadLimits> = {
   pageNumMax: 3,

@@ -37,12 +37,12 @@ async function check(options: Partial<MemoryPlatformOptions>, window = DAY) {
     () => 'proven' as const,
     (error: unknown) => error,
   );
-  return { outcome, calls: platform.queries.length - 1, slackMs: gate.slackMs() };
+  return { outcome, calls: platform.queries.length - 1, clockSkewMs: gate.clockSkewMs() };
 }
 
 test('the right zone is proven by one call, for the second of the entry, where entries of other times are known', async () => {
   const zones = { zone: 'Asia/Shanghai', believedZone: 'Asia/Shanghai' };
-  expect(await check(zones)).toEqual({ outcome: 'proven', calls: 1, slackMs: 0 });
+  expect(await check(zones)).toEqual({ outcome: 'proven', calls: 1, clockSkewMs: 0 });
 });
 
 test.each([
@@ -61,22 +61,22 @@ test.each([
   expect(await check({ bookings: spread(70, week), zone, believedZone: zone }, week)).toEqual({
     outcome: 'proven',
     calls: 2,
-    slackMs: 0,
+    clockSkewMs: 0,
   });
 });
 
 test('a single entry proves it by two calls: at its time, and where it must not be', async () => {
-  expect(await check({ bookings: spread(1, DAY) })).toEqual({ outcome: 'proven', calls: 2, slackMs: 0 });
+  expect(await check({ bookings: spread(1, DAY) })).toEqual({ outcome: 'proven', calls: 2, clockSkewMs: 0 });
 });
 
 const ignoring: Faults = { ignoresWindowBesideBatchNo: true };
 
 test('if dates are ignored in queries with a batchNo, a right zone is proven by windows, in four calls at most', async () => {
-  expect(await check({ faults: ignoring })).toEqual({ outcome: 'proven', calls: 1, slackMs: 0 });
+  expect(await check({ faults: ignoring })).toEqual({ outcome: 'proven', calls: 1, clockSkewMs: 0 });
   expect(await check({ bookings: spread(1, DAY), faults: ignoring })).toEqual({
     outcome: 'proven',
     calls: 4,
-    slackMs: 0,
+    clockSkewMs: 0,
   });
 });
 
@@ -128,11 +128,11 @@ test.each(['begin', 'end'] as const)(
 test('timestamps off by no more than the clock tolerance prove the zone, and are reported', async () => {
   const bookings = spread(5, { beginMs: DAY.beginMs + 60_000, endMs: DAY.endMs });
   for (const lagMs of [1_000, 2_000, -1_000, -2_000]) {
-    expect(await check({ bookings, lagMs })).toEqual({ outcome: 'proven', calls: 5, slackMs: 2_000 });
+    expect(await check({ bookings, lagMs })).toEqual({ outcome: 'proven', calls: 5, clockSkewMs: 2_000 });
     expect(await check({ bookings, lagMs, faults: ignoring })).toEqual({
       outcome: 'proven',
       calls: 7,
-      slackMs: 2_000,
+      clockSkewMs: 2_000,
     });
   }
   expect((await check({ lagMs: 4_000 })).outcome).toBeInstanceOf(TimeZoneUnproven);
@@ -143,7 +143,7 @@ test('entries that also come for a neighbouring second do not hide that the cloc
   for (const faults of [ignoring, { ignoresBatchNo: true }]) {
     expect(await check({ bookings, lagMs: 1_000, faults })).toMatchObject({
       outcome: 'proven',
-      slackMs: 2_000,
+      clockSkewMs: 2_000,
     });
   }
 });
@@ -164,7 +164,7 @@ test('an entry outside its window, within the tolerance, shows that the clock is
   const gate = createZoneGate('UTC', { clockToleranceS: 2 });
   const entries = await pageIn(platform.reader, { ...window, beginMs: window.endMs - 9_999 });
   await gate.check(probeOf(platform.reader), entries, window);
-  expect([gate.slackMs(), gate.clockOff()]).toEqual([
+  expect([gate.clockSkewMs(), gate.clockOff()]).toEqual([
     2_000,
     'entry B0003599, booked 2026-03-01 01:00:00, came with a window it lies beside',
   ]);
@@ -175,7 +175,7 @@ test('a zone trusted without proof costs no call', async () => {
   const gate = createZoneGate('UTC', { clockToleranceS: 2, isTrusted: true });
   const entries = await pageIn(platform.reader, DAY);
   await gate.check(probeOf(platform.reader), entries, DAY);
-  expect([platform.queries.length, gate.slackMs()]).toEqual([1, 2_000]);
+  expect([platform.queries.length, gate.clockSkewMs()]).toEqual([1, 2_000]);
 });
 
 test('a wrong zone is named with the offset the platform has, and with zones that fit', async () => {
@@ -316,7 +316,7 @@ test.each([
     };
     const gate = createZoneGate('UTC', { clockToleranceS: 2 });
     await gate.check(probe, entries, DAY);
-    expect([shortened, gate.clockOff(), gate.slackMs()]).toEqual([1, null, 0]);
+    expect([shortened, gate.clockOff(), gate.clockSkewMs()]).toEqual([1, null, 0]);
     expect(platform.queries.length).toBeLessThanOrEqual(calls);
   },
 );

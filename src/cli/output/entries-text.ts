@@ -40,7 +40,7 @@ function entryText(batchNo: string, found: FoundEntry, times: Times): string {
     absentSince !== null &&
       `  a reading missed it at ${times.at(absentSince)}: it stays until a later reading says the same`,
     ...contents.map((_, at) => versionText(found, at, times)),
-    ...places.filter((place) => isTold(place, found)).map((place) => placeText(place, found, times)),
+    ...places.filter((place) => isReported(place, found)).map((place) => placeText(place, found, times)),
     places.length === 0 &&
       `  no statement of ${entry.currency} ${entry.bookedAt.slice(0, 10)} is published yet`,
     unread > 0 && `  ${counted(unread, 'older revision')} not read`,
@@ -59,7 +59,7 @@ function versionText({ contents }: FoundEntry, at: number, times: Times): string
  * Whether a place is shown: if the entry is in it or its file could not be read. The current revision of the entry's
  * own day is also shown if the entry is not in it.
  */
-const isTold = (
+const isReported = (
   { isCurrent, found, problem, currency, day }: EntryPlace,
   { contents }: FoundEntry,
 ): boolean => {
@@ -91,8 +91,8 @@ function adjacentBreakText(row: BreakRow, batchNo: string, times: Times): string
       : row.after_batch_no === batchNo
         ? 'lies right after it'
         : 'may come from it';
-  const standing = row.status === 'open' ? 'open' : `${row.status} ${times.at(row.closed_at)}`;
-  return `  break ${row.id} (${standing}) ${where}: \`daybook breaks show ${row.id}\` explains it`;
+  const openItems = row.status === 'open' ? 'open' : `${row.status} ${times.at(row.closed_at)}`;
+  return `  break ${row.id} (${openItems}) ${where}: \`daybook breaks show ${row.id}\` explains it`;
 }
 
 const quarantinedText = (batchNo: string, row: QuarantineRow, times: Times): string =>

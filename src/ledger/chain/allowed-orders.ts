@@ -20,7 +20,7 @@ const SEARCH_STATES_SURE = 60_000;
 /** The same for more entries. Balances seldom repeat, so there are few orders to choose from. */
 const SEARCH_STATES_MAX = 1_000;
 /** How many entries, counted from the oldest one not yet used, are looked at: the bits of one number. */
-const LOOKED_AHEAD_MAX = 31;
+const LOOKAHEAD_MAX = 31;
 /** A state's key is those bits times this, plus the number of a balance. It has to stay an exact integer. */
 const BALANCES_MAX = 2 ** 21;
 
@@ -149,7 +149,7 @@ export class Search<E extends Edge> {
   #extend(state: State, first: number, made: State[]): void {
     const { low, taken, at } = state;
     const oldestMs = this.#entries[low]!.bookedMs;
-    const end = Math.min(this.#entries.length, low + LOOKED_AHEAD_MAX);
+    const end = Math.min(this.#entries.length, low + LOOKAHEAD_MAX);
     // The state made last is looked at first. So this loop runs backwards, to try earlier entries first.
     for (let index = end - 1; index >= Math.max(first, low); index -= 1) {
       if (at !== ANY && this.#before[index] !== at) continue;

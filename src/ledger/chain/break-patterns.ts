@@ -21,7 +21,7 @@ const BREAKS_IN_A_ROW_MAX = 20;
  */
 const SWEPT = '0';
 /** How many breaks with the same two balances are compared with one entry; there is nearly always just one. */
-const GAPS_LOOKED_AT_MAX = 20;
+const GAPS_CHECKED_MAX = 20;
 
 /**
  * Explains breaks that belong together: all breaks of one cause get the same hint. The result maps the index of a
@@ -57,7 +57,7 @@ export function explainTogether(
   takeLast(scene);
   takeSwappedBalances(scene);
   takeSingleBalances(scene);
-  takeStrangers(scene);
+  takeOutOfScope(scene);
   takeOffsets(scene);
   return scene.explained;
 }
@@ -114,7 +114,7 @@ function takeMoved(scene: Scene): void {
     const out = next(index);
     if (out === undefined || jump.expected !== jumps[out]!.found) return;
     const gap = (gaps.get(ends(jump.found, jumps[out]!.expected)) ?? [])
-      .slice(0, GAPS_LOOKED_AT_MAX)
+      .slice(0, GAPS_CHECKED_MAX)
       .filter((at) => isFree(scene, [index, out, at]))
       .sort((a, b) => Math.abs(a - index) - Math.abs(b - index))[0];
     if (gap === undefined) return;
@@ -186,7 +186,7 @@ function takeSingleBalances(scene: Scene): void {
 }
 
 /** Entries that belong elsewhere: the chain holds without them, and they fit nowhere else in this account. */
-function takeStrangers(scene: Scene): void {
+function takeOutOfScope(scene: Scene): void {
   const { jumps, next } = scene;
   jumps.forEach((jump, index) => {
     const row = [index];

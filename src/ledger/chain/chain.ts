@@ -111,7 +111,7 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
       const link = linkOf(entry, scale);
       if (second.length > 0 && second[0]!.bookedMs !== link.bookedMs) {
         closeSecond();
-        places.giveOut(link.bookedMs);
+        places.emit(link.bookedMs);
       }
       second.push(link);
     }
@@ -119,7 +119,7 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
   };
   const end = (): ChainStep<Entry>[] => {
     closeSecond();
-    places.giveOutAll();
+    places.emitAll();
     return steps.given();
   };
   const isSettledAt = (ms: number): boolean => {

@@ -10,7 +10,7 @@ import type { BusinessDay } from '../entry.ts';
 export interface DayEnd {
   readonly day: BusinessDay;
   /** False if the chain cannot be cut between this day and the next one. */
-  readonly cleanEnd: boolean;
+  readonly isOrderFinal: boolean;
 }
 
 /** How to find the days of an account. */
@@ -25,7 +25,7 @@ export interface DayWalk<Day extends DayEnd> {
  * Whether two neighbouring days are chained in one go: the second continues from the first, and no clean cut is
  * between.
  */
-export const chainedTogether = (before: DayEnd, takesUp: boolean): boolean => !before.cleanEnd && takesUp;
+export const chainedTogether = (before: DayEnd, takesUp: boolean): boolean => !before.isOrderFinal && takesUp;
 
 /** The days right before `day` that are chained in one go with it, in order; at most `daysMax`. */
 export async function daysChainedBefore<Day extends DayEnd>(
@@ -36,7 +36,7 @@ export async function daysChainedBefore<Day extends DayEnd>(
   const together: Day[] = [];
   for (let first = day; together.length < daysMax; first = together[0]!.day) {
     const earlier = await before(first);
-    if (earlier === undefined || earlier.cleanEnd) break;
+    if (earlier === undefined || earlier.isOrderFinal) break;
     if (!chainedTogether(earlier, await takesUp(earlier, first))) break;
     together.unshift(earlier);
   }

@@ -39,13 +39,13 @@ export function neighbourHint(
       return { hint: 'twice-neighbour', hintBatchNo: batchNo };
     }
   }
-  if (after.net !== null && looksOff(after.net, missingNet, minorUnits)) {
+  if (after.net !== null && isImplausible(after.net, missingNet, minorUnits)) {
     return { hint: 'amount-off', hintBatchNo: after.batchNo };
   }
   return { hint: 'unexplained', hintBatchNo: null };
 }
 
-function looksOff(net: string, missingNet: string, minorUnits: number | null): boolean {
+function isImplausible(net: string, missingNet: string, minorUnits: number | null): boolean {
   if (equal(net, '0')) return true;
   const due = subtractAmounts(net, negated(missingNet));
   if (minorUnits !== null && minorUnits > 0 && equal(net, timesPowerOfTen(due, minorUnits))) return true;

@@ -9,9 +9,9 @@ export interface ChainedDay extends AccountDay {
   readonly lastBatchNo: string;
   readonly lastBookedMs: number;
   /** False if entries of this day and the next one traded places: the chain cannot be resumed between the two. */
-  readonly cleanEnd: boolean;
+  readonly isOrderFinal: boolean;
   /** The first entry does not start where an earlier day ended. That earlier day counts the break as well. */
-  readonly jumpsIn: boolean;
+  readonly startsWithBreak: boolean;
 }
 
 /** How far the balance jumps in front of a step; 0 without a break. */
@@ -37,7 +37,7 @@ export class OpenDay {
   readonly day: BusinessDay;
   #scale: number;
   #opening: bigint;
-  #jumpsIn: boolean;
+  #startsWithBreak: boolean;
   #credit = 0n;
   #creditCount = 0;
   #debit = 0n;
@@ -60,11 +60,11 @@ export class OpenDay {
   #lastAfter: bigint;
 
   /** `step` is the first of the day, still to be taken. `opening` is at the scale of the step. */
-  constructor(step: ChainStep, opening: bigint, jumpsIn: boolean) {
+  constructor(step: ChainStep, opening: bigint, startsWithBreak: boolean) {
     this.day = step.day;
     this.#scale = step.scale;
     this.#opening = opening;
-    this.#jumpsIn = jumpsIn;
+    this.#startsWithBreak = startsWithBreak;
     this.#lastBatchNo = step.entry.batchNo;
     this.#lastBookedMs = step.entry.bookedMs;
     this.#lastAfter = opening;
@@ -112,8 +112,8 @@ export class OpenDay {
 
   /** Begins the day before this one, as an entry of it comes only now. It gets this day's opening. */
   beginDayBefore(step: ChainStep): OpenDay {
-    const before = new OpenDay(step, this.#opening, this.#jumpsIn);
-    this.#jumpsIn = false;
+    const before = new OpenDay(step, this.#opening, this.#startsWithBreak);
+    this.#startsWithBreak = false;
     return before;
   }
 
@@ -154,8 +154,8 @@ export class OpenDay {
       breaksAfter: this.#breaksAfter,
       lastBatchNo: this.#lastBatchNo,
       lastBookedMs: this.#lastBookedMs,
-      cleanEnd: !this.#meetsNext,
-      jumpsIn: this.#jumpsIn,
+      isOrderFinal: !this.#meetsNext,
+      startsWithBreak: this.#startsWithBreak,
     };
   }
   #standOn({ entry }: ChainStep): void {

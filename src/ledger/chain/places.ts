@@ -131,7 +131,7 @@ export class Places<E extends Edge> {
   }
 
   /** Gives out, in order, the entries that can no longer be moved by entries booked at `nextMs` or later. */
-  giveOut(nextMs: number): void {
+  emit(nextMs: number): void {
     this.#searches.endBefore(nextMs);
     while (this.#places.length > 1 && this.#isFinal(1, nextMs)) this.#giveOutTo(1);
     const last = this.#places.at(-1)!;
@@ -144,11 +144,11 @@ export class Places<E extends Edge> {
       }
       index = this.#places[index - 1]!.lastWithOne - first;
     }
-    if (this.#places.length > 2 && last.count - this.#places[0]!.count > HELD_ENTRIES_MAX) this.giveOutAll();
+    if (this.#places.length > 2 && last.count - this.#places[0]!.count > HELD_ENTRIES_MAX) this.emitAll();
   }
 
   /** Gives out all remaining entries. */
-  giveOutAll(): void {
+  emitAll(): void {
     const last = this.#places.at(-1)!;
     if (this.#places.length === 1) return;
     const end = this.#endOf(last);
@@ -259,8 +259,8 @@ export class Places<E extends Edge> {
       const { way, jumps } = wayInAnyOrder(from, links);
       if (jumps === 0 || from.jumps + jumps < place.jumps) this.#note(place, way, from.jumps + jumps);
     }
-    for (const { way, jumps, isWhole } of this.#searches.add(place.links)) {
-      if (isWhole || jumps < place.jumps) this.#note(place, way, jumps);
+    for (const { way, jumps, isComplete } of this.#searches.add(place.links)) {
+      if (isComplete || jumps < place.jumps) this.#note(place, way, jumps);
     }
   }
 

@@ -21,7 +21,7 @@ export interface FoundWay<E extends Edge> {
   readonly way: Way<E>;
   readonly jumps: number;
   /** True if it began without a break. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 export class Searches<E extends Edge> {
@@ -58,7 +58,7 @@ export class Searches<E extends Edge> {
       [...search.add(second)].map(([end, spellOut]) => ({
         way: { from, ends: new Set([end]), spellOut },
         jumps,
-        isWhole: jumps === from.jumps,
+        isComplete: jumps === from.jumps,
       })),
     );
   }

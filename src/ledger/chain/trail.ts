@@ -11,7 +11,7 @@ export const inTime = (a: Edge, b: Edge): number =>
   a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : a.batchNo > b.batchNo ? 1 : 0);
 
 /** Up to so many entries are compared one by one. A graph is faster only beyond that. */
-const LOOKED_THROUGH_MAX = 16;
+const SEARCHED_MAX = 16;
 
 /**
  * The only order in which the entries chain from `start`. Null if there is none, or if there is a choice on the way.
@@ -19,7 +19,7 @@ const LOOKED_THROUGH_MAX = 16;
  */
 export function onlyOrder<E extends Edge>(entries: readonly E[], start: bigint): readonly E[] | null {
   if (entries.length === 1) return entries[0]!.before === start ? entries : null;
-  if (entries.length > LOOKED_THROUGH_MAX) return null;
+  if (entries.length > SEARCHED_MAX) return null;
   const trail = [...entries];
   let at = start;
   for (let place = 0; place < trail.length; place += 1) {

@@ -13,7 +13,7 @@ import type { RunCommand } from '../report.ts';
 import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
 import {
   amendments,
-  failedNight,
+  runFailed,
   nameOf,
   newBreaks,
   recovered,
@@ -32,13 +32,13 @@ export interface RunAlerts {
   /** Called if an alert could not be stored; the run goes on. */
   readonly onProblem: (error: unknown) => void;
   /** Tells whoever waits for good nights. Never rejects. */
-  readonly goodNight: () => Promise<void>;
+  readonly onSuccess: () => Promise<void>;
 }
 
 export interface EndedRun extends RunEnded {
   readonly command: RunCommand;
   /** Whether it did what a night does, for all merchants. */
-  readonly isNight: boolean;
+  readonly isNightly: boolean;
   /** The process was told to stop. That is no failure: the next run takes up from there. */
   readonly interrupted: boolean;
   /** Merchants left out because another process is at work on them, as far as the run ends badly for that. */
@@ -80,21 +80,21 @@ export async function finishAlerting(
     readonly statementMsMax?: number;
   },
 ): Promise<boolean> {
-  const { targets, direct, onProblem, goodNight } = alerts!;
+  const { targets, direct, onProblem, onSuccess } = alerts!;
   // What is not known of downloads holds up no end.
-  const lookedUp =
+  const queried =
     targets.length === 0 || isAway
-      ? NOT_LOOKED_UP
+      ? NOT_QUERIED
       : await unreportedDownloads(db).catch((error: unknown) => {
           onProblem(error);
-          return NOT_LOOKED_UP;
+          return NOT_QUERIED;
         });
   const recordAndRaise = (): Promise<boolean> =>
     db.transaction().execute(async (trx) => {
       if (targets.length > 0)
         await sql`SET LOCAL statement_timeout = ${sql.lit(statementMsMax)}`.execute(trx);
       const isDone = await finish(trx);
-      if (isDone && targets.length > 0) await raiseAtEnd(trx, ended, { targets, now: now(), zone, lookedUp });
+      if (isDone && targets.length > 0) await raiseAtEnd(trx, ended, { targets, now: now(), zone, queried });
       return isDone;
     });
   const recordAlone = async (): Promise<boolean> => {
@@ -102,7 +102,7 @@ export async function finishAlerting(
       (done) => ({ isDone: done, error: null }),
       (thrown: unknown) => ({ isDone: false, error: { thrown } }),
     );
-    if (isFailedNight(ended) && (isDone || error !== null)) await direct(failedNight(ended, NOBODY));
+    if (isFailedRun(ended) && (isDone || error !== null)) await direct(runFailed(ended, NONE_UNDONE));
     if (error !== null && !isAway) throw error.thrown;
     return isDone;
   };
@@ -112,12 +112,12 @@ export async function finishAlerting(
     onProblem(error);
     return recordAlone();
   });
-  if (isDone && ended.command === 'run' && isGoodNight(ended)) await goodNight();
+  if (isDone && ended.command === 'run' && isGoodRun(ended)) await onSuccess();
   return isDone;
 }
 
-const NOT_LOOKED_UP: RevisedDownloads = { asked: [], downloads: [] };
-const NOBODY: Undone = { count: 0, merchants: [] };
+const NOT_QUERIED: RevisedDownloads = { asked: [], downloads: [] };
+const NONE_UNDONE: Undone = { count: 0, merchants: [] };
 
 /** Whether other processes are at work on all that keeps the run from a good end. */
 export function isLeftToOthers({ exitCode, busy, reasons }: EndedRun): boolean {
@@ -126,24 +126,24 @@ export function isLeftToOthers({ exitCode, busy, reasons }: EndedRun): boolean {
 }
 
 /** Nothing failed where the process was told to stop, or where other processes are at work on all that is left. */
-const isFailedNight = (ended: EndedRun): boolean =>
-  ended.isNight && !isGoodEnd(ended.exitCode) && !ended.interrupted && !isLeftToOthers(ended);
+const isFailedRun = (ended: EndedRun): boolean =>
+  ended.isNightly && !isGoodEnd(ended.exitCode) && !ended.interrupted && !isLeftToOthers(ended);
 
 /** Merchants left out are nobody's failure, and not done either. */
-const isGoodNight = ({ isNight, exitCode, leftOut }: EndedRun): boolean =>
-  isNight && isGoodEnd(exitCode) && leftOut === 0;
+const isGoodRun = ({ isNightly, exitCode, leftOut }: EndedRun): boolean =>
+  isNightly && isGoodEnd(exitCode) && leftOut === 0;
 
 async function raiseAtEnd(
   trx: Transaction<DB>,
   ended: EndedRun,
-  { zone, lookedUp, ...raising }: Raising & { readonly zone: string; readonly lookedUp: RevisedDownloads },
+  { zone, queried, ...raising }: Raising & { readonly zone: string; readonly queried: RevisedDownloads },
 ): Promise<void> {
   const { runId, command, exitCode } = ended;
-  if (isFailedNight(ended)) {
+  if (isFailedRun(ended)) {
     const undone = await undoneInRun(trx, runId);
     const condition = { name: conditionOf(command), grade: gradeOf(exitCode), count: undone.count };
-    await raiseCondition(trx, condition, failedNight(ended, undone), raising);
-  } else if (isGoodNight(ended)) {
+    await raiseCondition(trx, condition, runFailed(ended, undone), raising);
+  } else if (isGoodRun(ended)) {
     const over = command === 'run' ? [NIGHT, MISSED, KEYS] : [conditionOf(command)];
     const since = await endConditions(trx, over);
     if (since !== null) await raise(trx, recovered(ended, since, zone), raising);
@@ -151,14 +151,14 @@ async function raiseAtEnd(
   const { breaks, revised, tokens } = await takeAlertEvents(trx, raising.now);
   const told: AlertContent[] = [
     ...(tokens.length > 0 ? [tokensRefused(tokens, runId)] : []),
-    ...toldOfRevised(revised, lookedUp, { runId, zone }),
+    ...reportOfRevised(revised, queried, { runId, zone }),
     ...(breaks.length > 0 ? [newBreaks(breaks, runId)] : []),
   ];
   for (const content of told) await raise(trx, content, raising);
 }
 
 /** What is told of revised days. One that another run noted in the last moment was not looked up. */
-function toldOfRevised(
+function reportOfRevised(
   revised: readonly RevisedEvent[],
   { asked, downloads }: RevisedDownloads,
   { runId, zone }: { readonly runId: number; readonly zone: string },

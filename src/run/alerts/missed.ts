@@ -9,9 +9,9 @@ import { NIGHT } from './at-end.ts';
 /** A night may end so long after its time. */
 const LATE_AFTER_MS = 2 * 3_600_000;
 /** So long ahead is looked for the longest time between two nights, and at so many nights at least and at most. */
-const LOOKED_AT_MS = 8 * 24 * 3_600_000;
-const NIGHTS_LOOKED_AT_MIN = 8;
-const NIGHTS_LOOKED_AT_MAX = 1_200;
+const CHECKED_PERIOD_MS = 8 * 24 * 3_600_000;
+const SLOTS_CHECKED_MIN = 8;
+const SLOTS_CHECKED_MAX = 1_200;
 
 /**
  * How old the last good reading may be: the longest time between two nights of this cron expression, of the last two
@@ -21,8 +21,8 @@ export function oldestMs(nightly: string, zone: string, now: Date): number {
   const slotBefore = (at: Date): Date => instantOfSlot(lastSlot(nightly, zone, at), zone);
   let at = slotBefore(new Date(slotBefore(now).getTime() - 1));
   let longestMs = 0;
-  for (let nights = 0; nights < NIGHTS_LOOKED_AT_MAX; nights += 1) {
-    if (nights >= NIGHTS_LOOKED_AT_MIN && at.getTime() - now.getTime() > LOOKED_AT_MS) break;
+  for (let nights = 0; nights < SLOTS_CHECKED_MAX; nights += 1) {
+    if (nights >= SLOTS_CHECKED_MIN && at.getTime() - now.getTime() > CHECKED_PERIOD_MS) break;
     const next = nextTime(nightly, zone, at);
     longestMs = Math.max(longestMs, next.getTime() - at.getTime());
     at = next;
@@ -43,7 +43,7 @@ export interface Missed {
  * Left out are those that were never read well, and those that a later night failed for, as long as failed nights stand:
  * that is told. One jump along run_merchant_good for each merchant, in one statement.
  */
-export async function missedNights(
+export async function missedRuns(
   db: Kysely<DB>,
   own: readonly string[],
   { now, maxAgeMs }: { readonly now: Date; readonly maxAgeMs: number },

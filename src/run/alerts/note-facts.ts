@@ -11,22 +11,22 @@ import {
 import type { DB } from '../../store/engine/schema.ts';
 import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
 import type { MerchantOutcome } from '../active-run.ts';
-import type { MerchantStanding } from '../standing.ts';
+import type { MerchantOpenItems } from '../standing.ts';
 
 /** Notes new breaks, revised days, and tokens that do not work; crosses off tokens that work again. */
 export async function noteForAlerts(
   trx: Transaction<DB>,
   outcomes: readonly MerchantOutcome[],
-  standings: ReadonlyMap<string, MerchantStanding>,
+  openItemsOfAll: ReadonlyMap<string, MerchantOpenItems>,
   found: { readonly runId: number; readonly now: Date },
 ): Promise<void> {
-  const own = outcomes.map(({ merchantNo }) => standings.get(merchantNo)!.standing);
+  const own = outcomes.map(({ merchantNo }) => openItemsOfAll.get(merchantNo)!.openItems);
   if (own.some(({ newBreaks, knownBreaks }) => newBreaks + knownBreaks > 0)) {
     const merchants = outcomes.map(({ merchantNo }) => merchantNo);
     await noteBreaks(trx, merchants, found);
   }
   const revised = own
-    .flatMap((standing) => standing.revised)
+    .flatMap((openItems) => openItems.revised)
     .filter(({ readsTheSame, wasOpenAtClose }) => !readsTheSame && wasOpenAtClose !== true);
   await noteRevised(trx, revised, found);
   const refused = outcomes.flatMap((outcome) => tokenProblem(outcome) ?? []);

@@ -34,7 +34,7 @@ export function openRunAlerts(
       for (const { target, problem } of await sendDirectOnceADay(targets, content, { dataDir, now }))
         if (problem !== null) onProblem(new Error(`${target}: ${problem}`));
     },
-    goodNight: async () => {
+    onSuccess: async () => {
       const { dataDir, databaseUrl } = settings;
       await forgetDirectlySent(dataDir).catch(onProblem);
       if (databaseUrl === null) await recordLastSuccess(dataDir, now()).catch(onProblem);

@@ -31,7 +31,7 @@ const daysOf = ({ from, to }: RunEnded): string[] =>
   distinct([from, to].filter((day): day is string => day !== null));
 
 /** A run that did not end well. */
-export function failedNight(ended: RunEnded, undone: Undone): AlertContent {
+export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
   const { runId, exitCode, reasons } = ended;
   const grave = reasons.filter((reason) => !isGoodEnd(reason.exitCode));
   const how = exitCode === EXIT.fault ? 'a fault in daybook' : 'incomplete';
@@ -56,7 +56,7 @@ export function failedNight(ended: RunEnded, undone: Undone): AlertContent {
 }
 
 /** A run whose process was killed. */
-export const killedNight = (run: {
+export const runKilled = (run: {
   readonly id: number;
   readonly command: string;
   readonly startedAt: Date;

@@ -11,19 +11,19 @@ import { lastRunsOf } from '../last-runs.ts';
 import type { KnownRun } from '../run-state.ts';
 import type { Reason } from '../verdict/reason.ts';
 import { gradeOf, MISSED, NIGHT } from './at-end.ts';
-import { missedNights } from './missed.ts';
-import { failedNight, killedNight } from './run-alerts.ts';
+import { missedRuns } from './missed.ts';
+import { runFailed, runKilled } from './run-alerts.ts';
 
 /**
  * Raises that the last good reading of active merchants, or of `own`, the one in the settings, is too long ago: once, and
  * once a day as long as it is so.
  */
-export async function lookForMissedNight(
+export async function checkForMissedRun(
   db: Kysely<DB>,
   own: readonly string[],
   { zone, maxAgeMs, ...raising }: Raising & { readonly zone: string; readonly maxAgeMs: number },
 ): Promise<void> {
-  const { count, merchants, lastGoodAt } = await missedNights(db, own, { now: raising.now, maxAgeMs });
+  const { count, merchants, lastGoodAt } = await missedRuns(db, own, { now: raising.now, maxAgeMs });
   if (lastGoodAt === null) return;
   const hours = Math.floor(maxAgeMs / 3_600_000);
   await db.transaction().execute((trx) =>
@@ -52,7 +52,7 @@ export async function lookForMissedNight(
 }
 
 /** Raises that the last run of a job was killed or failed and none has made up for it, unless that was told. */
-export async function lookForUndoneRuns(
+export async function checkForUnfinishedRuns(
   db: Kysely<DB>,
   {
     zone,
@@ -68,15 +68,15 @@ export async function lookForUndoneRuns(
     readonly merchants: () => Promise<readonly string[]>;
   },
 ): Promise<void> {
-  const asked = { ledgerJobs, otherJobs, merchants, now: raising.now, nightsOnly: true };
+  const asked = { ledgerJobs, otherJobs, merchants, now: raising.now, nightlyOnly: true };
   const undone = (await lastRunsOf(db, asked)).notMadeUpFor.filter((run) => !isNoFailure(run, raising.now));
   const nameOf = ({ command }: KnownRun): string => (otherJobs.includes(command) ? `job ${command}` : NIGHT);
   for (const run of undone) {
     const { count, merchants: named } = await undoneInRun(db, run.id);
     const content =
       run.state === 'killed'
-        ? killedNight({ ...run, zone })
-        : failedNight(
+        ? runKilled({ ...run, zone })
+        : runFailed(
             {
               ...{ runId: run.id, exitCode: run.exitCode!, reasons: reasonsOf(run) },
               ...{ from: run.fromDay, to: run.toDay },

@@ -6,7 +6,7 @@ import { counted } from '../../ledger/text.ts';
 import { knownBreak } from '../../store/breaks/breaks.ts';
 import type { BreakAnswer } from './break-answer.ts';
 import type { BreakCase } from './break-case.ts';
-import { readWholeAt } from './read-whole-at.ts';
+import { completeReadingAt } from './read-whole-at.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 
 /** Null if there is nothing left to ask: the break healed, or a person resolved it. */
@@ -23,7 +23,7 @@ export function messageToPlatform(
     const beside = found.rows.find(({ entry }) => entry.batchNo === batchNo);
     return beside === undefined ? '' : `, booked at ${beside.entry.bookedAt},`;
   };
-  const readAt = readWholeAt(span, found.certificates);
+  const readAt = completeReadingAt(span, found.certificates);
   return [
     `Subject: merchant ${account.merchantNo}, ${account.currency}: the balance does not follow from ` +
       `${afterBatchNo ?? 'the start'} to ${beforeBatchNo}`,

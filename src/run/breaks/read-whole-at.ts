@@ -9,7 +9,7 @@ type Reading = Pick<CertificateRow, 'begin_ms' | 'end_ms' | 'certified_at'>;
  * The latest instant by which every part of the span had been read, in ms; null if a part was not. Of two readings of one
  * part the later one counts, whichever begins first.
  */
-export function readWholeAt(span: Window, certificates: readonly Reading[]): number | null {
+export function completeReadingAt(span: Window, certificates: readonly Reading[]): number | null {
   let open: readonly Window[] = [span];
   const latestFirst = certificates.toSorted((a, b) => b.certified_at.getTime() - a.certified_at.getTime());
   for (const { begin_ms: beginMs, end_ms: endMs, certified_at: at } of latestFirst) {

@@ -5,7 +5,7 @@ import { EXIT } from '../../ledger/ending.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { endWaiting, lockSlot, openRunOfSlot, queueRun } from '../../store/queued-runs.ts';
 import { startRun } from '../../store/runs.ts';
-import { doesWhatNightsDo, type RunDeps, type RunRequest } from '../active-run.ts';
+import { isNightlyRun, type RunDeps, type RunRequest } from '../active-run.ts';
 import { runRanges } from '../merchant-ranges.ts';
 import type { DayRange } from '../range.ts';
 import { isSlotDone, notDoneInSlot, recordAsked } from '../run.ts';
@@ -55,7 +55,7 @@ async function begin(
     fromDay: from,
     toDay: to,
     now,
-    isNight: doesWhatNightsDo(request),
+    isNightly: isNightlyRun(request),
   });
   await recordAsked(request, { ...deps, db: trx }, runId);
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);

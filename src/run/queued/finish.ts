@@ -2,7 +2,7 @@
 import type { ExitCode } from '../../ledger/ending.ts';
 import { lostMerchants, runsToFinish } from '../../queue/waiting-merchants.ts';
 import { noteBreaks } from '../../store/alerts/events.ts';
-import { noticesTold, untoldNotices } from '../../store/notices.ts';
+import { markNoticesReported, unreportedNotices } from '../../store/notices.ts';
 import {
   endWaiting,
   finishQueued,
@@ -14,7 +14,7 @@ import {
   type UndoneEnd,
 } from '../../store/queued-runs.ts';
 import { finishAlerting } from '../alerts/at-end.ts';
-import { doesWhatNightsDo, type RunDeps } from '../active-run.ts';
+import { isNightlyRun, type RunDeps } from '../active-run.ts';
 import { zeroFigures } from '../outcomes.ts';
 import { checkedBy } from '../checked.ts';
 import { merchantFigures, TIME_ZONE_ON_TRUST } from '../report.ts';
@@ -46,7 +46,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
   const totals = await runTotals(db, runId);
   const { merchants } = totals;
   if (STAGES[request.command].includes('sync')) await noticeShared(deps, { runId, merchants });
-  const notices = await untoldNotices(db, merchants);
+  const notices = await unreportedNotices(db, merchants);
   const told = await runReasons(db, runId, { limit: REASONS_MAX, named: MERCHANTS_NAMED });
   const reasons = [
     ...reasonsOfShared(notices),
@@ -81,12 +81,12 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
             ...{
               interrupted: false,
               ...{ busy: 0, leftOut: 0 },
-              isNight: doesWhatNightsDo(request),
+              isNightly: isNightlyRun(request),
             },
           },
           { finish },
         );
-  if (isFinished) await db.transaction().execute((trx) => noticesTold(trx, notices, now()));
+  if (isFinished) await db.transaction().execute((trx) => markNoticesReported(trx, notices, now()));
   return isFinished;
 }
 

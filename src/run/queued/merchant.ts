@@ -13,8 +13,8 @@ import { runRanges } from '../merchant-ranges.ts';
 import { nothingDoneFor } from '../merchant-work.ts';
 import type { MerchantOutcome } from '../active-run.ts';
 import { prepare } from '../run.ts';
-import { forgetTold } from '../run-end.ts';
-import { inTruerWords } from '../stages/sync-stage.ts';
+import { markReported } from '../run-end.ts';
+import { withExplainedFailure } from '../stages/sync-stage.ts';
 import { STAGES } from '../stages/stages-of.ts';
 import { UsageError } from '../verdict/exit-codes.ts';
 import { workOnAll } from '../work-on-all.ts';
@@ -86,12 +86,12 @@ export class QueuedMerchants {
     const outcomes = new Map<string, MerchantOutcome>();
     await workOnAll(active, { held, ranges, stages: STAGES[request.command], outcomes });
     const outcome = outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo);
-    if (outcome.sync !== null) [outcome.sync = null] = await inTruerWords([outcome.sync], deps.db);
+    if (outcome.sync !== null) [outcome.sync = null] = await withExplainedFailure([outcome.sync], deps.db);
     const [end] = await endMerchants(active, [{ outcome, lease: held.leaseOf(merchantNo) }]);
     // A lease that was lost meanwhile records nothing. The one that took over does.
     held.lossOf(merchantNo).throwIfAborted();
     if (!end!.isRecorded) throw new Error(`the end of ${merchantNo} in run ${runId} was not recorded`);
-    await forgetTold(active, end!.standing, [end!]);
+    await markReported(active, end!.openItems, [end!]);
     return end!.exitCode;
   }
 

@@ -14,7 +14,7 @@ export interface JobReport {
 }
 
 /** How far back a job looks for late entries, beyond the days of a night. */
-export type LateSweep = Pick<RunDeps, 'lateSweepDays'>;
+export type ExtendedLookbackDays = Pick<RunDeps, 'lateSweepDays'>;
 
 /**
  * Does a `run` for all merchants. Null if another process has done the slot meanwhile. Throws what `executeRun`
@@ -24,7 +24,7 @@ export async function runLedgerJob(
   app: PlatformApp,
   due: DueJob,
   signal: AbortSignal,
-  sweep: LateSweep = {},
+  lookback: ExtendedLookbackDays = {},
 ): Promise<JobReport | null> {
   return executeScheduled(
     {
@@ -35,6 +35,6 @@ export async function runLedgerJob(
       currencies: null,
       scheduled: due,
     },
-    { ...runDeps(app, signal), ...sweep },
+    { ...runDeps(app, signal), ...lookback },
   );
 }

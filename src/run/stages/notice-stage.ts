@@ -94,7 +94,7 @@ const ODD = / is empty$| decimals of |^further notices$/;
 export async function noticeOddEntries(work: MerchantWork, { sync }: MerchantOutcome): Promise<void> {
   const { deps, merchantNo, days } = work;
   if (!Object.keys(sync?.report.notices ?? {}).some((sentence) => ODD.test(sentence))) return;
-  const from = [days, ...days.takenUp].map((range) => range.from).sort()[0]!;
+  const from = [days, ...days.backlogDays].map((range) => range.from).sort()[0]!;
   const { beginMs } = dayWindow(from, deps.zone);
   const found = await oddEntries(deps.db, merchantNo, beginMs, deps);
   // Of an account the first day says it; the others would say it again.

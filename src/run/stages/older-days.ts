@@ -14,13 +14,13 @@ import {
   firstSeenSince,
   uncountableSpans,
   type Days,
-  type OlderDaysComparison,
+  type HistoricalComparison,
 } from '../../store/older-days.ts';
-import { lookAtOlderDays, windowOf } from '../../sync/older-days.ts';
+import { checkHistoricalDays, windowOf } from '../../sync/older-days.ts';
 import { nightsSince } from '../../sync/older-round.ts';
 import type { SyncReport } from '../../sync/sync.ts';
-import { daysTouched, wholeDays } from '../coverage.ts';
-import type { OlderDaysReport } from '../report.ts';
+import { daysTouched, completeDays } from '../coverage.ts';
+import type { HistoricalReport } from '../report.ts';
 import { addSyncReports } from './sync-tally.ts';
 import type { MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 
@@ -31,10 +31,10 @@ const CALLS_SHARE = 0.01;
 const OTHERS_MAX = 12;
 
 /** Whether a run compares older days: a nightly run of every currency does, unless the check is switched off. */
-export const looksAtOlderDays = ({ range, currencies }: RunRequest, { checks }: RunDeps): boolean =>
+export const checksHistoricalDays = ({ range, currencies }: RunRequest, { checks }: RunDeps): boolean =>
   range === null && currencies === null && isChecked('wide', checks);
 
-export interface OlderDaysTask {
+export interface HistoricalTask {
   readonly work: MerchantWork;
   /** What the night read, and with how many calls. */
   readonly windows: readonly Window[];
@@ -44,11 +44,11 @@ export interface OlderDaysTask {
   /** Whether everything in these windows is proven and can be counted. */
   readonly isAllProven: boolean;
   /** How far timestamps may differ from the times that the platform filters by. */
-  readonly slackMs: number;
+  readonly clockSkewMs: number;
   /** Reads these days again as whole days with certificates, and stores them. */
   readonly readAnew: (days: readonly BusinessDay[]) => Promise<SyncReport>;
   /** Called with how far the comparison has come. It is recorded with the merchant's end. */
-  readonly onCompared: (comparison: OlderDaysComparison) => void;
+  readonly onCompared: (comparison: HistoricalComparison) => void;
   /** Called with the months that hold, at a month end. They are recorded with the merchant's end. */
   readonly onMonthsHeld: (months: MonthsHeld) => void;
 }
@@ -57,7 +57,7 @@ export interface OlderDaysTask {
  * Compares the merchant's older days with the platform, and reads again those that differ. Null if
  * there are no older days under certificate that can be compared. Throws what `syncMerchant` throws.
  */
-export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport | null> {
+export async function historicalDaysOf(task: HistoricalTask): Promise<HistoricalReport | null> {
   const { work, windows } = task;
   const { deps, merchant, merchantNo } = work;
   const older = await olderDays(work, windows);
@@ -74,12 +74,12 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
     };
   const [days, ...others] = older;
   const ended = days === undefined ? [] : endedMonths(days, work);
-  const look = await lookAtOlderDays({
+  const look = await checkHistoricalDays({
     ...deps,
     merchant,
     older,
     recent,
-    slackMs: task.slackMs,
+    clockSkewMs: task.clockSkewMs,
     round: work.known.olderDays?.round ?? null,
     windowsMax: Math.max(1, Math.floor(CALLS_SHARE * task.requests)),
     alsoCompared: ended.length === 0 ? [] : [daysOfMonth(ended.at(-1)!), ...others.slice(0, OTHERS_MAX)],
@@ -102,7 +102,7 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
     const olderTotal = Math.max(0, storedOlder + total - storedNow);
     task.onCompared({ ...days, total: olderTotal, isHeld, lookedAt: deps.now(), round });
     if (isHeld && from === days.from && look.alsoDiffering.length === 0 && round.refused === null)
-      task.onMonthsHeld({ merchantNo, months: ended, watchedOn: dayOf(deps.now().getTime(), deps.zone) });
+      task.onMonthsHeld({ merchantNo, months: ended, sampledOn: dayOf(deps.now().getTime(), deps.zone) });
   }
   const sinceNights = round.refused === null ? 0 : nightsSince(round.refused.since, deps.now());
   return { kind: 'looked', look, recent, again, late, sinceNights, zone: deps.zone };
@@ -130,14 +130,14 @@ async function olderDays(
   if (outer.length === 0) return [];
   const span = { beginMs: outer[0]!.beginMs, endMs };
   // Days that were taken up may have brought some in this run.
-  const mayHaveSome = known.hasUnreadable || days.takenUp.length > 0;
+  const mayHaveSome = known.hasUnreadable || days.backlogDays.length > 0;
   const uncountable = mayHaveSome ? await uncountableSpans(db, merchantNo, span) : [];
   const left = subtractWindows(
     outer,
     uncountable.map((one) => windowOf(daysTouched(one, zone), zone)),
   );
   return left
-    .flatMap((window) => wholeDays(window, zone) ?? [])
+    .flatMap((window) => completeDays(window, zone) ?? [])
     .map((days) => ({ days, ms: lengthMs(windowOf(days, zone)) }))
     .sort((a, b) => b.ms - a.ms)
     .map(({ days }) => days);
@@ -149,7 +149,7 @@ async function olderDays(
  */
 function endedMonths(days: Days, { days: { lateness }, deps }: MerchantWork): BusinessDay[] {
   const last = addMonths(addDays(days.to, 1), -1);
-  if (lateness.watched.some(({ month, watchedOn }) => month >= last && watchedOn > month)) return [];
+  if (lateness.watched.some(({ month, sampledOn }) => month >= last && sampledOn > month)) return [];
   const counting = periodFrom(dayOf(deps.now().getTime(), deps.zone));
   const months: BusinessDay[] = [];
   for (let month = counting; month <= last; month = addMonths(month, 1))
@@ -172,7 +172,7 @@ export function stretchesOf(days: readonly BusinessDay[]): Days[] {
 }
 
 /** Adds the calls of the comparison, and what reading days again brought, to the night's report. */
-export function withOlderDays(night: SyncReport, olderDays: OlderDaysReport): SyncReport {
+export function withHistoricalDays(night: SyncReport, olderDays: HistoricalReport): SyncReport {
   const looked = olderDays.kind === 'looked' ? olderDays.look : olderDays;
   const again = olderDays.kind === 'looked' ? olderDays.again : null;
   const both = again === null ? night : addSyncReports(night, again);

@@ -60,7 +60,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   const repair = await repairFiles({
     ...{ ...options, ...span },
     readsAll: request.repairs ?? false,
-    ahead: work.publishedAhead,
+    ahead: work.manifestPrefetch,
     onFile: (soFar) => (outcome.publish = { ...report, ...soFar, foreign }),
   });
   const closes = request.repairs === true ? await repairCloses({ ...options, ...span }) : [];

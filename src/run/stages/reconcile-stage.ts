@@ -18,7 +18,7 @@ import type { KnownAhead } from '../known-ahead.ts';
 import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
 
 /** Most breaks looked at to choose the spans of one run: many may lie in one span. */
-const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
+const BREAKS_CHECKED_MAX = 10 * HEALING_READS_MAX;
 
 /** Returns what the figures say in the end; null if only some currencies were chained. */
 export async function reconcileStage(
@@ -69,7 +69,7 @@ async function heal(work: MerchantWork, outcome: MerchantOutcome): Promise<boole
   const { newest, longestWaiting } = await breaksToHeal(deps.db, {
     accounts: accountsOf(merchantNo, request.currencies),
     spanMsMax: HEALING_SPAN_MS_MAX,
-    limit: BREAKS_LOOKED_AT_MAX,
+    limit: BREAKS_CHECKED_MAX,
   });
   let hasChanged = false;
   for (const task of healingTasks(newest, longestWaiting)) {

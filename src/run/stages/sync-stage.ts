@@ -5,12 +5,12 @@ import type { Window } from '../../ledger/entry.ts';
 import { LeaseLost } from '../../store/engine/lease.ts';
 import { contradictedNightsBefore } from '../../store/contradicted-nights.ts';
 import { recordRequestedRanges } from '../../store/requested-ranges.ts';
-import { truerFailure } from '../../sync/other-ledger.ts';
+import { explainFailure } from '../../sync/other-ledger.ts';
 import { planWindows } from '../../sync/windows-of-days.ts';
 import { NOTHING_SYNCED, syncMerchant, type SyncReport } from '../../sync/sync.ts';
 import { concernsAll } from './isolation.ts';
 import { frontierWindows } from './frontier.ts';
-import { looksAtOlderDays, olderDaysOf, stretchesOf, withOlderDays } from './older-days.ts';
+import { checksHistoricalDays, historicalDaysOf, stretchesOf, withHistoricalDays } from './older-days.ts';
 import type { DayRange } from '../range.ts';
 import type { MerchantSync } from '../report.ts';
 import type { ActiveRun, MerchantOutcome, MerchantWork } from '../active-run.ts';
@@ -24,13 +24,13 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
   const { request, deps, merchant, merchantNo, zoneGate } = work;
   const { beforeProof, ...range } = work.days;
   const days = {
-    ...{ merchantNo, from: range.from, to: range.to, takenUp: range.takenUp },
+    ...{ merchantNo, from: range.from, to: range.to, backlogDays: range.backlogDays },
     ...(range.widerSweep !== null && { widerSweep: range.widerSweep }),
   };
   let report = NOTHING_SYNCED;
   try {
     const windowsOf = windowPlanner(deps);
-    const planned = windowsOf([range, ...range.takenUp]);
+    const planned = windowsOf([range, ...range.backlogDays]);
     const notJoined = await work.join(merchant);
     if (notJoined !== null) {
       outcome.sync = { ...days, report, notJoined };
@@ -46,8 +46,8 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
       onProgress: (progress) => deps.onProgress({ stage: 'sync', ...progress }),
     });
     const olderDays =
-      looksAtOlderDays(request, deps) && report.failure === null && !report.interrupted
-        ? await olderDaysOf({
+      checksHistoricalDays(request, deps) && report.failure === null && !report.interrupted
+        ? await historicalDaysOf({
             work,
             windows,
             requests: report.requests,
@@ -56,17 +56,17 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
             isAllProven:
               report.uncertified.length + report.heldBack.length + report.quarantined === 0 &&
               !work.known.hasUnreadable,
-            slackMs: zoneGate.slackMs(),
+            clockSkewMs: zoneGate.clockSkewMs(),
             readAnew: (days) => syncMerchant({ ...options, windows: windowsOf(stretchesOf(days)) }),
             onCompared: (comparison) => {
-              outcome.olderDaysCompared = comparison;
+              outcome.historicalCompared = comparison;
             },
             onMonthsHeld: (months) => {
               outcome.monthsHeld = months;
             },
           })
         : null;
-    if (olderDays !== null) report = withOlderDays(report, olderDays);
+    if (olderDays !== null) report = withHistoricalDays(report, olderDays);
     const unsettled = unsettledOf(report, deps.zone);
     const contradicted = await contradictedOf(report, work);
     outcome.sync = {
@@ -84,13 +84,13 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
 }
 
 /** The reports, with words for failures that can only be told once all merchants are read. */
-export const inTruerWords = (
+export const withExplainedFailure = (
   all: readonly MerchantSync[],
   db: ActiveRun['deps']['db'],
 ): Promise<MerchantSync[]> =>
   Promise.all(
     all.map(async (one) => {
-      const failure = await truerFailure(db, one.merchantNo, one.report.failure);
+      const failure = await explainFailure(db, one.merchantNo, one.report.failure);
       return failure === one.report.failure ? one : { ...one, report: { ...one.report, failure } };
     }),
   );

@@ -6,12 +6,12 @@ import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 
 /** Most causes that get a sentence; `daybook breaks` lists all. */
-const CAUSES_TOLD_MAX = 5;
+const CAUSES_NAMED_MAX = 5;
 
 /** One reason for each common cause of breaks. Breaks whose cause is not known are counted elsewhere. */
 export function reasonsOfCauses(opened: readonly BreakRow[]): Reason[] {
   const stories = storiesOf(opened.map(knownBreak).filter(isCauseKnown));
-  const reasons = stories.slice(0, CAUSES_TOLD_MAX).map(({ breaks, where, cause }) => ({
+  const reasons = stories.slice(0, CAUSES_NAMED_MAX).map(({ breaks, where, cause }) => ({
     exitCode: EXIT.needsPerson,
     what: `${counted(breaks.length, 'break')} of ${where}: ${cause.replace(/\.$/, '')}`,
     todo: 'send this sentence to the platform',

@@ -1,5 +1,5 @@
 /** The verdict on a run: its exit code and the reasons for it, each with what to do. Pure. */
-import type { UnlinkedOpening } from '../../statements/openings.ts';
+import type { OpeningMismatch } from '../../statements/openings.ts';
 import { windowsInZone } from '../../ledger/wall-time.ts';
 import type { ChangesTogether } from '../../store/common-changes.ts';
 import { reasonsOfCauses } from './break-reasons.ts';
@@ -12,11 +12,11 @@ import {
   reasonsOfUnsteadyTotals,
   reasonsOfWholeMinutes,
   reasonsOfWithheld,
-  TOLD_MAX,
+  NAMED_EACH_MAX,
 } from './merchant-reasons.ts';
 import { reasonsOfHeld } from './held-reasons.ts';
-import { reasonsOfOlderDays } from './older-days-reasons.ts';
-import type { Standing } from '../report.ts';
+import { reasonsOfHistoricalDays } from './older-days-reasons.ts';
+import type { OpenItems } from '../report.ts';
 import { reasonOfDiscrepancy } from './discrepancy-reasons.ts';
 import { reasonsOfNotices, reasonsOfShared } from './notice-reasons.ts';
 import { reasonsOfRevised } from './revised.ts';
@@ -42,7 +42,7 @@ export interface Verdict {
 /** Judges what the stages did and what is open after them. */
 export function judge(
   outcome: StageOutcome,
-  standing: Standing,
+  openItems: OpenItems,
   run: {
     readonly id: number;
     readonly failures: readonly RunFailure[];
@@ -63,7 +63,7 @@ export function judge(
     ...together.flatMap(({ moved }) => moved.map(reasonOfMoved)),
   ];
   const isCommon = (merchantNo: string): boolean => common.some((one) => one.merchantNo === merchantNo);
-  const shared = reasonsOfShared(standing.notices);
+  const shared = reasonsOfShared(openItems.notices);
   const leading = causes.length === 0 ? [] : [...shared, ...causes];
   const reasons: Reason[] = [
     ...shared,
@@ -79,27 +79,27 @@ export function judge(
     })),
     ...outcome.busy.map(reasonOfBusy),
     ...(run.notRead ?? []).map(reasonOfNotRead),
-    ...reasonsOfHeld(standing.held, run.zone),
-    ...outcome.sync.flatMap((one) => reasonsOfReading(one, isCommon(one.merchantNo) ? 1 : TOLD_MAX)),
-    ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
+    ...reasonsOfHeld(openItems.held, run.zone),
+    ...outcome.sync.flatMap((one) => reasonsOfReading(one, isCommon(one.merchantNo) ? 1 : NAMED_EACH_MAX)),
+    ...outcome.sync.flatMap((one) => reasonsOfHistoricalDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...outcome.sync.flatMap(reasonsOfContradictions),
     ...outcome.sync.flatMap(reasonsOfWholeMinutes),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
-    ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
+    ...(outcome.publish?.unlinked ?? []).map(reasonOfMismatch),
     ...reasonsOfLeftOut(outcome.publish?.leftOut ?? []),
     ...(outcome.publish === null ? [] : reasonsOfForeign(outcome.publish)),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
-    ...reasonsOfStanding(outcome, standing, isCommon),
-    ...standing.discrepancies.map(reasonOfDiscrepancy),
-    ...reasonsOfNotices(standing.notices),
-    ...reasonsOfRevised(standing.revised, run.id),
+    ...reasonsOfOpenItems(outcome, openItems, isCommon),
+    ...openItems.discrepancies.map(reasonOfDiscrepancy),
+    ...reasonsOfNotices(openItems.notices),
+    ...reasonsOfRevised(openItems.revised, run.id),
   ];
   const isIncomplete = reasons.some(
     ({ exitCode }) => exitCode !== EXIT.done && exitCode !== EXIT.needsPerson,
   );
   reasons.push(
-    ...standing.requested
+    ...openItems.requested
       // Whatever ended this run early is among the reasons already, with what to do.
       .filter(({ runId, missing }) => missing.length > 0 && !(isIncomplete && runId === run.id))
       .map(reasonOfRequested),
@@ -145,23 +145,23 @@ const reasonOfBusy = ({ merchantNo, exitCode, message }: BusyMerchant): Reason =
   merchantNo,
 });
 
-const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
+const reasonOfMismatch = ({ account, day, why }: OpeningMismatch): Reason => ({
   exitCode: EXIT.needsPerson,
   what: `${account.merchantNo} ${account.currency} ${day} ${why}`,
   todo: null,
 });
 
-function reasonsOfStanding(
+function reasonsOfOpenItems(
   { sync, reconcile }: StageOutcome,
-  standing: Standing,
+  openItems: OpenItems,
   isCommon: (merchantNo: string) => boolean,
 ): Reason[] {
   const own = sumOfSync(sync);
-  const { newBreaks, knownBreaks, quarantined, untold } = standing;
+  const { newBreaks, knownBreaks, quarantined, unreported } = openItems;
   // The unreported changes include those of this run, unless the database could not be asked.
   const [amended, vanished] = [
-    Math.max(own.amended, untold.amended),
-    Math.max(own.vanished, untold.vanished),
+    Math.max(own.amended, unreported.amended),
+    Math.max(own.vanished, unreported.vanished),
   ];
   const earlier = (all: number, ours: number): string =>
     all > ours ? `, ${all - ours} of them stored by a run that ended before its report` : '';

@@ -11,7 +11,7 @@ import type { MerchantSync } from '../report.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 
 /** Most sentences of one kind for one merchant. The rest is counted, so that other reasons are not lost among them. */
-export const TOLD_MAX = 10;
+export const NAMED_EACH_MAX = 10;
 
 const READS_ON =
   'what was certified is kept; the same command, or the next run of the schedule, takes up from there';
@@ -19,7 +19,7 @@ const READS_ON =
 /** What went wrong while a merchant's ledger was read. */
 export function reasonsOfReading(
   { merchantNo, report, notJoined }: MerchantSync,
-  windowsTold = TOLD_MAX,
+  windowsNamed = NAMED_EACH_MAX,
 ): Reason[] {
   const reasons: Reason[] = [];
   if (notJoined !== undefined) {
@@ -49,7 +49,7 @@ export function reasonsOfReading(
         todo: '`daybook status` tells what is missing, and with --json each of them',
         merchantNo,
       }),
-      windowsTold,
+      windowsNamed,
     ),
   );
   if (report.failure !== null) {
@@ -141,7 +141,7 @@ export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean
 }
 
 /** The first reasons, and one more that counts the rest. */
-const firstOf = (all: readonly Reason[], rest: (more: number) => Reason, most = TOLD_MAX): Reason[] =>
+const firstOf = (all: readonly Reason[], rest: (more: number) => Reason, most = NAMED_EACH_MAX): Reason[] =>
   all.length <= most ? [...all] : [...all.slice(0, most), rest(all.length - most)];
 
 /** First the days that keep the run from being done, merchant by merchant; then days that are not over yet. */
@@ -169,9 +169,9 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
 function firstOfShared(days: readonly WithheldDay[]): WithheldDay[] {
   const told = new Set<string>();
   return days.filter(({ account, cause }) => {
-    const isTold = told.has(account.currency);
+    const isReported = told.has(account.currency);
     if (cause === 'shared') told.add(account.currency);
-    return cause !== 'shared' || !isTold;
+    return cause !== 'shared' || !isReported;
   });
 }
 

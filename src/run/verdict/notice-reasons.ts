@@ -15,7 +15,7 @@ import type { Reason } from './reason.ts';
  * If no more merchants than this have no entries on a day, each gets a sentence. If there are more, it is most likely
  * a holiday.
  */
-const MERCHANTS_TOLD_MAX = 3;
+const MERCHANTS_NAMED_MAX = 3;
 const SHOWN_MAX = 3;
 
 /** What to do where the platform answers a merchant with the ledger of another one. */
@@ -62,7 +62,7 @@ const ASK_FOR_ENTRIES =
   '(DAYBOOK_RESWEEP_DAYS), entries that appear are taken and published; this is reported once';
 
 function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
-  if (sameDay.length <= MERCHANTS_TOLD_MAX) {
+  if (sameDay.length <= MERCHANTS_NAMED_MAX) {
     return sameDay.map((notice) =>
       needsPerson(
         `${notice.merchantNo} ${accountDay(notice)} has no entries, and the same weekday had ${usually(notice)} in each ` +

@@ -2,18 +2,18 @@
 import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
-import type { OlderDaysLook, TotalDiffers } from '../../sync/older-days.ts';
+import type { HistoricalCheck, TotalDiffers } from '../../sync/older-days.ts';
 import { ROUND_NIGHTS } from '../../sync/older-round.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
-import type { MerchantSync, OlderDaysReport } from '../report.ts';
+import type { MerchantSync, HistoricalReport } from '../report.ts';
 
 /** Most account days named in one sentence. */
 const NAMED_MAX = 10;
 
 /** `daysChanged` are the account days whose figures this run changed. */
-export function reasonsOfOlderDays(
+export function reasonsOfHistoricalDays(
   { merchantNo, olderDays }: MerchantSync,
   daysChanged: readonly DayChange[],
 ): Reason[] {
@@ -66,7 +66,7 @@ function limits({
   look,
   sinceNights,
   zone,
-}: Extract<OlderDaysReport, { kind: 'looked' }>): [Reason['exitCode'], string, string][] {
+}: Extract<HistoricalReport, { kind: 'looked' }>): [Reason['exitCode'], string, string][] {
   const { round, isLimitNew, isOverdue } = look;
   const { refused, widestMs } = round;
   const found: [Reason['exitCode'], string, string][] = [];
@@ -119,7 +119,7 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
 /** Names late entries; amended and vanished ones are in `daybook amendments`. */
 const namesOf = (late: readonly string[]): string => (late.length === 0 ? '' : `; late: ${listed(late)}`);
 
-function whyOf({ from, to, total, stored, alsoDiffering }: OlderDaysLook): string {
+function whyOf({ from, to, total, stored, alsoDiffering }: HistoricalCheck): string {
   if (total !== stored) return totalsText({ from, to, total, stored });
   const [also] = alsoDiffering;
   return also === undefined ? `an entry of ${from} to ${to} differs from what is stored` : totalsText(also);

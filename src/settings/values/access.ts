@@ -24,8 +24,8 @@ function hashFrom(text: string): PasswordHash | null {
   };
   const isStrong = read.cost >= 14 && read.blockSize >= 8 && read.parallel >= 1;
   const isBearable = 128 * read.blockSize * 2 ** read.cost <= MEMORY_BYTES_MAX && read.parallel <= 16;
-  const isWhole = read.salt.length >= SALT_BYTES_MIN && read.hash.length === HASH_BYTES;
-  return isStrong && isBearable && isWhole ? read : null;
+  const isComplete = read.salt.length >= SALT_BYTES_MIN && read.hash.length === HASH_BYTES;
+  return isStrong && isBearable && isComplete ? read : null;
 }
 
 /** Characters that cannot be seen or end a line, and the comma, which would make two headers look like one name. */

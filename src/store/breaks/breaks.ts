@@ -107,7 +107,7 @@ export async function replaceBreaks(
   for (const one of found) {
     const row = storedByKey.get(foundKey(one));
     if (row === undefined) fresh.push(one);
-    else if (!looksAlike(row, one)) await updateBreak(trx, row.id, one);
+    else if (!isSameBreak(row, one)) await updateBreak(trx, row.id, one);
   }
   const healedBefore =
     fresh.length === 0 ? [] : await ofDays.where('status', '=', 'healed').orderBy('id').execute();
@@ -145,7 +145,7 @@ const columnsOf = (one: ContinuityBreak) => ({
  * Compares a break with its stored row, without the hint. Hints depend on more than these days; `settleHints`
  * (reconcile.ts) keeps them up to date.
  */
-const looksAlike = (row: BreakRow, one: ContinuityBreak): boolean =>
+const isSameBreak = (row: BreakRow, one: ContinuityBreak): boolean =>
   row.day === one.day &&
   compareAmounts(row.expected_balance, one.expectedBalance) === 0 &&
   compareAmounts(row.found_balance, one.foundBalance) === 0 &&

@@ -121,7 +121,7 @@ export async function saveReferenceList(
       readAt,
     );
     // A list that has stored items was read before, so `before` is the time at which they were last seen.
-    if (changes.gone.length > 0) await markGone(trx, key, changes.gone, before ?? readAt);
+    if (changes.gone.length > 0) await markRemoved(trx, key, changes.gone, before ?? readAt);
     const kept = setAside.slice(0, SET_ASIDE_MAX).map(({ place, reason, raw }) => ({
       place,
       reason,
@@ -196,7 +196,7 @@ async function writeItems(
           last_seen_at = NULL`.execute(trx);
 }
 
-async function markGone(
+async function markRemoved(
   trx: Transaction<DB>,
   { kind, country }: ReferenceListKey,
   codes: readonly string[],
@@ -212,7 +212,7 @@ async function markGone(
 /** Items of a kind, by country and code. Items that are gone from their list are only returned if asked for. */
 export async function listReferenceItems(
   db: Kysely<DB>,
-  filter: { readonly kind: string; readonly country?: string | undefined; readonly withGone?: boolean },
+  filter: { readonly kind: string; readonly country?: string | undefined; readonly withRemoved?: boolean },
 ): Promise<ReferenceItemRow[]> {
   const rows = await db
     .selectFrom('reference_item as item')
@@ -223,7 +223,7 @@ export async function listReferenceItems(
     .select('list.read_at')
     .where('item.kind', '=', filter.kind)
     .$if(filter.country !== undefined, (query) => query.where('item.country', '=', filter.country!))
-    .$if(filter.withGone !== true, (query) => query.where('item.last_seen_at', 'is', null))
+    .$if(filter.withRemoved !== true, (query) => query.where('item.last_seen_at', 'is', null))
     .orderBy('item.country')
     .orderBy('item.code')
     .execute();

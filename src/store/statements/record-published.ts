@@ -17,7 +17,7 @@ export interface NewRows {
    * Those of the statements that no run has reported yet and that one should, beside first ones of closed months. First ones
    * among them are noted as late.
    */
-  readonly untold?: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[];
+  readonly unreported?: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[];
   /** What was read back of their files. */
   readonly stored?: readonly StoredRow[];
   /** Manifests as they should be. Stored before the objects are written, so that a run which takes over knows of them. */
@@ -71,7 +71,7 @@ const nextDays = ([row]: readonly KeptRow[]): AccountOnDay[] =>
  */
 const kept = (
   merchantNo: string,
-  { statements = [], summaries = [], untold = [], stored = [], manifests = [] }: NewRows,
+  { statements = [], summaries = [], unreported = [], stored = [], manifests = [] }: NewRows,
   held: RawBuilder<unknown>,
 ): RawBuilder<KeptRow> => sql<KeptRow>`
     WITH held AS MATERIALIZED ${held},
@@ -90,7 +90,7 @@ const kept = (
           = (excluded.object_key, excluded.sha256, excluded.published_at)
         THEN known.sha256 END
     ),
-    new_untold AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('untold_revision', untold)} AS new),
+    new_untold AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('untold_revision', unreported)} AS new),
     new_late AS MATERIALIZED (
       SELECT merchant_no, currency, day, published_at, after_close FROM (
         SELECT *, EXISTS (

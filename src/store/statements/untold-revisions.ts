@@ -38,7 +38,10 @@ export interface RevisedDay {
  * All changes of the merchants that are not reported yet, by merchant, day and currency. Each day comes once: from
  * before its first such revision to its last.
  */
-export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string[]): Promise<RevisedDay[]> {
+export async function unreportedRevisions(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<RevisedDay[]> {
   const { rows } = await sql<RevisedDay>`
     WITH untold AS (
       SELECT merchant_no, currency, day, min(revision) AS first, max(revision) AS last
@@ -72,7 +75,7 @@ export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string
 }
 
 /** Deletes the notes of these days, once a run that reports them is on record. Later revisions stay noted. */
-export async function forgetUntoldRevisions(
+export async function markRevisionsReported(
   trx: Transaction<DB>,
   told: readonly Pick<RevisedDay, 'merchantNo' | 'currency' | 'day' | 'revision'>[],
 ): Promise<void> {

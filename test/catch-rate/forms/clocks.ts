@@ -4,7 +4,7 @@ import { below } from '../../../src/sandbox/random.ts';
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import type { Lies, Moment } from '../platform.ts';
 import { stampedAt } from './moved.ts';
-import { accountOf, formOf, isTold, type Lasting } from './tools.ts';
+import { accountOf, formOf, isReported, type Lasting } from './tools.ts';
 import { OWN } from '../form.ts';
 
 const form = formOf('clocks and replicas');
@@ -14,7 +14,7 @@ const SAYS_STALE = /stale|older state|behind|lags|revised|entr(?:y|ies) (?:is|ar
 const SAYS_CLOCK = /\bclock\b|\bbehind\b|\bahead\b/i;
 
 const behind = (scene: Scene, byMs: number, told: Lasting): Planted => ({
-  lies: { lagMs: (at) => (isTold(at, told) ? byMs : 0) },
+  lies: { lagMs: (at) => (isReported(at, told) ? byMs : 0) },
   where: scene.currencies.map((currency) => ({ currency, day: scene.target })),
   says: SAYS_STALE,
 });

@@ -36,8 +36,8 @@ export const doubledForms: readonly Form[] = [
         lies: {
           reply: (reply, call, { since }) => {
             const line = reply.lines.find(({ batchNo }) => batchNo === booking.batchNo);
-            const isWhole = call.batchNo === undefined && call.endMs - call.beginMs > 1_000;
-            return since >= 0 && line !== undefined && isWhole && call.beginMs <= day.endMs
+            const isComplete = call.batchNo === undefined && call.endMs - call.beginMs > 1_000;
+            return since >= 0 && line !== undefined && isComplete && call.beginMs <= day.endMs
               ? { ...reply, lines: [...reply.lines, line] }
               : reply;
           },

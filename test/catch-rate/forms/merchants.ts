@@ -1,7 +1,7 @@
 /** Forms of lie: another merchant's entries, instead of the merchant's own or mixed with them. */
 import { nobodyCanTell, OTHER, OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import { lineOf, type Lies, type Line } from '../platform.ts';
-import { accountOf, formOf, isTold, type Lasting } from './tools.ts';
+import { accountOf, formOf, isReported, type Lasting } from './tools.ts';
 import { entriesOf } from '../books.ts';
 
 const form = formOf('merchants');
@@ -10,7 +10,7 @@ const SAYS_OTHER = /\b(?:another|other) merchant|under two merchants|belongs? to
 /** Answers the merchant's calls from the other merchant's ledger. */
 const answeredByOther = (told: Lasting, isAnswered: (nth: number) => boolean = () => true): Lies => ({
   reply: (reply, call, at, ask) =>
-    call.merchantNo === OWN && isTold(at, told) && isAnswered(call.nth)
+    call.merchantNo === OWN && isReported(at, told) && isAnswered(call.nth)
       ? ask({ ...call, merchantNo: OTHER })
       : reply,
 });
@@ -26,7 +26,7 @@ function mixedIn(scene: Scene, told: Lasting, most: number): Planted {
   return {
     lies: {
       lines: (lines, at, merchantNo) =>
-        merchantNo === OWN && isTold(at, told)
+        merchantNo === OWN && isReported(at, told)
           ? [...lines, ...strange.filter(({ atMs }) => atMs <= at.nowMs)]
           : lines,
     },

@@ -3,7 +3,7 @@ import { below } from '../../../src/sandbox/random.ts';
 import { OTHER, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import type { Call, Lies, Line, Moment, Reply } from '../platform.ts';
 import { moved } from './amounts.ts';
-import { dayEntries, formOf, isTold, placesOf, scaled, without, type Lasting } from './tools.ts';
+import { dayEntries, formOf, isReported, placesOf, scaled, without, type Lasting } from './tools.ts';
 import { OWN } from '../form.ts';
 
 const form = formOf('in mid-run');
@@ -19,7 +19,7 @@ const fromCall = (
   told: Lasting = 'for good',
 ): Lies => ({
   reply: (reply, call, at: Moment, ask) =>
-    call.merchantNo === OWN && isTold(at, told) && (at.since > 0 || call.nth >= nth)
+    call.merchantNo === OWN && isReported(at, told) && (at.since > 0 || call.nth >= nth)
       ? change(reply, call, ask)
       : reply,
 });

@@ -3,7 +3,15 @@ import { dayWindow } from '../../../src/ledger/business-day.ts';
 import { OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import { PAGE_SIZE_MAX } from '../../../src/platform/wire.ts';
 import type { Call, Line, Reply } from '../platform.ts';
-import { accountOf, FIRST_MISSING, formOf, isTold, neighboursIn, placesOf, type Lasting } from './tools.ts';
+import {
+  accountOf,
+  FIRST_MISSING,
+  formOf,
+  isReported,
+  neighboursIn,
+  placesOf,
+  type Lasting,
+} from './tools.ts';
 
 const form = formOf('filters and pages');
 const SAYS_FILTER = /ignores?\b.*\b(?:beginDate|endDate|dates)|batchNo .* alone/i;
@@ -18,7 +26,7 @@ const heedless = (
   isHeedless: (call: Call) => boolean = () => true,
 ): Planted => ({
   lies: {
-    reply: (reply, call, at, ask) => (isTold(at, told) && isHeedless(call) ? ask(change(call)) : reply),
+    reply: (reply, call, at, ask) => (isReported(at, told) && isHeedless(call) ? ask(change(call)) : reply),
   },
   where: 'everywhere',
   says: SAYS_FILTER,
@@ -32,7 +40,10 @@ function paged(scene: Scene, told: Lasting, change: (reply: Reply, call: Call, a
   return {
     lies: {
       reply: (reply, call, at, ask) =>
-        isTold(at, told) && call.merchantNo === OWN && call.beginMs <= day.endMs && call.endMs >= day.beginMs
+        isReported(at, told) &&
+        call.merchantNo === OWN &&
+        call.beginMs <= day.endMs &&
+        call.endMs >= day.beginMs
           ? change(reply, call, ask)
           : reply,
     },

@@ -2,7 +2,7 @@
 import { pick } from '../books.ts';
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import { pageText, type Call, type Lies, type Moment, type Reply } from '../platform.ts';
-import { answering, emptied, formOf, isTold, reaches, type Lasting } from './tools.ts';
+import { answering, emptied, formOf, isReported, reaches, type Lasting } from './tools.ts';
 
 const plain = formOf('refusals');
 const form: typeof plain = (name, lie, plant, more) =>
@@ -142,7 +142,7 @@ export const refusalForms: readonly Form[] = [
       const envelope = drawn(scene);
       return planted({
         reply: (reply, call, at) =>
-          isTold(at, 'two runs')
+          isReported(at, 'two runs')
             ? at.since === 0
               ? refused(emptied(reply), call, envelope)
               : emptied(reply)

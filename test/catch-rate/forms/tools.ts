@@ -7,7 +7,7 @@ import type { Call, Lies, Line, Moment, Reply } from '../platform.ts';
 /** The platform lies in one run only, in two, every other night, or from that run on. */
 export type Lasting = 'one night' | 'two runs' | 'every other night' | 'for good';
 
-export function isTold({ since, night }: Moment, told: Lasting): boolean {
+export function isReported({ since, night }: Moment, told: Lasting): boolean {
   if (since < 0) return false;
   switch (told) {
     case 'one night':
@@ -84,7 +84,7 @@ export const changing = (
   const batchNos = new Set(bookings.map(({ batchNo }) => batchNo));
   return {
     lines: (lines, at, merchantNo) =>
-      merchantNo === OWN && isTold(at, told)
+      merchantNo === OWN && isReported(at, told)
         ? lines.flatMap((line) => (batchNos.has(line.batchNo) ? change(line) : [line]))
         : lines,
   };
@@ -155,7 +155,7 @@ export const changingAll = (
   isMeant: (line: Line) => boolean = () => true,
 ): Lies => ({
   lines: (lines, at, merchantNo) =>
-    merchantNo === OWN && isTold(at, told)
+    merchantNo === OWN && isReported(at, told)
       ? lines.flatMap((line) => (isMeant(line) ? change(line) : [line]))
       : lines,
 });
@@ -167,7 +167,7 @@ export const answering = (
   isMeant: (call: Call, at: Moment) => boolean = () => true,
 ): Lies => ({
   reply: (reply, call, at, ask) =>
-    call.merchantNo === OWN && isTold(at, told) && isMeant(call, at) ? change(reply, call, ask) : reply,
+    call.merchantNo === OWN && isReported(at, told) && isMeant(call, at) ? change(reply, call, ask) : reply,
 });
 
 export const emptied = (reply: Reply): Reply => ({ ...reply, total: 0, lines: [] });

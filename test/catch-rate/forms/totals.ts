@@ -2,7 +2,7 @@
 import { dayWindow } from '../../../src/ledger/business-day.ts';
 import { OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import type { Call, Lies, Moment, Reply } from '../platform.ts';
-import { formOf, isTold, type Lasting } from './tools.ts';
+import { formOf, isReported, type Lasting } from './tools.ts';
 
 const form = formOf('totals');
 const SAYS_TOTAL =
@@ -19,7 +19,7 @@ function repliesFor(
   return {
     reply: (reply, call, at: Moment) => {
       const reaches = call.beginMs <= day.endMs && call.endMs >= day.beginMs && reply.total > 0;
-      if (!reaches || call.merchantNo !== OWN || !isTold(at, told === 'one call' ? 'one night' : told))
+      if (!reaches || call.merchantNo !== OWN || !isReported(at, told === 'one call' ? 'one night' : told))
         return reply;
       if (told === 'one call' && toldIn !== -1 && toldIn !== call.nth) return reply;
       toldIn = call.nth;

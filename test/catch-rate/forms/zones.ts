@@ -2,7 +2,7 @@
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import type { Booking } from '../books.ts';
 import type { Lies } from '../platform.ts';
-import { formOf, isTold, type Lasting } from './tools.ts';
+import { formOf, isReported, type Lasting } from './tools.ts';
 
 const form = formOf('zone');
 const SAYS_ZONE = /PLATFORM_TIME_ZONE is|another (?:time )?zone|time zone is wrong|clock change/i;
@@ -20,7 +20,7 @@ const writtenIn = (
   isOther: (booking: Booking) => boolean,
   scene: Scene,
 ): Lies => ({
-  zoneOf: (booking, at) => (isTold(at, told) && isOther(booking) ? zone : scene.zone),
+  zoneOf: (booking, at) => (isReported(at, told) && isOther(booking) ? zone : scene.zone),
 });
 
 /** The instant the platform filters by is off. Timestamps are right. */

@@ -126,11 +126,11 @@ test('every day is read back by mt940js: balances, amounts, references, texts', 
       ).toEqual(
         rows.map(([batchNo, at, , type, credit, debit]) => {
           const name = swiftText(batchNo!);
-          const isWhole = name === batchNo && name.length <= 16 && !/^[/ ]|[/ ]$|\/\//.test(name);
+          const isComplete = name === batchNo && name.length <= 16 && !/^[/ ]|[/ ]$|\/\//.test(name);
           const digest = sha256Of(batchNo!).slice(0, 8).toUpperCase();
           return [
             credit === '' ? 0 - Number(debit) : Number(credit),
-            isWhole ? name : `${name.replace(/[^A-Za-z0-9]/g, '').slice(0, 7)}.${digest}`,
+            isComplete ? name : `${name.replace(/[^A-Za-z0-9]/g, '').slice(0, 7)}.${digest}`,
             linesOf(`${name} ${at!.slice(11)} ${swiftText(type!)}`.trimEnd()).join('\n'),
           ];
         }),
