@@ -49,7 +49,7 @@ export const pastEntries = ({ scenario, days }: PastPlatform): PastEntry[] =>
 
 /**
  * Stores the past of all merchants in the database as its nights would have left it: entries, certificates, figures, rows
- * of what was published, runs, and the last look at older days. Manifests are stored without their text.
+ * of what was published, runs, and the last check older days. Manifests are stored without their text.
  */
 export async function seedPast(db: Kysely<DB>, { scenario, days }: PastPlatform): Promise<void> {
   const lastDay = addDays(scenario.from, -1);

@@ -5,7 +5,7 @@ import { openDatabase } from '../src/store/engine/connection.ts';
 import { createWebServer } from '../src/web/server.ts';
 import { serve } from '../src/web/serve.ts';
 
-/** With `processing` the whole of `serve`; without, taking in alone. */
+/** With `processing` the entire of `serve`; without, taking in alone. */
 const { databaseUrl, key, processing } = givenInput() as {
   databaseUrl: string;
   key: string;

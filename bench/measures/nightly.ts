@@ -97,7 +97,7 @@ async function nightsOn(
       env: syncEnv(sandbox, database, {
         DAYBOOK_NOW: new Date(dayWindow(yesterday, ZONE).endMs + 3_600_000).toISOString(),
         STATEMENTS_URL: pathToFileURL(folder).href,
-        // The sandbox has only the days that the nightly run reads. Checks that look at older days would find them
+        // The sandbox has only the days that the nightly run reads. Checks that check older days would find them
         // missing.
         DAYBOOK_CHECKS: 'zone,empty,shared',
       }),

@@ -1,6 +1,6 @@
 /**
  * Measures how long a sender of notifications waits for its 200. First at a steady rate while nothing is processed.
- * Then with everything running, while strangers post to made-up paths as fast as this machine can.
+ * Then with everything running, while out-of-scope records post to made-up paths as fast as this machine can.
  */
 import { sql } from 'kysely';
 import { acceptedApplications, BENCH_KEY } from '../applications.ts';
@@ -57,7 +57,7 @@ async function atSteadyRate(bench: Bench): Promise<Measured> {
   return within(what, median(rounds), ANSWER_MS_MAX);
 }
 
-/** Only one round: the slowest answers count, and the noise needs the whole machine. */
+/** Only one round: the slowest answers count, and the noise needs the entire machine. */
 async function underNoise(bench: Bench): Promise<readonly Measured[]> {
   const seconds = bench.short ? 3 : 20;
   return withDatabase(bench, async ({ url: databaseUrl, db }) => {

@@ -1,4 +1,4 @@
-/** What docs/reference/files.md says of the formats beside CSV: how each spells a statement, and what it cannot hold. */
+/** What docs/reference/files.md says of the formats next to CSV: how each spells a statement, and what it cannot hold. */
 import { code, table } from './markdown.ts';
 
 const WORKBOOK = [

@@ -19,7 +19,7 @@ export interface Identity {
 
 /**
  * The person with their role: that of the name, else that of the first group in the order of the settings, else that of
- * everybody. Null for who has none. A name that reads like a group or like everybody is nobody's.
+ * everybody. Null for who has none. A name that reads like a group or like everybody is no one's.
  */
 export function personWithRole({ name, groups }: Identity, roles: AccessSettings['roles']): Person | null {
   if (name === EVERYBODY || name.startsWith(GROUP)) return null;

@@ -39,7 +39,7 @@ function textOf(path: string): string {
 }
 
 /**
- * Something in a file that looks like a mistake, but that the platform's document leaves open. It is shown, and the
+ * Something in a file that resembles a mistake, but that the platform's document leaves open. It is shown, and the
  * file is sent all the same.
  */
 export interface FileWarning {

@@ -19,7 +19,7 @@ const AT_ONCE_MAX = 1_000;
 function countOf(text: string): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (count < 1 || count > AT_ONCE_MAX)
-    throw new InvalidArgumentError(`write a whole number from 1 to ${AT_ONCE_MAX}.`);
+    throw new InvalidArgumentError(`write an integer from 1 to ${AT_ONCE_MAX}.`);
   return count;
 }
 

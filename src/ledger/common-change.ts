@@ -8,7 +8,7 @@ export interface ContentChange {
   readonly after: LedgerEntry;
 }
 
-/** Fewer entries than this are told one by one. */
+/** Fewer entries than this are reported one by one. */
 export const MANY_MIN = 3;
 /** At least this share of them has to have changed in the same way. */
 const COMMON_SHARE = 0.9;

@@ -11,7 +11,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /**
- * An error that is not a bug in daybook: a person can fix it, or wait. Its message is a whole sentence that says what
+ * An error that is not a bug in daybook: a person can fix it, or wait. Its message is a complete sentence that says what
  * is wrong and what to do. Each class has the exit code that the command ends with. Any other error is a bug in
  * daybook, and the command ends with 70.
  */
@@ -19,6 +19,6 @@ export abstract class ExpectedError extends Error {
   abstract readonly exitCode: Exclude<ExitCode, typeof EXIT.done | typeof EXIT.fault>;
 }
 
-/** The exit code of an error that ended a command: its own, or 70 for an error nobody expected. */
+/** The exit code of an error that ended a command: its own, or 70 for an error no one expected. */
 export const exitCodeOf = (error: unknown): ExitCode =>
   error instanceof ExpectedError ? error.exitCode : EXIT.fault;

@@ -1,4 +1,4 @@
-/** The few types that the whole program is about, independent of how the platform or the database writes them. */
+/** The few types that the entire program is about, independent of how the platform or the database writes them. */
 
 /**
  * One booked line of a merchant's account (docs/platform.md 2.1).
@@ -18,7 +18,7 @@ export interface LedgerEntry {
   /** `YYYY-MM-DD HH:mm:ss` in the platform's zone, as the platform sent it. */
   readonly bookedAt: string;
   /**
-   * The instant of `bookedAt`, whole seconds in ms since 1970. Where the clock repeats an hour, it says which of the
+   * The instant of `bookedAt`, full seconds in ms since 1970. Where the clock repeats an hour, it says which of the
    * two is meant.
    */
   readonly bookedMs: number;

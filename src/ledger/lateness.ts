@@ -10,7 +10,7 @@ import type { BusinessDay } from './entry.ts';
 
 /** Entries that came late, counted together because they have the same bounds. */
 export interface LateCount {
-  /** Whole days from the booked time to the certificate without the entry, rounded down. */
+  /** Complete days from the booked time to the certificate without the entry, rounded down. */
   readonly daysMin: number;
   /** Days from the booked time to when the entry was first seen, rounded up. At least 1. */
   readonly daysMax: number;
@@ -21,7 +21,7 @@ export interface LateCount {
 export interface SampledMonth {
   /** Its first day. */
   readonly month: BusinessDay;
-  /** Those of days that were read in time, so that a late one would have been told. */
+  /** Those of days that were read in time, so that a late one would have been reported. */
   readonly entries: number;
   /** The day on which it held last; the month's first day where it never did. */
   readonly sampledOn: BusinessDay;
@@ -41,14 +41,14 @@ export interface DaysLate {
   readonly atMost: number;
 }
 
-/** Months that count besides the present one. */
+/** Months that count in addition to the present one. */
 const PERIOD_MONTHS = 13;
 /** A month counts for a lateness of k days once it was watched to an age of k days and these. */
 const WATCHED_ON_DAYS = 31;
 /** The share of entries that a day is called final with, and how sure that is. */
 export const FINAL_SHARE = 0.999;
 export const FINAL_CONFIDENCE = 0.95;
-/** What part of the late entries the re-sweep is to find. */
+/** What part of the late entries the lookback is to find. */
 export const SWEPT_SHARE = 0.99;
 
 /** First day of the month of a day. */
@@ -158,7 +158,7 @@ export function isRuledOut({
   return chance <= 1 - FINAL_CONFIDENCE;
 }
 
-/** What is told of a merchant's lateness. */
+/** What is reported of a merchant's lateness. */
 export interface Lateness {
   /** First month that counts. */
   readonly since: BusinessDay;
@@ -174,7 +174,7 @@ export interface Lateness {
   readonly final: Finality | null;
 }
 
-/** What was measured up to a day, told. */
+/** What was measured up to a day, reported. */
 export const latenessOf = (measured: LatenessMeasured, today: BusinessDay): Lateness => ({
   since: periodFrom(today),
   watchedEntries: sumOf(measured.watched),

@@ -26,6 +26,6 @@ export const windowsInZone = (text: string, zone: string): string =>
     return `the window ${wallSpan({ beginMs: Date.parse(begin), endMs: Date.parse(end) }, zone)}`;
   });
 
-/** With milliseconds, unless it is a whole second. */
+/** With milliseconds, unless it is a complete second. */
 const wallInstant = (ms: number, zone: string): string =>
   new Date(wallMs(ms, zone)).toISOString().slice(0, 23).replace('T', ' ').replace('.000', '');

@@ -1,8 +1,8 @@
 /** Recognizes timestamps that lost their seconds from some time on. */
 
-/** Fewer timestamps in a row may end on a whole minute by chance. */
+/** Fewer timestamps in a row may end on a complete minute by chance. */
 const ROW_MIN = 8;
-/** A row that is likelier than this, by the share of whole minutes before it, proves nothing. */
+/** A row that is likelier than this, by the share of full minutes before it, proves nothing. */
 const CHANCE_MAX = 1e-5;
 /** Of more timestamps the newest ones are kept. */
 const TIMES_MAX = 1_000;
@@ -30,7 +30,7 @@ export function createTimesSeen(): TimesSeen {
   };
 }
 
-/** A ledger that books on whole minutes now and then had many of them before, or long rows. Entries of one second count once. */
+/** A ledger that books on full minutes now and then had many of them before, or long rows. Entries of one second count once. */
 function wholeMinutesIn(times: readonly string[]): WholeMinutes | null {
   const rows = [0];
   for (const time of times) {

@@ -9,7 +9,7 @@ export const lengthMs = (window: Window): number => window.endMs - window.beginM
 
 /**
  * Cuts a window into at most `parts` pieces of about equal length that cover it exactly. Pieces of a second or longer
- * are cut at whole seconds, because the platform's timestamps are whole seconds. A window of one ms stays whole.
+ * are cut at full seconds, because the platform's timestamps are full seconds. A window of one ms stays complete.
  */
 export function splitWindow(window: Window, parts: number): Window[] {
   const length = lengthMs(window);

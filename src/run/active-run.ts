@@ -42,7 +42,7 @@ export interface RunDeps {
   readonly resweepDays: number;
   /** How many it may read again where measured lateness asks for it; if left out, no more than `resweepDays`. */
   readonly resweepDaysMax?: number;
-  /** How many days back to look for late entries, as far as the ledger was read before. */
+  /** How many days back to search for late entries, as far as the ledger was read before. */
   readonly lateSweepDays?: number;
   readonly clockToleranceS: number;
   /** The checks that a nightly run makes beyond the days it reads. If left out, all of them. */
@@ -51,7 +51,7 @@ export interface RunDeps {
   readonly timeZoneTrusted?: boolean;
   /** What signs manifests. If left out or null, they are not signed. */
   readonly signingKey?: SigningKey | null;
-  /** What statements are published in beside the CSV; if left out, nothing. */
+  /** What statements are published in next to the CSV; if left out, nothing. */
   readonly formats?: readonly StatementFormat[];
   /** The present for this run: it decides which days are over and which windows are settled. A rehearsal may set it. */
   readonly now: () => Date;
@@ -62,11 +62,11 @@ export interface RunDeps {
   readonly waits?: Waits;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
-  /** Where people are told of what a run finds; left out where no alerts are set up. */
+  /** Where people are notified of what a run finds; left out where no alerts are set up. */
   readonly alerts?: RunAlerts;
   /** Called with each error that ended a stage for one merchant, to log it. */
   readonly onTrouble?: (merchantNo: string, error: unknown) => void;
-  /** Is told of the work as it is done; nobody if it is left out. */
+  /** Receives the work as it is done; no one if it is left out. */
   readonly observer?: Observer;
 }
 
@@ -75,7 +75,7 @@ export interface RunRequest {
   /** Null: for each merchant the days that a night reads. */
   readonly range: DayRange | null;
   readonly merchants: readonly MerchantAccess[];
-  /** Merchants that a run of all merchants leaves out, as their token is nowhere; nobody if it is left out. */
+  /** Merchants that a run of all merchants leaves out, as their token is nowhere; no one if it is left out. */
   readonly notRead?: readonly string[];
   /** The merchants were asked for by name: one that another run is at work on ends the run with 5. */
   readonly isByName?: boolean;
@@ -107,7 +107,7 @@ export interface ActiveRun {
   readonly request: RunRequest;
   readonly deps: RunDeps;
   readonly runId: number;
-  /** The time zone is proven once for the whole run. */
+  /** The time zone is proven once for the entire run. */
   readonly zoneGate: ZoneGate;
   readonly from: BusinessDay;
   readonly to: BusinessDay;

@@ -8,6 +8,6 @@ export function ageOf(text: string): number | null {
   return count === undefined || unitMs === undefined ? null : Number(count) * unitMs;
 }
 
-/** `26h`; in minutes where it is not whole hours. */
+/** `26h`; in minutes where it is not full hours. */
 export const ageName = (ms: number): string =>
   ms % 3_600_000 === 0 ? `${ms / 3_600_000}h` : `${Math.ceil(ms / 60_000)}m`;

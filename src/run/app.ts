@@ -54,7 +54,7 @@ export interface PlatformApp extends App {
   readonly settings: Settings;
   /** Which merchants have nothing but waits for the platform, as it changes. */
   readonly waits: Waits;
-  /** Is told of the work of this process; nobody if it is left out. */
+  /** Receives the work of this process; no one if it is left out. */
   readonly observer?: Observer;
   /** What its runs tell people with; left out where no alerts are set up. */
   readonly alerts?: RunAlerts;
@@ -63,9 +63,9 @@ export interface PlatformApp extends App {
 export interface AppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onRetry?: (retry: Retry) => void;
-  /** Is told of the work of this process; nobody if it is left out. */
+  /** Receives the work of this process; no one if it is left out. */
   readonly observer?: Observer;
-  /** Called with what could not be told to people. */
+  /** Called with what could not be reported to people. */
   readonly onAlertProblem?: (error: unknown) => void;
   /** Clock, randomness and waiting for calls to the platform. If left out, the machine's own. */
   readonly transport?: TransportDeps;
@@ -154,7 +154,7 @@ function withPlatformOf(app: App, settings: Settings, options: AppOptions): Plat
   const { db, kind } = app.database;
   const waits = createMerchantWaits();
   const own = { ...options, onWaiting: waits.tell };
-  // Nobody else has the embedded database open.
+  // No one else has the embedded database open.
   const platform = openPlatform(
     settings,
     kind === 'embedded' ? own : { ...own, shared: openPlatformLimit(db) },

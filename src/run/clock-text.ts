@@ -8,7 +8,7 @@ import type { SyncReport } from '../sync/sync.ts';
 const CLOCK_TOLD_MS_MIN = 60_000;
 
 /**
- * A larger difference than any settle delay puts entries near midnight on the wrong day. A person is told when it
+ * A larger difference than any settle delay puts entries near midnight on the wrong day. A person is notified when it
  * appears.
  */
 const CLOCK_FOR_PERSON_MS_MIN = 300_000;

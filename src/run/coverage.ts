@@ -67,7 +67,7 @@ export function completeDays(window: Window, zone: string): DayRange | null {
 
 /**
  * The range of days, without a gap, that counts as proven. It goes from the first proven day to the day before the
- * first one that should be proven and is not. A long gap that nobody asked for is skipped; the range then begins after
+ * first one that should be proven and is not. A long gap that no one asked for is skipped; the range then begins after
  * the last gap skipped. `missing` are spans still to be read, or with a break; `unproven` are days without figures. Null
  * if no day is proven.
  */

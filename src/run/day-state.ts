@@ -1,4 +1,4 @@
-/** Judges the state of an account's day: what people see in one mark, and what they see beside it. Pure. */
+/** Judges the state of an account's day: what people see in one mark, and what they see next to it. Pure. */
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import { covers, overlaps } from '../ledger/window.ts';
@@ -32,7 +32,7 @@ export interface DayClock {
 }
 
 /**
- * The state of a day of those that the facts are about. What is not read whole, or has changed since its figures were
+ * The state of a day of those that the facts are about. What is not read completely, or has changed since its figures were
  * made, says nothing yet, whatever the figures say; nor is proven what lacks an entry that could not be read.
  */
 export function dayState(facts: AccountFacts, day: BusinessDay, { zone, today }: DayClock): DayState {
@@ -53,7 +53,7 @@ export function dayState(facts: AccountFacts, day: BusinessDay, { zone, today }:
   return fact.entries === 0 ? 'empty' : 'proven';
 }
 
-/** What is to be said beside the state of a day. */
+/** What is to be said next to the state of a day. */
 export function dayNotes(facts: AccountFacts, day: BusinessDay, clock: DayClock): DayNote[] {
   const state = dayState(facts, day, clock);
   const fact = facts.days.get(day);

@@ -26,7 +26,7 @@ import { exitCodeOf, type ExitCode, EXIT } from './verdict/exit-codes.ts';
 import { wallTime } from '../ledger/wall-time.ts';
 import { TIME_ZONE_ON_TRUST } from './report.ts';
 
-/** How many days back to look for an entry that can prove the time zone. */
+/** How many days back to search for an entry that can prove the time zone. */
 const PROOF_DAYS_MAX = 31;
 
 export interface Finding {
@@ -228,8 +228,8 @@ function alertsFound({ alerts: { webhooks, mail, pingUrl } }: Settings): string 
     ...(pingUrl === null ? [] : ['DAYBOOK_PING_URL']),
   ];
   return told.length === 0
-    ? 'nobody is told when a night fails; see DAYBOOK_ALERT_URL and DAYBOOK_ALERT_MAIL_TO'
-    : `${told.join(', ')} set; \`daybook alerts test\` tries who is told`;
+    ? 'no alert is sent when a night fails; set DAYBOOK_ALERT_URL or DAYBOOK_ALERT_MAIL_TO'
+    : `${told.join(', ')} set; \`daybook alerts test\` sends a test alert`;
 }
 
 /** A key that cannot be read is found with the settings. */

@@ -1,5 +1,5 @@
 /**
- * How it stands, once: what `status`, `/metrics` and alerts tell of the whole. What they tell of each merchant is in
+ * The state of the service: what `status`, `/metrics` and alerts report of all merchants together. What they tell of each merchant is in
  * `status.ts`; both come from the same rows and the same rules.
  */
 import type { Kysely } from 'kysely';
@@ -54,7 +54,7 @@ export interface Overview {
   readonly runs: LastRuns;
   /** The last run of the ledger that has ended: breaks that it or a later one has found are new. Null if none has. */
   readonly newSince: number | null;
-  /** The gravest reason why the last run did not end well; null if there is none. */
+  /** The most severe reason why the last run did not end well; null if there is none. */
   readonly lastReason: string | null;
   readonly nextRun: NextRun | null;
   /** Left out where no workers are used; null if its tables are missing. */
@@ -110,8 +110,8 @@ export interface Health extends Omit<Overview, 'merchants'>, ProvenOfAll, OpenCo
 }
 
 /**
- * The health of the whole: some twenty statements, however many merchants there are, and none that reads history. Only
- * merchants with open ranges asked for by date are looked at some hundred at a time. Writes nothing.
+ * The health of all merchants together: some twenty statements, however many merchants there are, and none that reads history. Only
+ * merchants with open ranges asked for by date are checked some hundred at a time. Writes nothing.
  */
 export async function healthOf(db: Kysely<DB>, options: HealthOptions): Promise<Health> {
   const { settings, jobs, now } = options;

@@ -14,7 +14,7 @@ import { merchantsToCompare } from '../store/notices.ts';
 import { historicalComparisons, type HistoricalComparison } from '../store/older-days.ts';
 import { askInParts } from './many-merchants.ts';
 
-/** Days looked back at for the busiest one. */
+/** Days read back for the busiest one. */
 const DAYS_BACK = 7;
 
 /** It holds as long as the merchant's lease is held: only its holder can add to it. */

@@ -7,9 +7,9 @@ import { inParts } from './many-merchants.ts';
 import { isGoodEnd } from './verdict/exit-codes.ts';
 import { withStates, type KnownRun } from './run-state.ts';
 
-/** Runs of a job that are looked at, as the latest ones may still be at work. */
+/** Runs of a job that are checked, as the latest ones may still be at work. */
 const RUNS_READ_MAX = 5;
-/** Runs by hand that are looked at, as they may have done the work of a scheduled run. */
+/** Runs by hand that are checked, as they may have done the work of a scheduled run. */
 const MANUAL_RUNS_READ_MAX = 50;
 
 export interface LastRuns {

@@ -1,12 +1,12 @@
-/** Tells a person how late entries come, and where the re-sweep reaches further back because of it. */
+/** Tells a person how late entries come, and where the lookback reaches further back because of it. */
 import type { DaysLate, Lateness } from '../ledger/lateness.ts';
 import type { MerchantSync } from './report.ts';
 import { countedInText as counted } from '../ledger/text.ts';
 
-/** Most merchants named in the line about wider re-sweeps. */
+/** Most merchants named in the line about wider lookbacks. */
 const NAMED_MAX = 10;
 
-/** One line about the merchants whose re-sweep was widened; null if there are none. */
+/** One line about the merchants whose lookback was widened; null if there are none. */
 export function extendedLookbackText(
   sync: readonly Pick<MerchantSync, 'merchantNo' | 'widerSweep'>[],
 ): string | null {
@@ -21,7 +21,7 @@ export function extendedLookbackText(
   if (told.length === 0) return null;
   const more = told.length - NAMED_MAX;
   const named = told.slice(0, NAMED_MAX).join('; ');
-  return `re-sweep widened, as entries come late: ${named}${more > 0 ? `; and ${more} more` : ''}`;
+  return `lookback extended, as entries come late: ${named}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
 /** `12 late entries, 3,600 watched: half came within 1 day, ...`; null if nothing was measured yet. */

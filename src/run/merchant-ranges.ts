@@ -108,7 +108,7 @@ async function nightlyDays(
   });
 }
 
-/** How far lateness widens the re-sweep, within its bounds; null if it does not. Pure. */
+/** How far lateness widens the lookback, within its bounds; null if it does not. Pure. */
 function extendedLookbackOf(
   { late }: LatenessMeasured,
   { resweepDays: least, resweepDaysMax: most = least }: Pick<RangeOptions, 'resweepDays' | 'resweepDaysMax'>,
@@ -120,7 +120,7 @@ function extendedLookbackOf(
 
 /**
  * The earliest day, not before `day`, that an earlier run has read. The sweep for late entries begins there, so that it
- * reads no day that nobody asked for. Null if there is none. Pure.
+ * reads no day that no one asked for. Null if there is none. Pure.
  */
 export function firstRead(certified: readonly Window[], day: BusinessDay, zone: string): BusinessDay | null {
   const { beginMs } = dayWindow(day, zone);

@@ -19,7 +19,7 @@ export interface StoreTrouble {
 
 export interface MerchantWorkOptions {
   readonly stages: readonly Stage[];
-  /** Aborts if the whole run stops. */
+  /** Aborts if the entire run stops. */
   readonly runSignal: AbortSignal;
   readonly storeTrouble: StoreTrouble;
   /**
@@ -56,7 +56,7 @@ const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome
 
 /**
  * Does these stages for one merchant, each into `outcome`. What is this merchant's own trouble ends up in `outcome`, and
- * later stages are left out. Throws what concerns every merchant, and the signal's reason if the whole run stops. If the
+ * later stages are left out. Throws what concerns every merchant, and the signal's reason if the entire run stops. If the
  * object store fails, that is noted in `storeTrouble`; nothing more is published then, but all is still read and chained.
  * Returns whether publishing was put off.
  */

@@ -1,4 +1,4 @@
-/** What a process tells of its work while it does it, for its metrics and traces. Nobody has to listen. */
+/** What a process tells of its work while it does it, for its metrics and traces. No one has to listen. */
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { CallMade, Retry } from '../platform/transport.ts';
 import type { MerchantOutcome } from './active-run.ts';
@@ -20,7 +20,7 @@ export interface Observer {
 
 const nothing = (): void => undefined;
 
-/** Nobody listens. */
+/** No one listens. */
 export const UNOBSERVED: Observer = {
   trace: UNTRACED,
   onCall: nothing,

@@ -13,7 +13,7 @@ export interface DayRange {
   readonly to: BusinessDay;
 }
 
-/** A re-sweep that reaches further back than the settings ask for, as entries were measured to come late. */
+/** A lookback that reaches further back than the settings ask for, as entries were measured to come late. */
 export interface ExtendedLookback {
   /** Days before yesterday that it reads again, as far as the ledger was read before. */
   readonly days: number;
@@ -42,7 +42,7 @@ export interface MerchantDays extends DayRange {
   readonly certifiedBefore: readonly Window[];
   /** How late entries came. */
   readonly lateness: LatenessMeasured;
-  /** Set if lateness widens the re-sweep. */
+  /** Set if lateness widens the lookback. */
   readonly widerSweep: ExtendedLookback | null;
 }
 

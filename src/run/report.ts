@@ -60,7 +60,7 @@ export interface MerchantSync {
   readonly report: SyncReport;
   /** How many nights in a row the platform contradicted itself, this one too; left out if it did not. */
   readonly nightsContradicted?: number;
-  /** How far the re-sweep reached; left out if not further back than the settings ask for. */
+  /** How far the lookback reached; left out if not further back than the settings ask for. */
   readonly widerSweep?: ExtendedLookback;
   /**
    * Ends of business days that are settled by this machine's clock and not yet by the platform's. If left out, none.
@@ -84,13 +84,13 @@ export interface MerchantTrouble {
 export interface OpenItems {
   /** Open breaks that this run found. */
   readonly newBreaks: number;
-  /** Open breaks that earlier runs found and that nobody has resolved. */
+  /** Open breaks that earlier runs found and that no one has resolved. */
   readonly knownBreaks: number;
   /** Amended and vanished entries that no earlier run has reported, whichever run stored them. */
   readonly unreported: Changes;
   /** Proven days whose statement changed and that no earlier run has reported. */
   readonly revised: readonly RevisedDay[];
-  /** Unreadable entries that the platform still sends and that nobody has acknowledged. */
+  /** Unreadable entries that the platform still sends and that no one has acknowledged. */
   readonly quarantined: number;
   /** Notices that no earlier run has reported. */
   readonly notices: readonly KnownNotice[];
@@ -139,7 +139,7 @@ export interface RunReport extends StageOutcome {
   /** The checks it made beyond the days it read. */
   readonly checked: readonly Check[];
   readonly openItems: OpenItems;
-  /** Why the run is not green, the gravest reason first, each with what to do. */
+  /** Why the run is not green, the most severe reason first, each with what to do. */
   readonly reasons: readonly Reason[];
   /** The sentences of the reasons. */
   readonly notes: readonly string[];
@@ -199,7 +199,7 @@ export const merchantFigures = (
     ? { merchants, merchantsDone: done }
     : { merchantsRead: merchants.length, merchantsReadWell: done.length };
 
-/** Merchants whose re-sweep lateness widened, with its days; nothing if there are none. */
+/** Merchants whose lookback lateness widened, with its days; nothing if there are none. */
 function extendedLookbacksIn({ sync }: Pick<RunReport, 'sync'>): Record<string, unknown> {
   const widerSweeps = sync.flatMap(({ merchantNo, widerSweep }) =>
     widerSweep === undefined ? [] : [{ merchantNo, days: widerSweep.days, asked: widerSweep.asked }],

@@ -188,7 +188,7 @@ export async function markReported(
   openItems: OpenItems,
   ends: readonly MerchantEnd[],
 ): Promise<void> {
-  // What is open of a merchant whose lease was lost is told by the run that has it now.
+  // What is open of a merchant whose lease was lost is reported by the run that has it now.
   const own = ends.filter(({ isRecorded }) => isRecorded);
   const merchants = new Set(own.map(({ outcome }) => outcome.merchantNo));
   const unreported = own.flatMap((end) => end.unreported);
@@ -228,7 +228,7 @@ async function openItemsAfter(
     const ended = await ends.finish(failures);
     const merchants = ended.map(({ outcome }) => outcome.merchantNo);
     const openItems = sumOpenItems(ended.map((end) => end.openItems));
-    // A notice about two merchants stands for both of them, and is told once.
+    // A notice about two merchants stands for both of them, and is reported once.
     return { openItems: { ...openItems, notices: await unreportedNotices(deps.db, merchants) }, ends: ended };
   } catch (error) {
     if (failures.length > 0) return { openItems: NOTHING_STANDS, ends: [] };

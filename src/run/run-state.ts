@@ -44,7 +44,7 @@ export async function withStates(
   }));
 }
 
-/** The gravest reason why a run did not end well; null if it gave none. */
+/** The most severe reason why a run did not end well; null if it gave none. */
 export function reasonOf({ state, figures }: KnownRun): string | null {
   if (state === 'killed') return 'it was killed, or its machine went down, before it could record an end';
   const [note] = notesOf(figures);

@@ -1,4 +1,4 @@
-/** One whole run: many merchants side by side, each from reading to published under its own lease, and one report. */
+/** One complete run: many merchants side by side, each from reading to published under its own lease, and one report. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { merchantsDoneInSlot } from '../store/run-merchants.ts';

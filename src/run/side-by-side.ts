@@ -17,7 +17,7 @@ export interface SideBySideOptions<Item> {
 
 /**
  * Calls `work` for each item, in order, with at most `atOnce` at work that do not just wait. If one throws, or the signal
- * aborts, no further one is begun; those at work are told by the signal they get, and waited for. Then the first error is
+ * aborts, no further one is begun; those at work are stopped by the signal they get, and waited for. Then the first error is
  * thrown.
  */
 export async function sideBySide<Item>(

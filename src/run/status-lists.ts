@@ -1,4 +1,4 @@
-/** What is told of merchants beside their figures, in words and bounded: what is missing, asked for, noticed, adjusted, late. */
+/** What is reported of merchants next to their figures, in words and bounded: what is missing, asked for, noticed, adjusted, late. */
 import type { Window } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { Adjustment } from '../store/month-close.ts';
@@ -67,7 +67,7 @@ export class StatusLists {
       ],
       ['entries that came late, in the last 13 months:', ofShown(({ lateness }) => latenessText(lateness))],
       [
-        'asked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
+        'requested, and not completely proven yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
         this.#requested,
       ],
       [

@@ -1,4 +1,4 @@
-/** What is told of how it stands beside the figures, in the same words by `status` and by its page. Pure. */
+/** What is reported of how it stands next to the figures, in the same words by `status` and by its page. Pure. */
 import { countedInText as counted, showableText } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { QueueGlance } from '../queue/glance.ts';

@@ -44,11 +44,11 @@ export interface MerchantStatus {
   readonly openBreaks: number;
   /** Of these, the ones that the last run or one at work has found. */
   readonly newBreaks: number;
-  /** Windows without a certificate: their last reading failed, or waits for a second look. */
+  /** Windows without a certificate: their last reading failed, or waits for a second reading. */
   readonly uncertified: number;
   /** Days that are over and of which something is missing. */
   readonly daysMissing: number;
-  /** Unreadable entries that nobody has acknowledged. */
+  /** Unreadable entries that no one has acknowledged. */
   readonly quarantined: number;
   /** Notices of the last weeks. Each was reported once by a run. */
   readonly notices: readonly KnownNotice[];
@@ -84,7 +84,7 @@ export async function* statusesOf(
 ): AsyncGenerator<MerchantStatus[]> {
   let asked: Promise<MerchantStatus[]> | null = null;
   for (const some of inParts(merchants)) {
-    // The database works on the next part while this one is told.
+    // The database works on the next part while this one is reported.
     const next = statusOf(db, some, options);
     next.catch(() => undefined);
     if (asked !== null) yield await asked;

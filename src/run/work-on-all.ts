@@ -29,7 +29,7 @@ export interface WorkOnAllOptions {
 
 /**
  * Does the stages for each merchant of the run. A merchant whose days may hold another one's entries is published after
- * all are read and compared, so that it does not matter who is read first; nobody else waits. Returns the outcomes, by merchant. Throws what concerns all merchants:
+ * all are read and compared, so that it does not matter who is read first; no one else waits. Returns the outcomes, by merchant. Throws what concerns all merchants:
  * the signal's reason, a database or an object store in trouble, `TimeZoneWrong`; the outcomes then hold what was done.
  */
 export async function workOnAll(

@@ -46,7 +46,7 @@ export interface PlatformSection {
 
 /**
  * Codes listed in an appendix that the document does not include (docs/platform.md 2.3, 2.4). Null accepts any text
- * that looks like a code.
+ * that resembles a code.
  */
 export interface CodeLists {
   readonly sourceFunds: readonly string[] | null;

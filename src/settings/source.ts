@@ -11,6 +11,6 @@ export interface SettingsSource {
   readonly cwd?: string;
   /** Parts that must be complete. `verify` and `statements` need none. */
   readonly needs?: readonly 'platform'[];
-  /** Environment variables that look like settings and are not, such as the one that `--token-env` names. */
+  /** Environment variables that resemble settings and are not, such as the one that `--token-env` names. */
   readonly otherNames?: readonly string[];
 }

@@ -81,7 +81,7 @@ async function adoptClose({ key, text, close }: Found, options: AdoptClosesOptio
   const beside = await readText(objects, key + SIGNATURE_EXTENSION);
   const signature = beside !== null && readSignature(beside) !== null ? beside : null;
   if (signingKey !== null && contradicts(signingKey, text, signature))
-    return 'the signature beside it is of this daybook’s key, and of another text: somebody changed it';
+    return 'its signature is of this daybook’s key, and of another text: somebody changed it';
   const { from, to } = monthOf(month)!;
   const revisions = await listStatements(db, {
     merchants: [merchantNo],

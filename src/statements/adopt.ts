@@ -66,7 +66,7 @@ export interface AdoptReport {
 }
 
 /**
- * Adopts the whole store, day by day; of a day that is already known only the manifest is read. Can be repeated after
+ * Adopts the entire store, day by day; of a day that is already known only the manifest is read. Can be repeated after
  * it was cut short. Throws `LeaseHeld` if a run is at work on a merchant, `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
  */
 export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
@@ -148,7 +148,7 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
 }
 
 const WRONGLY_SIGNED =
-  'the signature beside it is of this daybook’s key, and of another text: somebody changed it, or a run was killed between ' +
+  'its signature is of this daybook’s key, and of another text: somebody changed it, or a run was killed between ' +
   'the two. Compare it with an earlier version in the store. If it is right, remove its manifest.json.minisig and adopt again';
 
 /** Rows for the revisions that this database does not know; a sentence if they contradict those it knows. */

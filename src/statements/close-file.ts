@@ -40,7 +40,7 @@ export interface CloseFile extends Pick<
 /** The text of the file. The order of its keys is the one in which a person reads it. */
 export const closeText = (close: CloseFile): string => `${JSON.stringify(close, null, 2)}\n`;
 
-/** Whether a value has the shape of what it is looked for as. */
+/** Whether a value has the shape of what it is searched for as. */
 type Looks = (value: unknown) => boolean;
 
 const SHA256 = /^[0-9a-f]{64}$/;

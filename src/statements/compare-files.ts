@@ -203,7 +203,7 @@ function filesInOtherFormats(merchantNo: string, published: PublishedDays): Publ
   });
 }
 
-/** The signature beside a manifest, if it has one. */
+/** The signature next to a manifest, if it has one. */
 const signatureOf = (row: ManifestRow): PublishedFile[] =>
   row.signature === null
     ? []

@@ -31,7 +31,7 @@ export interface DayToWrite {
   readonly merchantNo: string;
   readonly day: BusinessDay;
   readonly past: PastOfDay;
-  /** All are proven and over. Without any, only the manifest is looked at. */
+  /** All are proven and over. Without any, only the manifest is checked. */
   readonly accounts: readonly Prepared[];
 }
 

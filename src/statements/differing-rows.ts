@@ -122,7 +122,7 @@ async function onePass(
   return differencesOf(found, sides);
 }
 
-/** A substring keeps the whole string it was cut from in memory; a copy does not. */
+/** A substring keeps the entire string it was cut from in memory; a copy does not. */
 const asIs = (text: string): string => Buffer.from(text).toString();
 
 function* differencesOf(found: Found[], sides: Sides): Generator<RowDifference> {

@@ -1,4 +1,4 @@
-/** The files that somebody asks to have checked, and what lies beside them. */
+/** The files that somebody asks to have checked, and what lies next to them. */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
@@ -13,7 +13,7 @@ export class NothingToVerify extends ExpectedError {
 export interface Found {
   readonly path: string;
   /**
-   * It was found in a folder, or it is a manifest that was named, or lies beside one. All current files that such a
+   * It was found in a folder, or it is a manifest that was named, or lies next to one. All current files that such a
    * manifest lists have to be there.
    */
   readonly whole: boolean;
@@ -23,8 +23,8 @@ export interface Found {
 export const isManifest = (path: string): boolean => path.endsWith('.json');
 
 /**
- * Every file under the paths. For a file that is named alone also the manifest beside it; for a manifest also the files
- * beside it. Throws `NothingToVerify`.
+ * Every file under the paths. For a file that is named alone also the manifest next to it; for a manifest also the files
+ * next to it. Throws `NothingToVerify`.
  */
 export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
   const found = new Map<string, Found>();

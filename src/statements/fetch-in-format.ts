@@ -21,7 +21,7 @@ import { earlierOf } from './summary.ts';
 /** Most changed rows that a file lists; the rest is counted. */
 const CHANGES_MAX = 10_000;
 
-/** What the audit notes of a download beside its file, which names the canonical CSV; undefined for that one. */
+/** What the audit notes of a download next to its file, which names the canonical CSV; undefined for that one. */
 export const formatNote = ({ name }: StatementFormat): string | undefined =>
   name === CSV.name ? undefined : `as ${name}`;
 

@@ -50,7 +50,7 @@ interface Search {
   found: FoundLine | null;
 }
 
-/** Looks through whole lines. */
+/** Checks through complete lines. */
 function look(part: Buffer, search: Search): void {
   let from = 0;
   while (search.found === null) {

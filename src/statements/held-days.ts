@@ -32,7 +32,7 @@ interface DaysToHold {
   readonly zone: string;
   readonly merchantNo: string;
   readonly days: readonly DueAccounts[];
-  /** Entries that were read with the days, whole account days. */
+  /** Entries that were read with the days, complete account days. */
   readonly known?: readonly EntriesOfDay[] | undefined;
 }
 

@@ -59,7 +59,7 @@ export const nameIn = ({ extension }: Pick<StatementFormat, 'extension'>, statem
   statement.replace(/\.csv$/, `.${extension}`);
 
 /**
- * File name of the copy of a day's manifest beside a single downloaded statement. It is the same for all revisions and
+ * File name of the copy of a day's manifest next to a single downloaded statement. It is the same for all revisions and
  * formats of that statement.
  */
 export const manifestFileBeside = (statementFile: string): string =>

@@ -43,7 +43,7 @@ export interface MonthSources {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
   /**
-   * CSV: everything as it lies in the store. Any other: the statements, each with a manifest beside it where it was
+   * CSV: everything as it lies in the store. Any other: the statements, each with a manifest next to it where it was
    * published so, else made from its CSV.
    */
   readonly format: StatementFormat;
@@ -180,7 +180,7 @@ interface PublishedDay {
 
 /**
  * A day's statements and its manifest, with its signature. If only some currencies are asked for, a copy of both lies
- * beside each statement.
+ * next to each statement.
  */
 async function dayFiles(
   sources: MonthSources,
@@ -228,7 +228,7 @@ function manifestAs(
 
 /**
  * The recorded manifest and its signature, which lie in the store one after the other when they are replaced. The row is
- * read when the manifest's turn comes, as those of a whole month are large, and the signature is of the same row.
+ * read when the manifest's turn comes, as those of a entire month are large, and the signature is of the same row.
  */
 function recordedManifest(
   db: Kysely<DB>,

@@ -84,7 +84,7 @@ async function overviewIn(trx: Transaction<DB>, asked: OverviewAsked): Promise<M
   };
 }
 
-/** Most unreadable entries of a merchant that are looked at. */
+/** Most unreadable entries of a merchant that are checked. */
 const UNREADABLE_MAX = 10_000;
 
 async function unreadableDays(

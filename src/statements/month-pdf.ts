@@ -79,7 +79,7 @@ function accountsSection(sheet: Sheet, overview: MonthOverview): void {
 
 const some = (count: number, what: string): string[] => (count === 0 ? [] : [`${count} ${what}`]);
 
-/** What the whole month is worth, in words. */
+/** What the entire month is worth, in words. */
 function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadable }: MonthOverview): void {
   sheet.heading('Verdict');
   const lacking = accounts.flatMap(({ statements }) =>

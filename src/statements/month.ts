@@ -61,7 +61,7 @@ const MONTH_COLUMNS = [
 
 /**
  * The month's summary as CSV, a line an account. Opening and closing are those of its first and last published day, so
- * that opening + credits - debits is the closing where no day is open or broken; what they lack of it is told.
+ * that opening + credits - debits is the closing where no day is open or broken; what they lack of it is reported.
  */
 export const monthCsv = ({ name }: Month, accounts: readonly ToldMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);

@@ -52,7 +52,7 @@ export interface Prepared {
 }
 
 /**
- * Looks whether an account's due day differs from its published statement. The content of a day that is held is made
+ * Checks whether an account's due day differs from its published statement. The content of a day that is held is made
  * and checked here, that of another one while it is written. Throws `StatementMisfit`.
  */
 export async function prepareRevision(

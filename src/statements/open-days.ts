@@ -14,7 +14,7 @@ import type { AccountMonth, Month } from './month.ts';
 export type OpenCause =
   'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unexplained' | 'unreadable';
 
-/** A day of an account that is not proven and published, or has a break or an unreadable entry that nobody cleared up. */
+/** A day of an account that is not proven and published, or has a break or an unreadable entry that no one cleared up. */
 export interface OpenDay {
   readonly currency: string;
   readonly day: BusinessDay;
@@ -26,7 +26,7 @@ export interface OpenDay {
 }
 
 /**
- * Open days as they are told to a person: those of one account and cause together, and broken ones only if the same breaks
+ * Open days as they are reported to a person: those of one account and cause together, and broken ones only if the same breaks
  * keep them open.
  */
 export const openGroups = <Open extends Pick<OpenDay, 'currency' | 'cause' | 'why'>>(
@@ -103,7 +103,7 @@ function unexplainedDays({
 const missingNetIn = ({ opening, credit_total, debit_total, closing }: StatementRow): string =>
   subtractAmounts(subtractAmounts(addAmounts(opening, credit_total), debit_total), closing);
 
-/** Null for a day that is proven, published, without an open break, and readable whole. */
+/** Null for a day that is proven, published, without an open break, and readable completely. */
 function whyOpen(
   { merchantNo, unpublished }: AccountMonth,
   day: BusinessDay,

@@ -29,7 +29,7 @@ export interface OpeningMismatch {
   readonly why: string;
 }
 
-/** A published day, and the account's published days beside it as they were read before it was published. */
+/** A published day, and the account's published days next to it as they were read before it was published. */
 export interface PublishedDay extends AccountOnDay {
   readonly statement: Pick<StatementRow, 'day' | 'opening' | 'closing' | 'restarted'>;
   readonly previous: PublishedDay['statement'] | undefined;
@@ -38,7 +38,7 @@ export interface PublishedDay extends AccountOnDay {
 }
 
 /**
- * Those of the days that have to be looked at in the database. The others continue the account's statement before
+ * Those of the days that have to be checked in the database. The others continue the account's statement before
  * them, and the day after each, if there is one, is among `days` as well.
  */
 export function daysToLookAt(days: readonly PublishedDay[]): PublishedDay[] {

@@ -1,4 +1,4 @@
-/** Files of a statement in the formats that are published beside its CSV, made from the CSV in the store. */
+/** Files of a statement in the formats that are published next to its CSV, made from the CSV in the store. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
@@ -28,7 +28,7 @@ export interface LeftOutFormat {
 }
 
 /**
- * Writes a new revision in each format published beside the CSV. No manifest names the revision yet, so anything found
+ * Writes a new revision in each format published next to the CSV. No manifest names the revision yet, so anything found
  * under these names was left by an attempt that was aborted. Throws what `fetchInFormat` and `putReplacing` throw, but
  * for `FormatTooSmall`.
  */

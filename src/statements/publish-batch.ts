@@ -27,7 +27,7 @@ export interface BatchProgress {
   readonly fine: PublishedDay[];
   /** Formats that cannot hold a new revision. */
   readonly leftOut: LeftOutFormat[];
-  /** Published days whose manifest names a new revision and that were not looked at after it. */
+  /** Published days whose manifest names a new revision and that were not checked after it. */
   readonly next: AccountOnDay[];
 }
 

@@ -20,7 +20,7 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly publishedNow?: PublishedNow;
   /** The zone is not proven; the manifest says so. */
   readonly timeZoneTrusted?: boolean;
-  /** What the run looks at beyond the days it reads, for the manifest. */
+  /** What the run checks beyond the days it reads, for the manifest. */
   readonly checked?: readonly string[];
   /** How late the merchant's entries come, for the manifest. If left out, nothing is known of it. */
   readonly lateness?: LatenessMeasured;
@@ -31,7 +31,7 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
   /** Called where a manifest that is not ours gives way to the one that is written. */
   readonly onForeign?: (found: ForeignManifest) => void;
-  /** What statements are published in beside the CSV; if left out, nothing. */
+  /** What statements are published in next to the CSV; if left out, nothing. */
   readonly formats?: readonly StatementFormat[];
   /** Accounts that are withheld from a day on, as entries may be another merchant's. If left out: none. */
   readonly sharedFrom?: SharedFrom;

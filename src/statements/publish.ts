@@ -22,7 +22,7 @@ export type { WithheldDay } from './withheld.ts';
 /** Likely days that are read together with what is due. */
 const LIKELY_DUE_MAX = 64;
 
-/** Manifests that are looked at together. */
+/** Manifests that are checked together. */
 const REFRESHED_AT_ONCE = 32;
 
 export interface PublishOptions extends PublishDayOptions {

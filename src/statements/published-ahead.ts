@@ -62,7 +62,7 @@ export class ManifestPrefetch {
     this.#left.delete(merchantNo);
     const reading = this.#read.get(merchantNo);
     this.#read.delete(merchantNo);
-    // If it failed, whoever asked for it is told.
+    // If it failed, whoever asked for it is notified.
     void reading?.then((read) => read.delete(merchantNo)).catch(() => undefined);
   }
 

@@ -103,7 +103,7 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
       if (lost !== null && one.file.kind === 'manifest') keptAsEvidence.add(one.file.day);
       tell(one, lost);
     }
-    // The signature beside such a manifest is its own.
+    // The signature next to such a manifest is its own.
     const isKept = (row: ManifestRow): boolean => keptAsEvidence.has(row.day);
     const remade = outOfChain.filter((row) => !isKept(row));
     for (const row of remade) {
@@ -164,7 +164,7 @@ async function statementContent(row: StatementRow, options: RepairOptions): Prom
   return `its entries have changed since, so that it cannot be made again: ${RESTORE}`;
 }
 
-/** Made from the CSV in the store, which was looked at before. */
+/** Made from the CSV in the store, which was checked before. */
 async function otherFormatContent(
   { row, earlier, format: name, sha256 }: Extract<PublishedFile, { kind: 'other-format' }>,
   { objects, zone, knownFormats = STATEMENT_FORMATS, columns }: RepairOptions,
@@ -217,7 +217,7 @@ async function manifestContent(key: string, row: ManifestRow, { objects }: Repai
   return { why, ahead: { revision: found.revision, known: row.revision } };
 }
 
-/** Where the manifest beside it is kept as evidence, so is its signature. */
+/** Where the manifest next to it is kept as evidence, so is its signature. */
 async function signatureContent(row: ManifestRow, options: RepairOptions): Promise<Made> {
   const manifest = await manifestContent(manifestKey(row.merchant_no, row.day), row, options);
   return typeof manifest === 'string' || 'why' in manifest

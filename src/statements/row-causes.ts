@@ -93,7 +93,7 @@ const cellsOf = (content: PastContent): Cells => ({
   balance: content.balance,
 });
 
-/** Ids of the healed breaks right beside the entry, or in whose span it is booked. */
+/** Ids of the healed breaks right next to the entry, or in whose span it is booked. */
 export const healedBy = (
   batchNo: string,
   past: EntryPast | undefined,

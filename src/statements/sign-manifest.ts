@@ -1,4 +1,4 @@
-/** Signs manifests: the text of the signature file that lies beside each. */
+/** Signs manifests: the text of the signature file that lies next to each. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableText } from '../ledger/text.ts';
 import { readText, type ObjectStore } from '../objects/object-store.ts';
@@ -17,7 +17,7 @@ export const SIGNATURE_CONTENT_TYPE = 'text/plain; charset=utf-8';
 
 /** What takes the place of a signature that is none any more. No program takes it for a signature. */
 export const WITHDRAWN =
-  'untrusted comment: the manifest beside this file was replaced, and the new one is not signed\n';
+  'untrusted comment: the manifest of this file was replaced, and the new one is not signed\n';
 
 /**
  * The row with its signature. `before` is the signature that lies in the store: without a key it would be one of another
@@ -51,7 +51,7 @@ export function contradicts(key: SigningKey, text: string, signature: string | n
   return read?.keyId.equals(key.id) === true && !isSignedWith(key, text, signature);
 }
 
-/** The signature that lies beside a manifest, whoever made it; null if there is none that can be read. */
+/** The signature that lies next to a manifest, whoever made it; null if there is none that can be read. */
 export async function signatureBeside(
   objects: ObjectStore,
   merchantNo: string,

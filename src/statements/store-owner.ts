@@ -19,7 +19,7 @@ import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
 
 const FORMAT = 'daybook-store/1';
 /**
- * In a store without a mark, this many known statements are looked for: an older version of daybook may have
+ * In a store without a mark, this many known statements are searched for: an older version of daybook may have
  * published them.
  */
 const KNOWN_FILES_TRIED_MAX = 5;

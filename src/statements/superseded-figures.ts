@@ -10,7 +10,7 @@ import { UnreadableRows, type RowCells } from './formats/format.ts';
 import { createSums, type RowAmounts } from './row-sums.ts';
 
 /**
- * Reads a statement whole: its digest, columns and figures. The verdict is `broken` or `continuous`, never `reordered`.
+ * Reads a statement completely: its digest, columns and figures. The verdict is `broken` or `continuous`, never `reordered`.
  * Throws `UnreadableRows`, and what reading the bytes throws.
  */
 export async function figuresOfFile(

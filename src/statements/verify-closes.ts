@@ -81,7 +81,7 @@ export function verifyCloses(
   return { closes: verified, problems };
 }
 
-/** Of each merchant's day the newest manifest that is here: an older one may lie beside it. */
+/** Of each merchant's day the newest manifest that is here: an older one may lie next to it. */
 function newestByDay(manifests: readonly ReadManifest[]): ReadonlyMap<string, Manifest> {
   const newest = new Map<string, Manifest>();
   for (const { manifest } of manifests) {

@@ -1,4 +1,4 @@
-/** Checks the signature that lies beside a manifest. */
+/** Checks the signature that lies next to a manifest. */
 import { readFile } from 'node:fs/promises';
 import { nameOf, type PublicKey } from '../signing/keys.ts';
 import { isSignedBy, readSignature } from '../signing/signatures.ts';
@@ -16,7 +16,7 @@ export async function signatureProblem(
     text = await readFile(path + SIGNATURE_EXTENSION, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return `it is not signed: there is no ${SIGNATURE_EXTENSION} beside it`;
+    return `it is not signed: there is no ${SIGNATURE_EXTENSION} file next to it`;
   }
   if (text === WITHDRAWN) return 'it is not signed: it was published without the key';
   const signature = readSignature(text);

@@ -56,7 +56,7 @@ export interface VerifyReport {
 
 /**
  * Checks files and folders, in the layout of the store or all in one folder. For a statement that is given alone, the
- * manifest beside it is used. With public keys, every manifest has to be signed by one of them, and none may be missing
+ * manifest next to it is used. With public keys, every manifest has to be signed by one of them, and none may be missing
  * of the days between those that are here; with `whole`, no manifest of the chain may, from the first one on. Throws
  * `NothingToVerify` for a path that does not exist.
  */
@@ -139,7 +139,7 @@ function replacedIn(files: readonly VerifiedFile[], manifests: readonly ReadMani
 }
 
 const CSV_END = '.csv';
-/** What the ZIP of a month adds: sums of the statements beside it, and no statement. */
+/** What the ZIP of a month adds: sums of the statements next to it, and no statement. */
 const MONTH_CSV = /^month-\d{4}-\d\d\.csv$/;
 const REVISION = /\.r\d+\./;
 const MADE_OR_PUT_THERE = ': it was made for a download, or somebody put it here';

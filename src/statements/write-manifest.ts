@@ -164,7 +164,7 @@ function finalIn(day: BusinessDay, lateness: LatenessMeasured): Manifest['final'
 }
 
 /**
- * Writes the recorded manifest to the store, and its signature before it, so that nobody finds the manifest without;
+ * Writes the recorded manifest to the store, and its signature before it, so that no one finds the manifest without;
  * what was already read back from there (`known`) is not written again. Returns what was read back. If the store holds a
  * manifest that this database has forgotten, the row gets a higher number first.
  */
@@ -275,7 +275,7 @@ const strongerPublished = (
   );
 
 interface Forgotten extends Superseded {
-  /** What lay beside it as its signature; null if nothing did. */
+  /** What lay next to it as its signature; null if nothing did. */
   readonly signature: string | null;
 }
 

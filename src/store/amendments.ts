@@ -44,7 +44,7 @@ type AmendmentRow = EntryColumns & {
 
 /**
  * Replaced contents of entries, each with the content that followed it, newest first. With `currencies`: those whose
- * old or new content is in one of them. Walks along ledger_entry_version_recent and looks each next content up by its
+ * old or new content is in one of them. Walks along ledger_entry_version_recent and queries each next content by its
  * key.
  */
 export async function listAmendments(
@@ -139,7 +139,7 @@ export function listQuarantine(
   return query.execute();
 }
 
-/** How many unreadable entries, which the platform still sends and nobody has acknowledged, each merchant has that has any. */
+/** How many unreadable entries, which the platform still sends and no one has acknowledged, each merchant has that has any. */
 export async function unreadableByMerchant(
   db: Kysely<DB>,
   merchants: readonly string[],

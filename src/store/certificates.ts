@@ -22,7 +22,7 @@ const TOTAL_MAX = 2_147_483_647;
  * - A failed reading replaces the failed rows inside its window.
  * - A reading with the same figures as the stored row writes nothing.
  *
- * The rows inside a window are looked up in a subquery with OFFSET 0, which the planner cannot turn into a join.
+ * The rows inside a window are queried in a subquery with OFFSET 0, which the planner cannot turn into a join.
  */
 export async function storeCertificates(
   trx: Transaction<DB>,

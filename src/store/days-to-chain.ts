@@ -31,7 +31,7 @@ import { publishedAccounts } from './statements/statements.ts';
  */
 const DAYS_MAX = 16;
 export const ENTRIES_A_DAY_MAX = 300;
-/** So many days after the last one with figures are looked at even if they have not changed: they may be proven to be empty. */
+/** So many days after the last one with figures are checked even if they have not changed: they may be proven to be empty. */
 const QUIET_DAYS_MAX = 7;
 
 export interface ToChainAsked {
@@ -116,7 +116,7 @@ export const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): 
   return sql`(${outside('statement', before)} UNION ALL ${outside('statement', after)}) EXCEPT ${outside('account_day', after)}`;
 };
 
-/** The accounts with figures, with changed days or with statements: `first` is where they are looked at, `since` where a gap may be. */
+/** The accounts with figures, with changed days or with statements: `first` is where they are checked, `since` where a gap may be. */
 const accountsKnown = (merchantNo: string, chosen: string | null): RawBuilder<unknown> => sql`
       SELECT own.currency, own.changed, own.last, coalesce(own.first, own.last, own.begun) AS first, own.begun,
         CASE WHEN gapless.from_day = own.begun THEN gapless.through_day ELSE own.begun END AS since

@@ -12,7 +12,7 @@ export interface DaysTogether {
   readonly before: DayFigures | undefined;
 }
 
-/** An account's day that was read with the days beside it. */
+/** An account's day that was read with the days next to it. */
 export interface NearDays {
   readonly own: DayFigures;
   /** Undefined where there is none. */
@@ -38,7 +38,7 @@ export async function daysTogether(
   });
 }
 
-/** The same for a day that was read already: makes no query unless more than the days beside it are chained together. */
+/** The same for a day that was read already: makes no query unless more than the days next to it are chained together. */
 export async function daysTogetherWith(
   db: Kysely<DB>,
   account: Account,

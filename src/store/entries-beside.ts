@@ -8,7 +8,7 @@ import type { DB } from './engine/schema.ts';
 
 /**
  * Most entries taken from the span itself. Inside a break there are only entries of the same seconds as the two
- * beside it.
+ * next to it.
  */
 export const ENTRIES_WITHIN_MAX = 2_000;
 

@@ -82,7 +82,7 @@ async function* inBatches<Entry extends Place>(
     }
     limit = batchSize;
     next = readAfter(last);
-    // If the caller stops here, nobody waits for this promise any more.
+    // If the caller stops here, no one waits for this promise any more.
     next.catch(() => undefined);
     // The query is only sent when the event loop turns, and the caller may not let it turn while it works.
     await loopTurn();

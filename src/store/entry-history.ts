@@ -1,5 +1,5 @@
 /**
- * Finds everything stored under one batch number: its contents over time, what came unreadable, and the breaks beside
+ * Finds everything stored under one batch number: its contents over time, what came unreadable, and the breaks next to
  * it.
  */
 import { sql, type Kysely, type Selectable } from 'kysely';
@@ -14,7 +14,7 @@ import { everyMerchant } from './shared-entries.ts';
 
 /** Most entries found for one number. Each merchant may count on its own, so all of them may have this number. */
 export const ENTRIES_FOUND_MAX = 20;
-/** Most rows of each kind shown beside an entry; the lists show all. */
+/** Most rows of each kind shown next to an entry; the lists show all. */
 const ROWS_BESIDE_MAX = 50;
 
 const SEVERAL_ENTRIES: BreakHint[] = [
@@ -49,7 +49,7 @@ type VersionRow = Selectable<LedgerEntryVersion>;
 
 /**
  * The entry of that number of each of these merchants, in their order, up to `ENTRIES_FOUND_MAX`. There is no index by number alone, as it would cost every entry stored: where all merchants are meant, each is jumped to
- * and looked into along the primary key instead.
+ * and read along the primary key instead.
  */
 export async function findEntries(
   db: Kysely<DB>,

@@ -28,7 +28,7 @@ type Row = Omit<PastContent, 'since'> & { readonly firstSeenAt: Date; readonly v
 };
 
 /**
- * The past of each entry, by batch number. Numbers that this database does not know are left out. Each is looked up
+ * The past of each entry, by batch number. Numbers that this database does not know are left out. Each is queried
  * by primary key.
  */
 export async function pastOfEntries(
@@ -80,10 +80,10 @@ export interface HealedBreak {
   readonly beforeBatchNo: string;
 }
 
-/** Most healed breaks that are looked at for one account day. */
+/** Most healed breaks that are checked for one account day. */
 const HEALED_BREAKS_MAX = 1_000;
 /**
- * A break is stored under the day of the entry after it. Breaks are looked for up to this many days after the day
+ * A break is stored under the day of the entry after it. Breaks are searched for up to this many days after the day
  * asked about.
  */
 const DAYS_AFTER_MAX = 31;

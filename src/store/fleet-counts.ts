@@ -19,7 +19,7 @@ export interface ProofShape {
   readonly merchants: number;
   /** Certified for all currencies, less what failed or waits, sorted. */
   readonly certified: readonly Window[];
-  /** Windows whose last reading failed, or that wait for a second look. */
+  /** Windows whose last reading failed, or that wait for a second reading. */
   readonly uncertified: readonly Window[];
   /** Where open breaks lie, from the entries before them to those after them, and entries that could not be read. */
   readonly broken: readonly Window[];
@@ -28,7 +28,7 @@ export interface ProofShape {
 }
 
 /**
- * How far merchants are proven, told once for all to whom the same applies, as most are read at the same times. Left
+ * How far merchants are proven, reported once for all to whom the same applies, as most are read at the same times. Left
  * out are those with a range asked for by date that is still open; `merchantsWithOpenRanges` names them.
  */
 export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promise<ProofShape[]> {
@@ -96,15 +96,15 @@ export async function merchantsWithOpenRanges(db: Kysely<DB>, own: readonly stri
 export interface OpenCounts {
   /** Merchants whose ledgers are read. */
   readonly merchants: number;
-  /** Windows without a certificate: their last reading failed, or waits for a second look. */
+  /** Windows without a certificate: their last reading failed, or waits for a second reading. */
   readonly uncertified: number;
   /** Open breaks that `newSince` or a later run found. */
   readonly newBreaks: number;
   /** Open breaks that earlier runs found. */
   readonly knownBreaks: number;
-  /** Of all open breaks, those that somebody looks after. */
+  /** Of all open breaks, those that somebody is responsible for. */
   readonly takenBreaks: number;
-  /** Unreadable entries that nobody has acknowledged. */
+  /** Unreadable entries that no one has acknowledged. */
   readonly quarantined: number;
   /** Leases that have not run out. */
   readonly leases: number;
@@ -161,7 +161,7 @@ export async function goodReadings(db: Kysely<DB>, own: readonly string[]): Prom
   return rows[0]!;
 }
 
-/** The inbox: what was pushed and nobody has answered yet. */
+/** The inbox: what was pushed and no one has answered yet. */
 export interface InboxCounts {
   /** Not processed yet, or waiting for the reply to our own request. */
   readonly waiting: number;
@@ -169,13 +169,13 @@ export interface InboxCounts {
   readonly oldestAt: Date | null;
   /** What they take, encrypted, in bytes. */
   readonly waitingBytes: number;
-  /** Processed, and a person has to look. */
+  /** Processed, and a person has to check. */
   readonly needsPerson: number;
-  /** By paths that nobody was told, as far as they are kept. */
+  /** By paths that were never given out, as far as they are kept. */
   readonly unknown: number;
 }
 
-/** `needsPerson`: the outcomes that a person has to look at. Served by partial indexes of table notification. */
+/** `needsPerson`: the outcomes that a person has to check. Served by partial indexes of table notification. */
 export async function inboxCounts(db: Kysely<DB>, needsPerson: readonly string[]): Promise<InboxCounts> {
   const { rows } = await sql<InboxCounts>`
     SELECT waiting.*, (

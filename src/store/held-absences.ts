@@ -46,7 +46,7 @@ export interface HeldFilter extends AccountFilter {
 }
 
 /**
- * Accepts what is held of these days and nobody has accepted yet: the next reading that misses it marks it as vanished.
+ * Accepts what is held of these days and no one has accepted yet: the next reading that misses it marks it as vanished.
  * Returns what was accepted, day by day.
  */
 export async function acceptHeld(

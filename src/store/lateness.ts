@@ -19,7 +19,7 @@ import type { DB } from './engine/schema.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Rows of readings looked at for the certificate of one instant. Their windows seldom overlap. */
+/** Rows of readings checked for the certificate of one instant. Their windows seldom overlap. */
 const READINGS_COUNTED = 4;
 
 /** Who stores entries, in which run, and when. */
@@ -129,7 +129,7 @@ interface Row {
 
 /**
  * For a day `d` of the figures: whether it was read in time, which is before the next business day was over. Of an entry that
- * came before the first reading nobody knows how late it came. The entries next to both midnights in UTC tell it: one of
+ * came before the first reading no one knows how late it came. The entries next to both midnights in UTC tell it: one of
  * them at least is of the day, in any zone.
  */
 const wasReadInTime = sql`NOT EXISTS (
@@ -169,7 +169,7 @@ export interface MonthsHeld {
 
 /**
  * Notes that months held. Of one that is new, the entries are counted from the figures of those days that were read in
- * time: late ones can be told only there. To be called in a transaction under the leases of these merchants.
+ * time: late ones can be recognised only there. To be called in a transaction under the leases of these merchants.
  */
 export async function keepSampledMonths(trx: Transaction<DB>, held: readonly MonthsHeld[]): Promise<void> {
   const rows = held.flatMap(({ months, ...one }) => months.map((month) => ({ ...one, month })));

@@ -20,7 +20,7 @@ export interface Unstored {
   readonly entries: readonly LedgerEntry[];
   /** Stored entries may be absent from the reading, or absent ones may have come again. */
   readonly isAbsenceOpen: boolean;
-  /** Numbers of the stored entries that did not come. Not told of readings that are to be written wholly. */
+  /** Numbers of the stored entries that did not come. Not given for readings that are to be written fully. */
   readonly lacking: readonly string[];
   /** Unreadable entries may have come, or may be gone. */
   readonly isQuarantineOpen: boolean;
@@ -97,7 +97,7 @@ async function compare(
 ): Promise<Look[]> {
   const { merchantNo, currency } = readings[0]!;
   const column = (value: (one: WindowToStore) => number) => arrayLiteral(readings.map(value));
-  // Stored times are whole seconds, so an entry may be stored up to a second before its window begins.
+  // Stored times are full seconds, so an entry may be stored up to a second before its window begins.
   const beginMs = Math.min(...readings.map(({ window }) => Math.floor(window.beginMs / 1_000) * 1_000));
   const endMs = Math.max(...readings.map(({ window }) => window.endMs));
   const own = sql`(${storedCurrency(currency)}, part.begin_ms, part.end_ms)`;

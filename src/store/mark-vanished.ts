@@ -21,7 +21,7 @@ import {
 
 export interface PlannedWindow {
   readonly merchantNo: string;
-  /** The whole window as it was planned. A reading may be a part of it. */
+  /** The entire window as it was planned. A reading may be a part of it. */
   readonly planned: Window;
   /** Undefined for every currency. */
   readonly currency: string | null;
@@ -29,7 +29,7 @@ export interface PlannedWindow {
   readonly now: Date;
 }
 
-/** A planned window that was read whole, in one reading or in several parts. */
+/** A planned window that was read completely, in one reading or in several parts. */
 export interface CompleteReading extends PlannedWindow {
   /** How many unreadable entries without batchNo came with it. Identical ones are counted each. */
   readonly namelessCount: number;
@@ -39,7 +39,7 @@ export interface CompleteReading extends PlannedWindow {
  * Notes stored entries of `window` as absent if they came neither readable nor unreadable, and deletes the notes of
  * entries that came again. Returns how many entries of the planned window are absent now.
  *
- * Stored times are whole seconds. So only seconds that lie in the window whole are judged: in a second that the
+ * Stored times are full seconds. So only seconds that lie completely in the window are judged: in a second that the
  * window cuts, the entry may lie on the other side. Reads one range of ledger_entry_in_time for each currency.
  */
 export async function noteAbsent(
@@ -104,7 +104,7 @@ interface CurrencyAbsence {
   readonly open: number;
   /** How many of these a reading of an earlier run lacked as well, long enough ago. */
   readonly confirmed: number;
-  /** How many of the others nobody has accepted. */
+  /** How many of the others no one has accepted. */
   readonly unaccepted: number;
 }
 
@@ -208,7 +208,7 @@ async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<
 /**
  * Marks all absent entries of the given currencies, and of the others those that a second reading confirmed; of those that
  * are held, what a person accepted. Goes by
- * primary key. The keys are passed as arrays, so that the planner cannot choose to read the whole table.
+ * primary key. The keys are passed as arrays, so that the planner cannot choose to read the entire table.
  */
 async function markBelieved(
   trx: Transaction<DB>,

@@ -254,7 +254,7 @@ export async function closedMonths(db: Kysely<DB>, filter: CloseFilter): Promise
 }
 
 /**
- * The adjustments of all closed months of these merchants, cheap whatever lies in them: it looks at revised statements, and at
+ * The adjustments of all closed months of these merchants, cheap whatever lies in them: it checks revised statements, and at
  * every statement only of months that were closed with days open, and at those before the first day that a close had of an account.
  */
 export async function adjustmentsOfEach(

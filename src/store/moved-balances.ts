@@ -6,7 +6,7 @@ import { balanceSteps, type BalanceStep } from '../ledger/moved-balances.ts';
 import { entryOf, type EntryColumns } from './entry-columns.ts';
 import type { DB } from './engine/schema.ts';
 
-/** Only entries this close before the first balance that moved are looked at. */
+/** Only entries this close before the first balance that moved are checked. */
 const BEFORE_MAX = 10;
 
 export interface MovedBalances {

@@ -73,7 +73,7 @@ export interface ReusedNotice {
 export type Notice = EmptyNotice | FirstNotice | SharedNotice | OddNotice | ReusedNotice;
 export type KnownNotice = Notice & { readonly foundAt: Date; readonly runId: number };
 
-/** Odd entries of an account are told of the first of so many days: after that they are how the platform books. */
+/** Odd entries of an account are reported on the first of so many days: after that they are how the platform books. */
 const ODD_AGAIN_DAYS = 31;
 
 /**
@@ -116,7 +116,7 @@ export const noticesSince = (
 /** Most days of a merchant that `sharedNoticeDays` names. */
 const SHARED_DAYS_MAX = 60;
 
-/** The last days of which a shared notice of the merchant is stored, told or not. */
+/** The last days of which a shared notice of the merchant is stored, reported or not. */
 export async function sharedNoticeDays(
   db: Kysely<DB>,
   merchantNo: string,
@@ -179,7 +179,7 @@ function rowsOf(notices: readonly Notice[]): RawBuilder<unknown> {
   ) AS sent (merchant_no, kind, currency, day, other_merchant_no, figures)`;
 }
 
-/** What two merchants have is told in the run of either. */
+/** What two merchants have is reported in the run of either. */
 const ofEither = (merchants: readonly string[]): RawBuilder<boolean> =>
   sql`(${isChosen('merchant_no', merchants)} OR ${isChosen('other_merchant_no', merchants)})`;
 

@@ -5,7 +5,7 @@ import { figuredCurrencies } from './account-days.ts';
 import { heldCurrenciesOf } from './entries.ts';
 import type { DB } from './engine/schema.ts';
 
-/** A range of whole business days, both included. */
+/** A range of complete business days, both included. */
 export interface Days {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
@@ -33,7 +33,7 @@ export async function countStored(
 }
 
 /**
- * The same for whole days, from their figures. The sum of the last look is taken up, so the cost grows with the days
+ * The same for complete days, from their figures. The sum of the last check is taken up, so the cost grows with the days
  * since then. Entries are only counted one by one on days that changed after their figures were made.
  */
 export async function countByFigures(
@@ -59,7 +59,7 @@ export async function countByFigures(
   return rows[0]!.stored;
 }
 
-/** Entries of the days by their figures: the sum of the last look, and the days since; all days where there is none. */
+/** Entries of the days by their figures: the sum of the last check, and the days since; all days where there is none. */
 export const sumOfFigures = (
   merchantNo: string | RawBuilder<unknown>,
   { from, to }: { readonly from: string | RawBuilder<unknown>; readonly to: string | RawBuilder<unknown> },

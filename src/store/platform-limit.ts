@@ -10,7 +10,7 @@ import type { DB } from './engine/schema.ts';
 
 /** A time further ahead than this was not written by today's clock: the clock was put back since. */
 const AHEAD_MAX_S = 900;
-/** Each look at the holds begins so long before the last one, as a slower transaction may have come after it. */
+/** Each check the holds begins so long before the last one, as a slower transaction may have come after it. */
 const OVERLAP_S = 10;
 
 /** An owner that may not call for so long, from now on. */
@@ -20,7 +20,7 @@ interface Held {
 }
 
 interface Look {
-  /** Where the next look begins, by the database's clock. */
+  /** Where the next check begins, by the database's clock. */
   readonly nextFrom: string;
   readonly holds: readonly Held[];
 }
@@ -44,7 +44,7 @@ export function openPlatformLimit(db: Kysely<DB>) {
       });
       return { afterMs: Math.max(0, afterMs), holds: given(look) };
     },
-    /** The holds that were told since the last look; at first all. Throws as `take` does. */
+    /** The holds that were reported since the last check; at first all. Throws as `take` does. */
     holds: async () => {
       const { rows } = await sql<{ look: Look }>`SELECT ${lookFrom(from)} AS look`.execute(db);
       return given(rows[0]!.look);

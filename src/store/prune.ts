@@ -6,7 +6,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { applicationPathLives, beneficiaryPathLives } from './notifications/known-paths.ts';
 import type { DB } from './engine/schema.ts';
 
-/** What `before` has to be older than: paths of results live 30 days, and `status` looks back as far. */
+/** What `before` has to be older than: paths of results live 30 days, and `status` reads back as far. */
 export const PRUNE_KEEPS_DAYS = 90;
 
 /** One kind of rows that may go. */
@@ -77,8 +77,8 @@ const PRUNABLE: readonly Prunable[] = [
     rows: ({ before }) => sql<boolean>`old.ended_at < ${before}`,
   },
   {
-    // An acknowledged one stays, with the note: where the platform sends it again, nobody has to look at it again.
-    what: 'unreadable entries that the platform no longer sends, and that nobody acknowledged',
+    // An acknowledged one stays, with the note: where the platform sends it again, no one has to check it again.
+    what: 'unreadable entries that the platform no longer sends, without acknowledgement',
     table: 'quarantined_entry',
     rows: ({ before }) => sql<boolean>`old.released_at < ${before} AND old.acknowledged_at IS NULL`,
   },
@@ -100,7 +100,7 @@ const PRUNABLE: readonly Prunable[] = [
       AND NOT EXISTS (SELECT FROM alert_delivery WHERE alert_id = old.id AND state = 'waiting')`,
   },
   {
-    what: 'what alerts have told of breaks that are closed and of revised days',
+    what: 'what alerts have reported of breaks that are closed and of revised days',
     table: 'alert_fact',
     rows: ({ before }) => sql<boolean>`old.told_at < ${before} AND old.kind IN ('break', 'revised') AND (
       old.kind = 'revised' OR old.subject NOT IN (SELECT id::text FROM continuity_break WHERE status = 'open'))`,
@@ -119,7 +119,7 @@ export async function prunableRows(db: Kysely<DB>, asked: PruneAsked): Promise<P
 }
 
 /**
- * Deletes it, each kind in transactions of its own, so that runs beside it never wait for long. Stopped and started
+ * Deletes it, each kind in transactions of its own, so that runs next to it never wait for long. Stopped and started
  * again, it goes on where it was.
  */
 export async function pruneRows(db: Kysely<DB>, asked: PruneAsked): Promise<Pruned[]> {

@@ -7,7 +7,7 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
 
-/** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it cannot be told. */
+/** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it is unknown. */
 export const UNREADABLE_CURRENCY: RawBuilder<string | null> =
   sql`substring(q.raw FROM '"currency"\\s*:\\s*"([A-Z]{3})"')`;
 

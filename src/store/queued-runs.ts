@@ -80,7 +80,7 @@ export async function openRunSince(db: Kysely<DB>, since: Date): Promise<number 
   return row?.id;
 }
 
-/** One process at a time looks at a slot of a job and puts it on the queue. Until the transaction ends. */
+/** One process at a time checks a slot of a job and puts it on the queue. Until the transaction ends. */
 export async function lockSlot(trx: Transaction<DB>, job: string, slot: string): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook slot ${job} ${slot}`}, 0))`.execute(trx);
 }
@@ -191,7 +191,7 @@ export interface MerchantsReason {
   readonly merchants: readonly string[];
 }
 
-/** The reasons of all merchants of the run, each once, the gravest and the most frequent first. */
+/** The reasons of all merchants of the run, each once, the most severe and the most frequent first. */
 export async function runReasons(
   db: Kysely<DB>,
   runId: number,

@@ -129,7 +129,7 @@ const doesAwaitPerson = sql<boolean>`coalesce((figures->>'awaitsPerson')::boolea
 
 /**
  * The recorded ends of the jobs' slots: one row for each way in which runs of a slot ended, however many runs there
- * were, with the time of the last such end up to `now`. `interrupted`: the process was told to stop, and therefore
+ * were, with the time of the last such end up to `now`. `interrupted`: the process was asked to stop, and therefore
  * the run ended early. `awaitsPerson`: another try would end the same.
  */
 export async function slotEnds(
@@ -174,7 +174,7 @@ export interface GoodRun {
   readonly at: Date;
 }
 
-/** Good runs by hand that are looked at, as they may have been about a few merchants or days only. */
+/** Good runs by hand that are checked, as they may have been about a few merchants or days only. */
 const GOOD_MANUAL_RUNS_READ_MAX = 50;
 
 /**

@@ -26,7 +26,7 @@ export interface Chained {
   readonly done: readonly CurrencyDay[];
   /** Days to put on that list. */
   readonly left: readonly CurrencyDay[];
-  /** Of each account, the days that are known to have figures without a gap; no search looks there again. */
+  /** Of each account, the days that are known to have figures without a gap; no search checks there again. */
   readonly gapless?: readonly (Gapless & { readonly currency: string })[];
 }
 
@@ -36,7 +36,7 @@ export async function saveChained(trx: Transaction<DB>, merchantNo: string, made
 }
 
 /**
- * Saves it in one statement, which asks for the lease itself: nobody can take it over before the rows are stored. Throws
+ * Saves it in one statement, which asks for the lease itself: no one can take it over before the rows are stored. Throws
  * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
  */
 export async function saveChainedUnderLease(
@@ -53,7 +53,7 @@ export async function saveChainedUnderLease(
 
 /**
  * One row, or none if `held` has none: nothing is saved then. May be sent again if the answer to it was lost: days that are
- * off the list already are noted already. Of the listed days, all of the merchant are looked at: `IS TRUE` keeps the planner
+ * off the list already are noted already. Of the listed days, all of the merchant are checked: `IS TRUE` keeps the planner
  * from joining them with those done.
  */
 const saving = (

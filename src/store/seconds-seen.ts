@@ -4,7 +4,7 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrencies } from './entries.ts';
 import type { DB } from './engine/schema.ts';
 
-/** Of each account, this many of the newest entries are looked at. */
+/** Of each account, this many of the newest entries are checked. */
 const NEWEST_CHECKED = 50;
 
 export interface SecondsSeen {
@@ -14,7 +14,7 @@ export interface SecondsSeen {
   readonly cut: { readonly count: number; readonly batchNo: string; readonly bookedAt: string } | null;
 }
 
-/** `entries`: entries whose timestamps end on a whole minute. */
+/** `entries`: entries whose timestamps end on a complete minute. */
 export async function secondsSeen(
   db: Kysely<DB>,
   merchantNo: string,

@@ -10,7 +10,7 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import type { SharedNotice } from './notices.ts';
 import type { DB } from './engine/schema.ts';
 
-/** Days of a currency that one statement looks at. With 100,000 entries a day, that takes seconds. */
+/** Days of a currency that one statement checks. With 100,000 entries a day, that takes seconds. */
 const DAYS_A_STATEMENT = 20;
 /** How many batch numbers are named for each finding. */
 const NUMBERS_NAMED_MAX = 3;
@@ -35,7 +35,7 @@ const isSame = sql`
   AND one.credit IS NOT DISTINCT FROM other.credit AND one.debit IS NOT DISTINCT FROM other.debit`;
 
 /**
- * Looks at these days of all merchants together, and finds entries that one of `merchants` and another merchant both
+ * Reads these days of all merchants together, and finds entries that one of `merchants` and another merchant both
  * have, by account. Reads the entries of each day once, along ledger_entry_in_time, however many merchants they are
  * asked for. Nothing if only one merchant has entries.
  */

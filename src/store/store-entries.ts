@@ -134,9 +134,9 @@ const contentText = (prefix: string): RawBuilder<string> => {
 
 /**
  * Updates entries whose content differs or that had vanished. A number that alternates between two contents keeps the
- * stored one and gets a notice, as every change would be a revision each night. Each entry is looked up by the primary key in a subquery with
+ * stored one and gets a notice, as every change would be a revision each night. Each entry is queried by the primary key in a subquery with
  * OFFSET 0, which the planner cannot turn into a join. With a join, a planner with old statistics might read the
- * whole table.
+ * complete table.
  */
 async function recordAmendments(
   trx: Transaction<DB>,

@@ -47,7 +47,7 @@ export const waitingText = (
 
 export const unexplainedText = (planned: Window, absent: number, nameless: number): string =>
   `${windowText(planned)} lacks ${absent} entries that are stored, and ${nameless} unreadable ` +
-  `${nameless === 1 ? 'one' : 'ones'} without batchNo may be among them: which are gone cannot be told. ` +
+  `${nameless === 1 ? 'one' : 'ones'} without batchNo may be among them: which are gone is unknown. ` +
   'Ask the platform to correct what `daybook quarantine` shows.';
 
 export const heldText = (planned: Window, held: number): string =>

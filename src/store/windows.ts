@@ -1,4 +1,4 @@
-/** Stores one reading of one window, whole or not at all. Entries get into the database in no other way. */
+/** Stores one reading of one window, completely or not at all. Entries get into the database in no other way. */
 import type { Kysely, Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { cutFailedSpans, storeCertificates } from './certificates.ts';

@@ -5,9 +5,9 @@
  * distinct entries (unreadable ones included) are as many as that total; all lie inside the window, or as near to it as
  * the clock's slack allows, and are of the currency asked for.
  *
- * Why that is proof. Let S be the set of entries that match the query. Nobody promises an order of entries.
+ * Why that is proof. Let S be the set of entries that match the query. No one promises an order of entries.
  * - S did not change while the pages were read. Each page shows members of S, so |S| distinct entries are all of S,
- *   whatever the order of each reply. A changing order can make the count too low, but never make it look right.
+ *   whatever the order of each reply. A changing order can make the count too low, but never make it seem right.
  * - S only grew (a late entry) or only shrank. The total on a page is |S| at that moment, so equal totals on *all*
  *   pages mean that S did not change. The first and the last page alone would not do, as pages are read at the same
  *   time.
@@ -39,7 +39,7 @@ export interface Asked {
   readonly currency: string | null;
 }
 
-/** An unreadable entry, and how often it came on one page, as identical ones without batchNo look the same. */
+/** An unreadable entry, and how often it came on one page, as identical ones without batchNo are identical. */
 export interface UnreadableSeen {
   readonly entry: UnreadableEntry;
   readonly times: number;
@@ -262,7 +262,7 @@ function shortfall(total: number, seen: Seen): string | null {
 }
 
 function strangeness(entry: LedgerEntry, { window, currency }: Asked, clockSkewMs: number): string | null {
-  if (placeOf(entry, window, clockSkewMs) === 'stranger') {
+  if (placeOf(entry, window, clockSkewMs) === 'outside') {
     const ignored = entry.bookedMs > window.endMs ? 'endDate' : 'beginDate';
     return (
       `batchNo ${entry.batchNo} is booked at ${entry.bookedAt}, which lies outside the window: the platform ignores ` +

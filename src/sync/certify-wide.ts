@@ -25,7 +25,7 @@ export type WideTask = CertifyTask & WideWindow;
 /**
  * Reads the window once more if it does not add up, as an entry may have come between two pages. It is read in two groups if
  * that does not help, if the platform refuses so wide a window, if a record was not asked for, or if one cannot be read:
- * nobody could tell on which of the days that lies. It is read in as many groups as its total needs if it has too many pages, or if the order of
+ * no one could tell on which of the days that lies. It is read in as many groups as its total needs if it has too many pages, or if the order of
  * entries changes from call to call. Throws what `source` throws, but for such a refusal.
  */
 export async function certifyWide(task: WideTask, source: PageSource, limits: ReadLimits): Promise<Outcome> {

@@ -5,7 +5,7 @@
  * - A window with more pages than its grain allows is split after its first page.
  * - A window of several pages that does not add up is read again, and then split into parts of one page. A page is one
  *   reply, so neither another order nor a change between pages can harm it.
- * - A window of one second cannot be split by whole seconds. Its readings are put together, as long as the total stays
+ * - A window of one second cannot be split by full seconds. Its readings are put together, as long as the total stays
  *   the same, until they show as many entries as the total. If that does not help, the second is split by milliseconds.
  * - Calls that led nowhere are counted for each planned window with all its parts. At a limit, it is given up.
  */
@@ -74,7 +74,7 @@ export type Outcome =
       readonly orderUnsteady: boolean;
     };
 
-/** Most entries kept that were not asked for: a platform that ignores the query sends its whole ledger. */
+/** Most entries kept that were not asked for: a platform that ignores the query sends its complete ledger. */
 const OUT_OF_SCOPE_KEPT_MAX = 100;
 
 /** Throws what `source` throws. */

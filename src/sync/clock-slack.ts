@@ -44,12 +44,12 @@ export const wideReader = (reader: LedgerReader, clockSkewMs: number, zone: stri
 });
 
 /** Where an entry is booked: inside the window it came with, near it (within twice the slack), or further away. */
-export type Place = 'inside' | 'neighbour' | 'stranger';
+export type Place = 'inside' | 'neighbour' | 'outside';
 
 /** Timestamps have no fractions of a second, so an entry may be booked up to a second before the window begins. */
 export function placeOf({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, clockSkewMs: number): Place {
   const fromMs = Math.floor(beginMs / 1_000) * 1_000;
   if (bookedMs >= fromMs && bookedMs <= endMs) return 'inside';
   const reachMs = 2 * clockSkewMs;
-  return bookedMs >= fromMs - reachMs && bookedMs <= endMs + reachMs ? 'neighbour' : 'stranger';
+  return bookedMs >= fromMs - reachMs && bookedMs <= endMs + reachMs ? 'neighbour' : 'outside';
 }

@@ -20,7 +20,7 @@ export interface EntriesSource {
 }
 
 export interface ComparedEntries {
-  /** What the platform said is the total of the whole window; null if it refused. */
+  /** What the platform said is the total of the entire window; null if it refused. */
   readonly total: number | null;
   /** Days on which an entry differs from the stored one, is missing or was not known; in order. */
   readonly days: readonly BusinessDay[];

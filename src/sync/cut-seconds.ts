@@ -1,6 +1,6 @@
 /**
  * Recognises timestamps whose seconds the platform has cut off: all that came end in :00. Stored under them, entries would
- * get wrong times, and other times again when the seconds come back. A ledger that books on whole minutes is no such case.
+ * get wrong times, and other times again when the seconds come back. A ledger that books on full minutes is no such case.
  */
 import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
@@ -24,7 +24,7 @@ class SecondsCut extends ExpectedError {
   }
 }
 
-/** A single entry may have been moved to a whole minute by the platform: it is asked where that one is. */
+/** A single entry may have been moved to a complete minute by the platform: it is asked where that one is. */
 const MOVED_FEW = 2;
 
 const endsOnMinute = ({ bookedAt }: LedgerEntry): boolean => bookedAt.endsWith(':00');
@@ -61,7 +61,7 @@ export function createCutSeconds({ db, merchantNo, probe, clockSkewMs }: CutSeco
 
   const askAbout = async (entries: readonly LedgerEntry[], slack: number): Promise<void> => {
     if (isSound) return;
-    // Two are asked about: one alone may truly be booked on a whole minute.
+    // Two are asked about: one alone may truly be booked on a complete minute.
     for (const entry of new Set([entries[0]!, entries.at(-1)!])) {
       if (await isElsewhere(entry, slack))
         throw new SecondsCut(entries.length, entry, 'and the platform finds it later in that minute');

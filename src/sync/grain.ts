@@ -8,7 +8,7 @@ import type { ReadLimits } from './limits.ts';
 export interface SplitPolicy {
   /** Most pages of a window that is not split: `ReadLimits.pageNumMax`, or 1 if the order of entries changes. */
   readonly pageNumMax: number;
-  /** The shortest part of a split. Timestamps have whole seconds, but the platform filters by ms. */
+  /** The shortest part of a split. Timestamps have full seconds, but the platform filters by ms. */
   readonly unitMs: 1_000 | 1;
 }
 

@@ -8,7 +8,7 @@ import { countStored } from '../store/older-days.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 
-/** A larger total is cut to this: nobody sees the figure itself. */
+/** A larger total is cut to this: no one sees the figure itself. */
 const TOTAL_MAX = 1_000_000_000;
 
 export interface PastAsked {

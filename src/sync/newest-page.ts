@@ -23,7 +23,7 @@ export interface NewestPage {
    * Entries of the newest window that has any, the newest first; null if the newest windows are empty. Of a window
    * with more pages than `widePages`, only the first and the last are read: whether the platform sends old or new entries first,
    * the newest is on one of them. If it sends them in no order, it may be on neither. A wide window that will be read as its
-   * planned ones is looked at in the same way.
+   * planned ones is checked in the same way.
    */
   readonly newest: () => Promise<{ readonly entries: readonly LedgerEntry[]; readonly asked: Asked } | null>;
 }
@@ -83,7 +83,7 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
       const others = await Promise.all(pageNums.map((pageNum) => look(asked, pageNum)));
       const entries = [first, ...others]
         .flatMap((page) => page.entries)
-        .filter((entry) => placeOf(entry, asked.window, clockSkewMs) !== 'stranger')
+        .filter((entry) => placeOf(entry, asked.window, clockSkewMs) !== 'outside')
         .sort((a, b) => b.bookedMs - a.bookedMs);
       if (entries.length > 0) return { entries, asked };
     }

@@ -3,7 +3,7 @@
  * by one in rounds of seven nights. Where pages are spans of time, the page that shows the total is the round's next one;
  * otherwise windows of at most a page are asked for.
  *
- * Nothing is written here. A day that differs is only named; then it is read again whole, under a certificate. A window
+ * Nothing is written here. A day that differs is only named; then it is read again completely, under a certificate. A window
  * that the platform refuses or cuts short is halved until it is answered, and later windows are no longer than that.
  */
 import type { Kysely } from 'kysely';
@@ -276,7 +276,7 @@ function lastDays({ from, to }: Days, widestMs: number | null, zone: string): Da
 const countOlder = ({ db, merchant, zone }: HistoricalCheckOptions, days: Days): Promise<number> =>
   countByFigures(db, merchant.merchantNo, days, windowOf(days, zone));
 
-/** Whole days as a window. */
+/** Complete days as a window. */
 export const windowOf = ({ from, to }: Days, zone: string): Window => ({
   beginMs: dayWindow(from, zone).beginMs,
   endMs: dayWindow(to, zone).endMs,

@@ -13,7 +13,7 @@ class OtherLedgerAnswered extends ExpectedError {
   constructor(otherMerchantNo: string, batchNo: string) {
     super(
       `the platform answered with entries of another merchant: ${batchNo} is stored under ${otherMerchantNo}, and asked ` +
-        'for by its batchNo it is not found here. Nothing of that reply was written. Look at PLATFORM_HEADERS (does ' +
+        'for by its batchNo it is not found here. Nothing of that reply was written. Check PLATFORM_HEADERS (does ' +
         "each call say whose it is?) and at both merchants' tokens.",
     );
   }

@@ -9,7 +9,7 @@ export interface PageCredits {
 }
 
 /**
- * Credits for `pagesMax` pages. Each window takes one for its first page and later, once, all it needs beside.
+ * Credits for `pagesMax` pages. Each window takes one for its first page and later, once, all others it needs.
  *
  * No deadlock: the first pages of all windows together are fewer than `pagesMax` (see `ReadLimits`). So the first in
  * line always gets its credits in the end, as every other window either waits behind it with one page, or gives its

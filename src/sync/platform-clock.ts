@@ -34,7 +34,7 @@ export interface PlatformClock {
 }
 
 /**
- * A reply says that the clock is within some span, as the call took time and a Date header has whole seconds.
+ * A reply says that the clock is within some span, as the call took time and a Date header has full seconds.
  *
  * If that span allows what is known already, nothing new is concluded: so a slow call is never taken for a clock that
  * is off. If it does not, the platform is taken to be as far behind as the span allows.

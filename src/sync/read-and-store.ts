@@ -1,4 +1,4 @@
-/** One pass over a merchant's windows: reads them, waits for the zone's proof, stores each whole. */
+/** One pass over a merchant's windows: reads them, waits for the zone's proof, stores each completely. */
 import { splitAtTransitions } from '../ledger/business-day.ts';
 import { UNTRACED } from '../host/trace.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';

@@ -1,6 +1,6 @@
 /**
- * Puts the parts of a second together again. The platform filters by ms, but timestamps have whole seconds: nobody
- * could say later which entries of the second a part is about. So only whole seconds are stored.
+ * Puts the parts of a second together again. The platform filters by ms, but timestamps have full seconds: no one
+ * could say later which entries of the second a part is about. So only full seconds are stored.
  */
 import type { Asked } from './certificate.ts';
 import { spanText, type NotedReading } from './certify.ts';

@@ -22,7 +22,7 @@ export interface UncertifiedSpan {
   readonly window: Window;
   /** A sentence with the window and the figures. */
   readonly problem: string;
-  /** Entries are missing and held until a person decides. That is told of the account's days, once for all of them. */
+  /** Entries are missing and held until a person decides. That is reported of the account's days, once for all of them. */
   readonly isHeld?: true;
 }
 
@@ -53,7 +53,7 @@ export interface ReadingStoreOptions {
   readonly db: Kysely<DB>;
   readonly lease: Lease;
   readonly merchantNo: string;
-  /** The windows that are read: several of them at once, each whole, or in parts that cover it exactly. */
+  /** The windows that are read: several of them at once, each completely, or in parts that cover it exactly. */
   readonly planned: readonly Asked[];
   readonly runId: number;
   readonly now: () => Date;

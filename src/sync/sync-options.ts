@@ -22,7 +22,7 @@ export interface SyncOptions {
   readonly db: Kysely<DB>;
   readonly lease: Lease;
   readonly merchant: MerchantAccess;
-  /** They are widened to whole seconds, and cut where the zone's clock changes. */
+  /** They are widened to full seconds, and cut where the zone's clock changes. */
   readonly windows: readonly Window[];
   /** IANA zone of the platform's timestamps. */
   readonly zone: string;

@@ -16,7 +16,7 @@ import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 
 const MINUTE_MS = 60_000;
-/** Offsets are between -12:00 and +14:00. We look 14 hours in both directions. */
+/** Offsets are between -12:00 and +14:00. We check 14 hours in both directions. */
 const OFFSET_MAX_MIN = 14 * 60;
 const OFFSET_STEP_MIN = 15;
 const ZONES_NAMED_MAX = 6;
@@ -80,7 +80,7 @@ export type ZoneFinding =
  * asked without batchNo, as windows are.
  *
  * The time where it must not be is asked first. The entry came with a page before, and is found at its second
- * afterwards, so it existed in between. Otherwise, an entry that has just been removed would look like one that is not
+ * afterwards, so it existed in between. Otherwise, an entry that has just been removed would resemble one that is not
  * found there.
  *
  * If entries of other times are known (`others`), its second alone is asked for first: a platform that sends this entry and
@@ -120,7 +120,7 @@ export async function findZone(
   return findOffset(probe, entry, toleranceMs);
 }
 
-/** A window in which an entry is looked for. Others that come with it must be booked at most `nearMs` from it. */
+/** A window in which an entry is searched for. Others that come with it must be booked at most `nearMs` from it. */
 interface Place {
   readonly clock: 'exact' | 'off';
   readonly window: Window;
@@ -128,7 +128,7 @@ interface Place {
   readonly isLast: boolean;
 }
 
-/** Where an entry is looked for: at the second of its timestamp, then around it as far as clocks may differ. */
+/** Where an entry is searched for: at the second of its timestamp, then around it as far as clocks may differ. */
 const placesOf = (bookedMs: number, toleranceMs: number): Place[] => [
   { clock: 'exact', window: secondAt(bookedMs), nearMs: 0, isLast: toleranceMs === 0 },
   ...(toleranceMs === 0 ? [] : [lastPlace('off', around(bookedMs, toleranceMs), toleranceMs)]),
@@ -188,7 +188,7 @@ async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: numbe
   return {
     kind: 'unclear',
     why:
-      `beside a batchNo the platform ignores beginDate and endDate, and asked for the second of entry ${entry.batchNo}, ` +
+      `with a batchNo the platform ignores beginDate and endDate, and asked for the second of entry ${entry.batchNo}, ` +
       `booked ${entry.bookedAt}, without batchNo, it does not find it`,
   };
 }

@@ -16,7 +16,7 @@ export const settledByMs = ({ now, settleDelayMs = 0 }: Settling, behindMs: numb
   now().getTime() - behindMs - settleDelayMs;
 
 /**
- * Looks at the platform's clock in each reply before it is used. If a reply shows that one of the windows reaches
+ * Checks the platform's clock in each reply before it is used. If a reply shows that one of the windows reaches
  * beyond what is settled there, it rejects with `PlatformBehind`. From then on it also rejects each reply for such a
  * window: that call was on its way already, and must not count as read.
  */

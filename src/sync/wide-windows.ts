@@ -10,7 +10,7 @@ import type { SeenWindow } from '../store/seen-windows.ts';
 import type { Asked } from './certificate.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
 
-/** So many days before the planned windows are looked at as well, to estimate days that were never read. */
+/** So many days before the planned windows are checked as well, to estimate days that were never read. */
 export const SEEN_MS_BEFORE = 7 * 86_400_000;
 
 /** A window to be asked for. */

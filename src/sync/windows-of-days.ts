@@ -17,7 +17,7 @@ export interface PlanRequest {
 /**
  * One window for each business day, two if the zone's clock changes on it, and none beyond `latestMs`.
  *
- * The last window ends with a whole second. Timestamps have whole seconds: if half a second were read, nobody could say
+ * The last window ends with a complete second. Timestamps have full seconds: if half a second were read, no one could say
  * later if an entry of that second is missing or in the other half.
  */
 export function planWindows({ fromDay, toDay, zone, latestMs }: PlanRequest): Window[] {
@@ -29,7 +29,7 @@ export function planWindows({ fromDay, toDay, zone, latestMs }: PlanRequest): Wi
   });
 }
 
-/** The window, widened to whole seconds. */
+/** The window, widened to full seconds. */
 export const fullSeconds = ({ beginMs, endMs }: Window): Window => ({
   beginMs: Math.floor(beginMs / SECOND_MS) * SECOND_MS,
   endMs: Math.floor(endMs / SECOND_MS) * SECOND_MS + SECOND_MS - 1,

@@ -1,4 +1,4 @@
-/** Lets entries into the store only once the zone is proven for their offset. One proof serves a whole run. */
+/** Lets entries into the store only once the zone is proven for their offset. One proof serves an entire run. */
 import { isAfterChange } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { placeOf, SLACK_S_MAX } from './clock-slack.ts';
@@ -81,9 +81,9 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
     check: async (probe, entries, window) => {
       if (entries.length === 0) return;
       const slack = clockSkewMs();
-      const outsider = entries.find((entry) => placeOf(entry, window, slack) === 'stranger');
+      const outsider = entries.find((entry) => placeOf(entry, window, slack) === 'outside');
       if (outsider !== undefined && isNear(outsider, window, toleranceMs)) {
-        noteClockOff(offText(outsider, 'came with a window it lies beside'));
+        noteClockOff(offText(outsider, 'came with a window that ends near it'));
       }
       if (isTrusted) return;
       const isExamined = outsider !== undefined && outsidersExamined < OUTSIDERS_EXAMINED_MAX;

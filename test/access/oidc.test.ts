@@ -1,4 +1,4 @@
-/** Logging in at a real OpenID Connect provider: who it vouches for comes in, and nobody else, whatever is sent back. */
+/** Logging in at a real OpenID Connect provider: who it vouches for comes in, and no one else, whatever is sent back. */
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,7 +23,7 @@ const ACCOUNTS: Readonly<Record<string, object>> = {
     groups: [...Array.from({ length: 500 }, (_, at) => `group ${at}`), 'shops'],
   },
 };
-/** What the token tells of some beside `sub`. Of others it tells nothing, and the provider has to be asked. */
+/** What the token tells of some next to `sub`. Of others it tells nothing, and the provider has to be asked. */
 const IN_TOKEN: Readonly<Record<string, object>> = {
   vic: { email: 'ada@company.example', groups: [] },
   mix: { email: 'ada@company.example', groups: [] },

@@ -1,4 +1,4 @@
-/** A small server behind access: a page of each merchant, a deed, and what browsers do with cookies. */
+/** A small server behind access: a page of each merchant, a audit event, and what browsers do with cookies. */
 import { createHash } from 'node:crypto';
 import fastify from 'fastify';
 import type { Kysely } from 'kysely';

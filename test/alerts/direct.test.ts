@@ -1,4 +1,4 @@
-/** What is told without the database: once a day, and again as long as nobody took it. */
+/** What is reported without the database: once a day, and again as long as no one took it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -12,7 +12,7 @@ const name = skipped
   ? 'other languages in a browser (skipped: no Chromium; apt-get install chromium)'
   : 'other languages in a browser';
 
-/** An element, as far as it is looked at. */
+/** An element, as far as it is checked. */
 interface Shown {
   readonly attributes: Iterable<{ readonly name: string; readonly value: string }>;
   readonly childNodes: Iterable<{ readonly nodeType: number; readonly nodeValue: string }>;

@@ -1,4 +1,4 @@
-/** The true books of a made-up merchant, drawn at random. Amounts are whole minor units. */
+/** The true books of a made-up merchant, drawn at random. Amounts are complete minor units. */
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
 import { below, type Random } from '../../src/sandbox/random.ts';
 

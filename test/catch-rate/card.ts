@@ -57,7 +57,7 @@ const markdownTable = ({ columns, rows }: Sheet): string => {
   ].join('\n');
 };
 
-/** The text of the whole page. */
+/** The text of the entire page. */
 export function cardPage(context: CardContext): string {
   const { results, command, histories, day } = context;
   const spoiled = spoiledText(results.outcomes);

@@ -129,7 +129,7 @@ export async function playClean(rig: Rig, seed: string, product?: Product): Prom
   const fewest = 3 + below(random, 2);
   const honestDays = Math.max(fewest, ...traits.map((trait) => trait.setting?.honestDays ?? 0));
   const isLate = traits.includes(LATE_ENTRY);
-  // Its account goes quiet on the last day read first, so that the re-sweep still reaches the entry.
+  // Its account goes quiet on the last day read first, so that the lookback still reaches the entry.
   const drawn = drawHistory({ ...setting, honestDays, ...(isLate && { quietFrom: honestDays + 1 }) }, seed);
   let books: readonly Booking[] = drawn.scene.books;
   for (const trait of [...traits].reverse()) books = trait.books?.(books, random, drawn) ?? books;

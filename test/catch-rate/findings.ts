@@ -1,4 +1,4 @@
-/** Lists what is to be looked at, form by form: lies never told, and first sentences that name another cause. */
+/** Lists what is to be checked, form by form: lies never reported, and first sentences that name another cause. */
 import type { Form } from './form.ts';
 import type { Outcome } from './play.ts';
 import { byForm } from './tally.ts';
@@ -35,7 +35,7 @@ function formText(form: Form, outcomes: readonly Outcome[]): string | null {
   ].join('\n');
 }
 
-/** One line a form of which anything is to be looked at. */
+/** One line a form of which anything is to be checked. */
 function rowOf(form: Form, outcomes: readonly Outcome[]): string | null {
   const count = (is: (outcome: Outcome) => boolean): number => outcomes.filter(is).length;
   const silent = count(({ ending }) => ending === 'silent');

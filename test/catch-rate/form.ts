@@ -92,7 +92,7 @@ export interface Place {
 /** A lie planted in one ledger. */
 export interface Planted {
   readonly lies: Lies;
-  /** Where daybook should report it. `everywhere` if the lie concerns the whole ledger. */
+  /** Where daybook should report it. `everywhere` if the lie concerns the entire ledger. */
   readonly where: readonly Place[] | 'everywhere';
   /** What a report of it must contain. */
   readonly says: RegExp;

@@ -129,7 +129,7 @@ test('schedule tells in the background, and a missed night is told by serve alon
     ...{ merchantNo: MERCHANT.merchantNo, token: null, secretKeys: [], now: stage.app.now() },
   });
   expect((await daybook(['run'], env)).code).toBe(0);
-  // As if the schedule had looked for missed nights longer ago.
+  // As if the schedule had searched for missed nights longer ago.
   await sql`UPDATE alert_look SET looked_at = '-infinity'`.execute(stage.app.database.db);
   const serve = startDaybook(['serve'], {
     ...env,

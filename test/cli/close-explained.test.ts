@@ -1,4 +1,4 @@
-/** A month with a break that a person resolved: its close says what is missing, and a reopened break is told. */
+/** A month with a break that a person resolved: its close says what is missing, and a reopened break is reported. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

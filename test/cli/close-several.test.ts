@@ -1,4 +1,4 @@
-/** A month of several merchants closed by one command: each outcome is told, whatever comes of the others. */
+/** A month of several merchants closed by one command: each outcome is reported, whatever comes of the others. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listCloses } from '../../src/store/month-close.ts';
 import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../support/stage.ts';

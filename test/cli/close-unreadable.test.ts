@@ -26,7 +26,7 @@ beforeAll(async () => {
     scenario: scenario({
       ...{ ...RANGE, entriesPerDay: 3, now: '2026-03-01T01:30:00+08:00' },
       planted: [
-        // The whole first day of one account, and the last entry of the other.
+        // The entire first day of one account, and the last entry of the other.
         ...[0, 1, 2].map((nth) => ({ ...of, currency: 'KWD', day: '2026-02-26', nth })),
         { ...of, currency: 'USD', day: '2026-02-28', nth: 2 },
       ],

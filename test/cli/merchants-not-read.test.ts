@@ -1,4 +1,4 @@
-/** A merchant that has a ledger here and that nobody reads any more is told by every command until it is disabled. */
+/** A merchant that has a ledger here and that no one reads any more is reported by every command until it is disabled. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ const at = (now: string, own: Env, change: Env = {}): Env => ({ ...own, ...chang
 const FIRST_NIGHT = '2026-03-03T01:30:00+08:00';
 const LATER = '2026-03-05T01:30:00+08:00';
 
-/** S1 is read by the settings for a night, S2 is added, and the settings name nobody any more. */
+/** S1 is read by the settings for a night, S2 is added, and the settings name no one any more. */
 async function withoutSettings(): Promise<void> {
   const first = await daybook(['run'], at(FIRST_NIGHT, env, BY_SETTINGS));
   expect(first).toMatchObject({ code: 0 });

@@ -1,4 +1,4 @@
-/** A platform that refuses, and sends page fields beside the refusal: nothing of it is believed, by any command. */
+/** A platform that refuses, and sends page fields next to the refusal: nothing of it is believed, by any command. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

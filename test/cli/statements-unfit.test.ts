@@ -55,7 +55,7 @@ async function unpacked(zip: string): Promise<{ names: string[]; text: string; c
     csv: await readFile(join(into, KEY), 'utf8'),
   };
 }
-/** MT940 is published, so that its files have manifests beside them. */
+/** MT940 is published, so that its files have manifests next to them. */
 const namesIn = (extension: string): string[] =>
   [
     ...['2026-03-02', '2026-03-03', '2026-03-04', '2026-03-05'].flatMap((day) =>

@@ -1,4 +1,4 @@
-/** `worker` and `schedule` over the queue, as processes: a slot is queued once, done, told, and a lost job is told too. */
+/** `worker` and `schedule` over the queue, as processes: a slot is queued once, done, reported, and a lost job is reported too. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { installQueue } from '../../src/queue/install.ts';

@@ -14,7 +14,7 @@ import { bytesOf, NIGHT, openStage, scenario, type Stage } from '../support/stag
 /** More by hand: DAYBOOK_TEST_KILLS=200 DAYBOOK_TEST_SEED=.... */
 const KILLS = Number(process.env['DAYBOOK_TEST_KILLS'] ?? 2);
 const SEED = process.env['DAYBOOK_TEST_SEED'] ?? '2404';
-/** A killed worker's jobs come back when nobody has heard of it for a while: one night waits for many of them together. */
+/** A killed worker's jobs come back when no one has heard of it for a while: one night waits for many of them together. */
 const KILLS_A_NIGHT = 40;
 /** Up to this long after it was seen at work, a worker is killed. */
 const KILLED_WITHIN_MS = 300;
@@ -121,7 +121,7 @@ async function killAtWork(
   return killed;
 }
 
-/** The night is over, once and whole: each merchant ended once, with the files of one process undisturbed. */
+/** The night is over, once and completely: each merchant ended once, with the files of one process undisturbed. */
 async function expectDone({ stage }: Night, run: object, files: ReadonlyMap<string, string>): Promise<void> {
   const { db } = stage.app.database;
   expect(await queuedRuns(stage)).toEqual([{ ...run, exit_code: 0 }]);

@@ -29,7 +29,7 @@ const NAME_IN_FILE = /`(\w+)` (?:of|in) `([\w./-]+\.ts)`/g;
 const LINK = /\]\(([^)#:]+)(?:#[^)]*)?\)/g;
 
 /**
- * The whole paths that a path may mean. Short paths and paths with an asterisk are allowed if their meaning is clear.
+ * The entire paths that a path may mean. Short paths and paths with an asterisk are allowed if their meaning is clear.
  */
 function found(path: string): string[] {
   const end = path.replace(/\/$/, '').replaceAll('.', '\\.').replaceAll('*', '[^/]*');

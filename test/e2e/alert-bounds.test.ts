@@ -1,4 +1,4 @@
-/** Alerts hold up no end of a run, lose nothing that workers found, and say of nobody that is not done that it is. */
+/** Alerts hold up no end of a run, lose nothing that workers found, and say of no one that is not done that it is. */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';

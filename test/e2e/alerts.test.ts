@@ -1,4 +1,4 @@
-/** What people are told of real nights, as a receiver gets it. */
+/** What people are notified of real nights, as a receiver gets it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

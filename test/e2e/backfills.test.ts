@@ -1,4 +1,4 @@
-/** Backfills: days of long ago, read slice by slice beside the nightly work. */
+/** Backfills: days of long ago, read slice by slice next to the nightly work. */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { enqueue } from '../../src/queue/enqueue.ts';

@@ -185,7 +185,7 @@ it('files that do not pass the check, field by field', async () => {
   for (const field of Object.keys(registration)) {
     for (const spoilt of [`${word(field)}\u0000`, [word(field)], { [field]: word(field) }, null]) {
       const path = await fileOf('payee.json', { ...registration, [field]: spoilt });
-      // If the check accepts the file, the platform is one where nobody listens.
+      // If the check accepts the file, the platform is one where no one listens.
       await daybook(`beneficiary register ${path}`, { PLATFORM_BASE_URL: 'http://127.0.0.1:1' });
     }
   }

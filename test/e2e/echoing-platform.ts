@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** `sent` is the whole request, headers and body, in one text. */
+/** `sent` is the entire request, headers and body, in one text. */
 type Fail = (response: ServerResponse, sent: string) => void;
 
 const json = (response: ServerResponse, status: number, reply: unknown): void =>

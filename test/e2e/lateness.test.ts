@@ -1,4 +1,4 @@
-/** Entries that come late widen the re-sweep of their own merchant, as long as they count, and no further than allowed. */
+/** Entries that come late widen the lookback of their own merchant, as long as they count, and no further than allowed. */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { runText } from '../../src/cli/output/run-text.ts';
@@ -96,7 +96,7 @@ describe('an entry that came nine days late', () => {
     // Nine days and this one in one page, the comparison of older days, and two calls that prove the zone.
     expect(widened.sync[0]!.report.requests).toBeLessThanOrEqual(4);
     expect(runText(widened, { days: [], location: 'here', zone: ZONE })).toContain(
-      `re-sweep widened, as entries come late: ${merchantNo} 8 days (99 % of its late entries came within 9 days)`,
+      `lookback extended, as entries come late: ${merchantNo} 8 days (99 % of its late entries came within 9 days)`,
     );
     const text = new StatusText({
       ...{ times: timesOf(stage.app.settings), merchants: 1, maxAge: undefined, all: false },
@@ -220,7 +220,7 @@ describe('at a month end', () => {
   test('a history with a gap is compared on both sides of it', async () => {
     await open(history, { resweepDaysMax: 1 });
     const [at] = of('2026-01-31');
-    // An unreadable entry without a number: nobody can say how many entries its day has.
+    // An unreadable entry without a number: no one can say how many entries its day has.
     await sql`
       INSERT INTO quarantined_entry (merchant_no, raw, reason, fingerprint, span, first_seen_at)
       VALUES (${merchantNo}, '{}', 'no batchNo', 'f', int8range(${at!.bookedMs}, ${at!.bookedMs}, '[]')::int8multirange,

@@ -38,7 +38,7 @@ const empty = (day: string): string[] => {
   for (const batchNo of batchNos) stage.sandbox.takeOut(merchantNo, batchNo);
   return batchNos;
 };
-/** Empties a day. If a whole day is empty, only a person is believed. */
+/** Empties a day. If a complete day is empty, only a person is believed. */
 const emptyForGood = async (day: string): Promise<string[]> => {
   const gone = empty(day);
   expect(await stage.run({ command: 'sync' })).toMatchObject({ exitCode: 4 });

@@ -1,4 +1,4 @@
-/** What processes that live find by themselves: which merchants a night was missed for, and which runs nobody told of. */
+/** What processes that live find by themselves: which merchants a night was missed for, and which runs no one reported of. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runWatchdog } from '../../src/cli/alerting.ts';

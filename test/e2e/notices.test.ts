@@ -81,7 +81,7 @@ describe('an account whose first opening is not 0', () => {
   });
 
   test('that opens later than the others is reported without a call, as all days before are known', async () => {
-    // Both days of a run fit a page, so that a filtered page is a whole window.
+    // Both days of a run fit a page, so that a filtered page is a complete window.
     const stage = await open({ scenario: scenario({ entriesPerDay: 20 }) });
     hideFirst(stage);
     const begin = dayWindow('2026-03-04', ZONE).beginMs;

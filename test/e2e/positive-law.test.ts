@@ -88,7 +88,7 @@ test('holes that an earlier version left are filled by the next run', async () =
   expect(await stage.night()).toMatchObject({ exitCode: 0 });
 });
 
-/** Deletes what is known of proven quiet days, as an earlier version left them that never looked there. */
+/** Deletes what is known of proven quiet days, as an earlier version left them that never checked there. */
 async function forget(from: string, to: string): Promise<void> {
   const { db } = stage.app().database;
   for (const table of ['account_day', 'statement', 'statement_summary', 'statement_manifest'] as const)

@@ -47,7 +47,7 @@ const amend = (busiType: string): void => {
 /** A copy of the database as it is now, as pg_dump and pg_restore make it. */
 async function backUp(): Promise<void> {
   const { pathname } = new URL(stage.app.settings.databaseUrl!);
-  // The server copies a database that nobody is connected to. The pool connects again by itself.
+  // The server copies a database that no one is connected to. The pool connects again by itself.
   const admin = await openDatabase({ databaseUrl: `${inject('postgresUrl')}/postgres`, dataDir: '' });
   await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${pathname.slice(1)}`.execute(
     admin.db,

@@ -44,7 +44,7 @@ export interface Kind extends Drawable {
   readonly plant: (scene: Scene) => Planted | Promise<Planted>;
 }
 
-/** A whole number from 0 up to but not including `total`. */
+/** A integer from 0 up to but not including `total`. */
 export const nthOf = (total: number, share: number): number => Math.floor(total * share);
 
 /** Strikes when the wire has carried the drawn share of its bytes. `strike` decides what happens to that chunk. */

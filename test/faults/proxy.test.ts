@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 const call = () => connect(Number(new URL(proxy.url).port), '127.0.0.1');
-/** Sends the words. Returns the whole answer until the connection ends, and the code of its end. */
+/** Sends the words. Returns the entire answer until the connection ends, and the code of its end. */
 async function said(words: string) {
   const socket = call();
   let code: string | null = null;

@@ -179,7 +179,7 @@ export async function openWorld(): Promise<World> {
   };
   const root = await mkdtemp(join(tmpdir(), 'daybook-faults-'));
   await chmod(root, 0o755);
-  // Without this cache, each run would compile the whole program again.
+  // Without this cache, each run would compile the entire program again.
   const compiled = join(root, 'compiled');
   await mkdir(compiled);
   await own(compiled);

@@ -1,4 +1,4 @@
-/** Balances that follow one late, vanished or amended entry are told from balances that changed each on its own. */
+/** Balances that follow one late, vanished or amended entry are told apart from balances that changed each on its own. */
 import { expect, test } from 'vitest';
 import { balanceSteps } from '../../src/ledger/moved-balances.ts';
 import { addAmounts } from '../../src/ledger/money.ts';

@@ -84,12 +84,12 @@ onBothDatabases((store) => {
       const forgeries: readonly (() => Forgery)[] = [
         // Replayed, and so out of order: whatever was applied, in any order.
         () => chance.pick(genuine),
-        // Forged by a stranger who has no path and everything else right.
+        // Forged by a out-of-scope record who has no path and everything else right.
         () => push(`/notify/onboarding/${newNotifySecret()}`, onboardingResult(chance.pick(subjects))),
         () => push(`/notify/beneficiary/${newNotifySecret()}`, beneficiaryResult(pending)),
         () => push(`/notify/beneficiary/${reviewed.secret}`, onboardingResult(reviewed)),
         () => push(`/notify/onboarding/${pending.secret}`, beneficiaryResult(pending)),
-        // Forged by a stranger who has a path, and nothing else right.
+        // Forged by a out-of-scope record who has a path, and nothing else right.
         () => push(reviewed.path, onboardingResult(reviewed, { bizFlow: `BF-${chance.below(1_000)}` })),
         () => push(reviewed.path, onboardingResult(approved)),
         () => push(pending.path, beneficiaryResult(paid)),

@@ -1,4 +1,4 @@
-/** Posts from strangers cost little, are limited, and delay nobody's result. */
+/** Posts from out-of-scope records cost little, are limited, and delay no one's result. */
 import { describe, expect, it } from 'vitest';
 import { createInbox, InboxUnavailable, type InboxDeps } from '../../src/notifications/inbox.ts';
 import { createGate, INBOX_LIMITS, networkOf } from '../../src/notifications/limits.ts';

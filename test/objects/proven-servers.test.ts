@@ -11,7 +11,7 @@ import { freshBucket, gatewayServer, startFauxqsServer } from './s3-servers.ts';
 
 interface Subject {
   readonly store: ObjectStore;
-  /** The methods of the requests since the last look, each with the end of its key. */
+  /** The methods of the requests since the last check, each with the end of its key. */
   readonly seen: () => string[];
   /** Changes the bytes of the next upload on their way. */
   readonly alterNext: () => void;

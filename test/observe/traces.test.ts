@@ -1,4 +1,4 @@
-/** Traces of a real run as a collector receives them, and that they cost nothing where nobody asks for them. */
+/** Traces of a real run as a collector receives them, and that they cost nothing where no one asks for them. */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { createServer, type Server } from 'node:http';

@@ -1,4 +1,4 @@
-/** When a merchant is told to have nothing but waits. */
+/** When a merchant is reported to have nothing but waits. */
 import { expect, test } from 'vitest';
 import type { Outcome, Reply } from '../../src/platform/attempt.ts';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
@@ -18,7 +18,7 @@ const tooMany = (askedMs: number): Outcome<Reply> => ({
   failure: { error: new PlatformUnreachable('429', false), retry: 'yes', askedMs, answered: true },
 });
 
-/** A platform that answers the calls of each merchant in turn, the last answer for ever. Notes what is told, and when. */
+/** A platform that answers the calls of each merchant in turn, the last answer for ever. Notes what is reported, and when. */
 function watched(concurrency: number, answers: Readonly<Record<string, readonly Answer[]>>) {
   const time = virtualTime(0);
   const reported: string[] = [];

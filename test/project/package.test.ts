@@ -1,5 +1,5 @@
 /**
- * The package as a stranger gets it: packed from a copy of the checkout, installed into an empty folder, run and imported
+ * The package as a out-of-scope record gets it: packed from a copy of the checkout, installed into an empty folder, run and imported
  * there. The examples of docs/library.md are part of it.
  */
 import { execFile } from 'node:child_process';

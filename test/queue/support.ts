@@ -15,7 +15,7 @@ export interface QueueStage {
   readonly send: (merchants: readonly string[], more?: { lane?: Lane; runId?: number }) => Promise<string[]>;
   /** Makes jobs that wait for a time of theirs ready now. */
   readonly hurry: () => Promise<void>;
-  /** Makes it so that no heartbeat of jobs at work came for a minute, and lets pg-boss look for such jobs. */
+  /** Makes it so that no heartbeat of jobs at work came for a minute, and lets pg-boss search for such jobs. */
   readonly silence: () => Promise<void>;
   readonly close: () => Promise<void>;
 }

@@ -99,7 +99,7 @@ describe('doctor', () => {
       {
         what: 'alerts',
         ok: true,
-        detail: 'nobody is told when a night fails; see DAYBOOK_ALERT_URL and DAYBOOK_ALERT_MAIL_TO',
+        detail: 'no alert is sent when a night fails; set DAYBOOK_ALERT_URL or DAYBOOK_ALERT_MAIL_TO',
         exitCode: 0,
       },
       { what: 'database', ok: true, detail: 'PostgreSQL', exitCode: 0 },
@@ -245,7 +245,7 @@ describe('doctor', () => {
       /^SBX-M-1, from the settings; merchants stored in the database could not be read$/,
     );
     expect(examinedExitCode(findings)).toBe(2);
-    // doctor only looks. Migrating is for `daybook migrate`.
+    // doctor only checks. Migrating is for `daybook migrate`.
     const { rows } = await sql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`.execute(db);
     expect(rows).toEqual([]);
     await close();

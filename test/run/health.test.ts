@@ -1,4 +1,4 @@
-/** The health of the whole says the same as the statuses of all merchants together, and costs few statements. */
+/** The health of the entire says the same as the statuses of all merchants together, and costs few statements. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { healthOf, sumOfProofs, type HealthOptions } from '../../src/run/health.ts';

@@ -24,7 +24,7 @@ const PASTS = { M1: 9, M2: 730 };
 type MerchantNo = keyof typeof PASTS;
 const clock = { zone: 'UTC', now: NOW };
 
-/** Days up to the one before yesterday, read, chained and looked at; of yesterday only the entries. */
+/** Days up to the one before yesterday, read, chained and checked; of yesterday only the entries. */
 async function fill({ db }: Database, lease: Lease): Promise<void> {
   for (const [merchantNo, days] of Object.entries(PASTS)) {
     const day = sql`(${YESTERDAY}::date - nth)`;
@@ -137,7 +137,7 @@ describe('of a merchant with two years stored and of one with nine days, a night
       3,
     ],
     ['first openings', (merchantNo) => firstDaysWithBalance(db(), merchantNo), 3],
-    // It looks back nine weeks, and one of the two has nine days.
+    // It reads back nine weeks, and one of the two has nine days.
     ['the usual entries of a day', (merchantNo) => entriesADay(db(), merchantNo, range), 120],
     [
       'the figures of a new day',

@@ -377,7 +377,7 @@ describe('settings that are refused', () => {
       },
       {
         key: 'PLATFORM_TIMEOUT_MS',
-        problem: "must be a whole number from 1 to 600000 (it is 'soon')",
+        problem: "must be an integer from 1 to 600000 (it is 'soon')",
         example: '30000',
       },
       {

@@ -3,7 +3,7 @@
  * allowed when no entry comes before another one that is older by more than the tolerance.
  */
 
-/** One entry in whole units of money and whole seconds. */
+/** One entry in complete units of money and full seconds. */
 export interface Move {
   readonly batchNo: string;
   readonly net: number;
@@ -46,7 +46,7 @@ export function fewestBreaks(
 }
 
 /**
- * The balances that one cluster can end on, each with its fewest breaks. It looks at all subsets and each last entry.
+ * The balances that one cluster can end on, each with its fewest breaks. It checks all subsets and each last entry.
  */
 function through(
   cluster: readonly Move[],

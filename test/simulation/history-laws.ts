@@ -21,7 +21,7 @@ export interface StepOutcome {
   readonly published: Published;
   /** Ranges asked for so far in every currency, including this step's. */
   readonly asked: readonly { readonly from: string; readonly to: string }[];
-  /** The platform once said that it holds nothing. Then nobody can miss what was never read before. */
+  /** The platform once said that it holds nothing. Then no one can miss what was never read before. */
   readonly lied: boolean;
 }
 

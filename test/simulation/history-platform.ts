@@ -10,7 +10,7 @@ const PAGE_SIZE = 100;
 export const CURRENCIES = ['USD', 'JPY'] as const;
 const MINOR_UNITS: Readonly<Record<string, number>> = { USD: 2, JPY: 0 };
 
-/** One line of the books. Amounts are whole units. */
+/** One line of the books. Amounts are complete units. */
 interface Booking {
   readonly batchNo: string;
   currency: (typeof CURRENCIES)[number];

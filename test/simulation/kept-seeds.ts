@@ -1,4 +1,4 @@
-/** Cases that once broke a law, in a file beside this one. Every simulation tries them first. */
+/** Cases that once broke a law, in a file next to this one. Every simulation tries them first. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Kept, Kind } from './oracle.ts';
 

@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000;
 const FIRST_MS = Date.UTC(2026, 0, 1);
 /** Entries lie in so many days; every range ends before the first night. */
 const DAYS = 40;
-/** Where a run may have been held up by absent entries, so many more nights of the whole range settle everything. */
+/** Where a run may have been held up by absent entries, so many more nights of the entire range settle everything. */
 const CALM_RUNS = 2;
 const PAGE_SIZE = 100;
 const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();

@@ -16,7 +16,7 @@ export interface StatementRecord {
   readonly restarted: boolean;
 }
 
-/** By how many seconds clocks are put forward or back. In text this looks like a jump in time. */
+/** By how many seconds clocks are put forward or back. In text this resembles a jump in time. */
 const CLOCK_LEAPS_S = [0, 1_800, 3_600];
 
 /** The time at which an entry of an account is, or once was, booked. */

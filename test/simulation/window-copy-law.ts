@@ -71,7 +71,7 @@ function compare(
 }
 
 /**
- * Whether there are identical wrecks that no window separates and that may be on two pages. Nobody can tell two of
+ * Whether there are identical wrecks that no window separates and that may be on two pages. No one can tell two of
  * them from one that moved.
  */
 function isUndecidable(platform: WindowPlatform, { clockSkewMs }: Copy, day: Window): boolean {

@@ -122,7 +122,7 @@ export function wrongCertificates(
   return windows.flatMap((window) => {
     const during = readingOf(window, calls);
     if (during.length === 0) return [];
-    // A wide window is certified as a whole: what happened anywhere in it may hide from the count.
+    // A wide window is certified as one: what happened anywhere in it may hide from the count.
     const asked = {
       beginMs: Math.min(window.beginMs, ...during.map(({ query }) => query.window.beginMs)),
       endMs: Math.max(window.endMs, ...during.map(({ query }) => query.window.endMs)),
@@ -191,7 +191,7 @@ export interface Step {
 }
 
 /**
- * Entries marked vanished that the platform held during the whole reading, readable or not. If it said that a window
+ * Entries marked vanished that the platform held during the entire reading, readable or not. If it said that a window
  * is empty, a few are believed at once: fewer than three or at most half of the day, and never all of it.
  */
 export function vanishedThoughHeld(

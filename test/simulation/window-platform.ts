@@ -141,7 +141,7 @@ export function createWindowPlatform(drawn: WindowCase): WindowPlatform {
       );
       const page = ordered(found, window).slice((pageNum - 1) * PAGE_SIZE, pageNum * PAGE_SIZE);
       if (misdeed.what === 'short' && strikes) page.pop();
-      // A nameless wreck that is shown twice looks like two identical ones. Nobody can tell, so the twin has a name.
+      // A nameless wreck that is shown twice resembles two identical ones. No one can tell, so the twin has a name.
       const twin = page.find((one) => !isNameless(one));
       if (misdeed.what === 'doubled' && strikes && page.length > 1 && twin !== undefined)
         page[page.length - 1] = twin;

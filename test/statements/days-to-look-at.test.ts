@@ -1,4 +1,4 @@
-/** Which published days have to be compared with the published days beside them by asking the database. */
+/** Which published days have to be compared with the published days next to them by asking the database. */
 import { expect, test } from 'vitest';
 import type { BusinessDay } from '../../src/ledger/entry.ts';
 import { daysToLookAt, type PublishedDay } from '../../src/statements/openings.ts';

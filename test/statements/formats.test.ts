@@ -1,4 +1,4 @@
-/** Another format than CSV: published beside it, checked, repaired and downloaded, with nothing but its own value. */
+/** Another format than CSV: published next to it, checked, repaired and downloaded, with nothing but its own value. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -99,7 +99,7 @@ afterEach(() => place.close());
 afterAll(() => database.close());
 
 const signal = new AbortController().signal;
-/** A whole run under this lease: it reads what the platform shows, chains, publishes, compares and repairs. */
+/** A complete run under this lease: it reads what the platform shows, chains, publishes, compares and repairs. */
 async function wholeRun(
   objects: ObjectStore,
   entries: number,

@@ -1,4 +1,4 @@
-/** A month as one ZIP: whole also where a format cannot hold a day, and read with some files ahead. */
+/** A month as one ZIP: complete also where a format cannot hold a day, and read with some files ahead. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -37,7 +37,7 @@ export async function filesOfStore(objects: ObjectStore): Promise<Map<string, st
   return files;
 }
 
-/** The problems that `verify` finds in a download of the whole store. */
+/** The problems that `verify` finds in a download of the entire store. */
 export async function verifyProblems(
   objects: ObjectStore,
   publicKeys: readonly PublicKey[] = [],

@@ -1,5 +1,5 @@
 /**
- * Checks downloaded statements against their manifest, as finance has them: whole trees, one flat folder, single
+ * Checks downloaded statements against their manifest, as finance has them: complete trees, one flat folder, single
  * files.
  */
 import { createHash } from 'node:crypto';

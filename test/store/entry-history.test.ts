@@ -1,6 +1,6 @@
 /**
  * What is stored under one entry number: each merchant, each content with its times, unreadable entries, breaks
- * beside it.
+ * next to it.
  */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';

@@ -77,7 +77,7 @@ test('a lease that another one is about to take over counts as held until then, 
   const ask = createLeaseAsker(wired.db);
   await database.db.transaction().execute(async (trx) => {
     await take(contested.name, trx);
-    // Nobody waits for the transaction.
+    // No one waits for the transaction.
     await Promise.all([ask(contested), ask(held)]);
   });
   await ask(held);

@@ -9,7 +9,7 @@ import { startFaultyWire } from '../support/faulty-wire.ts';
 import { FROM, MERCHANT, openStage, OTHER, scenario, TO, type Stage } from '../support/stage.ts';
 import { unfiltered } from './merchant-filter.ts';
 
-/** Statements that look at all merchants, by words that they have, and why. */
+/** Statements that check all merchants, by words that they have, and why. */
 const OVER_ALL_MERCHANTS: readonly { readonly words: string; readonly why: string }[] = [
   { words: 'of_ledger_entry', why: 'finds merchants that have a ledger here and are not read' },
   { words: 'WITH RECURSIVE merchants', why: 'finds the merchants to compare with each other' },

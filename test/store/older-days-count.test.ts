@@ -1,4 +1,4 @@
-/** The sum of older days is taken up from the last look. Whatever changed since, it has to be what is stored. */
+/** The sum of older days is taken up from the last check. Whatever changed since, it has to be what is stored. */
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';

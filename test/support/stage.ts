@@ -1,5 +1,5 @@
 /**
- * The whole app for a test: the sandbox over HTTP, a real database, an object store, and a clock that the test sets.
+ * The entire app for a test: the sandbox over HTTP, a real database, an object store, and a clock that the test sets.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -188,7 +188,7 @@ export async function footprints({ app }: Stage, tables = ['ledger_entry', 'acco
   return all;
 }
 
-/** Figures and revision of each account day, to compare as a whole. */
+/** Figures and revision of each account day, to compare as one value. */
 export const accountDays = ({ app }: Stage) =>
   app.database.db
     .selectFrom('account_day')

@@ -1,4 +1,4 @@
-/** Times for tests in which nobody has to wait, and every wait is as long as it should be. */
+/** Times for tests in which no one has to wait, and every wait is as long as it should be. */
 import type { TimeSource } from '../../src/platform/request-queue.ts';
 import type { TransportDeps } from '../../src/platform/transport.ts';
 

@@ -102,7 +102,7 @@ test('for any difference of the clocks, no certified window goes beyond what has
         const settledThereMs = nowMs + aheadMs - SETTLE_MS;
         const settledHereMs = nowMs - SETTLE_MS;
         // A Date header is exact to a second and to the duration of the call. Once the platform is known to be
-        // behind, the window takes the whole of that inexactness into account.
+        // behind, the window takes the entire of that inexactness into account.
         const inexactMs = report.platformBehindMs > 0 ? 0 : 1_000 + callMs;
         expect(lastMs).toBeLessThanOrEqual(settledThereMs + inexactMs);
         expect(lastMs).toBeLessThanOrEqual(settledHereMs);

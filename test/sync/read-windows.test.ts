@@ -365,7 +365,7 @@ test('a reader that fails stops the reading, and no more calls are made', async 
   expect(platform.queries.length).toBeLessThan(60);
 });
 
-/** A small ledger: up to two hours, seconds with many entries, times in ms or in whole seconds. */
+/** A small ledger: up to two hours, seconds with many entries, times in ms or in full seconds. */
 const ledgers = fc
   .record({
     crowds: fc.array(

@@ -434,7 +434,7 @@ describe('reading', () => {
     const dropped = spread(600, { beginMs: windows[0]!.beginMs, endMs: windows[59]!.endMs }, 'OLD');
     await sync(platformOf([...dropped, ...kept]).reader, { windows });
     const { requests } = await sync(platformOf(kept).reader, { windows });
-    // A page more after each full last one: the whole and its empty begin, its kept days, its dropped days together, and each by itself.
+    // A page more after each full last one: the entire and its empty begin, its kept days, its dropped days together, and each by itself.
     expect(requests).toBe(4 + 1 + 4 + 1 + 60);
   });
 

@@ -37,7 +37,7 @@ const numbersIn = (html: string): string[] =>
 const balancesIn = (html: string): string[] =>
   entriesIn(html).map((row) => [...row.matchAll(/<td class="n">([^<]*)<\/td>/g)].at(-1)![1]!);
 
-/** The balances of the table beside the chart, by hour. */
+/** The balances of the table next to the chart, by hour. */
 const tableOf = (html: string): string[] => {
   const table = /The balance as a table(.*?)<\/details>/s.exec(html)![1]!;
   return [...table.matchAll(/<td>(\d\d):\d\d<\/td>\s*<td class="n">([^<]*)<\/td>/g)].map(

@@ -1,4 +1,4 @@
-/** Where `serve` shows pages: at an address of their own, at the notifications' only if told so, and nowhere unasked. */
+/** Where `serve` shows pages: at an address of their own, at the notifications' only if set so, and nowhere unasked. */
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';

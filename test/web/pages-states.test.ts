@@ -1,4 +1,4 @@
-/** What a day's mark says, and what stands beside it: over a real server, database and platform. */
+/** What a day's mark says, and what stands next to it: over a real server, database and platform. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { cellsOf } from '../support/cells.ts';
 import { daybook, envOf } from '../cli/daybook.ts';

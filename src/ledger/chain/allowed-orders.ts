@@ -15,11 +15,11 @@ import type { Edge } from './survey.ts';
 export const MIXED_ENTRIES_SURE = 12;
 /** Longer orders are not searched for. */
 const MIXED_ENTRIES_MAX = 1_000;
-/** Most partial orders that one search looks at. This is enough for all of those over `MIXED_ENTRIES_SURE` entries. */
+/** Most partial orders that one search checks. This is enough for all of those over `MIXED_ENTRIES_SURE` entries. */
 const SEARCH_STATES_SURE = 60_000;
 /** The same for more entries. Balances seldom repeat, so there are few orders to choose from. */
 const SEARCH_STATES_MAX = 1_000;
-/** How many entries, counted from the oldest one not yet used, are looked at: the bits of one number. */
+/** How many entries, counted from the oldest one not yet used, are checked: the bits of one number. */
 const LOOKAHEAD_MAX = 31;
 /** A state's key is those bits times this, plus the number of a balance. It has to stay an exact integer. */
 const BALANCES_MAX = 2 ** 21;
@@ -150,7 +150,7 @@ export class Search<E extends Edge> {
     const { low, taken, at } = state;
     const oldestMs = this.#entries[low]!.bookedMs;
     const end = Math.min(this.#entries.length, low + LOOKAHEAD_MAX);
-    // The state made last is looked at first. So this loop runs backwards, to try earlier entries first.
+    // The state made last is checked first. So this loop runs backwards, to try earlier entries first.
     for (let index = end - 1; index >= Math.max(first, low); index -= 1) {
       if (at !== ANY && this.#before[index] !== at) continue;
       if ((taken & (1 << (index - low))) !== 0) continue;

@@ -1,8 +1,8 @@
-/** Explains a single break by the amounts of the entries beside it. */
+/** Explains a single break by the amounts of the entries next to it. */
 import type { Explanation } from './break-scene.ts';
 import { compareAmounts, decimalsOf, fromScaled, subtractAmounts, toScaled } from '../money.ts';
 
-/** An entry beside a break. */
+/** An entry next to a break. */
 export interface Neighbour {
   /** Its signed amount, credits above zero; null where it is not known or there is none. */
   readonly net: string | null;
@@ -10,7 +10,7 @@ export interface Neighbour {
 }
 
 /**
- * If the missing amount is at most one part in this many of the amount beside it, a wrong amount is more likely than a
+ * If the missing amount is at most one part in this many of the amount next to it, a wrong amount is more likely than a
  * missing entry.
  */
 const SMALL_PART = 100n;

@@ -39,7 +39,7 @@ export interface EndedRun extends RunEnded {
   readonly command: RunCommand;
   /** Whether it did what a night does, for all merchants. */
   readonly isNightly: boolean;
-  /** The process was told to stop. That is no failure: the next run takes up from there. */
+  /** The process was asked to stop. That is no failure: the next run takes up from there. */
   readonly interrupted: boolean;
   /** Merchants left out because another process is at work on them, as far as the run ends badly for that. */
   readonly busy: number;
@@ -64,8 +64,8 @@ type Deps = Pick<RunDeps, 'db' | 'now' | 'zone'> & { readonly alerts?: RunAlerts
 
 /**
  * Records the end by `finish`, with its alerts in the same transaction. If they cannot be stored, the end is recorded
- * without them, and a failed night is told directly. Throws what `finish` throws; where the database is away, nothing.
- * Returns what `finish` did: whether it recorded the end. If not, nothing is told.
+ * without them, and a failed night is reported directly. Throws what `finish` throws; where the database is away, nothing.
+ * Returns what `finish` did: whether it recorded the end. If not, nothing is reported.
  */
 export async function finishAlerting(
   { db, now, zone, alerts }: Deps,
@@ -125,11 +125,11 @@ export function isLeftToOthers({ exitCode, busy, reasons }: EndedRun): boolean {
   return reasons.filter((reason) => !isGoodEnd(reason.exitCode)).length <= busy;
 }
 
-/** Nothing failed where the process was told to stop, or where other processes are at work on all that is left. */
+/** Nothing failed where the process was asked to stop, or where other processes are at work on all that is left. */
 const isFailedRun = (ended: EndedRun): boolean =>
   ended.isNightly && !isGoodEnd(ended.exitCode) && !ended.interrupted && !isLeftToOthers(ended);
 
-/** Merchants left out are nobody's failure, and not done either. */
+/** Merchants left out are no one's failure, and not done either. */
 const isGoodRun = ({ isNightly, exitCode, leftOut }: EndedRun): boolean =>
   isNightly && isGoodEnd(exitCode) && leftOut === 0;
 
@@ -157,7 +157,7 @@ async function raiseAtEnd(
   for (const content of told) await raise(trx, content, raising);
 }
 
-/** What is told of revised days. One that another run noted in the last moment was not looked up. */
+/** What is reported of revised days. One that another run noted in the last moment was not queried. */
 function reportOfRevised(
   revised: readonly RevisedEvent[],
   { asked, downloads }: RevisedDownloads,

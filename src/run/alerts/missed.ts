@@ -8,7 +8,7 @@ import { NIGHT } from './at-end.ts';
 
 /** A night may end so long after its time. */
 const LATE_AFTER_MS = 2 * 3_600_000;
-/** So long ahead is looked for the longest time between two nights, and at so many nights at least and at most. */
+/** So long ahead is searched for the longest time between two nights, and at so many nights at least and at most. */
 const CHECKED_PERIOD_MS = 8 * 24 * 3_600_000;
 const SLOTS_CHECKED_MIN = 8;
 const SLOTS_CHECKED_MAX = 1_200;
@@ -41,7 +41,7 @@ export interface Missed {
 /**
  * The active merchants, and `own`, whose last good reading ended longer ago than that, and that were not enabled since.
  * Left out are those that were never read well, and those that a later night failed for, as long as failed nights stand:
- * that is told. One jump along run_merchant_good for each merchant, in one statement.
+ * that is reported. One jump along run_merchant_good for each merchant, in one statement.
  */
 export async function missedRuns(
   db: Kysely<DB>,

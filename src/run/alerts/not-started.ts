@@ -14,7 +14,7 @@ export type NotBegun = 'night' | 'serve';
 /** Trouble with `serve`. It is over once one listens. */
 export const SERVE = 'serve';
 
-/** What is told, and the trouble that it belongs to. */
+/** What is reported, and the trouble that it belongs to. */
 export function notStarted(
   error: unknown,
   what: NotBegun = 'night',
@@ -57,11 +57,11 @@ const ABOUT: Readonly<Record<NotBegun, (exitCode: number) => Headline>> = {
   night: (exitCode) => ({
     kind: 'failed-night',
     title: `daybook could not begin (exit ${exitCode})`,
-    todo: '`daybook doctor` names what is wrong and how to mend it; nothing was changed',
+    todo: '`daybook doctor` names the problem and its fix; nothing was changed',
   }),
   serve: (exitCode) => ({
     kind: 'not-serving',
     title: `daybook serve could not begin (exit ${exitCode})`,
-    todo: 'mend what the sentence names and start `daybook serve` again; the platform pushes again what nobody took in',
+    todo: 'fix what the sentence names and start `daybook serve` again; the platform repeats unanswered pushes',
   }),
 };

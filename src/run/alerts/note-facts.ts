@@ -1,4 +1,4 @@
-/** Notes what is to be told of merchants, in the transaction that records their ends. */
+/** Notes what is to be reported of merchants, in the transaction that records their ends. */
 import type { Transaction } from 'kysely';
 import { PlatformRejected } from '../../platform/errors.ts';
 import {

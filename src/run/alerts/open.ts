@@ -14,11 +14,11 @@ export type AlertingSettings = Pick<
   'alerts' | 'allowInsecure' | 'dataDir' | 'databaseUrl'
 >;
 
-/** Whether anybody is told of anything. */
+/** Whether anybody is notified of anything. */
 export const isAlerting = ({ alerts }: Pick<AlertingSettings, 'alerts'>): boolean =>
   alerts.webhooks.length > 0 || alerts.mail !== null || alerts.pingUrl !== null;
 
-/** Undefined where no alerts are set up. `onProblem` is called with what could not be told. */
+/** Undefined where no alerts are set up. `onProblem` is called with what could not be reported. */
 export function openRunAlerts(
   settings: AlertingSettings,
   { now, onProblem }: { readonly now: () => Date; readonly onProblem: (error: unknown) => void },

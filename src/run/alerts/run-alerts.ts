@@ -46,7 +46,7 @@ export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
     ],
     todo:
       todos[0] ??
-      `look at \`daybook runs ${runId}\`; the schedule tries again by itself, and what is certified is kept`,
+      `see \`daybook runs ${runId}\`; the schedule tries again by itself, and what is certified is kept`,
     merchants: undone.merchants,
     merchantCount: undone.count,
     days: daysOf(ended),
@@ -76,12 +76,12 @@ export const runKilled = (run: {
   runId: run.id,
 });
 
-/** A good run after trouble that was told. */
+/** A good run after trouble that was reported. */
 export const recovered = (ended: RunEnded, since: Date, zone: string): AlertContent => ({
   kind: 'recovered',
   title: `run ${ended.runId} ended well, after trouble since ${wallTime(since.getTime(), zone)}`,
   sentences: [
-    `What was told since ${wallTime(since.getTime(), zone)} (${zone}) is over: all merchants are done.`,
+    `The failure reported since ${wallTime(since.getTime(), zone)} (${zone}) is over: all merchants are done.`,
   ],
   todo: 'nothing; `daybook status` shows where every merchant stands',
   merchants: [],
@@ -128,7 +128,7 @@ const revisedText = ({ merchantNo, currency, day, oldRevision, revision, reason 
   `${merchantNo} ${currency} ${day} ${oldRevision === null ? 'is' : `went from r${oldRevision} to`} r${revision}` +
   (reason === null ? '' : ` (${reason})`);
 
-/** Published days that were revised, and that nobody had downloaded, as far as that is known. */
+/** Published days that were revised, and that no one had downloaded, as far as that is known. */
 export const amendments = (
   revised: readonly RevisedEvent[],
   { runId, isDownloadKnown }: { readonly runId: number; readonly isDownloadKnown: boolean },

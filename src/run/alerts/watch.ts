@@ -1,4 +1,4 @@
-/** Raises what no run tells: a night that was missed, a run that was killed. Any process that lives may look. */
+/** Raises what no run tells: a night that was missed, a run that was killed. Any process that lives may check. */
 import type { Kysely } from 'kysely';
 import { raiseCondition, type Raising } from '../../alerts/raise.ts';
 import { firstOf } from '../../alerts/words.ts';
@@ -51,7 +51,7 @@ export async function checkForMissedRun(
   );
 }
 
-/** Raises that the last run of a job was killed or failed and none has made up for it, unless that was told. */
+/** Raises that the last run of a job was killed or failed and none has made up for it, unless that was reported. */
 export async function checkForUnfinishedRuns(
   db: Kysely<DB>,
   {
@@ -95,7 +95,7 @@ export async function checkForUnfinishedRuns(
 /** The next try of a run that was left to other processes comes within this time. */
 const LEFT_TO_OTHERS_MS_MAX = 3_600_000;
 
-/** Whether the run was told to stop, or ended lately and left to other processes what they were at work on. */
+/** Whether the run was asked to stop, or ended lately and left to other processes what they were at work on. */
 export function isNoFailure({ figures, finishedAt }: KnownRun, now: Date): boolean {
   if (figures['interrupted'] === true) return true;
   const isLate = finishedAt === null || now.getTime() - finishedAt.getTime() >= LEFT_TO_OTHERS_MS_MAX;

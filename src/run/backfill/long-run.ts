@@ -15,7 +15,7 @@ import { addSyncReports } from '../stages/sync-tally.ts';
 import { exitCodeOfSlice, SliceUndone } from './slice-verdict.ts';
 import { LONG_RUN_DAYS, slicesOf } from './slices.ts';
 
-/** Whether a run is recorded as a backfill: a whole `run` of all currencies over so many days. */
+/** Whether a run is recorded as a backfill: a complete `run` of all currencies over so many days. */
 export const isLong = ({ command, range, currencies }: RunRequest): boolean =>
   command === 'run' &&
   currencies === null &&

@@ -11,7 +11,7 @@ import type { DB } from '../../store/engine/schema.ts';
 import { EXIT, type ExitCode } from '../verdict/exit-codes.ts';
 import { leftMs } from './slices.ts';
 
-/** Failing merchants of a backfill that are told. */
+/** Failing merchants of a backfill that are reported. */
 const FAILURES_TOLD = 10;
 
 export interface BackfillStatus extends BackfillProgress {

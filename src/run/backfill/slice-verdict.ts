@@ -27,7 +27,7 @@ export async function exitCodeOfSlice(
 ): Promise<ExitCode> {
   const { db, zone } = deps;
   const own = outcomeOfAll([ofSlice(outcome, { from, to })]);
-  // What else is open of this merchant is told by the next night.
+  // What else is open of this merchant is reported by the next night.
   const { exitCode, reasons } = judge(own, NOTHING_STANDS, { id: runId, failures: [], zone });
   if (!isGoodEnd(exitCode)) throw new SliceUndone(reasons[0]!.what);
   if (outcome.sync?.notJoined !== undefined) throw new SliceUndone(outcome.sync.notJoined.problem);

@@ -23,11 +23,11 @@ import { certificatesOf, type CertificateRow } from '../../store/statements/stat
 const ROWS_BESIDE = 5;
 /** Entries chained on each side: more than are shown, so that those shown come in the order of the statement. */
 const CHAINED_BESIDE = 60;
-/** Most quarantined entries of the span that are looked at. */
+/** Most quarantined entries of the span that are checked. */
 const QUARANTINED_MAX = 100;
 
 /**
- * A row beside the break, in the order of the statement. `break` is the break right before this row, if there is one.
+ * A row next to the break, in the order of the statement. `break` is the break right before this row, if there is one.
  */
 export interface AdjacentRow {
   readonly entry: LedgerEntry;
@@ -39,7 +39,7 @@ export interface AdjacentRow {
 export interface CaseEvent {
   readonly what: 'found' | StepKind | 'healed';
   readonly at: Date;
-  /** Null if nobody did it, or if the name was not recorded. */
+  /** Null if no one did it, or if the name was not recorded. */
   readonly by: string | null;
   readonly note: string | null;
 }
@@ -47,7 +47,7 @@ export interface CaseEvent {
 export interface BreakCase {
   readonly row: BreakRow;
   readonly state: CaseState;
-  /** The person who looks after it; null if nobody said so. */
+  /** The person who is responsible for it; null if no one said so. */
   readonly takenBy: string | null;
   readonly rows: readonly AdjacentRow[];
   /** Vanished and amended entries that bear on the break. */

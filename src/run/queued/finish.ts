@@ -90,13 +90,13 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
   return isFinished;
 }
 
-/** Ends merchants whose job will not come, and the runs that wait for nobody. Returns the runs it ended. */
+/** Ends merchants whose job will not come, and the runs that wait for no one. Returns the runs it ended. */
 export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
   const { db } = deps;
   const lost = Map.groupBy(await lostMerchants(db), ({ runId }) => runId);
   for (const [runId, merchants] of lost) {
     const ends = merchants.map(({ merchantNo, problem: what, exitCode }) => {
-      const todo = 'mend what is said here, then send it back with `daybook jobs redrive`';
+      const todo = 'fix the cause, then send it back with `daybook jobs redrive`';
       const reason: Reason = { exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo };
       return { merchantNo, exitCode, figures: { reasons: [reason] } };
     });
@@ -107,7 +107,7 @@ export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
   return finished;
 }
 
-/** Ends them. Their workers may have found breaks before they died, which are noted to be told. */
+/** Ends them. Their workers may have found breaks before they died, which are noted to be reported. */
 async function endLost(
   { db, holder, now, alerts }: FinishDeps,
   ends: readonly UndoneEnd[],

@@ -20,13 +20,13 @@ import { UsageError } from '../verdict/exit-codes.ts';
 import { workOnAll } from '../work-on-all.ts';
 import type { QueuedRequest, QueuedRun } from './queued-run.ts';
 
-/** Runs that a worker remembers: it proves the time zone and looks at the object store once for each. */
+/** Runs that a worker remembers: it proves the time zone and checks the object store once for each. */
 const RUNS_REMEMBERED = 8;
 
 /** What a worker knows of a run that it does merchants of. */
 interface RememberedRun extends QueuedRun {
   readonly zoneGate: ActiveRun['zoneGate'];
-  /** Set once the object store was looked at. */
+  /** Set once the object store was checked. */
   isPrepared: boolean;
 }
 

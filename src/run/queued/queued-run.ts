@@ -14,7 +14,7 @@ export interface QueuedRequest {
   readonly scheduled: DueJob | null;
   /** As in `RunDeps`; null if there is no such sweep. */
   readonly lateSweepDays: number | null;
-  /** As in `RunRequest`; left out by versions that did not look. */
+  /** As in `RunRequest`; left out by versions that did not check. */
   readonly notRead?: readonly string[];
 }
 

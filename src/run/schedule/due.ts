@@ -25,7 +25,7 @@ export interface DueJob {
 
 /** How long a clock change matters: no zone has ever set its clock back by more. */
 const CLOCK_CHANGE_MAX_MS = 3 * 3_600_000;
-/** Longest time that a zone's clock has skipped: whole days, where the date line was moved. */
+/** Longest time that a zone's clock has skipped: complete days, where the date line was moved. */
 const CLOCK_GAP_MAX_MS = 48 * 3_600_000;
 
 /**
@@ -73,14 +73,14 @@ function instantOfWall(slotMs: number, zone: string): Date {
  *
  * - A slot with a good run is done for good, and one with a run that another try cannot better.
  * - A slot whose run was killed is due at once. If that run is still alive, the lease keeps a second one away.
- * - A slot whose run was told to stop is due at once as well, as nothing failed.
+ * - A slot whose run was asked to stop is due at once as well, as nothing failed.
  * - A slot whose run ended otherwise is due again after `RETRY_AFTER_MS`.
  */
 export function dueJobs(slots: readonly DueJob[], now: Date, ends: readonly SlotEnd[]): DueJob[] {
   return slots.filter(({ job, slot }) => {
     const tries = ends.filter((run) => run.command === job && run.slot === slot);
     if (tries.some(({ exitCode, awaitsPerson }) => isGoodEnd(exitCode) || awaitsPerson)) return false;
-    // An end in the future was recorded while the clock was ahead. Nobody waits until that time comes.
+    // An end in the future was recorded while the clock was ahead. No one waits until that time comes.
     const endedAgoMs = tries
       .filter(({ interrupted }) => !interrupted)
       .flatMap(({ finishedAt }) => (finishedAt === null ? [] : [now.getTime() - finishedAt.getTime()]))

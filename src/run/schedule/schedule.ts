@@ -57,7 +57,7 @@ async function dueNow({ jobs, zone, now, slotEnds, onFault }: ScheduleOptions): 
   return dueJobs(slots, at, await slotEnds(slots, at));
 }
 
-/** The work beside the jobs. */
+/** The work next to the jobs. */
 export interface Beside {
   /** Stops the piece at work if a job is due. Resolves once none is at work then. */
   readonly giveWay: () => Promise<void>;
@@ -69,7 +69,7 @@ export interface Beside {
 
 /**
  * Does the work of `options.beside` piece by piece, until there is none or a job is due. Before each piece it is asked
- * what is due, so no job waits for more than the piece at work, and that one is told to stop by `giveWay`.
+ * what is due, so no job waits for more than the piece at work, and that one is asked to stop by `giveWay`.
  */
 export function createBeside(options: ScheduleOptions): Beside {
   const { beside, signal, onFault } = options;

@@ -13,7 +13,7 @@ export interface JobReport {
   readonly elapsedMs: number;
 }
 
-/** How far back a job looks for late entries, beyond the days of a night. */
+/** How far back a job searches for late entries, beyond the days of a night. */
 export type ExtendedLookbackDays = Pick<RunDeps, 'lateSweepDays'>;
 
 /**

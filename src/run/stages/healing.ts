@@ -10,7 +10,7 @@ export const HEALING_READS_MAX = 50;
  * This many of them are kept for breaks from earlier runs. Otherwise new breaks every night would crowd these out.
  */
 const HEALING_READS_FOR_WAITING = 20;
-/** Longer spans are not read again here; the next re-sweep reads them anyway. */
+/** Longer spans are not read again here; the next lookback reads them anyway. */
 export const HEALING_SPAN_MS_MAX = 24 * 3_600_000;
 
 type Broken = Pick<BreakRow, 'id' | 'merchant_no' | 'begin_ms' | 'end_ms'>;

@@ -6,7 +6,7 @@ import { EXIT, exitCodeOf, type ExitCode } from '../verdict/exit-codes.ts';
 
 const ABOUT_ALL = [TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
 
-/** Whether the error would hit every other merchant too: the run was told to stop, or something they share fails. */
+/** Whether the error would hit every other merchant too: the run was asked to stop, or something they share fails. */
 export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted || isDatabaseTrouble(error) || ABOUT_ALL.some((kind) => error instanceof kind);
 

@@ -1,5 +1,5 @@
 /**
- * Looks for what is odd about a ledger although no balance breaks, and stores it as notices until a run has reported
+ * Checks for what is odd about a ledger although no balance breaks, and stores it as notices until a run has reported
  * it.
  */
 import { addDays, dayOf, daysFromTo, dayWindow } from '../../ledger/business-day.ts';
@@ -28,7 +28,7 @@ import { entriesBefore } from '../../sync/ledger-past.ts';
 import type { FiguresSeen } from '../../reconcile/reconcile.ts';
 import type { MerchantOutcome, MerchantWork, RunDeps } from '../active-run.ts';
 
-/** Older days are not judged: nobody asks about an entry that was missing a month ago. */
+/** Older days are not judged: no one asks about an entry that was missing a month ago. */
 const JUDGED_DAYS_MAX = 31;
 
 const keep = ({ deps, lease, runId }: MerchantWork, notices: readonly Notice[]): Promise<void> =>
@@ -139,7 +139,7 @@ function daysToJudge({ deps, days: range }: MerchantWork): readonly BusinessDay[
 }
 
 /**
- * Days without entries although such days are busy: of the merchant as a whole, and of an account on days on which
+ * Days without entries although such days are busy: of the merchant as a complete, and of an account on days on which
  * other accounts of the merchant had entries. Pure.
  */
 export function emptyNotices(

@@ -27,7 +27,7 @@ import type { MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 /** Share of a night's calls that may be used for windows of older entries. */
 const CALLS_SHARE = 0.01;
 
-/** Ranges beside the longest one that are compared at month end. */
+/** Ranges next to the longest one that are compared at month end. */
 const OTHERS_MAX = 12;
 
 /** Whether a run compares older days: a nightly run of every currency does, unless the check is switched off. */
@@ -45,7 +45,7 @@ export interface HistoricalTask {
   readonly isAllProven: boolean;
   /** How far timestamps may differ from the times that the platform filters by. */
   readonly clockSkewMs: number;
-  /** Reads these days again as whole days with certificates, and stores them. */
+  /** Reads these days again as complete days with certificates, and stores them. */
   readonly readAnew: (days: readonly BusinessDay[]) => Promise<SyncReport>;
   /** Called with how far the comparison has come. It is recorded with the merchant's end. */
   readonly onCompared: (comparison: HistoricalComparison) => void;
@@ -116,7 +116,7 @@ function recentDays({ deps, days: { from, to } }: MerchantWork, [older]: readonl
 }
 
 /**
- * Ranges of whole certified days, before those a night reads, whose totals can be compared with what is stored, the
+ * Ranges of complete certified days, before those a night reads, whose totals can be compared with what is stored, the
  * longest first. A night compares that one, as each takes a call. The others are compared at month end.
  */
 async function olderDays(
@@ -145,7 +145,7 @@ async function olderDays(
 
 /**
  * At a month end, the months that lie in these days and still count for the measure of lateness, oldest first; otherwise
- * none. A month ends when the re-sweep no longer reaches its last day, and it is over once it was found to hold.
+ * none. A month ends when the lookback no longer reaches its last day, and it is over once it was found to hold.
  */
 function endedMonths(days: Days, { days: { lateness }, deps }: MerchantWork): BusinessDay[] {
   const last = addMonths(addDays(days.to, 1), -1);

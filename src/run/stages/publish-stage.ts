@@ -46,7 +46,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
       ? { fromDay: from, toDay: to }
       : { toDay: lastDay(work) }),
     // A run with dates also checks the openings of every published day in its range. A nightly run does not: a gap of
-    // months that nobody asked for is normal there.
+    // months that no one asked for is normal there.
     ...(request.range === null ? {} : { answersFor: { ...accounts, from: days.from, to: days.to } }),
     onProgress: (progress) => deps.onProgress({ stage: 'publish', merchantNo, ...progress }),
     onDay: (soFar) => (outcome.publish = { ...soFar, ...NOTHING_REPAIRED, foreign }),
@@ -90,7 +90,7 @@ function lateDays({ reconcile }: MerchantOutcome, knownBefore: readonly Window[]
 }
 
 /**
- * The last day to look at. A day that is not over is included if it was asked for by date, to report that it is not
+ * The last day to check. A day that is not over is included if it was asked for by date, to report that it is not
  * over.
  */
 function lastDay({ request: { range }, deps: { now, zone } }: MerchantWork): BusinessDay {

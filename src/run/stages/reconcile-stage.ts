@@ -17,7 +17,7 @@ import { afterReadingAgain } from './sync-tally.ts';
 import type { KnownAhead } from '../known-ahead.ts';
 import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
 
-/** Most breaks looked at to choose the spans of one run: many may lie in one span. */
+/** Most breaks checked to choose the spans of one run: many may lie in one span. */
 const BREAKS_CHECKED_MAX = 10 * HEALING_READS_MAX;
 
 /** Returns what the figures say in the end; null if only some currencies were chained. */

@@ -83,7 +83,7 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
   }
 }
 
-/** The reports, with words for failures that can only be told once all merchants are read. */
+/** The reports, with words for failures that can only be reported once all merchants are read. */
 export const withExplainedFailure = (
   all: readonly MerchantSync[],
   db: ActiveRun['deps']['db'],

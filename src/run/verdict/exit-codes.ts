@@ -15,12 +15,12 @@ const WEIGHT: readonly ExitCode[] = [
 export const isGoodEnd = (exitCode: number | null): boolean =>
   exitCode === EXIT.done || exitCode === EXIT.needsPerson;
 
-/** The gravest of the exit codes: 70 before 4 before 5 before 3. */
+/** The most severe of the exit codes: 70 before 4 before 5 before 3. */
 export const mostSevere = (codes: readonly ExitCode[]): ExitCode =>
   WEIGHT.find((code) => codes.includes(code)) ?? EXIT.done;
 
 /**
- * The command cannot be meant as it was given: an unknown merchant, or `--from` after `--to`. The message is a whole
+ * The command cannot be meant as it was given: an unknown merchant, or `--from` after `--to`. The message is a complete
  * sentence with what to do.
  */
 export class UsageError extends ExpectedError {

@@ -35,7 +35,7 @@ export interface RunFailure {
 
 export interface Verdict {
   readonly exitCode: ExitCode;
-  /** The gravest first. */
+  /** The most severe first. */
   readonly reasons: readonly Reason[];
 }
 
@@ -221,7 +221,7 @@ export function daysName(days: OpenRange['missingDays']): string {
 const reasonOfRequested = (range: OpenRange): Reason => ({
   exitCode: EXIT.incomplete,
   what:
-    `${range.merchantNo}: ${rangeName(range)} was asked for (range ${range.id}) and is not proven whole: ` +
+    `${range.merchantNo}: ${rangeName(range)} was asked for (range ${range.id}) and is not completely proven: ` +
     `${daysName(range.missingDays)} missing`,
   todo: `the next nightly run reads on; \`daybook runs forget-range ${range.id}\` gives it up`,
   merchantNo: range.merchantNo,

@@ -32,7 +32,7 @@ export function reasonsOfReading(
       merchantNo,
     });
   }
-  // What is held is told of the account's days, whichever run found it.
+  // What is held is notified of the account's days, whichever run found it.
   const unheld = report.uncertified.filter(({ isHeld }) => isHeld !== true);
   const uncertified = unheld.map(({ problem }) => ({
     exitCode: EXIT.incomplete,

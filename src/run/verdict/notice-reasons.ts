@@ -20,7 +20,7 @@ const SHOWN_MAX = 3;
 
 /** What to do where the platform answers a merchant with the ledger of another one. */
 export const HOW_TO_PART_LEDGERS =
-  "look at PLATFORM_HEADERS (does each call say whose it is?) and at both merchants' tokens, then read those days again " +
+  "check PLATFORM_HEADERS (does each call say whose it is?) and both merchants' tokens, then read those days again " +
   "with --from and --to: what is not the merchant's own vanishes";
 
 /** Entries of two merchants, each pair once: of all reasons these come first. */
@@ -58,7 +58,7 @@ const usually = ({ figures: { fewest, most } }: EmptyNotice): string =>
   fewest === most ? `${fewest}` : `${fewest} to ${most}`;
 
 const ASK_FOR_ENTRIES =
-  'where it was no holiday, ask the platform, whose reply for it counted 0; while the day is in the re-sweep ' +
+  'where it was no holiday, ask the platform, whose reply for it counted 0; while the day is in the lookback ' +
   '(DAYBOOK_RESWEEP_DAYS), entries that appear are taken and published; this is reported once';
 
 function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {

@@ -5,7 +5,7 @@ import type { PublishOutcome } from '../report.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 
-/** Most files that get a sentence. A whole bucket may be gone; the count covers all files. */
+/** Most files that get a sentence. A complete bucket may be gone; the count covers all files. */
 const FILES_NAMED_MAX = 20;
 
 /**
@@ -74,7 +74,7 @@ export function reasonsOfForeign({ foreign }: Pick<PublishOutcome, 'foreign'>): 
         `${foreign.length === 1 ? 'a manifest' : `${foreign.length} manifests`} lay in the store that this database does ` +
         `not know and our key did not sign; ours took the place: ${named.join(', ')}${more}`,
       todo:
-        'see who else writes to the store, and look at the earlier version there; after a restore, or with a new key, it may ' +
+        'see who else writes to the store, and compare the earlier version there; after a restore, or with a new key, it may ' +
         'be our own',
     },
   ];

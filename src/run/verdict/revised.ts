@@ -46,7 +46,7 @@ export function reasonsOfRevised(revised: readonly RevisedDay[], runId: number):
 /** First published after its month was closed although the day was open: nothing that was proven has changed. */
 const isExpected = ({ wasOpenAtClose = false }: RevisedDay): boolean => wasOpenAtClose;
 
-/** Closed months that were adjusted, each once. Told even if a reader sees no difference: its list of hashes changed. */
+/** Closed months that were adjusted, each once. Reported even if a reader sees no difference: its list of hashes changed. */
 function reasonsOfClosed(
   revised: readonly RevisedDay[],
   exitCode: Reason['exitCode'],

@@ -28,7 +28,7 @@ function hashFrom(text: string): PasswordHash | null {
   return isStrong && isBearable && isComplete ? read : null;
 }
 
-/** Characters that cannot be seen or end a line, and the comma, which would make two headers look like one name. */
+/** Characters that cannot be seen or end a line, and the comma, which would make two headers resemble one name. */
 const NOT_IN_NAMES = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point},]/u;
 
 /** Whether it can be a person's name, or a group's. One name is written in one way: composed, as Unicode's NFC has it. */

@@ -7,7 +7,7 @@ import { reading, text, Wrong } from './reading.ts';
 const PATTERN_CHARACTERS_MAX = 500;
 
 export const integer = (min: number, max: number) => {
-  const error = `must be a whole number from ${min} to ${max}`;
+  const error = `must be an integer from ${min} to ${max}`;
   const fromText = (value: unknown) =>
     typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return z.preprocess(fromText, z.int({ error }).min(min, { error }).max(max, { error }));

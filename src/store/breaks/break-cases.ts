@@ -19,7 +19,7 @@ export interface CaseStep {
   readonly note: string | null;
 }
 
-/** `taken`: the break is open, and somebody looks after it. */
+/** `taken`: the break is open, and somebody is responsible for it. */
 export type CaseState = 'open' | 'taken' | 'resolved' | 'healed';
 
 /** The state of a case, from the status of its row and the last step that is not a comment. */
@@ -60,7 +60,7 @@ export async function lastSteps(
   return new Map(rows.map(({ breakId, ...step }) => [breakId, step]));
 }
 
-/** Joins a deed to its break. Call it in the transaction that records the audit_event. */
+/** Joins an audit event to its break. Call it in the transaction that records it. */
 export async function recordStep(
   trx: Transaction<DB>,
   breakId: number,

@@ -1,5 +1,5 @@
 /**
- * Works out the hints of stored breaks. A hint depends on all breaks of the merchant and on the entries beside each.
+ * Works out the hints of stored breaks. A hint depends on all breaks of the merchant and on the entries next to each.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Chosen } from '../../ledger/account-filter.ts';
@@ -15,7 +15,7 @@ import type { HintedRow, Hints } from './hinted-row.ts';
 import { hintsOfEvidence, joinLeft } from './evidence-hints.ts';
 import type { DB } from '../engine/schema.ts';
 
-/** Most breaks of a merchant that are looked at for hints. Where there are more, hints no longer help. */
+/** Most breaks of a merchant that are checked for hints. Where there are more, hints no longer help. */
 const HINTED_BREAKS_MAX = 10_000;
 
 /** Of these merchants, those with a break that has not healed, in order. */
@@ -36,7 +36,7 @@ export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Pr
  *
  * - Breaks that known changes explain: an entry vanished, was amended, or came and cannot be read.
  * - Breaks with one common cause, over all days of an account: an entry that is shown a day late makes two breaks.
- * - The others, by the amounts of the entries beside them.
+ * - The others, by the amounts of the entries next to them.
  * - Breaks whose entry lies in another currency of the merchant.
  *
  * Hints depend only on what is stored now. So the same breaks get the same hints, in whatever order they were found.
@@ -110,7 +110,7 @@ const rowsOfMerchant = (db: Kysely<DB>, merchantNo: string): Promise<HintedRow[]
     .limit(HINTED_BREAKS_MAX)
     .execute();
 
-/** Adds the hints that only the amounts of the entries beside a break can give. */
+/** Adds the hints that only the amounts of the entries next to a break can give. */
 async function addByNeighbours(
   db: Kysely<DB>,
   at: { readonly rows: readonly HintedRow[]; readonly hints: Hints; readonly minorUnits: number | null },

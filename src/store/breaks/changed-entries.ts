@@ -8,7 +8,7 @@ import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import { entryOf, type EntryColumns } from '../entry-columns.ts';
 
-/** Most changed contents that are compared with one break. More mean that the whole stretch changed. */
+/** Most changed contents that are compared with one break. More mean that the entire stretch changed. */
 const CONTENTS_MAX = 100;
 
 /** An entry whose change may be the cause of a break. */

@@ -7,7 +7,7 @@ import { plain } from '../../ledger/chain/break-scene.ts';
 import type { HintedRow, Hints } from './hinted-row.ts';
 import type { DB } from '../engine/schema.ts';
 
-/** Most pairs of breaks whose entries are looked at. More pairs mean that something else is wrong. */
+/** Most pairs of breaks whose entries are checked. More pairs mean that something else is wrong. */
 const PAIRS_MAX = 1_000;
 
 /**

@@ -53,7 +53,7 @@ export async function openBreaksByMerchant(
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
-/** Where entries can lie that could not be read and that nobody acknowledged: `{merchant_no, begin_ms, end_ms}`. */
+/** Where entries can lie that could not be read and that no one acknowledged: `{merchant_no, begin_ms, end_ms}`. */
 export const OPEN_UNREADABLE = sql`
   SELECT q.merchant_no, lower(part) AS begin_ms, upper(part) - 1 AS end_ms
   FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part

@@ -42,9 +42,9 @@ export interface AccountFacts {
   /** Days whose statement was revised since the person downloaded it. */
   readonly revised: ReadonlySet<BusinessDay>;
   readonly openBreaks: readonly OpenBreak[];
-  /** Where entries can lie that could not be read and that nobody has acknowledged. */
+  /** Where entries can lie that could not be read and that no one has acknowledged. */
   readonly unreadable: readonly Window[];
-  /** What is proven to be read whole, in order. */
+  /** What is proven to be read completely, in order. */
   readonly certified: readonly Window[];
 }
 
@@ -67,7 +67,7 @@ export interface DaysAsked {
   readonly to: BusinessDay;
   /** The same in time. */
   readonly window: Window;
-  /** Whose downloads count; null: nobody's. */
+  /** Whose downloads count; null: no one's. */
   readonly by: Downloader | null;
 }
 
@@ -121,7 +121,7 @@ export async function dayFacts(
 
 const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
 
-/** Those of the account's currency, and those whose currency cannot be told. Uses quarantined_entry_open. */
+/** Those of the account's currency, and those whose currency is unknown. Uses quarantined_entry_open. */
 const UNREADABLE_SPANS = sql`
   SELECT range_agg(part) AS spans FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
   WHERE q.merchant_no = asked.merchant_no AND q.released_at IS NULL AND q.acknowledged_at IS NULL

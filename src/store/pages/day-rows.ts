@@ -1,4 +1,4 @@
-/** Reads a page of an account day's entries, never the whole day where it is a large one. */
+/** Reads a page of an account day's entries, never the complete day where it is a large one. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Account, LedgerEntry, Window } from '../../ledger/entry.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entry-columns.ts';
@@ -82,7 +82,7 @@ export interface Search {
   readonly limit: number;
 }
 
-/** Entries that fit. It looks at every entry of the day, so the day must not have many. */
+/** Entries that fit. It checks every entry of the day, so the day must not have many. */
 export async function entriesSearched(
   db: Kysely<DB>,
   day: DayOfAccount,

@@ -15,7 +15,7 @@ export const monthSubject = (month: string, merchantNo: string): string => `${mo
 /** The note of a download that ended before its last byte; its format may follow. */
 export const CUT_DOWNLOAD = 'cut off';
 
-/** Whose downloads are looked at. */
+/** Whose downloads are checked. */
 export interface Downloader {
   readonly name: string;
   /** Of the business days. */
@@ -48,7 +48,7 @@ export const revisedSinceDownload = ({
 }: {
   readonly from: string;
   readonly to: string;
-  /** Null: nobody. */
+  /** Null: no one. */
   readonly by: string | null;
 }): RawBuilder<unknown> => sql`
   SELECT asked.nth, revised.day,

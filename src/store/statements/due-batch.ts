@@ -77,19 +77,19 @@ interface ChangedRow {
   readonly day: BusinessDay;
 }
 
-/** A due day's own row, or the row of a day beside it. */
+/** A due day's own row, or the row of a day next to it. */
 export type DueRow = AccountDayRow & { readonly due_day: BusinessDay };
 
 const IN_ORDER = sql`ORDER BY merchant_no, due_day, currency, day`;
 
-/** `due_row`: the rows of the due days and of those beside them. */
+/** `due_row`: the rows of the due days and of those next to them. */
 const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> =>
   dueWithNear(sql`publish_due AND ${ofAccounts(filter)}
         AND ${filter.fromDay === undefined ? sql`true` : sql`day >= ${filter.fromDay}`}
         AND ${filter.toDay === undefined ? sql`true` : sql`day <= ${filter.toDay}`}
         AND ${within(start)}`);
 
-/** `due`: the account days of a batch that meet the condition. `due_row`: their rows, and those of the days beside them. */
+/** `due`: the account days of a batch that meet the condition. `due_row`: their rows, and those of the days next to them. */
 export const dueWithNear = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
     due AS MATERIALIZED (
       SELECT merchant_no, currency, day, credit_count + debit_count AS entries FROM account_day
@@ -131,7 +131,7 @@ function within(start: BatchStart): RawBuilder<boolean> {
 const placeOf = ({ merchant_no, currency, due_day }: DueRow): string =>
   JSON.stringify([merchant_no, currency, due_day]);
 
-/** An account's due day, from its own row and those beside it. */
+/** An account's due day, from its own row and those next to it. */
 function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
   const { merchant_no: merchantNo, currency, due_day: day } = rows[0]!;
   const account: Account = { merchantNo, currency };

@@ -37,7 +37,7 @@ export async function dueAccountDays(
   }));
 }
 
-/** The current statements of account days that are due, by currency and day; one look into statement's key each. */
+/** The current statements of account days that are due, by currency and day; one search along statement's key each. */
 export async function statementsOfDueDays(
   db: Kysely<DB>,
   accounts: AccountFilter,
@@ -54,7 +54,7 @@ export async function statementsOfDueDays(
   return rows;
 }
 
-/** Locks the merchant's account days of that day, so that nobody else changes them until the transaction ends. */
+/** Locks the merchant's account days of that day, so that no one else changes them until the transaction ends. */
 export async function lockAccountDays(
   trx: Transaction<DB>,
   merchantNo: string,

@@ -37,7 +37,7 @@ export interface EntriesOfDay {
   readonly entries: readonly LedgerEntry[];
 }
 
-/** What is due of one merchant; `asked` are the days of which the past is told as well. One statement. */
+/** What is due of one merchant; `asked` are the days whose past is read as well. One statement. */
 export async function firstDueOf(
   db: Kysely<DB>,
   merchantNo: string,

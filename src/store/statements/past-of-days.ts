@@ -78,7 +78,7 @@ export interface PastRow {
   readonly unchained: NamedManifest[] | null;
   readonly readings: (ReadSpan & CertificateRow)[] | null;
   readonly absent: (Span & { readonly currency: string })[] | null;
-  /** Currency null: that cannot be told. */
+  /** Currency null: unknown. */
   readonly unreadable: { readonly currency: string | null; readonly count: number }[] | null;
 }
 

@@ -14,7 +14,7 @@ export interface NewRows {
   readonly statements?: readonly StatementRow[];
   readonly summaries?: readonly SummaryRow[];
   /**
-   * Those of the statements that no run has reported yet and that one should, beside first ones of closed months. First ones
+   * Those of the statements that no run has reported yet and that one should, in addition to first ones of closed months. First ones
    * among them are noted as late.
    */
   readonly unreported?: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[];
@@ -37,7 +37,7 @@ export async function recordPublished(
 }
 
 /**
- * The same in one statement, which asks for the lease itself: nobody can take it over before the rows are stored. Throws
+ * The same in one statement, which asks for the lease itself: no one can take it over before the rows are stored. Throws
  * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
  */
 export function recordUnderLease(
@@ -66,7 +66,7 @@ const nextDays = ([row]: readonly KeptRow[]): AccountOnDay[] =>
 
 /**
  * May be sent again if the answer to it was lost: a row that is there already, with the same content, stays. With another
- * content, the hash becomes null, which the table refuses. The merchant is named once more where account days are looked
+ * content, the hash becomes null, which the table refuses. The merchant is named once more where account days are found
  * up, so that the planner expects few rows and goes by the key.
  */
 const kept = (

@@ -18,7 +18,7 @@ import {
 } from './tools.ts';
 
 const form = formOf('pages and filters that contradict');
-/** Replies that contradict each other have to be told after three nights of them. */
+/** Replies that contradict each other have to be reported after three nights of them. */
 const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 4 };
 const THREE_PAGES: Setting = { ...TWO_PAGES, perDay: [210, 230] };
 const SAYS_PAGES =

@@ -41,7 +41,7 @@ const refused = (reply: Reply, { pageNum }: Call, envelope: Envelope): Reply => 
   text: envelope(pageText(reply, pageNum)),
 });
 
-/** Refuses some calls. Which page is beside the refusal, `page` decides: an empty one if it is left out. */
+/** Refuses some calls. Which page is next to the refusal, `page` decides: an empty one if it is left out. */
 const refusing = (
   envelope: Envelope,
   told: Lasting,

@@ -1,4 +1,4 @@
-/** The file for auditors beside the command: what they print, and what the file is made of. */
+/** The file for auditors next to the command: what they print, and what the file is made of. */
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
 import { verifyAlone } from '../../support/standalone.ts';
 import { daybook } from '../daybook.ts';
 
-/** What came with Node 21 to 24 and looks like nothing older. */
+/** What came with Node 21 to 24 and resembles nothing older. */
 const NEWER_THAN_NODE_20 = new RegExp(
   [
     String.raw`\b(Map|Object)\.groupBy\b|\bPromise\.(withResolvers|try)\b|\bArray\.fromAsync\b|\bRegExp\.escape\b`,

@@ -11,7 +11,7 @@ import type { RowCells, StatementDay } from '../../../src/statements/formats/for
 import { bytesOf, revisionOf, statementDay } from '../days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
-/** ISO 20022's own file. It is not ours to pass on, so it lies beside the repository; where it is not, see iso20022.org. */
+/** ISO 20022's own file. It is not ours to pass on, so it lies next to the repository; where it is not, see iso20022.org. */
 const SCHEMA = fileURLToPath(new URL('../../../../shared/standards/camt.053.001.08.xsd', import.meta.url));
 const NS = { c: 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08' };
 

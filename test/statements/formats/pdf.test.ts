@@ -306,7 +306,7 @@ function columnsIn(pages: Awaited<ReturnType<typeof read>>) {
   return { batchNo: withoutSpaces(batchNo), type: withoutSpaces(type), amounts };
 }
 
-/** A header's cells stand beside all the others. */
+/** A header's cells stand next to all the others. */
 const isBold = (x: number, y: number, items: readonly { text: string; y: number }[]): boolean =>
   items.filter((one) => one.y === y && ['Batch number', 'Balance'].includes(one.text)).length === 2;
 
