@@ -92,12 +92,12 @@ export async function seedPast(db: Kysely<DB>, { scenario, days }: PastPlatform)
     INSERT INTO run_merchant (merchant_no, run_id, state, exit_code, reads, holder, figures, finished_at)
     SELECT merchant_no, run.id, 'ended', 0, true, holder, '{}', finished_at FROM run CROSS JOIN merchant
     ORDER BY run.id`.execute(db);
-  const looked = (days - 1) * PAST_ENTRIES_A_DAY;
+  const checked = (days - 1) * PAST_ENTRIES_A_DAY;
   await sql`
     INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
       round_began_at, page_order, by_figures)
-    SELECT merchant_no, ${addDays(scenario.from, -days)}::date, ${addDays(lastDay, -1)}::date, ${looked}::int, true,
-      now(), 0, ${looked}::int, now(), 'oldest first', ${looked}::int
+    SELECT merchant_no, ${addDays(scenario.from, -days)}::date, ${addDays(lastDay, -1)}::date, ${checked}::int, true,
+      now(), 0, ${checked}::int, now(), 'oldest first', ${checked}::int
     FROM merchant`.execute(db);
   await sql`VACUUM (ANALYZE)`.execute(db);
 }

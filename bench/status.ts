@@ -27,10 +27,10 @@ try {
   await sql`VACUUM ANALYZE`.execute(db);
   const status = async () => {
     const merchants = await activeMerchants(db);
-    let told = 0;
+    let reported = 0;
     for await (const some of statusesOf(db, merchants, { zone: ZONE, now: NOW, maxAgeMs: null }))
-      told += some.length;
-    if (told !== MERCHANTS) throw new Error(`the status of ${told} merchants came`);
+      reported += some.length;
+    if (reported !== MERCHANTS) throw new Error(`the status of ${reported} merchants came`);
   };
   const rounds: { readonly ms: number; readonly cpuMs: number }[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -69,13 +69,13 @@ try {
     for (let round = 0; round < ROUNDS; round += 1) times.push(await timed(work));
     return `${Math.round(median(times))} ms`;
   };
-  const beside = [
+  const background = [
     ['a scrape of /metrics', await timedOften(scrape)],
     ['a look for missed nights and untold runs, all well', await timedOften(lookAt(NOW))],
     ['the same, every merchant missed', await timedOften(lookAt(new Date(NOW.getTime() + 48 * HOUR_MS)))],
   ] as const;
   process.stdout.write(
-    `| ${MERCHANTS.toLocaleString('en')} merchants | |\n|---|---|\n${beside.map(([what, time]) => `| ${what} | ${time} |\n`).join('')}\n` +
+    `| ${MERCHANTS.toLocaleString('en')} merchants | |\n|---|---|\n${background.map(([what, time]) => `| ${what} | ${time} |\n`).join('')}\n` +
       `| status of ${MERCHANTS.toLocaleString('en')} merchants | |\n|---|---|\n| time | ${of('ms')} |\n` +
       `| of it daybook's own CPU | ${of('cpuMs')} |\n| memory at the end | ${Math.round(process.memoryUsage().rss / 2 ** 20)} MB |\n`,
   );

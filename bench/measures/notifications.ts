@@ -32,13 +32,13 @@ async function atSteadyRate(bench: Bench): Promise<Measured> {
   const rounds: number[] = [];
   for (let round = 0; round < roundsOf(bench); round += 1) {
     await withDatabase(bench, async ({ url: databaseUrl, db }) => {
-      const told = await acceptedApplications(db, Math.ceil(posted / POSTS_A_PATH));
+      const reported = await acceptedApplications(db, Math.ceil(posted / POSTS_A_PATH));
       const receiver = await startReceiver({ databaseUrl, key: KEY, processing: false });
       let next = 0;
       const load = {
         url: receiver.url,
-        path: () => told[(next += 1) % told.length]!.path,
-        body: (n: number) => told[n % told.length]!.result,
+        path: () => reported[(next += 1) % reported.length]!.path,
+        body: (n: number) => reported[n % reported.length]!.result,
         ratePerS: RATE_PER_S,
       };
       await postAtRate({ ...load, seconds: WARM_UP_S });
@@ -61,7 +61,7 @@ async function atSteadyRate(bench: Bench): Promise<Measured> {
 async function underNoise(bench: Bench): Promise<readonly Measured[]> {
   const seconds = bench.short ? 3 : 20;
   return withDatabase(bench, async ({ url: databaseUrl, db }) => {
-    const told = await acceptedApplications(db, GENUINE_PER_S * seconds);
+    const reported = await acceptedApplications(db, GENUINE_PER_S * seconds);
     const { url, stop } = await startReceiver({ databaseUrl, key: KEY, processing: true });
     const noise = runScript<{ answeredPerS: number }>('./noise.ts', {
       url,
@@ -72,8 +72,8 @@ async function underNoise(bench: Bench): Promise<readonly Measured[]> {
     await new Promise((resolve) => setTimeout(resolve, WARM_UP_S * 1_000));
     const { latencies, refused } = await postAtRate({
       url,
-      path: () => told[next++]!.path,
-      body: (n) => told[n]!.result,
+      path: () => reported[next++]!.path,
+      body: (n) => reported[n]!.result,
       ratePerS: GENUINE_PER_S,
       seconds,
     });
@@ -86,8 +86,8 @@ async function underNoise(bench: Bench): Promise<readonly Measured[]> {
           * 1000 AS ms
       FROM notification`.execute(db);
     const { applied, unknown, ms } = rows[0]!;
-    if (refused > 0 || applied !== told.length)
-      throw new Error(`of ${told.length} genuine pushes ${applied} are applied, ${refused} were refused`);
+    if (refused > 0 || applied !== reported.length)
+      throw new Error(`of ${reported.length} genuine pushes ${applied} are applied, ${refused} were refused`);
     const among = `among ${Math.round(answeredPerS).toLocaleString('en')} posts of noise a second (${unknown} kept)`;
     return [
       within(

@@ -8,7 +8,7 @@ import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import {
   closeKey,
   fileOf,
-  manifestFileBeside,
+  manifestFileNextTo,
   manifestKey,
   SIGNATURE_EXTENSION,
   signatureKey,
@@ -248,8 +248,8 @@ const downloadSections = (): string[] => {
       ['file', 'what it is'],
       [
         [patternOf(file), 'the statement, as it was published; with `--format` another ending'],
-        [patternOf(manifestFileBeside(file)), 'the day’s manifest, for `daybook verify`'],
-        [patternOf(manifestFileBeside(file)) + SIGNATURE_EXTENSION, 'its signature, where it is signed'],
+        [patternOf(manifestFileNextTo(file)), 'the day’s manifest, for `daybook verify`'],
+        [patternOf(manifestFileNextTo(file)) + SIGNATURE_EXTENSION, 'its signature, where it is signed'],
         [
           patternOf(file).replace(/\.csv$/, '.spreadsheet.csv'),
           'with `--for-spreadsheet`: text cells that start with `=`, `+`, `-`, `@`, tab or CR lead with an apostrophe; amounts stay as they are',
@@ -264,7 +264,7 @@ const downloadSections = (): string[] => {
     table(['format', 'file', 'content type', 'when it is made'], formatRows()),
     'The ZIP of a month holds every current statement, summary, manifest and signature under its key of the object store, and ' +
       '`month-{YYYY-MM}.csv`, a line for each account; of a closed month also its closes. With `--currency` there are no summaries, and the manifest lies beside each ' +
-      `statement under the name \`${patternOf(manifestFileBeside(file))}\`.`,
+      `statement under the name \`${patternOf(manifestFileNextTo(file))}\`.`,
     'With `--format` other than `csv` the ZIP holds the statements in that format and `month-{YYYY-MM}.csv`. A file that was published in the ' +
       'format has the manifest of its day beside it, under the same name as with `--currency`, and `daybook verify` checks it. A ' +
       'file that was made for the download has none, as no manifest names it: `daybook verify` says so of each of them. As `csv`, ' +

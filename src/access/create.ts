@@ -90,7 +90,7 @@ export function createAccess(deps: AccessDeps): Access {
           done(error as Error);
         }
       });
-      tidyBeside(server, sessions, deps.tidyEveryMs ?? HOUR_MS);
+      tidyAlongside(server, sessions, deps.tidyEveryMs ?? HOUR_MS);
       addLoginRoutes(server, { ...deps, ...pages, sessions, check, formToken });
     },
     personOf: (request): Person => {
@@ -103,7 +103,7 @@ export function createAccess(deps: AccessDeps): Access {
 }
 
 /** While the database is away nothing is deleted; the next time it is. */
-function tidyBeside(server: FastifyInstance, { tidy }: Sessions, everyMs: number): void {
+function tidyAlongside(server: FastifyInstance, { tidy }: Sessions, everyMs: number): void {
   const tried = (): Promise<void> => tidy().catch(() => undefined);
   const timer = setInterval(() => void tried(), everyMs).unref();
   server.addHook('onReady', tried);

@@ -44,13 +44,13 @@ export function openAccess({ settings, pagesListen, ...deps }: OpenAccessDeps): 
       canLogOut: hasSessions(access),
     };
   }
-  assertNobodyElseComes(settings, pagesListen);
+  assertOnlyLocal(settings, pagesListen);
   const own = createLoopbackAccess(deps.random(TOKEN_BYTES).toString('base64url'));
   return { access: { ...own, register: withoutProxies(own.register) }, canLogOut: false };
 }
 
 /** Whoever reaches pages without a login is the operator of this machine. */
-function assertNobodyElseComes(
+function assertOnlyLocal(
   { access: { pagesUrl }, listen }: OpenAccessDeps['settings'],
   pagesListen: ListenAddress,
 ): void {

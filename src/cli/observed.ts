@@ -12,7 +12,7 @@ import type { MetricsPage } from '../web/health.ts';
 import { jobs } from '../../jobs/all.ts';
 
 /** Failures of sending traces are logged this often at most. */
-const TOLD_EVERY_MS = 60_000;
+const SHOWN_EVERY_MS = 60_000;
 
 /** The traces of this process; null where nothing asks for them. Throws `UsageError`. */
 export async function tracesOf(log: Logger, version: string): Promise<Traces | null> {
@@ -21,7 +21,7 @@ export async function tracesOf(log: Logger, version: string): Promise<Traces | n
   const { openTraces } = await import('../observe/traces.ts');
   let reportedMs = Number.NEGATIVE_INFINITY;
   const onProblem = (problem: string): void => {
-    if (performance.now() - reportedMs < TOLD_EVERY_MS) return;
+    if (performance.now() - reportedMs < SHOWN_EVERY_MS) return;
     reportedMs = performance.now();
     log.warn({ problem }, 'traces could not be sent');
   };

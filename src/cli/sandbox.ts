@@ -57,7 +57,7 @@ export function addSandboxCommand(program: Command): void {
           `  export PLATFORM_BASE_URL=${url} PLATFORM_TIME_ZONE=${scenario.timeZone}`,
           `  export PLATFORM_MERCHANT_NO=${first.merchantNo} PLATFORM_TOKEN=${first.token}`,
           scenario.now === undefined ? false : `  export DAYBOOK_NOW=${scenario.now}`,
-          `  npx daybook run --from ${scenario.from} --to ${lastWholeDay(scenario)}`,
+          `  npx daybook run --from ${scenario.from} --to ${lastCompleteDay(scenario)}`,
         ),
       });
       await new Promise<void>((resolve) => {
@@ -68,7 +68,7 @@ export function addSandboxCommand(program: Command): void {
 }
 
 /** The last day of the scenario's ledger that is over by the scenario's clock. */
-function lastWholeDay({ from, to, now, timeZone }: Scenario): BusinessDay {
+function lastCompleteDay({ from, to, now, timeZone }: Scenario): BusinessDay {
   const yesterday = addDays(dayOf(now === undefined ? Date.now() : Date.parse(now), timeZone), -1);
   return [from, [to, yesterday].sort()[0]!].sort()[1]!;
 }

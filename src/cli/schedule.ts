@@ -90,7 +90,7 @@ async function keep(
       }
     },
     // Where there are workers, they do it.
-    ...(queued === null && { beside: backgroundJobs(app, log) }),
+    ...(queued === null && { background: backgroundJobs(app, log) }),
     onFault: (error, job) => {
       if (job === undefined) void ticks.failed(error);
       log.error({ ...(job !== undefined && { job }), problem: messageOf(error) }, 'a tick failed');

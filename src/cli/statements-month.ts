@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { formatNote } from '../statements/fetch-in-format.ts';
-import { monthOf, type Month, type ToldMonth } from '../statements/month.ts';
+import { monthOf, type Month, type ListedMonth } from '../statements/month.ts';
 import { monthDownload } from '../statements/month-download.ts';
 import { zippedMonth, type DayAsCsv } from '../statements/month-zip.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
@@ -98,7 +98,7 @@ const asCsvLines = (days: readonly DayAsCsv[]): (string | false)[] => [
   days.length > AS_CSV_SHOWN_MAX && `and ${days.length - AS_CSV_SHOWN_MAX} more days, which the ZIP names`,
 ];
 
-const accountDocument = ({ merchantNo, currency, statements, openDays }: ToldMonth) => ({
+const accountDocument = ({ merchantNo, currency, statements, openDays }: ListedMonth) => ({
   merchantNo,
   currency,
   days: statements.length,

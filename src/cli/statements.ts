@@ -11,7 +11,7 @@ import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import { SPREADSHEET } from '../statements/formats/spreadsheet.ts';
-import { fileOf, manifestFileBeside, manifestKey, nameIn, SIGNATURE_EXTENSION } from '../statements/keys.ts';
+import { fileOf, manifestFileNextTo, manifestKey, nameIn, SIGNATURE_EXTENSION } from '../statements/keys.ts';
 import { isUnsigned } from '../statements/sign-manifest.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
 import {
@@ -192,7 +192,7 @@ async function downloadManifest(
   recorded: ManifestRow | undefined,
   folder: string,
 ): Promise<void> {
-  const name = manifestFileBeside(fileOf(object_key));
+  const name = manifestFileNextTo(fileOf(object_key));
   const bytes =
     recorded === undefined
       ? await objects.get(manifestKey(merchant_no, day))

@@ -7,7 +7,7 @@ const CHANCE_MAX = 1e-5;
 /** Of more timestamps the newest ones are kept. */
 const TIMES_MAX = 1_000;
 
-export interface WholeMinutes {
+export interface FullMinutes {
   readonly count: number;
   /** The first of them, as the platform writes it. */
   readonly from: string;
@@ -16,7 +16,7 @@ export interface WholeMinutes {
 export interface TimesSeen {
   readonly add: (bookedAt: readonly string[]) => void;
   /** The newest timestamps, if they end in :00 and those before did not; else null. */
-  readonly wholeMinutes: () => WholeMinutes | null;
+  readonly fullMinutes: () => FullMinutes | null;
 }
 
 export function createTimesSeen(): TimesSeen {
@@ -26,12 +26,12 @@ export function createTimesSeen(): TimesSeen {
       for (const one of bookedAt) times.add(one);
       if (times.size > 2 * TIMES_MAX) times = new Set([...times].sort().slice(-TIMES_MAX));
     },
-    wholeMinutes: () => wholeMinutesIn([...times].sort()),
+    fullMinutes: () => fullMinutesIn([...times].sort()),
   };
 }
 
 /** A ledger that books on full minutes now and then had many of them before, or long rows. Entries of one second count once. */
-function wholeMinutesIn(times: readonly string[]): WholeMinutes | null {
+function fullMinutesIn(times: readonly string[]): FullMinutes | null {
   const rows = [0];
   for (const time of times) {
     if (time.endsWith(':00')) rows.push(rows.pop()! + 1);
@@ -40,7 +40,7 @@ function wholeMinutesIn(times: readonly string[]): WholeMinutes | null {
   const count = rows.pop()!;
   const before = times.length - count;
   if (count < ROW_MIN || before < ROW_MIN || Math.max(...rows) > count / 2) return null;
-  const wholeBefore = rows.reduce((sum, row) => sum + row, 0);
-  if (((wholeBefore + 1) / (before + 2)) ** count > CHANCE_MAX) return null;
+  const fullBefore = rows.reduce((sum, row) => sum + row, 0);
+  if (((fullBefore + 1) / (before + 2)) ** count > CHANCE_MAX) return null;
   return { count, from: times[before]! };
 }

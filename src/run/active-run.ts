@@ -15,7 +15,7 @@ import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { MonthsHeld } from '../store/lateness.ts';
-import type { HistoricalComparison } from '../store/older-days.ts';
+import type { HistoricalComparison } from '../store/historical-days.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { RunAlerts } from './alerts/at-end.ts';
 import type { Joining } from './join-merchants.ts';

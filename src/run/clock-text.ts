@@ -5,7 +5,7 @@
 import type { SyncReport } from '../sync/sync.ts';
 
 /** A smaller difference is not reported, unless days had to wait because of it. */
-const CLOCK_TOLD_MS_MIN = 60_000;
+const CLOCK_REPORTED_MS_MIN = 60_000;
 
 /**
  * A larger difference than any settle delay puts entries near midnight on the wrong day. A person is notified when it
@@ -35,7 +35,9 @@ export const clocksApartText = ({ platformBehindMs, platformAheadMs }: ClocksApa
 
 /** The same if it is worth a line; null if the clocks differ by little. */
 export const clockNews = (apart: ClocksApart): string | null =>
-  Math.max(apart.platformBehindMs, apart.platformAheadMs) < CLOCK_TOLD_MS_MIN ? null : clocksApartText(apart);
+  Math.max(apart.platformBehindMs, apart.platformAheadMs) < CLOCK_REPORTED_MS_MIN
+    ? null
+    : clocksApartText(apart);
 
 /** Whether the difference is so large that a person has to know. */
 export const isForPerson = ({ platformBehindMs, platformAheadMs }: ClocksApart): boolean =>

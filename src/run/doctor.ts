@@ -222,14 +222,14 @@ class MerchantsNotRead extends ExpectedError {
 
 /** Whom a night tells. Places are tried by `alerts test`, as each try is a message. */
 function alertsFound({ alerts: { webhooks, mail, pingUrl } }: Settings): string {
-  const told = [
+  const reported = [
     ...(webhooks.length === 0 ? [] : [`DAYBOOK_ALERT_URL (${webhooks.length})`]),
     ...(mail === null ? [] : ['DAYBOOK_ALERT_MAIL_TO']),
     ...(pingUrl === null ? [] : ['DAYBOOK_PING_URL']),
   ];
-  return told.length === 0
+  return reported.length === 0
     ? 'no alert is sent when a night fails; set DAYBOOK_ALERT_URL or DAYBOOK_ALERT_MAIL_TO'
-    : `${told.join(', ')} set; \`daybook alerts test\` sends a test alert`;
+    : `${reported.join(', ')} set; \`daybook alerts test\` sends a test alert`;
 }
 
 /** A key that cannot be read is found with the settings. */
@@ -243,8 +243,8 @@ function keysFound(inUse: ReadonlyMap<string, number>, { secretKeys }: Settings)
   if (inUse.size === 0) return 'none needed yet';
   const missing = [...inUse].filter(([id]) => !secretKeys.some((key) => key.id === id));
   if (missing.length === 0) return `all there: ${[...inUse.keys()].sort().join(', ')}`;
-  const told = missing.map(([id, count]) => `"${id}" (${count} stored)`).join(', ');
-  throw new UnknownSecretKey(`DAYBOOK_SECRET_KEYS lacks ${told}; put it back after the key in use.`);
+  const reported = missing.map(([id, count]) => `"${id}" (${count} stored)`).join(', ');
+  throw new UnknownSecretKey(`DAYBOOK_SECRET_KEYS lacks ${reported}; put it back after the key in use.`);
 }
 
 async function provenZone(

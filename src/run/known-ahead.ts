@@ -11,7 +11,7 @@ import { merchantsWithDerivedOpenings } from '../store/changed-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { merchantsWithUnreadable } from '../store/amendments.ts';
 import { merchantsToCompare } from '../store/notices.ts';
-import { historicalComparisons, type HistoricalComparison } from '../store/older-days.ts';
+import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
 import { askInParts } from './many-merchants.ts';
 
 /** Days read back for the busiest one. */

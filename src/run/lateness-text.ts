@@ -10,7 +10,7 @@ const NAMED_MAX = 10;
 export function extendedLookbackText(
   sync: readonly Pick<MerchantSync, 'merchantNo' | 'widerSweep'>[],
 ): string | null {
-  const told = sync.flatMap(({ merchantNo, widerSweep }) => {
+  const reported = sync.flatMap(({ merchantNo, widerSweep }) => {
     if (widerSweep === undefined) return [];
     const { days, asked, lateness } = widerSweep;
     const bound = asked > days ? `; DAYBOOK_RESWEEP_DAYS_MAX keeps it from ${counted(asked, 'day')}` : '';
@@ -18,9 +18,9 @@ export function extendedLookbackText(
       `${merchantNo} ${counted(days, 'day')} (99 % of its late entries came ${within(lateness)}${bound})`,
     ];
   });
-  if (told.length === 0) return null;
-  const more = told.length - NAMED_MAX;
-  const named = told.slice(0, NAMED_MAX).join('; ');
+  if (reported.length === 0) return null;
+  const more = reported.length - NAMED_MAX;
+  const named = reported.slice(0, NAMED_MAX).join('; ');
   return `lookback extended, as entries come late: ${named}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
@@ -38,11 +38,11 @@ export function latenessText({
     median === null || p99 === null || worst === null
       ? ''
       : `: half came ${within(median)}, 99 % ${within(p99)}, the latest ${within(worst)}`;
-  const told =
+  const reported =
     final === null
       ? 'when a day is final is not known yet'
       : `a day has 99.9 % of its entries after ${counted(final.afterDays, 'day')}`;
-  return `${counted(lateEntries, 'late entry', 'late entries')}, ${watchedEntries.toLocaleString('en')} watched${late}; ${told}`;
+  return `${counted(lateEntries, 'late entry', 'late entries')}, ${watchedEntries.toLocaleString('en')} watched${late}; ${reported}`;
 }
 
 const within = ({ atMost }: DaysLate): string => `within ${counted(atMost, 'day')}`;

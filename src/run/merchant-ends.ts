@@ -7,15 +7,15 @@ import { heldStill } from '../store/engine/leases.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { keepSampledMonths } from '../store/lateness.ts';
-import { keepHistoricalComparisons } from '../store/older-days.ts';
+import { keepHistoricalComparisons } from '../store/historical-days.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
-import type { UnreportedChanges } from '../store/untold-changes.ts';
+import type { UnreportedChanges } from '../store/unreported-changes.ts';
 import { noteForAlerts } from './alerts/note-facts.ts';
 import type { Discrepancy } from './discrepancies.ts';
 import { outcomeOfAll } from './outcomes.ts';
 import { runFigures, type RunReport, type OpenItems } from './report.ts';
-import { openItemsOf, type MerchantOpenItems } from './standing.ts';
+import { openItemsOf, type MerchantOpenItems } from './open-items.ts';
 import { STAGES } from './stages/stages-of.ts';
 import { accountsAsked, type ActiveRun, type MerchantOutcome } from './active-run.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
@@ -24,7 +24,7 @@ import { judge, type RunFailure } from './verdict/judge.ts';
 const ENDED_TOGETHER = 64;
 
 /** Figures that say nothing about a single merchant. */
-const OF_WHOLE_RUNS = ['merchants', 'merchantsDone', 'notes', 'elapsedMs'];
+const OF_ENTIRE_RUNS = ['merchants', 'merchantsDone', 'notes', 'elapsedMs'];
 
 /** There is a row for each merchant and night, so nothing that is zero or empty is stored in it. */
 const isReported = (value: unknown): boolean => value !== 0 && !(Array.isArray(value) && value.length === 0);
@@ -125,7 +125,7 @@ function answeredFor(
   discrepancies: readonly Discrepancy[],
 ): Discrepancy[] {
   const keyOf = ({ currency }: Account, day: BusinessDay): string => `${currency} ${day}`;
-  const told = new Set(publish?.withheld.map(({ account, day }) => keyOf(account, day)));
+  const reported = new Set(publish?.withheld.map(({ account, day }) => keyOf(account, day)));
   const isOfRun = (day: BusinessDay): boolean =>
     request.command !== 'publish' || request.range === null || (from <= day && day <= to);
   return discrepancies.flatMap((one) => {
@@ -137,7 +137,7 @@ function answeredFor(
     const days = one.days.filter(
       (day) =>
         isOfRun(day) &&
-        !told.has(keyOf(one, day)) &&
+        !reported.has(keyOf(one, day)) &&
         !publishedNow.has({ account: { merchantNo, currency }, day }),
     );
     return days.length === 0 ? [] : [{ ...one, days }];
@@ -181,7 +181,7 @@ function endRow(
   };
   const figures = Object.fromEntries(
     Object.entries(runFigures(report)).filter(
-      ([name, value]) => !OF_WHOLE_RUNS.includes(name) && isReported(value),
+      ([name, value]) => !OF_ENTIRE_RUNS.includes(name) && isReported(value),
     ),
   );
   const reads = outcome.sync !== null && outcome.sync.notJoined === undefined;

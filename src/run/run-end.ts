@@ -6,8 +6,8 @@ import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import { clocksSeenBefore, finishRun } from '../store/runs.ts';
 import { markNoticesReported, unreportedNotices } from '../store/notices.ts';
-import { markChangesReported } from '../store/untold-changes.ts';
-import { markRevisionsReported } from '../store/statements/untold-revisions.ts';
+import { markChangesReported } from '../store/unreported-changes.ts';
+import { markRevisionsReported } from '../store/statements/unreported-revisions.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
 import { isForPerson } from './clock-text.ts';
@@ -27,7 +27,7 @@ import {
   type StageOutcome,
   type OpenItems,
 } from './report.ts';
-import { NOTHING_STANDS } from './standing.ts';
+import { NOTHING_STANDS } from './open-items.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 import { isNightlyRun, type ActiveRun, type MerchantOutcome, type RunDeps } from './active-run.ts';
 

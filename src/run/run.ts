@@ -126,15 +126,15 @@ async function runTraced(request: RunRequest, deps: RunDeps, held: HeldLeases): 
     cause = error;
   }
   if (cause === null) return endRun(run, merchants, { failures: [], causes: [], elapsedMs });
-  const told = failureOf(cause, deps.signal, held.signal);
-  const failures = [told.failure];
-  if (told.failure.exitCode === EXIT.incomplete) {
-    return endRun(run, merchants, { failures, causes: [told.cause, cause], elapsedMs });
+  const reported = failureOf(cause, deps.signal, held.signal);
+  const failures = [reported.failure];
+  if (reported.failure.exitCode === EXIT.incomplete) {
+    return endRun(run, merchants, { failures, causes: [reported.cause, cause], elapsedMs });
   }
   // The report is stored first, as the caller may drop the error. If storing it fails, the original error is still
   // thrown.
   await endRun(run, merchants, { failures, causes: [], elapsedMs }).catch(() => undefined);
-  throw told.cause;
+  throw reported.cause;
 }
 
 /** Makes sure that statements can be published before anything is read. */

@@ -2,7 +2,7 @@
 import type { Window } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { Adjustment } from '../store/month-close.ts';
-import type { HistoricalComparison } from '../store/older-days.ts';
+import type { HistoricalComparison } from '../store/historical-days.ts';
 import { latenessText } from './lateness-text.ts';
 import type { OpenRange } from './requested.ts';
 import type { MerchantStatus } from './status.ts';

@@ -100,11 +100,11 @@ function clockText({ last }: LastRuns): string | null {
 
 function undeliveredText({ failing, givenUp }: Undelivered): string | null {
   if (failing + givenUp === 0) return null;
-  const told = [
+  const reported = [
     ...(failing > 0 ? [`${failing} not delivered yet`] : []),
     ...(givenUp > 0 ? [`${givenUp} given up in the last week`] : []),
   ];
-  return `alerts: ${told.join(', ')}: see \`daybook alerts list\`, and try \`daybook alerts test\``;
+  return `alerts: ${reported.join(', ')}: see \`daybook alerts list\`, and try \`daybook alerts test\``;
 }
 
 /** Collects what the last good run of each merchant checked beyond the days it read. */

@@ -12,7 +12,7 @@ import { adjustmentsOfEach, type Adjustment } from '../store/month-close.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
-import { historicalComparisons, type HistoricalComparison } from '../store/older-days.ts';
+import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
 import { lastGoodReadings } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { heldDaysOf, type HeldDay } from '../store/held-absences.ts';

@@ -78,8 +78,8 @@ async function adoptClose({ key, text, close }: Found, options: AdoptClosesOptio
   const before = known.at(-1);
   if ((before?.number ?? 0) !== number - 1 || (previous !== null && before?.sha256 !== previous.sha256))
     return `this database does not know the close that it names as the one before`;
-  const beside = await readText(objects, key + SIGNATURE_EXTENSION);
-  const signature = beside !== null && readSignature(beside) !== null ? beside : null;
+  const background = await readText(objects, key + SIGNATURE_EXTENSION);
+  const signature = background !== null && readSignature(background) !== null ? background : null;
   if (signingKey !== null && contradicts(signingKey, text, signature))
     return 'its signature is of this daybook’s key, and of another text: somebody changed it';
   const { from, to } = monthOf(month)!;

@@ -27,7 +27,7 @@ import { isBeyondBounds, parseManifest, type Manifest, type ManifestStatement } 
 import { UnreadableRows } from './formats/format.ts';
 import { leaseFence } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-import { contradicts, signatureBeside } from './sign-manifest.ts';
+import { contradicts, signatureNextTo } from './sign-manifest.ts';
 import { MANIFEST_CONTENT_TYPE, manifestRow } from './write-manifest.ts';
 import { markContent, readStoreMark } from './store-owner.ts';
 import { figuresOfFile } from './superseded-figures.ts';
@@ -124,7 +124,7 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
   if (isBeyondBounds(manifest)) return leftOut('its place or a revision in it is higher than any of daybook');
   const recorded = await manifestOfDay(db, merchantNo, day);
   const isUnknown = (recorded?.revision ?? 0) < manifest.revision;
-  const signature = isUnknown ? await signatureBeside(objects, merchantNo, day) : null;
+  const signature = isUnknown ? await signatureNextTo(objects, merchantNo, day) : null;
   if (signingKey !== null && contradicts(signingKey, text, signature)) return leftOut(WRONGLY_SIGNED);
   const known = await statementsOfDay(db, merchantNo, day);
   const left: string[] = [];

@@ -41,7 +41,7 @@ export interface CloseFile extends Pick<
 export const closeText = (close: CloseFile): string => `${JSON.stringify(close, null, 2)}\n`;
 
 /** Whether a value has the shape of what it is searched for as. */
-type Looks = (value: unknown) => boolean;
+type Checks = (value: unknown) => boolean;
 
 const SHA256 = /^[0-9a-f]{64}$/;
 const AMOUNT = /^-?\d+(\.\d+)?$/;
@@ -49,23 +49,23 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const isText: Looks = (value) => typeof value === 'string';
-const isCount: Looks = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const isPlace: Looks = (value) => isCount(value) && value !== 0;
+const isText: Checks = (value) => typeof value === 'string';
+const isCount: Checks = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isPlace: Checks = (value) => isCount(value) && value !== 0;
 const matches =
-  (pattern: RegExp): Looks =>
+  (pattern: RegExp): Checks =>
   (value) =>
     typeof value === 'string' && pattern.test(value);
 const orNull =
-  (looks: Looks): Looks =>
+  (looks: Checks): Checks =>
   (value) =>
     value === null || looks(value);
 const listOf =
-  (looks: Looks): Looks =>
+  (looks: Checks): Checks =>
   (value) =>
     Array.isArray(value) && value.every(looks);
 const recordOf =
-  (fields: Readonly<Record<string, Looks>>): Looks =>
+  (fields: Readonly<Record<string, Checks>>): Checks =>
   (value) =>
     isRecord(value) && Object.entries(fields).every(([name, looks]) => looks(value[name]));
 

@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { manifestFileBeside, STORE_MARK_KEY } from './keys.ts';
+import { manifestFileNextTo, STORE_MARK_KEY } from './keys.ts';
 
 /** A path that is not there. */
 export class NothingToVerify extends ExpectedError {
@@ -47,9 +47,9 @@ export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
       }
     } else {
       add(path, false);
-      for (const name of ['manifest.json', manifestFileBeside(basename(path))]) {
-        const beside = join(dirname(path), name);
-        if ((await stat(beside).catch(() => null)) !== null) add(beside, false);
+      for (const name of ['manifest.json', manifestFileNextTo(basename(path))]) {
+        const background = join(dirname(path), name);
+        if ((await stat(background).catch(() => null)) !== null) add(background, false);
       }
     }
   }

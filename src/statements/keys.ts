@@ -62,5 +62,5 @@ export const nameIn = ({ extension }: Pick<StatementFormat, 'extension'>, statem
  * File name of the copy of a day's manifest next to a single downloaded statement. It is the same for all revisions and
  * formats of that statement.
  */
-export const manifestFileBeside = (statementFile: string): string =>
+export const manifestFileNextTo = (statementFile: string): string =>
   statementFile.replace(/\.r\d+\.[a-z0-9.]+$/, '.manifest.json');

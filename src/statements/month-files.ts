@@ -15,9 +15,9 @@ import { fetchStatement, StatementDamaged } from './fetch.ts';
 import { inFormat } from './fetch-in-format.ts';
 import { CSV } from './formats/csv.ts';
 import type { StatementFormat } from './formats/format.ts';
-import { dayPrefix, fileOf, manifestFileBeside, manifestKey, nameIn, SIGNATURE_EXTENSION } from './keys.ts';
+import { dayPrefix, fileOf, manifestFileNextTo, manifestKey, nameIn, SIGNATURE_EXTENSION } from './keys.ts';
 import { otherFormatsIn, zoneIn, type OtherFormats } from './manifest.ts';
-import type { AccountMonth, Month, ToldMonth } from './month.ts';
+import type { AccountMonth, Month, ListedMonth } from './month.ts';
 import { openDaysOf } from './open-days.ts';
 import { isUnsigned, WITHDRAWN } from './sign-manifest.ts';
 import { currentOf } from './summary.ts';
@@ -31,11 +31,11 @@ export interface MonthFile {
   /** It is of what the file before it turns out to be, so it is not read ahead of that. */
   readonly isOfFileBefore?: true;
   /** Its published CSV with the manifest, where `read` may throw `FormatTooSmall`. */
-  readonly instead?: Pick<MonthFile, 'key' | 'read'> & { readonly beside: readonly MonthFile[] };
+  readonly instead?: Pick<MonthFile, 'key' | 'read'> & { readonly background: readonly MonthFile[] };
 }
 
 export interface MerchantMonth {
-  readonly accounts: readonly ToldMonth[];
+  readonly accounts: readonly ListedMonth[];
   readonly files: readonly MonthFile[];
 }
 
@@ -98,7 +98,7 @@ interface DayRows {
 /** A statement's file, and the manifest that names it. */
 interface Sheet {
   readonly file: MonthFile;
-  readonly beside: readonly MonthFile[];
+  readonly background: readonly MonthFile[];
 }
 
 /** The day's files, and the zone that its manifest names; undefined where no manifest is recorded. */
@@ -114,17 +114,17 @@ async function filesOfDay(
     const { isPublished, read } = inFormat(objects, row, format, { recorded, ofDay: rows });
     const { object_key: key, published_at: publishedAt } = row;
     const file = { key: nameIn(format, key), publishedAt, read };
-    const beside = manifestAs(sources, { merchantNo, day, recorded }, publishedAt, keyBeside(key));
-    if (isPublished) return { file, beside };
-    const instead = { key, read: () => fetchStatement(objects, row), beside };
-    return { file: format.holdsEveryDay === true ? file : { ...file, instead }, beside: [] };
+    const background = manifestAs(sources, { merchantNo, day, recorded }, publishedAt, keyNextTo(key));
+    if (isPublished) return { file, background };
+    const instead = { key, read: () => fetchStatement(objects, row), background };
+    return { file: format.holdsEveryDay === true ? file : { ...file, instead }, background: [] };
   });
   const ofDay = { merchantNo, day, statements, recorded, sheets: sheets.map(({ file }) => file) };
   return {
     files:
       format.name === CSV.name
         ? await dayFiles(sources, ofDay, isComplete)
-        : sheets.flatMap(({ file, beside }) => [file, ...beside]),
+        : sheets.flatMap(({ file, background }) => [file, ...background]),
     zone: recorded && zoneIn(recorded),
   };
 }
@@ -135,7 +135,7 @@ async function withOpenDays(
   month: Month,
   accounts: readonly AccountMonth[],
   zone: string | null,
-): Promise<ToldMonth[]> {
+): Promise<ListedMonth[]> {
   const open =
     zone === null
       ? null
@@ -191,7 +191,7 @@ async function dayFiles(
   const published = [...sheets, ...otherFormatFiles(sources, recorded, day, statements)];
   const publishedAt = new Date(Math.max(...published.map((file) => file.publishedAt.getTime())));
   const manifest = (name: string) => manifestAs(sources, { merchantNo, day, recorded }, publishedAt, name);
-  if (!isComplete) return [...published, ...statements.flatMap((row) => manifest(keyBeside(row.object_key)))];
+  if (!isComplete) return [...published, ...statements.flatMap((row) => manifest(keyNextTo(row.object_key)))];
   const summary = (await summariesOfDay(db, merchantNo, day)).at(-1);
   return [
     ...published,
@@ -209,9 +209,9 @@ async function dayFiles(
 }
 
 /** Key of the copy of the manifest that comes with one statement. */
-function keyBeside(statement: string): string {
+function keyNextTo(statement: string): string {
   const at = statement.lastIndexOf('/') + 1;
-  return statement.slice(0, at) + manifestFileBeside(statement.slice(at));
+  return statement.slice(0, at) + manifestFileNextTo(statement.slice(at));
 }
 
 /** The day's manifest under this name, and its signature. */

@@ -254,10 +254,10 @@ function verdictText(row: StatementRow, { explained, unreadable }: MonthOverview
   const { verdict, breakCount, restarted } = figuresOf(row);
   const name = accountDayName(row);
   const lacks = unreadable.has(name);
-  const told = explained.get(name) ?? 0;
+  const reported = explained.get(name) ?? 0;
   return [
     ...(verdict === 'broken' ? [`broken: ${counted(breakCount, 'break')}`] : []),
-    ...(told === 0 ? [] : [`${told} explained`]),
+    ...(reported === 0 ? [] : [`${reported} explained`]),
     ...(lacks ? ['not all readable'] : []),
     ...(verdict === 'continuous' && !lacks ? ['proven'] : []),
     ...(verdict === 'reordered' ? [verdict] : []),

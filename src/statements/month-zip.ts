@@ -2,7 +2,7 @@
 import { firstBytes } from '../objects/first-bytes.ts';
 import { bytesOf } from '../objects/object-store.ts';
 import { FormatTooSmall } from './formats/too-small.ts';
-import { monthCsv, type Month, type ToldMonth } from './month.ts';
+import { monthCsv, type Month, type ListedMonth } from './month.ts';
 import type { MonthFile } from './month-files.ts';
 import { zipped, type ZippedFile } from './zipped.ts';
 
@@ -26,7 +26,7 @@ export interface DayAsCsv {
  */
 export function zippedMonth(
   month: Month,
-  accounts: readonly ToldMonth[],
+  accounts: readonly ListedMonth[],
   files: readonly MonthFile[],
   tell: (day: DayAsCsv) => void = () => undefined,
 ): AsyncGenerator<Uint8Array> {
@@ -35,7 +35,7 @@ export function zippedMonth(
 
 async function* filesOf(
   month: Month,
-  accounts: readonly ToldMonth[],
+  accounts: readonly ListedMonth[],
   files: readonly MonthFile[],
   tell: (day: DayAsCsv) => void,
 ): AsyncGenerator<ZippedFile> {
@@ -46,23 +46,27 @@ async function* filesOf(
     content: Buffer.from(monthCsv(month, accounts)),
   };
   const asCsv: DayAsCsv[] = [];
-  for await (const { key, publishedAt, read, why, beside } of readAhead(files)) {
+  for await (const { key, publishedAt, read, why, background } of readAhead(files)) {
     const options = { mtime: publishedAt };
     yield { name: key, options, content: read };
-    for (const one of beside) yield { name: one.key, options, content: one.read };
+    for (const one of background) yield { name: one.key, options, content: one.read };
     if (why === null) continue;
     asCsv.push({ key, why });
     tell({ key, why });
   }
   if (asCsv.length > 0)
-    yield { name: `month-${month.name}-as-csv.txt`, options: last, content: Buffer.from(told(month, asCsv)) };
+    yield {
+      name: `month-${month.name}-as-csv.txt`,
+      options: last,
+      content: Buffer.from(reported(month, asCsv)),
+    };
 }
 
 interface ReadyFile extends Pick<MonthFile, 'key' | 'publishedAt' | 'read'> {
   /** Why it is the CSV; null where it is the file that was asked for. */
   readonly why: string | null;
   /** What comes with it. */
-  readonly beside: readonly MonthFile[];
+  readonly background: readonly MonthFile[];
 }
 
 /** The files in their order. What reading one throws is thrown when its turn comes. */
@@ -82,7 +86,7 @@ async function* readAhead(files: readonly MonthFile[]): AsyncGenerator<ReadyFile
 async function readyFile(file: MonthFile): Promise<ReadyFile> {
   const { key, publishedAt, instead } = file;
   try {
-    return { key, publishedAt, read: await readSoFar(file), why: null, beside: [] };
+    return { key, publishedAt, read: await readSoFar(file), why: null, background: [] };
   } catch (error) {
     if (instead === undefined || !(error instanceof FormatTooSmall)) throw error;
     return { ...instead, publishedAt, why: error.message };
@@ -109,7 +113,7 @@ function once(bytes: Buffer): () => AsyncIterable<Uint8Array> {
   };
 }
 
-const told = ({ name }: Month, days: readonly DayAsCsv[]): string =>
+const reported = ({ name }: Month, days: readonly DayAsCsv[]): string =>
   [
     `Days of ${name} that do not fit the format of this download. For each, the published CSV is here instead.`,
     '',

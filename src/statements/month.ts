@@ -23,7 +23,7 @@ export interface AccountMonth {
 }
 
 /** An account's month as a download tells it. */
-export interface ToldMonth extends Omit<AccountMonth, 'unpublished'> {
+export interface ListedMonth extends Omit<AccountMonth, 'unpublished'> {
   /** Days that keep it from being closed, in order. */
   readonly openDays: readonly BusinessDay[];
   /** Number of the month's last close; left out where it is not closed. */
@@ -63,14 +63,14 @@ const MONTH_COLUMNS = [
  * The month's summary as CSV, a line an account. Opening and closing are those of its first and last published day, so
  * that opening + credits - debits is the closing where no day is open or broken; what they lack of it is reported.
  */
-export const monthCsv = ({ name }: Month, accounts: readonly ToldMonth[]): string =>
+export const monthCsv = ({ name }: Month, accounts: readonly ListedMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
 
 /** The sums of its published days. */
 export const monthFigures = ({ statements }: Pick<AccountMonth, 'statements'>): MonthFigures =>
   sumOfDays(statements.map(figuresOf));
 
-function monthLine(name: string, account: ToldMonth): string[] {
+function monthLine(name: string, account: ListedMonth): string[] {
   const figures = monthFigures(account);
   return [
     account.merchantNo,

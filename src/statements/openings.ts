@@ -41,7 +41,7 @@ export interface PublishedDay extends AccountOnDay {
  * Those of the days that have to be checked in the database. The others continue the account's statement before
  * them, and the day after each, if there is one, is among `days` as well.
  */
-export function daysToLookAt(days: readonly PublishedDay[]): PublishedDay[] {
+export function daysToCheck(days: readonly PublishedDay[]): PublishedDay[] {
   const accounts = Map.groupBy(days, ({ account }) => accountKey(account));
   return [...accounts.values()].flatMap((own) => {
     const byDay = new Map(own.map((one) => [one.day, one]));

@@ -102,8 +102,8 @@ async function publishPortion(
     const { previous, later } = past.get(day)!;
     for (const statement of current.filter(({ currency }) => fine.includes(currency))) {
       const { currency } = statement;
-      const beside = { previous: previous.get(currency), later: later.get(currency) };
-      progress.fine.push({ account: accountOf(currency), day, statement, ...beside });
+      const background = { previous: previous.get(currency), later: later.get(currency) };
+      progress.fine.push({ account: accountOf(currency), day, statement, ...background });
     }
     for (const { currency, why } of misfits) await putBack({ account: accountOf(currency), day }, why);
   }

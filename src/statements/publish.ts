@@ -9,7 +9,7 @@ import { countDueDays } from '../store/statements/due-days.ts';
 import { firstDueOf, type FirstDue } from '../store/statements/first-due.ts';
 import type { AccountOnDay, DaysOfAccounts } from '../store/statements/openings.ts';
 import { nothingLatest } from './day-files.ts';
-import { daysToLookAt, openingMismatches, type OpeningMismatch } from './openings.ts';
+import { daysToCheck, openingMismatches, type OpeningMismatch } from './openings.ts';
 import type { LeftOutFormat } from './other-formats.ts';
 import { askedDays, pastOf } from './past.ts';
 import { publishBatch, type BatchProgress } from './publish-batch.ts';
@@ -99,7 +99,7 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
   progress.withheld.push(...changedOnly(changed, progress.withheld, options));
   await refreshManifests(progress, options);
   options.onProgress?.({ daysDone: progress.daysDone, days: progress.daysDone });
-  const touched = [...daysToLookAt(progress.fine), ...progress.withheld];
+  const touched = [...daysToCheck(progress.fine), ...progress.withheld];
   const within = options.answersFor ?? null;
   return { ...reportOf(progress), unlinked: await openingMismatches(db, touched, { within, zone }) };
 }

@@ -15,7 +15,7 @@ import { recordStored } from '../store/statements/record-published.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { compareFiles, type Damage, type DamagedFile, type PublishedFile } from './compare-files.ts';
-import { makeManifest, prepareDay, recordDay, signManifests } from './mend-manifests.ts';
+import { makeManifest, prepareDay, recordDay, signManifests } from './repair-manifests.ts';
 import { contentAsPublished, StatementMisfit } from './day-content.ts';
 import { StatementDamaged } from './fetch.ts';
 import { fetchInFormat } from './fetch-in-format.ts';
@@ -84,9 +84,9 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
   const unrepaired: UnrepairedFile[] = [];
   const tell = ({ file, damage }: DamagedFile, lost: Lost | null): void => {
     const { day, key } = file;
-    const told = { merchantNo: options.merchantNo, day, key, damage };
-    if (lost === null) repaired.push(told);
-    else unrepaired.push({ ...told, ...lost });
+    const reported = { merchantNo: options.merchantNo, day, key, damage };
+    if (lost === null) repaired.push(reported);
+    else unrepaired.push({ ...reported, ...lost });
     options.onFile?.({ repaired: [...repaired], unrepaired: [...unrepaired] });
   };
   for await (const { damaged, unrecorded, unsigned, unput, outOfChain, proven } of compareFiles(options)) {

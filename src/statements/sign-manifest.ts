@@ -52,7 +52,7 @@ export function contradicts(key: SigningKey, text: string, signature: string | n
 }
 
 /** The signature that lies next to a manifest, whoever made it; null if there is none that can be read. */
-export async function signatureBeside(
+export async function signatureNextTo(
   objects: ObjectStore,
   merchantNo: string,
   day: BusinessDay,

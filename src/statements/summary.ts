@@ -63,14 +63,14 @@ export function summaryCsv(
 
 /** How many breaks are explained, and how: `break 7: fee, case 4711 (Ada, 2026-03-06T01:30:00.000Z)`. */
 function explainedCells(explained: readonly ExplainedBreak[]): string[] {
-  const told = explained
+  const reported = explained
     .slice(0, EXPLANATIONS_MAX)
     .map(
       ({ id, note, by, at }) => `break ${id}: ${note} (${by === null ? '' : `${by}, `}${at.toISOString()})`,
     );
-  const more = explained.length - told.length;
-  if (more > 0) told.push(`and ${more} more, see the manifest`);
-  return [String(explained.length), told.join('; ')];
+  const more = explained.length - reported.length;
+  if (more > 0) reported.push(`and ${more} more, see the manifest`);
+  return [String(explained.length), reported.join('; ')];
 }
 
 /** Of all revisions of a day, those of one statement before it, oldest first. */

@@ -39,7 +39,7 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
       .filter((one): one is Chained => one.manifest.place !== undefined)
       .sort((a, b) => a.manifest.place - b.manifest.place);
     if (chained.length === 0) continue;
-    const { wrong, ...told } = checkedLinks(own, chained);
+    const { wrong, ...reported } = checkedLinks(own, chained);
     problems.push(...wrong, ...forks(chained));
     const { manifest, sha256 } = chained.at(-1)!;
     chains.push({
@@ -50,7 +50,7 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
         .reduce((first, place) => Math.min(first, place)),
       through: manifest.place,
       last: { day: manifest.day, revision: manifest.revision, sha256 },
-      ...told,
+      ...reported,
     });
   }
   return { chains, problems };

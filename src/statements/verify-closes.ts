@@ -176,9 +176,9 @@ function comparedDays(
     else if (own === current) wrong.push(...otherFigures(statement, current));
     else {
       adjusted.push({ currency, day, frozenRevision: revision, revision: current.revision });
-      const told = byRows.get(statement);
-      if (told === undefined) byHash += 1;
-      else wrong.push(...told.map((problem) => `${currency} ${day}, revision ${revision}: ${problem}`));
+      const reported = byRows.get(statement);
+      if (reported === undefined) byHash += 1;
+      else wrong.push(...reported.map((problem) => `${currency} ${day}, revision ${revision}: ${problem}`));
     }
   }
   for (const manifest of byDay.values()) {

@@ -47,7 +47,7 @@ export function checkRows(
   { hasHeader }: Pick<StatementReader, 'hasHeader'>,
   seen: (batchNo: string) => string | null = () => null,
 ): RowCheck {
-  const { say, told, all } = createProblems();
+  const { say, reported, all } = createProblems();
   const columns = columnsOf(statement.columns);
   const lacking = COLUMNS_CHECKED.filter((name) => !columns.includes(name));
   const places = COLUMNS_CHECKED.map((name) => columns.indexOf(name));
@@ -79,7 +79,7 @@ export function checkRows(
     end: () => {
       if (line === 0 && hasHeader) say('the file is empty');
       if (lacking.length > 0)
-        return [...told, `its rows cannot be checked: they have no column ${lacking.join(', ')}`];
+        return [...reported, `its rows cannot be checked: they have no column ${lacking.join(', ')}`];
       balances.end();
       return all();
     },
@@ -90,14 +90,14 @@ type Say = (problem: string) => void;
 
 /** Keeps the first problems, and counts the rest. */
 function createProblems() {
-  const told: string[] = [];
+  const reported: string[] = [];
   let unreported = 0;
   const say: Say = (problem) => {
-    if (told.length < PROBLEMS_SHOWN_MAX) told.push(problem);
+    if (reported.length < PROBLEMS_SHOWN_MAX) reported.push(problem);
     else unreported += 1;
   };
-  const all = (): string[] => (unreported === 0 ? told : [...told, `and ${unreported} more`]);
-  return { say, told, all };
+  const all = (): string[] => (unreported === 0 ? reported : [...reported, `and ${unreported} more`]);
+  return { say, reported, all };
 }
 
 interface CheckedRow extends RowAmounts {

@@ -15,7 +15,7 @@ import { checkedByRows, type ReplacedFile } from './frozen-rows.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { columnsOf } from './formats/columns.ts';
 import { UnreadableRows, type StatementFormat } from './formats/format.ts';
-import { isOfAnotherDay, manifestFileBeside, SIGNATURE_EXTENSION } from './keys.ts';
+import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { verifyChains, type VerifiedChain } from './verify-chain.ts';
 import { verifyCloses, type ReadCloseFile, type VerifiedClose } from './verify-closes.ts';
@@ -203,7 +203,7 @@ async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
  */
 const isFor = (manifestPath: string, file: string): boolean => {
   const name = basename(manifestPath);
-  return !name.endsWith('.manifest.json') || manifestFileBeside(file) === name;
+  return !name.endsWith('.manifest.json') || manifestFileNextTo(file) === name;
 };
 
 /** A manifest that came with one statement covers the revision that was downloaded, current or not. */

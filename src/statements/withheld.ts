@@ -88,13 +88,13 @@ export function changedOnly(
   withheld: readonly WithheldDay[],
   { toDay, zone, now }: WithheldOptions & { readonly toDay?: BusinessDay },
 ): WithheldDay[] {
-  const told = new Set(
+  const reported = new Set(
     withheld
       .filter(({ cause }) => cause === 'not-reconciled' || cause === 'misfit')
       .map(({ account }) => accountKey(account)),
   );
   return [...changed.values()]
-    .filter(({ account, day }) => !told.has(accountKey(account)) && (toDay === undefined || day <= toDay))
+    .filter(({ account, day }) => !reported.has(accountKey(account)) && (toDay === undefined || day <= toDay))
     .filter(({ day }) => dayWindow(day, zone).endMs < now().getTime())
     .map(({ account, day }) => ({ account, day, ...changedSince(day) }));
 }

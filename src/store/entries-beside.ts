@@ -28,13 +28,13 @@ export async function entriesAround(
   db: Kysely<DB>,
   account: Account,
   { beginMs, endMs }: Window,
-  beside: number,
+  background: number,
 ): Promise<LedgerEntry[]> {
   const before = await entriesOf(db, account)
     .where('booked_ms', '<', beginMs)
     .orderBy('booked_ms', 'desc')
     .orderBy('batch_no', 'desc')
-    .limit(beside)
+    .limit(background)
     .execute();
   const within = await entriesOf(db, account)
     .where('booked_ms', '>=', beginMs)
@@ -47,7 +47,7 @@ export async function entriesAround(
     .where('booked_ms', '>', endMs)
     .orderBy('booked_ms')
     .orderBy('batch_no')
-    .limit(beside)
+    .limit(background)
     .execute();
   return [...before.reverse(), ...within, ...after].map(entryOf);
 }

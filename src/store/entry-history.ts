@@ -15,7 +15,7 @@ import { everyMerchant } from './shared-entries.ts';
 /** Most entries found for one number. Each merchant may count on its own, so all of them may have this number. */
 export const ENTRIES_FOUND_MAX = 20;
 /** Most rows of each kind shown next to an entry; the lists show all. */
-const ROWS_BESIDE_MAX = 50;
+const ROWS_AROUND_MAX = 50;
 
 const SEVERAL_ENTRIES: BreakHint[] = [
   'vanished-entry',
@@ -124,7 +124,7 @@ export const unreadableOfNumber = (
     .where('batch_no', '=', batchNo)
     .where(ofMerchants(merchants))
     .orderBy('id', 'desc')
-    .limit(ROWS_BESIDE_MAX)
+    .limit(ROWS_AROUND_MAX)
     .execute();
 
 /**
@@ -157,5 +157,5 @@ export const adjacentBreaks = (
       ]),
     )
     .orderBy('id', 'desc')
-    .limit(ROWS_BESIDE_MAX)
+    .limit(ROWS_AROUND_MAX)
     .execute();

@@ -262,11 +262,11 @@ function tokenOf(
   try {
     return { merchantNo, token: decryptSecret(secretKeys, placeOf(merchantNo), ciphertext) };
   } catch (error) {
-    const mend = `Or give it its token again: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\`.`;
+    const fix = `Or give it its token again: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\`.`;
     if (error instanceof UnknownSecretKey) {
-      return { merchantNo, token: null, problem: new UnknownSecretKey(`${error.message} ${mend}`) };
+      return { merchantNo, token: null, problem: new UnknownSecretKey(`${error.message} ${fix}`) };
     }
     if (!(error instanceof SecretUnreadable)) throw error;
-    return { merchantNo, token: null, problem: new SecretUnreadable(`${error.message} ${mend}`) };
+    return { merchantNo, token: null, problem: new SecretUnreadable(`${error.message} ${fix}`) };
   }
 }

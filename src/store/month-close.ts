@@ -262,7 +262,7 @@ export async function adjustmentsOfEach(
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Adjustment[]>> {
   const revised = currentInMonth(sql`one.revision > 1`);
-  const first = sql`SELECT * FROM (${currentInMonth(sql`closed.open_days > 0`)}) AS whole WHERE whole.revision = 1`;
+  const first = sql`SELECT * FROM (${currentInMonth(sql`closed.open_days > 0`)}) AS entire WHERE entire.revision = 1`;
   const { rows } = await adjustments(
     { merchants },
     sql`SELECT * FROM (${revised}) AS revised UNION ALL SELECT * FROM (${first}) AS first

@@ -157,12 +157,12 @@ export function noticesByMerchant(
 /** Marks these notices as reported, once the run that reports them is on record. One that has grown meanwhile stays. */
 export async function markNoticesReported(
   trx: Transaction<DB>,
-  told: readonly KnownNotice[],
+  reported: readonly KnownNotice[],
   now: Date,
 ): Promise<void> {
-  if (told.length === 0) return;
+  if (reported.length === 0) return;
   await sql`
-    UPDATE notice SET told_at = ${now} FROM ${rowsOf(told)}
+    UPDATE notice SET told_at = ${now} FROM ${rowsOf(reported)}
     WHERE notice.merchant_no = sent.merchant_no AND notice.kind = sent.kind AND notice.currency = sent.currency
       AND notice.day = sent.day AND notice.other_merchant_no = sent.other_merchant_no
       AND notice.figures = sent.figures AND notice.told_at IS NULL`.execute(trx);

@@ -19,7 +19,7 @@ interface Held {
   readonly forMs: number;
 }
 
-interface Look {
+interface Polled {
   /** Where the next check begins, by the database's clock. */
   readonly nextFrom: string;
   readonly holds: readonly Held[];
@@ -28,7 +28,7 @@ interface Look {
 /** Opens the limit for one process. It remembers which holds that process was given already. */
 export function openPlatformLimit(db: Kysely<DB>) {
   let from = '-infinity';
-  const given = ({ nextFrom, holds }: Look): readonly Held[] => {
+  const given = ({ nextFrom, holds }: Polled): readonly Held[] => {
     from = nextFrom;
     return holds;
   };
@@ -46,7 +46,7 @@ export function openPlatformLimit(db: Kysely<DB>) {
     },
     /** The holds that were reported since the last check; at first all. Throws as `take` does. */
     holds: async () => {
-      const { rows } = await sql<{ look: Look }>`SELECT ${lookFrom(from)} AS look`.execute(db);
+      const { rows } = await sql<{ look: Polled }>`SELECT ${pollFrom(from)} AS look`.execute(db);
       return given(rows[0]!.look);
     },
     /** Records holds. None is shortened by a later one. */
@@ -59,7 +59,7 @@ const isAhead = (column: 'known.held_until' | 'known.free_at') =>
     AND ${sql.ref(column)} < ${DATABASE_NOW} + ${AHEAD_MAX_S} * interval '1 second')`;
 
 /** As JSON, so that it fits into one row with a slice. */
-const lookFrom = (from: string) => sql<Look>`json_build_object(
+const pollFrom = (from: string) => sql<Polled>`json_build_object(
   'nextFrom', ${DATABASE_NOW} - ${OVERLAP_S} * interval '1 second',
   'holds', (
     SELECT coalesce(json_agg(json_build_object(
@@ -69,14 +69,14 @@ const lookFrom = (from: string) => sql<Look>`json_build_object(
 
 async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
   const span = sql`${spanMs}::float8 * interval '1 millisecond'`;
-  const { rows } = await sql<{ afterMs: number; look: Look }>`
+  const { rows } = await sql<{ afterMs: number; look: Polled }>`
     WITH taken AS (
       INSERT INTO platform_limit AS known (free_at) VALUES (${DATABASE_NOW} + ${span})
       ON CONFLICT (is_only) DO UPDATE
         SET free_at = ${span} + CASE WHEN ${isAhead('known.free_at')} THEN known.free_at ELSE ${DATABASE_NOW} END
       RETURNING free_at)
     SELECT (extract(epoch FROM free_at - ${span} - ${DATABASE_NOW}) * 1000)::float8 AS "afterMs",
-      ${lookFrom(from)} AS look
+      ${pollFrom(from)} AS look
     FROM taken`.execute(db);
   return rows[0]!;
 }
@@ -89,7 +89,7 @@ async function storeHolds(db: Kysely<DB>, holds: readonly Held[]): Promise<void>
     FROM unnest(
       ${arrayLiteral(holds.map(({ owner }) => owner))}::text[],
       ${arrayLiteral(holds.map(({ forMs }) => forMs))}::float8[])
-      AS told (owner, for_ms)
+      AS reported (owner, for_ms)
     ORDER BY owner
     ON CONFLICT (owner) DO UPDATE
       SET told_at = excluded.told_at, held_until = greatest(

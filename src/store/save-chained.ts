@@ -8,7 +8,7 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
 import { writeStatement } from './engine/write-statement.ts';
-import { forgetSum } from './older-days-count.ts';
+import { forgetSum } from './historical-count.ts';
 
 /** A day of one of the merchant's accounts. */
 export interface CurrencyDay {

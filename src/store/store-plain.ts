@@ -5,7 +5,7 @@ import { keptCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
 import { writeStatement } from './engine/write-statement.ts';
-import type { Compared } from './look-at-stored.ts';
+import type { Compared } from './compare-with-stored.ts';
 import { ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
 
 /** Whether only entries and certificates are to be written, and one statement can hold them. */

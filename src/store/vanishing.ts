@@ -37,10 +37,12 @@ export const waitingText = (
   planned: Window,
   waiting: readonly { readonly currency: string; readonly held: number; readonly absent: number }[],
 ): string => {
-  const told = waiting.map(({ currency, held, absent }) => `${absent} of ${held} in ${currency}`).join(', ');
+  const reported = waiting
+    .map(({ currency, held, absent }) => `${absent} of ${held} in ${currency}`)
+    .join(', ');
   return (
     `${windowText(planned)} waits for a second reading: the platform no longer held entries that are stored ` +
-    `(${told}). They stay as they are until a later run, at least ${SECOND_READING_AFTER_MS / 60_000} minutes ` +
+    `(${reported}). They stay as they are until a later run, at least ${SECOND_READING_AFTER_MS / 60_000} minutes ` +
     'after the first, misses them too.'
   );
 };

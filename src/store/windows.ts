@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { cutFailedSpans, storeCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
-import { isAllStored, compareWithStored, type Compared } from './look-at-stored.ts';
+import { isAllStored, compareWithStored, type Compared } from './compare-with-stored.ts';
 import {
   judgeAbsent,
   noteAbsent,
@@ -15,7 +15,7 @@ import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
 import { storeEntries } from './store-entries.ts';
 import { isPlain, storePlain } from './store-plain.ts';
-import { noteUnreported } from './untold-changes.ts';
+import { noteUnreported } from './unreported-changes.ts';
 import {
   cutAtPlanned,
   NOTHING_CHANGED,
@@ -66,9 +66,9 @@ export async function compareWideWithStored(db: Kysely<DB>, toStore: WideToStore
 export async function storeWide(
   db: Kysely<DB>,
   lease: Lease,
-  looked: readonly Compared[],
+  checked: readonly Compared[],
 ): Promise<WideStored> {
-  const { figures, absent } = await storeParts(db, lease, looked);
+  const { figures, absent } = await storeParts(db, lease, checked);
   return { ...figures, absent };
 }
 
@@ -78,11 +78,11 @@ interface PartsStored {
 }
 
 /** Stores readings of one merchant. Opens no transaction if all is stored as it is. */
-async function storeParts(db: Kysely<DB>, lease: Lease, looked: readonly Compared[]): Promise<PartsStored> {
-  const open = looked.filter(({ unstored }) => !isAllStored(unstored));
-  const known = sum(looked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
+async function storeParts(db: Kysely<DB>, lease: Lease, checked: readonly Compared[]): Promise<PartsStored> {
+  const open = checked.filter(({ unstored }) => !isAllStored(unstored));
+  const known = sum(checked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
   if (open.length === 0) {
-    return { figures: { ...NOTHING_CHANGED, unchanged: known }, absent: looked.map(() => 0) };
+    return { figures: { ...NOTHING_CHANGED, unchanged: known }, absent: checked.map(() => 0) };
   }
   const entries = lastOfEach(open.flatMap(({ unstored }) => unstored.entries));
   const written = await write(db, lease, open, entries);
@@ -90,7 +90,7 @@ async function storeParts(db: Kysely<DB>, lease: Lease, looked: readonly Compare
   const unchanged = written.figures.unchanged + known - entries.length;
   return {
     figures: { ...written.figures, unchanged },
-    absent: looked.map(({ part }) => absentOf.get(part) ?? 0),
+    absent: checked.map(({ part }) => absentOf.get(part) ?? 0),
   };
 }
 

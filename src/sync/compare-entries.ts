@@ -8,7 +8,7 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, lengthMs } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { differingDays, storedIn } from '../store/older-days.ts';
+import { differingDays, storedIn } from '../store/historical-days.ts';
 import { isRefusal } from './certify.ts';
 
 export interface EntriesSource {

@@ -9,7 +9,7 @@
  *   lacked them had none at all, only such readings are doubted.
  */
 import type { Window } from '../ledger/entry.ts';
-import { isAllStored, type Compared } from '../store/look-at-stored.ts';
+import { isAllStored, type Compared } from '../store/compare-with-stored.ts';
 import type { Asked } from './certificate.ts';
 import { spanText, type NotedReading } from './certify.ts';
 import { apartAt, holds, isIn, wideOf, type WideWindow } from './wide-windows.ts';
@@ -44,12 +44,12 @@ interface Empty {
 
 export interface ContradictedReadings {
   /** The planned windows in which a reading of several lacks what is stored, or what was shown before. */
-  readonly oddIn: (wide: Asked, looked: readonly Compared[]) => readonly Window[];
+  readonly oddIn: (wide: Asked, checked: readonly Compared[]) => readonly Window[];
   /**
    * Remembers a reading that is not stored. Returns the smaller windows to be read in its place; once the window itself, if
    * the reading had no entry at all.
    */
-  readonly reject: (wide: WideWindow, looked: readonly Compared[], odd: readonly Window[]) => WideWindow[];
+  readonly reject: (wide: WideWindow, checked: readonly Compared[], odd: readonly Window[]) => WideWindow[];
   /** Whether the window lies in one that was read again. */
   readonly concerns: (asked: Asked) => boolean;
   /** Why a reading of one window cannot be believed, in a sentence; null if it can. */
@@ -59,7 +59,7 @@ export interface ContradictedReadings {
   /** Whether the reading is empty and tells something new. It waits for `takeUnsteady` and `settle` then. */
   readonly mustWait: (
     asked: Asked,
-    looked: Compared,
+    checked: Compared,
     from: { readonly read: NotedReading } & Pick<Empty, 'isAlone'>,
   ) => boolean;
   /** Windows that came back empty together with others, and of which the platform is not steady: each is to be asked for alone. */
@@ -96,24 +96,24 @@ export function createContradicted(): ContradictedReadings {
     return begun;
   };
   return {
-    oddIn: (wide, looked) => {
-      const came = looked.flatMap(({ part }) => part.reading.entries.map(numberOf));
+    oddIn: (wide, checked) => {
+      const came = checked.flatMap(({ part }) => part.reading.entries.map(numberOf));
       const missingMs = missingFrom(outerOf(wide), wide.window, came).map(([, bookedMs]) => bookedMs);
-      return looked
+      return checked
         .filter(
           ({ part: { window }, unstored }) =>
             unstored.lacking.length > 0 || missingMs.some((ms) => isIn(window, ms)),
         )
         .map(({ part }) => part.window);
     },
-    reject: (wide, looked, odd) => {
-      const entries = looked.flatMap(({ part }) => part.reading.entries);
+    reject: (wide, checked, odd) => {
+      const entries = checked.flatMap(({ part }) => part.reading.entries);
       const before = outerOf(wide);
       const outer = before ?? begin(wide, entries.length);
       noteSteadiness(outer, wide.window, entries.map(numberOf));
       for (const { batchNo, bookedMs } of entries) outer.shown.set(batchNo, bookedMs);
       const lacked = entries.length === 0 ? outer.lackedByNone : outer.lacked;
-      for (const { unstored } of looked) for (const batchNo of unstored.lacking) lacked.add(batchNo);
+      for (const { unstored } of checked) for (const batchNo of unstored.lacking) lacked.add(batchNo);
       if (before === undefined && entries.length === 0) return [wide];
       return apartAt(wide, odd, { isFirst: before === undefined });
     },

@@ -1,7 +1,7 @@
 /** Follows a total that differs from what is stored down to single days, by halving. */
 import { daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { Days } from '../store/older-days.ts';
+import type { Days } from '../store/historical-days.ts';
 
 /** The platform's totals, and what is stored. */
 export interface TotalsSource {

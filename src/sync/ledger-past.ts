@@ -4,7 +4,7 @@ import { ALL_TIME } from '../ledger/window.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
 import { INSTANT_MS_MIN } from '../platform/wire.ts';
-import { countStored } from '../store/older-days.ts';
+import { countStored } from '../store/historical-days.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 

@@ -70,7 +70,7 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
 
   const newest = async (): ReturnType<NewestPage['newest']> => {
     const youngest = [...options.asked].sort((a, b) => b.window.endMs - a.window.endMs);
-    for (let looked = 0; looked < WINDOWS_MAX && youngest.length > 0; looked += 1) {
+    for (let checked = 0; checked < WINDOWS_MAX && youngest.length > 0; checked += 1) {
       const asked = youngest.shift()!;
       const first = await firstPage(asked);
       if (first === null || (asked.planned.length > 1 && pagesOf(first.total) > READ_LIMITS.widePages)) {

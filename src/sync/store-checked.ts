@@ -19,14 +19,14 @@ export function createCheckedStore(
     const wide = wideOf(windows, own[0]!.currency);
     const { currency } = wide;
     const toStore = { merchantNo, currency, runId, now: now(), planned: windows, reading: read.reading };
-    const looked = await compareWideWithStored(db, toStore);
-    const odd = contradicted.oddIn(wide, looked);
+    const checked = await compareWideWithStored(db, toStore);
+    const odd = contradicted.oddIn(wide, checked);
     if (odd.length > 0) {
-      again.push(...contradicted.reject(wide, looked, odd));
+      again.push(...contradicted.reject(wide, checked, odd));
       return;
     }
     contradicted.accept(wide, read);
-    const sure = looked.filter(
+    const sure = checked.filter(
       (one) => !contradicted.mustWait({ ...wide, window: one.part.window }, one, { read, isAlone: false }),
     );
     const did = await storeWide(db, lease, sure);
@@ -59,8 +59,8 @@ export function createCheckedStore(
     if (reading.entries.length > 0) return true;
     const { window, currency } = part;
     const toStore = { merchantNo, currency, runId, now: now(), planned: [window], reading };
-    const [looked] = await compareWideWithStored(db, toStore);
-    return !contradicted.mustWait(part, looked!, { read, isAlone: true });
+    const [checked] = await compareWideWithStored(db, toStore);
+    return !contradicted.mustWait(part, checked!, { read, isAlone: true });
   };
 
   return { storeSeveral, isBelieved, storeDoubted, takeAgain: () => again.splice(0) };

@@ -1,5 +1,5 @@
 /** Stores readings, judges missing entries when all is stored, and counts what it did. */
-import { createTimesSeen, type WholeMinutes } from '../ledger/whole-minutes.ts';
+import { createTimesSeen, type FullMinutes } from '../ledger/whole-minutes.ts';
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Window } from '../ledger/entry.ts';
@@ -35,7 +35,7 @@ export interface StoredReadings extends StoredWindow {
   /** Sentences about oddities in replies, each with how often it came. */
   readonly notices: Readonly<Record<string, number>>;
   /** The newest timestamps, if the platform cut their seconds; null if not. */
-  readonly wholeMinutes: WholeMinutes | null;
+  readonly fullMinutes: FullMinutes | null;
 }
 
 export const NOTHING_STORED: StoredReadings = {
@@ -44,7 +44,7 @@ export const NOTHING_STORED: StoredReadings = {
   uncertified: [],
   ...NOTHING_CHANGED,
   notices: {},
-  wholeMinutes: null,
+  fullMinutes: null,
 };
 
 const FIGURES = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'unchanged'] as const;
@@ -209,7 +209,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
       ...tally.stored,
       uncertified: [...uncertified].sort((a, b) => a.window.beginMs - b.window.beginMs),
       notices: { ...tally.notices },
-      wholeMinutes: tally.times.wholeMinutes(),
+      fullMinutes: tally.times.fullMinutes(),
     }),
   };
 }

@@ -182,10 +182,10 @@ describe('a cookie', () => {
     expect(browser.cookies.has(SESSION)).toBe(false);
     browser.cookies.set(SESSION, copied);
     await expectNothing(await browser.get('/'));
-    const told = (await listAuditEvents(database.db, 2)).map(({ by_whom, command, subject }) => [
+    const reported = (await listAuditEvents(database.db, 2)).map(({ by_whom, command, subject }) => [
       ...[by_whom, command, subject],
     ]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ['ada', 'logout', 'password'],
       ['ada', 'login', 'password'],
     ]);

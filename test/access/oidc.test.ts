@@ -298,9 +298,9 @@ describe('what comes back from the provider', () => {
     now += 600_000;
     expect((await browser.get(late)).status).toBe(401);
     await expectNobody(browser);
-    const told = JSON.stringify(pages.refusals);
-    expect(told).not.toContain(changed.searchParams.get('code'));
-    expect(told).not.toContain(CLIENT.secret);
+    const reported = JSON.stringify(pages.refusals);
+    expect(reported).not.toContain(changed.searchParams.get('code'));
+    expect(reported).not.toContain(CLIENT.secret);
   });
 
   it('is no failure of the provider where it says no, or where the address is not what it sent', async () => {

@@ -32,8 +32,8 @@ test('off loopback nothing is served without a way to log in', async () => {
 test('without a way to log in pages neither share the notifications’ port nor have an address for others', async () => {
   const none = accessSettings({});
   expect(() => opened(none, LISTEN.host, LISTEN.port)).toThrow(/DAYBOOK_LISTEN.*set DAYBOOK_ACCESS_USERS/);
-  const told = accessSettings({ pagesUrl: 'https://books.example' });
-  expect(() => opened(told, '127.0.0.1')).toThrow(/DAYBOOK_PAGES_URL.*set DAYBOOK_ACCESS_USERS/);
+  const reported = accessSettings({ pagesUrl: 'https://books.example' });
+  expect(() => opened(reported, '127.0.0.1')).toThrow(/DAYBOOK_PAGES_URL.*set DAYBOOK_ACCESS_USERS/);
   const local = accessSettings({ pagesUrl: 'http://127.0.0.1:8082' });
   expect(opened(local, '127.0.0.1').canLogOut).toBe(false);
   expect(opened(await withPasswords(), LISTEN.host, LISTEN.port).canLogOut).toBe(true);

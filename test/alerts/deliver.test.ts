@@ -241,8 +241,8 @@ describe('trouble that lasts', () => {
     expect(await note(28, 2, 2)).toBe(true);
     const alerts = await listAlerts(database.db, 10);
     expect(
-      alerts.map(({ content: told }) => {
-        const { title, since } = told as { title: string; since: string };
+      alerts.map(({ content: reported }) => {
+        const { title, since } = reported as { title: string; since: string };
         return [title, since];
       }),
     ).toEqual([
@@ -256,9 +256,9 @@ describe('trouble that lasts', () => {
   test('is told by one of the processes that see it at the same time', async () => {
     const other = await openDatabase({ databaseUrl: database.url, dataDir: '' });
     const dbs = [database.db, other.db, database.db, other.db, database.db];
-    const told = await Promise.all(dbs.map((db) => note(0, 1, 1, db)));
+    const reported = await Promise.all(dbs.map((db) => note(0, 1, 1, db)));
     await other.close();
-    expect(told.filter(Boolean)).toHaveLength(1);
+    expect(reported.filter(Boolean)).toHaveLength(1);
   });
 });
 

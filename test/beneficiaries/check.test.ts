@@ -84,8 +84,8 @@ describe('what the document leaves open', () => {
     ['HK', 'businessLicenseImg', ['businessLicenseImg is described for companies registered in CN']],
     ['CHN', 'incorporateCertImg', ['incorporateCertImg is described for companies registered outside CN']],
     ['SG', 'registerCertImg', ['registerCertImg is described for companies registered in HK']],
-  ])('a company of %s may send %s, with the warning %j', (registerCountry, paper, told) => {
-    expect(warningsOf({ ...ENTERPRISE, registerCountry, [paper]: image })).toEqual(told);
+  ])('a company of %s may send %s, with the warning %j', (registerCountry, paper, reported) => {
+    expect(warningsOf({ ...ENTERPRISE, registerCountry, [paper]: image })).toEqual(reported);
   });
 
   it('the bank of a SWIFT payee need not be in the list', () => {

@@ -100,14 +100,14 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     ['on a phone, light', { viewport: { width: 390, height: 844 }, colorScheme: 'light' }],
   ] as const)('nothing serious is in anybody’s way to log in and to close a month %s', async (_, options) => {
     const { page, complaints } = await watchedPage(browser, pages.url, options);
-    const looked = async (what: string): Promise<void> => {
+    const checked = async (what: string): Promise<void> => {
       expect(await seriousProblems(page), what).toEqual([]);
       expect(await widthOf(page), what).toBeLessThanOrEqual(options.viewport.width);
     };
     await page.goto('/login');
-    await looked('login');
+    await checked('login');
     await logIn(page, 'vera', 'wrong');
-    await looked('wrong password');
+    await checked('wrong password');
     await logIn(page, 'ada');
     for (const path of [
       '/?month=2026-03',
@@ -116,7 +116,7 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
       '/nothing',
     ]) {
       await page.goto(path);
-      await looked(path);
+      await checked(path);
     }
     expect(complaints.filter((one) => !/status of 40[14]/.test(one))).toEqual([]);
     await page.context().close();

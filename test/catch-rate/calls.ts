@@ -31,6 +31,6 @@ export async function callsANight(rig: Rig, pagesADay: number, product?: Product
   const seen = await playSteps(rig, nights, { lies: {} }, product === undefined ? {} : { product });
   const bad = seen.find(({ exitCode }) => exitCode !== 0);
   if (bad !== undefined)
-    throw new Error(`a night without a lie ended with ${bad.exitCode}: ${bad.told.text}`);
+    throw new Error(`a night without a lie ended with ${bad.exitCode}: ${bad.reported.text}`);
   return { pagesADay, calls: seen.at(-1)!.calls };
 }

@@ -50,7 +50,7 @@ interface Floor {
   /** Lies caught in the same night, or harmless. */
   readonly inTime: number;
   /** Lies caught at any time, or harmless. */
-  readonly told: number;
+  readonly reported: number;
 }
 
 /**
@@ -58,30 +58,30 @@ interface Floor {
  * of its family.
  */
 const FLOORS: Readonly<Record<Family, Floor>> = {
-  missing: { of: 4, inTime: 2, told: 4 },
-  totals: { of: 4, inTime: 2, told: 4 },
-  doubled: { of: 4, inTime: 4, told: 4 },
-  'moved in time': { of: 4, inTime: 4, told: 4 },
-  amounts: { of: 4, inTime: 4, told: 4 },
-  balances: { of: 4, inTime: 4, told: 4 },
-  'currency and type': { of: 4, inTime: 2, told: 2 },
-  amended: { of: 4, inTime: 4, told: 4 },
-  'late and vanished': { of: 4, inTime: 4, told: 4 },
-  merchants: { of: 4, inTime: 4, told: 4 },
-  'clocks and replicas': { of: 4, inTime: 1, told: 4 },
-  zone: { of: 4, inTime: 4, told: 4 },
-  'filters and pages': { of: 4, inTime: 4, told: 4 },
-  unreadable: { of: 4, inTime: 4, told: 4 },
-  refusals: { of: 2, inTime: 2, told: 2 },
-  'gone at once': { of: 2, inTime: 2, told: 2 },
-  'windows and caps': { of: 2, inTime: 2, told: 2 },
-  'night to night': { of: 2, inTime: 1, told: 2 },
-  'one change over many': { of: 2, inTime: 2, told: 2 },
-  notices: { of: 2, inTime: 2, told: 2 },
-  'causes of a break': { of: 2, inTime: 2, told: 2 },
-  'in mid-run': { of: 2, inTime: 2, told: 2 },
-  'pages and filters that contradict': { of: 2, inTime: 2, told: 2 },
-  combined: { of: 2, inTime: 2, told: 2 },
+  missing: { of: 4, inTime: 2, reported: 4 },
+  totals: { of: 4, inTime: 2, reported: 4 },
+  doubled: { of: 4, inTime: 4, reported: 4 },
+  'moved in time': { of: 4, inTime: 4, reported: 4 },
+  amounts: { of: 4, inTime: 4, reported: 4 },
+  balances: { of: 4, inTime: 4, reported: 4 },
+  'currency and type': { of: 4, inTime: 2, reported: 2 },
+  amended: { of: 4, inTime: 4, reported: 4 },
+  'late and vanished': { of: 4, inTime: 4, reported: 4 },
+  merchants: { of: 4, inTime: 4, reported: 4 },
+  'clocks and replicas': { of: 4, inTime: 1, reported: 4 },
+  zone: { of: 4, inTime: 4, reported: 4 },
+  'filters and pages': { of: 4, inTime: 4, reported: 4 },
+  unreadable: { of: 4, inTime: 4, reported: 4 },
+  refusals: { of: 2, inTime: 2, reported: 2 },
+  'gone at once': { of: 2, inTime: 2, reported: 2 },
+  'windows and caps': { of: 2, inTime: 2, reported: 2 },
+  'night to night': { of: 2, inTime: 1, reported: 2 },
+  'one change over many': { of: 2, inTime: 2, reported: 2 },
+  notices: { of: 2, inTime: 2, reported: 2 },
+  'causes of a break': { of: 2, inTime: 2, reported: 2 },
+  'in mid-run': { of: 2, inTime: 2, reported: 2 },
+  'pages and filters that contradict': { of: 2, inTime: 2, reported: 2 },
+  combined: { of: 2, inTime: 2, reported: 2 },
 };
 
 /** The lowest share, of the lies that are caught, whose form's expected sentence is said. */
@@ -96,7 +96,7 @@ describe('the catch rate', () => {
     const below = FAMILIES.filter((family) => {
       const own = countOf(outcomes.filter(({ form }) => formNamed(form).family === family));
       const inTime = own.endings['same night'] + own.endings.harmless;
-      return inTime < FLOORS[family].inTime || inTime + own.endings.later < FLOORS[family].told;
+      return inTime < FLOORS[family].inTime || inTime + own.endings.later < FLOORS[family].reported;
     });
     const endings = outcomes
       .filter(({ form }) => below.includes(formNamed(form).family))
@@ -202,7 +202,7 @@ describe('the harness', () => {
     const seen = (since: number, change: Partial<Seen> = {}): Seen => ({
       step: step(since),
       exitCode: 0,
-      told: { text: '', first: '', places: [], breaks: 0 },
+      reported: { text: '', first: '', places: [], breaks: 0 },
       isHarmed: false,
       wrongStatements: 0,
       wrongAsContinuous: [],
@@ -225,8 +225,8 @@ describe('the harness', () => {
     const judged = (...runs: Seen[]): Outcome => judgedAs({}, ...runs);
 
     test('a lie caught in its night, at its place and with the right sentence', () => {
-      const told = reportOf('2026-03-04', 'entries are missing');
-      expect(judged(seen(0, { exitCode: 3, isHarmed: true, told }))).toMatchObject({
+      const reported = reportOf('2026-03-04', 'entries are missing');
+      expect(judged(seen(0, { exitCode: 3, isHarmed: true, reported }))).toMatchObject({
         ending: 'same night',
         exitCode: 3,
         isAtPlace: true,
@@ -235,8 +235,8 @@ describe('the harness', () => {
     });
 
     test('a lie reported at another place and with another sentence', () => {
-      const told = reportOf('2026-03-05', 'a hold was placed');
-      expect(judged(seen(0, { exitCode: 3, told }))).toMatchObject({
+      const reported = reportOf('2026-03-05', 'a hold was placed');
+      expect(judged(seen(0, { exitCode: 3, reported }))).toMatchObject({
         isAtPlace: false,
         isRightSentence: false,
       });
@@ -259,11 +259,11 @@ describe('the harness', () => {
     });
 
     test('a lie whose first sentence names another cause', () => {
-      const told = {
+      const reported = {
         ...reportOf('2026-03-04', 'a hold was placed\nentries are missing'),
         first: 'a hold was placed',
       };
-      expect(judged(seen(0, { exitCode: 3, told }))).toMatchObject({
+      expect(judged(seen(0, { exitCode: 3, reported }))).toMatchObject({
         isRightSentence: true,
         isFirstRight: false,
       });
@@ -284,8 +284,8 @@ describe('the harness', () => {
 
     test('and counts each of these', () => {
       const outcomes = [
-        judged(seen(0, { exitCode: 3, told: reportOf('2026-03-04', 'entries are missing') })),
-        judged(seen(0, { exitCode: 4, told: reportOf('2026-03-09', '') })),
+        judged(seen(0, { exitCode: 3, reported: reportOf('2026-03-04', 'entries are missing') })),
+        judged(seen(0, { exitCode: 4, reported: reportOf('2026-03-09', '') })),
         judged(seen(0, { isHarmed: true, wrongAsContinuous: ['2026-03-04'], revisedUnsaid: true })),
       ];
       expect(countOf(outcomes)).toEqual({

@@ -186,7 +186,7 @@ const UNDECIDED = /its entries cancel and fit each of them/;
  * the past cannot be known, an opening that is not decided.
  */
 function alarmsOf(
-  { step, exitCode, told, report }: Seen,
+  { step, exitCode, reported, report }: Seen,
   { isLate, hidesPast }: { readonly isLate: boolean; readonly hidesPast: boolean },
 ): string[] {
   const alarms: string[] = [];
@@ -199,8 +199,8 @@ function alarmsOf(
         (hidesPast && (UNDECIDED.test(what) || /\brevised\b/i.test(what))),
     );
   if (exitCode !== 0 && !isAllowed)
-    alarms.push(`${step.name} ended with ${exitCode}: ${reasons[0]?.what ?? told.text.split('\n')[0]!}`);
-  else if (told.breaks > 0) alarms.push(`${step.name} left ${told.breaks} breaks`);
+    alarms.push(`${step.name} ended with ${exitCode}: ${reasons[0]?.what ?? reported.text.split('\n')[0]!}`);
+  else if (reported.breaks > 0) alarms.push(`${step.name} left ${reported.breaks} breaks`);
   for (const notice of Object.keys(report === null ? {} : sumOfSync(report.sync).notices))
     alarms.push(`${step.name} gave a notice: ${notice}`);
   return alarms;

@@ -147,9 +147,9 @@ export function serve(options: PlatformOptions, at: Moment): Served {
     const lines = truthOf(booksOf(merchantNo), lies, at)
       .filter(({ atMs }) => atMs <= untilMs)
       .map((booking) => lineOf(booking, lies.zoneOf?.(booking, at) ?? zone));
-    const told = lies.lines?.(lines, at, merchantNo) ?? lines;
-    shown.set(merchantNo, told);
-    return told;
+    const reported = lies.lines?.(lines, at, merchantNo) ?? lines;
+    shown.set(merchantNo, reported);
+    return reported;
   };
   const ask = (call: Call): Reply => {
     const found = linesOf(call.merchantNo).filter((line) => isAskedFor(line, call));

@@ -25,7 +25,7 @@ export type Product = typeof executeRun;
 export interface Seen {
   readonly step: Step;
   readonly exitCode: number;
-  readonly told: Findings;
+  readonly reported: Findings;
   /** True if copy or statements are not what the books truly hold. */
   readonly isHarmed: boolean;
   /** How many published statements are wrong. */
@@ -100,16 +100,16 @@ async function playStep(stage: Stage, step: Step, product: Product = executeRun)
   const books = truthOf(booksOf(OWN), lies, step);
   const truth = { merchantNo: OWN, books, zone: scene.zone, from: step.readFrom ?? scene.days[0]!, nowMs };
   const { wrong, lacking } = await harmOf(rig.db, published, truth);
-  const told = await toldBy(rig.db, ended, published, { zone: zoneSet, now: new Date(nowMs) });
+  const reported = await toldBy(rig.db, ended, published, { zone: zoneSet, now: new Date(nowMs) });
   const revised = (ended.report?.publish?.published ?? []).some(({ revision }) => revision > 1);
   return {
     step,
     exitCode: ended.exitCode,
-    told,
+    reported,
     isHarmed: wrong.length + lacking.length > 0,
     wrongStatements: wrong.length,
     wrongAsContinuous: wrong.filter(({ verdict }) => verdict !== 'broken').map(({ day }) => day),
-    revisedUnsaid: revised && ended.exitCode === 0 && !/\brevised\b/i.test(told.text),
+    revisedUnsaid: revised && ended.exitCode === 0 && !/\brevised\b/i.test(reported.text),
     calls: served.calls(),
     report: ended.report,
   };
@@ -151,9 +151,9 @@ const sameDay = (one: Place, other: Place): boolean =>
   one.day === other.day &&
   (one.currency === null || other.currency === null || one.currency === other.currency);
 
-const isAt = (planted: Planted, told: Findings): boolean =>
+const isAt = (planted: Planted, reported: Findings): boolean =>
   planted.where === 'everywhere' ||
-  planted.where.some((place) => told.places.some((one) => sameDay(one, place)));
+  planted.where.some((place) => reported.places.some((one) => sameDay(one, place)));
 
 /** Plays one history of a form. */
 export async function playForm(rig: Rig, form: Form, seed: string, product?: Product): Promise<Outcome> {
@@ -186,16 +186,16 @@ export function judge(
     ending,
     exitCode: caught?.exitCode ?? 0,
     nights: caught?.step.night ?? 0,
-    isAtPlace: caught === undefined ? null : isAt(planted, caught.told),
-    isRightSentence: caught === undefined ? null : planted.says.test(caught.told.text),
+    isAtPlace: caught === undefined ? null : isAt(planted, caught.reported),
+    isRightSentence: caught === undefined ? null : planted.says.test(caught.reported.text),
     isBelieved: form.neverBelieved && lied.some(({ wrongStatements }) => wrongStatements > 0),
-    isFirstRight: caught === undefined ? null : (planted.first ?? planted.says).test(caught.told.first),
-    first: caught?.told.first ?? '',
+    isFirstRight: caught === undefined ? null : (planted.first ?? planted.says).test(caught.reported.first),
+    first: caught?.reported.first ?? '',
     wrongAsContinuous: lied.some(({ wrongAsContinuous }) => wrongAsContinuous.length > 0),
     isMendedUnsaid: ending === 'silent' && wasHarmed && !last.isHarmed,
     revisedUnsaid: lied.some(({ revisedUnsaid }) => revisedUnsaid),
     spoiled:
-      early === undefined ? null : `${early.step.name} ended with ${early.exitCode}: ${early.told.text}`,
-    text: last.told.text,
+      early === undefined ? null : `${early.step.name} ended with ${early.exitCode}: ${early.reported.text}`,
+    text: last.reported.text,
   };
 }

@@ -282,10 +282,10 @@ test('strangers who post to paths that nobody was given are told as one attack',
     DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     DAYBOOK_LISTEN: '127.0.0.1:0',
   });
-  let told = '';
-  serve.child.stdout!.on('data', (text: string) => (told += text));
-  await vi.waitFor(() => expect(told).toContain('"url"'), { timeout: 30_000 });
-  const { url } = JSON.parse(told) as { url: string };
+  let reported = '';
+  serve.child.stdout!.on('data', (text: string) => (reported += text));
+  await vi.waitFor(() => expect(reported).toContain('"url"'), { timeout: 30_000 });
+  const { url } = JSON.parse(reported) as { url: string };
   for (let post = 0; post < 150; post += 1) {
     const secret = randomBytes(32).toString('base64url').slice(0, 43);
     await fetch(`${url}/notify/onboarding/${secret}`, { method: 'POST', body: '{}' });

@@ -148,11 +148,11 @@ describe('beneficiary', () => {
       answer('{"respCode":"E40001","respMsg":"004-123456-001"}', 400),
       'is not taken by the platform',
     ],
-  ])('%s needs a person', async (_, act, told) => {
+  ])('%s needs a person', async (_, act, reported) => {
     const { url } = await outOfScope(act);
     const ended = await run(['register', await written(ENTERPRISE)], { PLATFORM_BASE_URL: url });
     expect(ended.code).toBe(3);
-    expect(ended.stdout).toContain(told);
+    expect(ended.stdout).toContain(reported);
     expectDiscreet(ended, ENTERPRISE);
   });
 
@@ -214,12 +214,12 @@ describe('beneficiary', () => {
   it.each([
     ['a file that is not there', 'no-such.yaml', null, 'cannot be read (ENOENT)'],
     ['neither JSON nor YAML', 'broken.yaml', 'merOrderNo: [Erika', 'is neither JSON nor YAML'],
-  ])('%s is reported without its content', async (_, name, text, told) => {
+  ])('%s is reported without its content', async (_, name, text, reported) => {
     const path = join(folder, name);
     if (text !== null) await writeFile(path, text);
     const ended = await run(['register', path]);
     expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain(told);
+    expect(ended.stderr).toContain(reported);
     expect(ended.stderr).not.toContain('Erika');
   });
 });

@@ -39,13 +39,13 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => stage.close());
 
-const told = async (...args: readonly string[]) => {
+const reported = async (...args: readonly string[]) => {
   const { code, stdout, stderr } = await daybook(['breaks', ...args], env);
   expect(code, stderr).toBe(0);
   return stdout;
 };
 const shown = async (id: string, ...flags: readonly string[]) =>
-  JSON.parse(await told('show', id, '--json', ...flags)) as {
+  JSON.parse(await reported('show', id, '--json', ...flags)) as {
     break: { state: string; taken_by: string | null; status: string; note: string | null };
     rows: { entry: { batchNo: string }; isHere: boolean }[];
     quarantined: { batchNo: string; explains: boolean }[];
@@ -57,7 +57,7 @@ const shown = async (id: string, ...flags: readonly string[]) =>
   };
 const brief = async () =>
   (
-    JSON.parse(await told('list', '--all', '--json')) as {
+    JSON.parse(await reported('list', '--all', '--json')) as {
       id: number;
       state: string;
       taken_by: string | null;
@@ -82,7 +82,7 @@ test('shows ten rows as the statement has them, the certificates, the platformâ€
   expect(found.quarantined).toEqual([]);
   expect(found.message).toContain(`Our reference: break ${missing}`);
   expect(JSON.stringify(found)).not.toContain(MERCHANT.token);
-  const text = await told('show', missing);
+  const text = await reported('show', missing);
   expect(text).toMatch(new RegExp(`^break ${missing}: ${merchantNo} USD 2026-03-02, open\n`));
   expect(text).toMatch(/^> +\S+ +2026-03-02 /m);
   expect(text).toContain('the platform now: 2 entries in that span, as stored');
@@ -93,7 +93,7 @@ test('shows what the platform has meanwhile, and how to read it', async () => {
   stage.sandbox.putBack(merchantNo, gone);
   try {
     expect((await shown(missing)).platform).toMatchObject({ total: 3, notStored: [{ batchNo: gone }] });
-    expect(await told('show', missing)).toContain(
+    expect(await reported('show', missing)).toContain(
       `-> \`daybook run --from 2026-03-02 --to 2026-03-02 --merchant ${merchantNo}\` reads it in`,
     );
   } finally {
@@ -104,11 +104,11 @@ test('shows what the platform has meanwhile, and how to read it', async () => {
 test('an entry in quarantine explains its break, so nothing is said to be missing', async () => {
   const found = await shown(quarantined, '--offline');
   expect(found.quarantined).toMatchObject([{ batchNo: wreck, explains: true }]);
-  const text = await told('show', quarantined, '--offline');
+  const text = await reported('show', quarantined, '--offline');
   expect(text).toContain(`this one, ${wreck}, explains it`);
   expect(text).toContain(`Quarantined entry ${wreck} explains it`);
   expect(text).not.toMatch(/missing/);
-  expect(await told()).toContain(`Quarantined entry ${wreck} explains it`);
+  expect(await reported()).toContain(`Quarantined entry ${wreck} explains it`);
 }, 300_000);
 
 test('without the platform, or if it does not answer, show says so and shows the rest', async () => {
@@ -147,24 +147,24 @@ test('an unknown break, a wrong number and a missing note are refused', async ()
 }, 300_000);
 
 test('take, comment, resolve and reopen record who, when and why', async () => {
-  await told('take', missing, '--by', 'Ada');
+  await reported('take', missing, '--by', 'Ada');
   expect(await brief()).toEqual([
     [missing, 'taken', 'Ada'],
     [quarantined, 'open', null],
   ]);
-  expect(await told()).toContain(`break ${missing}, taken by Ada: ${merchantNo} USD 2026-03-02`);
-  await told('comment', missing, '--by', 'Bob', '--note', 'asked the platform');
+  expect(await reported()).toContain(`break ${missing}, taken by Ada: ${merchantNo} USD 2026-03-02`);
+  await reported('comment', missing, '--by', 'Bob', '--note', 'asked the platform');
   expect((await daybook(['run', '--from', '2026-03-05', '--to', '2026-03-05'], env)).code).toBe(3);
-  const resolved = await told('resolve', missing, '--by', 'Ada', '--note', 'fee, case 4711');
+  const resolved = await reported('resolve', missing, '--by', 'Ada', '--note', 'fee, case 4711');
   expect(resolved).toContain(
     'the next run or `daybook publish` publishes this in the manifest and summary of its day',
   );
   expect((await daybook(['breaks', 'resolve', missing, '--note', 'again'], env)).code).toBe(2);
   expect((await daybook(['breaks', 'take', missing], env)).code).toBe(2);
   expect((await shown(missing, '--offline')).message).toBeNull();
-  await told('resolve', quarantined, '--by', 'Ada', '--note', 'it is the wreck');
-  expect(await told()).toBe('no open break\n');
-  await told('reopen', missing, '--by', 'Cleo', '--note', 'was no fee');
+  await reported('resolve', quarantined, '--by', 'Ada', '--note', 'it is the wreck');
+  expect(await reported()).toBe('no open break\n');
+  await reported('reopen', missing, '--by', 'Cleo', '--note', 'was no fee');
   expect((await daybook(['breaks', 'reopen', missing], env)).code).toBe(2);
   const { break: row, history } = await shown(missing, '--offline');
   expect(row).toMatchObject({ state: 'open', status: 'open', taken_by: null, note: null });
@@ -193,21 +193,21 @@ test('take, comment, resolve and reopen record who, when and why', async () => {
 test('a healed break is described in the past tense, and its number is closed for good', async () => {
   stage.sandbox.putBack(merchantNo, gone);
   await stage.run();
-  const text = await told('show', missing, '--offline');
+  const text = await reported('show', missing, '--offline');
   expect(text).toMatch(/was missing between them; the chain holds there now\./);
   expect(text).not.toMatch(/is missing|most likely/i);
   expect(text).not.toContain('message to the platform');
   expect(text).toMatch(/  healed$/m);
   expect((await daybook(['breaks', 'reopen', missing], env)).code).toBe(2);
-  await told('comment', missing, '--note', 'came late');
+  await reported('comment', missing, '--note', 'came late');
 }, 300_000);
 
 test('shows only breaks of the merchants asked for', async () => {
-  expect(await told('--all', '--merchant', OTHER.merchantNo)).toBe('no open break\n');
+  expect(await reported('--all', '--merchant', OTHER.merchantNo)).toBe('no open break\n');
   for (const flags of [
     ['list', '--all', '--merchant', OTHER.merchantNo, '--merchant', merchantNo],
     ['--all', '--merchant', merchantNo],
   ])
-    expect(await told(...flags), flags.join(' ')).toMatch(/^2 breaks/);
-  expect(await told('list', '--all', '--merchant', OTHER.merchantNo)).toBe('no open break\n');
+    expect(await reported(...flags), flags.join(' ')).toMatch(/^2 breaks/);
+  expect(await reported('list', '--all', '--merchant', OTHER.merchantNo)).toBe('no open break\n');
 }, 300_000);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-const told = ({ currency, day, frozenRevision, revision }: Adjustment): string =>
+const reported = ({ currency, day, frozenRevision, revision }: Adjustment): string =>
   `${currency} ${day} ${frozenRevision ?? 'none'} to ${revision}`;
 
 it('each of them is in the list and in status', async () => {
@@ -35,7 +35,7 @@ it('each of them is in the list and in status', async () => {
   await daybook(RUN, env);
 
   const { db } = stage.app.database;
-  const all = (await adjustmentsOf(db, { month: MONTH, merchants: [merchantNo] })).map(told);
+  const all = (await adjustmentsOf(db, { month: MONTH, merchants: [merchantNo] })).map(reported);
   expect(all).toEqual([
     'USD 2026-02-24 none to 1',
     'USD 2026-02-25 none to 1',
@@ -43,7 +43,7 @@ it('each of them is in the list and in status', async () => {
     'USD 2026-02-27 1 to 2',
   ]);
   const each = await adjustmentsOfEach(db, [merchantNo]);
-  expect(each.get(merchantNo)!.map(told)).toEqual(all);
+  expect(each.get(merchantNo)!.map(reported)).toEqual(all);
   const { stdout } = await daybook(['status'], env);
   for (const day of ['2026-02-24', '2026-02-25', '2026-02-26'])
     expect(stdout).toContain(`adjusts close 1 of ${MONTH}: ${merchantNo} USD ${day} was not published`);

@@ -81,9 +81,9 @@ it('tells that a break was reopened since, until it is resolved again', async ()
       openDays: [{ currency: 'USD', day: '2026-02-27', cause: 'broken' }],
     },
   ]);
-  const told = await daybook(['close', MONTH, '--merchant', merchantNo], env);
-  expect(told.stdout).toContain(
+  const reported = await daybook(['close', MONTH, '--merchant', merchantNo], env);
+  expect(reported.stdout).toContain(
     `${MONTH} of ${merchantNo} was closed before (close 1, by Ada), and no statement changed since, but 1 day of its accounts is open`,
   );
-  expect(told.stdout).toContain(`daybook breaks show ${id}`);
+  expect(reported.stdout).toContain(`daybook breaks show ${id}`);
 });

@@ -82,9 +82,9 @@ it('keeps the month from being closed, by the command and by the button', async 
       })),
     },
   ]);
-  const told = await close();
-  expect(told.stdout).toContain('2 days of its accounts are open');
-  expect(told.stdout).toContain(`  USD 2026-02-27/2026-02-28: ${why}: ${todo}\n`);
+  const reported = await close();
+  expect(reported.stdout).toContain('2 days of its accounts are open');
+  expect(reported.stdout).toContain(`  USD 2026-02-27/2026-02-28: ${why}: ${todo}\n`);
   expect((await pages.post(PAGE, { form_token: FORM_TOKEN })).status).toBe(409);
 });
 

@@ -51,9 +51,9 @@ it('tells of the others where the store fails one of them, and ends with the gra
     },
     { merchantNo: other, month: MONTH, result: 'open' },
   ]);
-  const told = await both('--despite-open-days', 'they joined late');
-  expect(told.code).toBe(4);
-  expect(told.stdout).toMatch(
+  const reported = await both('--despite-open-days', 'they joined late');
+  expect(reported.code).toBe(4);
+  expect(reported.stdout).toMatch(
     new RegExp(
       `^${MONTH} of ${one} failed: .* is not what this database closed[^]*\n${MONTH} of ${other} is closed: close 1 freezes`,
     ),

@@ -59,9 +59,9 @@ it('is not closed by the command, which says what to do', async () => {
       openDays: OPEN.map((one) => ({ ...one, why: WHY, todo: TODO })),
     },
   ]);
-  const told = await close();
-  expect(told.code).toBe(3);
-  expect(told.stdout).toContain(
+  const reported = await close();
+  expect(reported.code).toBe(3);
+  expect(reported.stdout).toContain(
     `  KWD 2026-02-26: not all readable: ${WHY}: ${TODO}\n  USD 2026-02-28: not all readable: ${WHY}: ${TODO}\n`,
   );
 });
@@ -86,8 +86,8 @@ it('is closed for a reason, which the close names with the days, and verify tell
   expect([file.openDays, file.despite]).toEqual([OPEN, 'the platform mends them in April']);
   const { problems, closes } = await verifyPaths([root], STATEMENT_FORMATS);
   expect([problems, closes[0]?.openDays]).toEqual([[], 2]);
-  const told = await daybook(['verify', root], env);
-  expect(told.stdout).toContain('it was closed despite 2 open days: the platform mends them in April');
+  const reported = await daybook(['verify', root], env);
+  expect(reported.stdout).toContain('it was closed despite 2 open days: the platform mends them in April');
   expect(await words(PAGE)).toContain('Despite 2 open days: the platform mends them in April');
 });
 

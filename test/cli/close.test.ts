@@ -81,9 +81,9 @@ describe('close', () => {
         })),
       ),
     );
-    const told = await close();
-    expect(told.stdout).toContain('53 days of its accounts are open');
-    expect(told.stdout).toContain('KWD 2026-02-01/2026-02-25 2026-02-28: not proven');
+    const reported = await close();
+    expect(reported.stdout).toContain('53 days of its accounts are open');
+    expect(reported.stdout).toContain('KWD 2026-02-01/2026-02-25 2026-02-28: not proven');
     expect(parsed(await daybook(['close', '--list', '--json'], env))).toEqual({
       closes: [],
       adjustments: [],
@@ -282,8 +282,8 @@ describe('close', () => {
     const seen = { currency: 'XTS', day: '2026-02-26', frozenRevision: null, revision: 1, number: 2 };
     const listed = await adjustmentsOf(db, of);
     expect(listed).toMatchObject([seen]);
-    const { [0]: told } = [...(await adjustmentsOfEach(db, [merchantNo])).values()];
-    expect(told!.filter(({ month }) => month === MONTH)).toEqual(listed);
+    const { [0]: reported } = [...(await adjustmentsOfEach(db, [merchantNo])).values()];
+    expect(reported!.filter(({ month }) => month === MONTH)).toEqual(listed);
     expect((await daybook(['status'], env)).stdout).toContain(
       `adjusts close 2 of ${MONTH}: ${merchantNo} XTS 2026-02-26 was not published, is revision 1`,
     );

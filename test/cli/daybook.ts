@@ -14,7 +14,7 @@ export interface Started {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   /** What it has written to stderr so far. */
-  readonly told: () => string;
+  readonly reported: () => string;
 }
 
 /** What of this process's environment goes into every command: where programs are, and where compiled code is kept. */
@@ -34,7 +34,7 @@ export function startDaybook(args: readonly string[], env: Env, cwd?: string): S
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject).on('close', (code) => resolve({ code, stdout, stderr }));
   });
-  return { child, ended, told: () => stderr };
+  return { child, ended, reported: () => stderr };
 }
 
 /** Runs a command in a kept process. What is about the process itself (signals, memory, its end) takes `startDaybook`. */

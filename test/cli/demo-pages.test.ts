@@ -20,11 +20,13 @@ test.skipIf(!hasTerminal)(
       cwd: folder,
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    let told = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
+    let reported = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (reported += text));
     const ended = new Promise((resolve) => child.on('close', resolve));
-    await vi.waitFor(() => expect(told).toMatch(/Pages: http:\/\/127\.0\.0\.1:\d+\//), { timeout: 100_000 });
-    const [, url] = /Pages: (\S+)/.exec(told)!;
+    await vi.waitFor(() => expect(reported).toMatch(/Pages: http:\/\/127\.0\.0\.1:\d+\//), {
+      timeout: 100_000,
+    });
+    const [, url] = /Pages: (\S+)/.exec(reported)!;
     const page = await fetch(`${url!}?month=2026-03`);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('SANDBOX-10001')]);
     child.stdin.write('\u0003');

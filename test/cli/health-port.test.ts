@@ -36,9 +36,10 @@ const begin = (args: readonly string[], change: Env = {}): Started => {
   started.push(one);
   return one;
 };
-const urlOf = async ({ told }: Started): Promise<string> => {
+const urlOf = async ({ reported }: Started): Promise<string> => {
   const url = await vi.waitFor(
-    () => /"url":"([^"]+)","msg":"health checks and metrics"/.exec(told())?.[1] ?? expect.fail(told()),
+    () =>
+      /"url":"([^"]+)","msg":"health checks and metrics"/.exec(reported())?.[1] ?? expect.fail(reported()),
     { timeout: 30_000 },
   );
   return url;
@@ -78,8 +79,8 @@ it('an address that is taken is told, and the night is done all the same', async
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
   const schedule = begin(['schedule'], { DAYBOOK_HEALTH_LISTEN: `127.0.0.1:${port}` });
-  await vi.waitFor(() => expect(schedule.told()).toContain('job ended'), { timeout: 40_000 });
-  expect(schedule.told()).toMatch(/cannot be listened on: EADDRINUSE.*no health checks/);
+  await vi.waitFor(() => expect(schedule.reported()).toContain('job ended'), { timeout: 40_000 });
+  expect(schedule.reported()).toMatch(/cannot be listened on: EADDRINUSE.*no health checks/);
   taken.close();
 }, 90_000);
 
@@ -87,13 +88,13 @@ it('a database without a connection to spare for it keeps no process from its wo
   const { app } = stage;
   const away = `${app.settings.databaseUrl!.replace(/\/[^/]*$/, '')}/no-such-database`;
   const settings = { ...app.settings, databaseUrl: away, healthListen: { host: '127.0.0.1', port: 0 } };
-  const told: object[] = [];
-  const log = { error: (event: object) => told.push(event) } as unknown as Logger;
+  const reported: object[] = [];
+  const log = { error: (event: object) => reported.push(event) } as unknown as Logger;
   const { signal } = new AbortController();
   const work = vi.fn(() => Promise.resolve());
   await withHealthPort({ app: { ...app, settings }, log, metrics: createMetrics(), signal }, work);
   expect(work).toHaveBeenCalledTimes(1);
-  expect(told).toEqual([{ problem: expect.stringContaining('no-such-database') }]);
+  expect(reported).toEqual([{ problem: expect.stringContaining('no-such-database') }]);
 });
 
 it('a worker and a serving process answer as well, each with what it does', async () => {
@@ -107,10 +108,10 @@ it('a worker and a serving process answer as well, each with what it does', asyn
   expect(samples.get('daybook_merchants_done_total{outcome="good"}')).toBeGreaterThanOrEqual(1);
   expect(samples.get('daybook_merchant_dates_missing{merchant="SBX-M-1"}')).toBe(0);
   const serving = begin(['serve', '--json'], { DAYBOOK_LISTEN: '127.0.0.1:0' });
-  let told = '';
-  serving.child.stdout!.on('data', (text: string) => (told += text));
-  await vi.waitFor(() => expect(told).toContain('"healthUrl"'), { timeout: 30_000 });
-  const { url, healthUrl } = JSON.parse(told) as { url: string; healthUrl: string };
+  let reported = '';
+  serving.child.stdout!.on('data', (text: string) => (reported += text));
+  await vi.waitFor(() => expect(reported).toContain('"healthUrl"'), { timeout: 30_000 });
+  const { url, healthUrl } = JSON.parse(reported) as { url: string; healthUrl: string };
   expect((await get(`${url}/metrics`)).status).toBe(404);
   const inbox = samplesOf((await get(`${healthUrl}/metrics`)).text);
   expect(inbox.get('daybook_inbox_waiting')).toBe(0);

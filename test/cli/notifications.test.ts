@@ -60,11 +60,13 @@ describe('notifications', () => {
         left: [],
         dropped: 0,
       });
-      const told = await daybook(['notifications'], env);
-      expect(told.code).toBe(3);
-      expect(told.stdout).toMatch(/^\s*2 +onboarding +A1 .* second-token +another merchant number or token/m);
-      expect(told.stdout).not.toMatch(/tok-/);
-      expect(told.stdout).toContain('kept in all: 1 applied, 1 second-token, 1 unknown');
+      const reported = await daybook(['notifications'], env);
+      expect(reported.code).toBe(3);
+      expect(reported.stdout).toMatch(
+        /^\s*2 +onboarding +A1 .* second-token +another merchant number or token/m,
+      );
+      expect(reported.stdout).not.toMatch(/tok-/);
+      expect(reported.stdout).toContain('kept in all: 1 applied, 1 second-token, 1 unknown');
 
       const hidden = await daybook(['notifications', 'show', '2'], env);
       expect([hidden.code, hidden.stdout]).toEqual([2, '']);

@@ -32,7 +32,7 @@ beforeAll(async () => {
   });
   serving.child.stdout!.on('data', (text: string) => (printed += text));
   url = await vi.waitFor(
-    () => /pages: http:\/\/[^:]+(:\d+)\//.exec(printed)?.[1] ?? expect.fail(serving.told()),
+    () => /pages: http:\/\/[^:]+(:\d+)\//.exec(printed)?.[1] ?? expect.fail(serving.reported()),
     { timeout: 30_000 },
   );
   url = `http://127.0.0.1${url}`;

@@ -90,26 +90,26 @@ describe('what was published with the key', () => {
     });
     const both = await verify('--public-key', OTHER.publicKey, '--public-key', publicFile(), path);
     expect(both).toMatchObject({ code: 0 });
-    for (const [given, told] of [
+    for (const [given, reported] of [
       ['RWnothing', 'is no public key of minisign (RW...), and no file'],
       [join(keys(), 'daybook.key'), 'holds no public key of minisign'],
     ] as const)
       expect(await verify('--public-key', given, path)).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining(told),
+        stderr: expect.stringContaining(reported),
       });
   });
 
   it('does not show a secret key that was given in place of the public one', async () => {
     const path = fileURLToPath(stage.app.settings.statementsUrl);
     const secret = (await readFile(join(keys(), 'daybook.key'), 'utf8')).split('\n')[1]!;
-    for (const [given, told] of [
+    for (const [given, reported] of [
       [secret, 'was given the secret key'],
       [`${secret.slice(0, -4)}AAAA`.slice(1), 'is no public key of minisign'],
     ] as const) {
       const { code, stdout, stderr } = await verify('--public-key', given, path);
       expect(code).toBe(2);
-      expect(stderr).toContain(told);
+      expect(stderr).toContain(reported);
       expect(stdout + stderr).not.toContain(secret.slice(-60, -10));
     }
   });

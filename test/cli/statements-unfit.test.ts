@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { manifestFileBeside } from '../../src/statements/keys.ts';
+import { manifestFileNextTo } from '../../src/statements/keys.ts';
 import type { StatementRow } from '../../src/store/statements/statements.ts';
 import { showPages } from '../support/pages.ts';
 import { MERCHANT, objectsOf, openStage, scenario, type Stage } from '../support/stage.ts';
@@ -62,7 +62,7 @@ const namesIn = (extension: string): string[] =>
       ['KWD', 'USD'].flatMap((currency) => {
         const name = `${merchantNo}_${currency}_${day}.r1`;
         const file = `${name}.${name === NAME ? 'csv' : extension}`;
-        return name === NAME || extension === 'mt940' ? [file, manifestFileBeside(file)] : [file];
+        return name === NAME || extension === 'mt940' ? [file, manifestFileNextTo(file)] : [file];
       }),
     ),
     ...['month-2026-03-as-csv.txt', 'month-2026-03.csv'],
@@ -91,8 +91,8 @@ describe('a day that does not fit a format', () => {
     const get = ['statements', 'get', '--month', '2026-03', '--format', format];
     const out = join(folder, `${format}.zip`);
     const { code, stdout } = await daybook([...get, '--out', out], env);
-    const told = `${whyIn(format)} The ZIP has ${NAME}.csv instead.`;
-    expect([code, plain(stdout)]).toEqual([3, expect.stringContaining(told)]);
+    const reported = `${whyIn(format)} The ZIP has ${NAME}.csv instead.`;
+    expect([code, plain(stdout)]).toEqual([3, expect.stringContaining(reported)]);
     const { names, text, csv } = await unpacked(out);
     expect(names).toEqual(namesIn(extension));
     expect(text).toContain(`${KEY}: ${whyIn(format)}\r\n`);
@@ -106,7 +106,7 @@ describe('a day that does not fit a format', () => {
       }),
     ]);
     const printed = await daybook([...get, '--stdout'], env);
-    expect([printed.code, plain(printed.stderr)]).toEqual([3, expect.stringContaining(told)]);
+    expect([printed.code, plain(printed.stderr)]).toEqual([3, expect.stringContaining(reported)]);
   });
 
   it('is in the ZIP of the month’s page as its CSV', async () => {

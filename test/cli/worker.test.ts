@@ -23,7 +23,7 @@ const runs = () =>
 
 it('a slot is put on the queue and done by a worker; the schedule goes on meanwhile and ends when it is told to', async () => {
   const schedule = startDaybook(['schedule'], env);
-  await vi.waitFor(() => expect(schedule.told()).toContain('job waits until this run has ended'), {
+  await vi.waitFor(() => expect(schedule.reported()).toContain('job waits until this run has ended'), {
     timeout: 30_000,
   });
   expect(await runs()).toEqual([{ command: 'nightly', exit_code: null }]);

@@ -108,8 +108,8 @@ async function killAtWork(
   let killed = 0;
   while (killed < kills && !(await isDone())) {
     const at = below(random, workers);
-    const { child, ended, told } = running[at]!;
-    await until(async () => told().includes('"outcome":"done"') || (await isDone()));
+    const { child, ended, reported } = running[at]!;
+    await until(async () => reported().includes('"outcome":"done"') || (await isDone()));
     await sleep(random() * KILLED_WITHIN_MS);
     child.kill('SIGKILL');
     await ended;
@@ -197,7 +197,7 @@ describe('a night that workers do', () => {
     const before = { files: await filesOfStore(stage.app.objects), ends: await ends() };
 
     frozen.child.kill('SIGCONT');
-    await until(async () => Promise.resolve(frozen.told().includes('"outcome":"lost"')));
+    await until(async () => Promise.resolve(frozen.reported().includes('"outcome":"lost"')));
     frozen.child.kill('SIGTERM');
     const { code, stderr } = await frozen.ended;
     expect(code, stderr).toBe(0);

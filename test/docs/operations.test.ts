@@ -55,11 +55,11 @@ test('its settings, files and tables exist', () => {
 });
 
 test('the table of what a prune deletes has the tables that it deletes from', () => {
-  const told = [...page.matchAll(/^\| [^|]+ \| ((?:`\w+`(?:, )?)+) \| /gm)].flatMap(([, names]) =>
+  const reported = [...page.matchAll(/^\| [^|]+ \| ((?:`\w+`(?:, )?)+) \| /gm)].flatMap(([, names]) =>
     [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name!),
   );
   const source = readFileSync('src/store/prune.ts', 'utf8');
-  expect(told.sort()).toEqual(
+  expect(reported.sort()).toEqual(
     [...new Set([...source.matchAll(/table: '(\w+)'/g)].map(([, name]) => name!))].sort(),
   );
 });

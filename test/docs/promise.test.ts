@@ -48,8 +48,8 @@ const chain: Keys<VerifiedChain> = {
 };
 
 test('every exit code is told', () => {
-  const told = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
-  expect(told).toEqual(Object.values(EXIT));
+  const reported = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(reported).toEqual(Object.values(EXIT));
 });
 
 test.each(
@@ -66,6 +66,6 @@ test.each(
   }),
 )('the keys of %s are told', (name, keys) => {
   const row = page.split('\n').find((line) => line.startsWith(`| ${name} |`)) ?? '';
-  const told = [...row.slice(name.length + 2).matchAll(/`(\w+)`/g)].map(([, key]) => key);
-  expect(told.sort()).toEqual(Object.keys(keys).sort());
+  const reported = [...row.slice(name.length + 2).matchAll(/`(\w+)`/g)].map(([, key]) => key);
+  expect(reported.sort()).toEqual(Object.keys(keys).sort());
 });

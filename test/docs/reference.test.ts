@@ -86,8 +86,8 @@ test('the page of files names everything in the data folder beside the embedded 
 
 test('the page of what outsiders rely on has every exit code', async () => {
   const page = await readFile('docs/reference/README.md', 'utf8');
-  const told = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
-  expect(told).toEqual(Object.values(EXIT));
+  const reported = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(reported).toEqual(Object.values(EXIT));
 });
 
 test('a command’s arguments, options and help are shown, without the options that every command has', () => {

@@ -177,10 +177,10 @@ test('nor of one that another run noted after it was looked who downloaded what'
     { ...failed, exitCode: 0 },
     { finish },
   );
-  const told = (await listAlerts(db, 10)).map(
+  const reported = (await listAlerts(db, 10)).map(
     ({ content }) => (content as { sentences: string[] }).sentences,
   );
-  expect(told.sort((a, b) => a.length - b.length)).toEqual([
+  expect(reported.sort((a, b) => a.length - b.length)).toEqual([
     [`${merchantNo} USD ${FROM} went from r1 to r2.`],
     [
       `${merchantNo} USD ${TO} went from r1 to r2.`,

@@ -54,7 +54,7 @@ const night = (request: Partial<RunRequest> = {}, change: Partial<RunDeps> = {})
   stage.run({ range: null, ...request }, change);
 const range = (request: Partial<RunRequest> = {}) => stage.run({ range: { from: FROM, to: TO }, ...request });
 /** What the receiver gets now. */
-async function told(): Promise<Record<string, unknown>[]> {
+async function reported(): Promise<Record<string, unknown>[]> {
   const before = hook.received.length;
   await deliverDue({
     ...{ db: dbOf(), targets: targetsOf(stage.app.settings), now: stage.app.now },
@@ -81,9 +81,9 @@ describe('a failed night', () => {
   test('is told at once, not again while it stays so, once a day, and when it is over; good nights ask for the ping', async () => {
     await open();
     await range();
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
     await night({}, downFor([merchantNo], refused));
-    const [first, ...more] = await told();
+    const [first, ...more] = await reported();
     expect(more).toEqual([]);
     expect(first).toMatchObject({
       kind: 'failed-night',
@@ -98,15 +98,15 @@ describe('a failed night', () => {
     });
     stage.setNow('2026-03-06T02:30:00+08:00');
     await night({}, downFor([merchantNo], refused));
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
     stage.setNow('2026-03-07T01:30:00+08:00');
     await night({}, downFor([merchantNo], refused));
-    expect(await told()).toMatchObject([
+    expect(await reported()).toMatchObject([
       { title: expect.stringMatching(/^still: run 4 failed/), since: new Date(NIGHT).toISOString() },
     ]);
     expect(pings.received).toEqual([]);
     await night();
-    expect(await told()).toMatchObject([
+    expect(await reported()).toMatchObject([
       {
         kind: 'recovered',
         title: 'run 5 ended well, after trouble since 2026-03-06 01:30',
@@ -115,7 +115,7 @@ describe('a failed night', () => {
     ]);
     expect(pings.received.map(({ method }) => method)).toEqual(['GET']);
     await night();
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
     expect(pings.received).toHaveLength(2);
   });
 
@@ -133,7 +133,7 @@ describe('a failed night', () => {
         refused,
       ),
     );
-    const [one, ...more] = await told();
+    const [one, ...more] = await reported();
     expect(more).toEqual([]);
     expect(one).toMatchObject({
       title: 'run 2 failed (exit 4, incomplete), 400 merchants are not done',
@@ -153,7 +153,7 @@ describe('a failed night', () => {
     const stop = new AbortController();
     stop.abort(new Error('stop'));
     await night({}, { signal: stop.signal });
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
     expect(pings.received).toEqual([]);
   });
 
@@ -174,7 +174,7 @@ describe('a failed night', () => {
         },
       });
     await Promise.all([look(), look()]);
-    expect(await told()).toMatchObject([
+    expect(await reported()).toMatchObject([
       {
         kind: 'failed-night',
         title: 'run 2 (nightly) was killed',
@@ -183,7 +183,7 @@ describe('a failed night', () => {
     ]);
     await night();
     await look();
-    expect(kinds(await told())).toEqual(['recovered']);
+    expect(kinds(await reported())).toEqual(['recovered']);
   });
 });
 
@@ -198,10 +198,10 @@ test('a night that was missed is told once, once a day, and is over with the nex
     });
   stage.setNow('2026-03-07T03:30:00+08:00');
   await look();
-  expect(await told()).toEqual([]);
+  expect(await reported()).toEqual([]);
   stage.setNow('2026-03-07T03:31:00+08:00');
   await Promise.all([look(), look(), look()]);
-  expect(await told()).toMatchObject([
+  expect(await reported()).toMatchObject([
     {
       kind: 'missed-night',
       title: 'no good night for 1 merchant within 26 hours',
@@ -211,12 +211,12 @@ test('a night that was missed is told once, once a day, and is over with the nex
     },
   ]);
   await look();
-  expect(await told()).toEqual([]);
+  expect(await reported()).toEqual([]);
   stage.setNow('2026-03-08T03:31:00+08:00');
   await look();
-  expect(await told()).toMatchObject([{ title: expect.stringMatching(/^still: /) }]);
+  expect(await reported()).toMatchObject([{ title: expect.stringMatching(/^still: /) }]);
   await night();
-  expect(kinds(await told())).toEqual(['recovered']);
+  expect(kinds(await reported())).toEqual(['recovered']);
 });
 
 describe('what a run finds', () => {
@@ -225,7 +225,7 @@ describe('what a run finds', () => {
   test('a new break is told once, with its account day and amount', async () => {
     await open({ planted: [gap] });
     await range();
-    const [one, ...more] = await told();
+    const [one, ...more] = await reported();
     expect(more).toEqual([]);
     const [found] = await dbOf().selectFrom('continuity_break').selectAll().execute();
     expect(one).toMatchObject({
@@ -238,30 +238,30 @@ describe('what a run finds', () => {
     });
     await range();
     await night();
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
   });
 
   test('a break is told by the next run, if the one that found it ended without an end of the merchant', async () => {
     await open({ planted: [gap] });
     await range();
-    await told();
+    await reported();
     await dbOf().deleteFrom('alert_fact').execute();
     await range();
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
     await dbOf().deleteFrom('run_merchant').where('run_id', '=', 1).execute();
     await range();
-    expect(kinds(await told())).toEqual(['new-break']);
+    expect(kinds(await reported())).toEqual(['new-break']);
   });
 
   test('a break that a killed run found is told by the next one', async () => {
     await open({ planted: [gap] });
     const { db } = stage.deps();
     await stage.run({}, {});
-    await told();
+    await reported();
     await db.deleteFrom('alert_fact').execute();
     await db.updateTable('run').set({ exit_code: null, finished_at: null }).execute();
     await range();
-    expect(kinds(await told())).toEqual(['new-break']);
+    expect(kinds(await reported())).toEqual(['new-break']);
   });
 
   const amend = (nth: number) => {
@@ -275,7 +275,7 @@ describe('what a run finds', () => {
     await range();
     const entry = amend(0);
     await range();
-    expect(await told()).toMatchObject([
+    expect(await reported()).toMatchObject([
       {
         kind: 'amendment',
         title: '1 published day was revised',
@@ -284,7 +284,7 @@ describe('what a run finds', () => {
       },
     ]);
     await range();
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
   });
 
   test.each([
@@ -308,7 +308,7 @@ describe('what a run finds', () => {
     await recordAuditEvent(dbOf(), auditEvent, stage.app.now());
     amend(0);
     await range();
-    const [one, ...more] = await told();
+    const [one, ...more] = await reported();
     expect(more).toEqual([]);
     expect(one).toMatchObject({
       kind: 'revised-download',
@@ -334,7 +334,7 @@ describe('what a run finds', () => {
     }
     amend(0);
     await range();
-    expect(kinds(await told())).toEqual(['amendment']);
+    expect(kinds(await reported())).toEqual(['amendment']);
   });
 
   test('a token that the platform refuses is told once, and again only after it has worked', async () => {
@@ -343,7 +343,7 @@ describe('what a run finds', () => {
     const forbidden = (): Error =>
       new PlatformRejected('sp2404: the platform answered 401', false, null, true);
     await night({}, downFor([merchantNo], forbidden));
-    const documents = await told();
+    const documents = await reported();
     expect(kinds(documents).sort()).toEqual(['failed-night', 'key-problem']);
     expect(documents.find(({ kind }) => kind === 'key-problem')).toMatchObject({
       title: `the token of ${merchantNo} cannot be used`,
@@ -351,11 +351,11 @@ describe('what a run finds', () => {
       todo: expect.stringContaining('merchants add'),
     });
     await night({}, downFor([merchantNo], forbidden));
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
     await night();
-    expect(kinds(await told())).toEqual(['recovered']);
+    expect(kinds(await reported())).toEqual(['recovered']);
     await night({}, downFor([merchantNo], forbidden));
-    expect(kinds(await told()).sort()).toEqual(['failed-night', 'key-problem']);
+    expect(kinds(await reported()).sort()).toEqual(['failed-night', 'key-problem']);
   });
 });
 
@@ -398,9 +398,9 @@ test('a night that lost a lease while the database is there is told through the 
   const deps = { db: dbOf(), now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
   expect(await finishAlerting(deps, ended, { finish: () => Promise.resolve(true), isAway: true })).toBe(true);
   expect(hook.received).toEqual([]);
-  expect(kinds(await told())).toEqual(['failed-night']);
+  expect(kinds(await reported())).toEqual(['failed-night']);
   await night();
-  expect(kinds(await told())).toEqual(['recovered']);
+  expect(kinds(await reported())).toEqual(['recovered']);
 });
 
 test('a night that left busy merchants to others has not failed, nor for a look at it within an hour; one that also failed has', async () => {
@@ -431,13 +431,13 @@ test('a night that left busy merchants to others has not failed, nor for a look 
       ...{ ledgerJobs: ['nightly', 'resweep'], otherJobs: ['reference'] },
     });
   await look();
-  expect(await told()).toEqual([]);
+  expect(await reported()).toEqual([]);
   await finishAlerting(deps, { ...ended, reasons: [busy, { ...busy, what: 'N: refused' }] }, { finish });
-  expect(kinds(await told())).toEqual(['failed-night']);
+  expect(kinds(await reported())).toEqual(['failed-night']);
   await dbOf().deleteFrom('alert_condition').execute();
   stage.setNow('2026-03-06T02:31:00+08:00');
   await look();
-  expect(kinds(await told())).toEqual(['failed-night']);
+  expect(kinds(await reported())).toEqual(['failed-night']);
 });
 
 test('what a run by hand says of busy merchants does not hide that others failed', async () => {
@@ -447,7 +447,7 @@ test('what a run by hand says of busy merchants does not hide that others failed
   await acquireLease(dbOf(), { name, holder: 'other:1:-', ttlMs: 60_000 });
   const merchants = [MERCHANT, OTHER];
   await night({ merchants }, downFor([merchantNo], refused));
-  expect(kinds(await told())).toEqual(['failed-night']);
+  expect(kinds(await reported())).toEqual(['failed-night']);
 });
 
 test('alerts that cannot be stored keep no run from its end, and a failed night is told directly', async () => {
@@ -466,7 +466,7 @@ test('alerts that cannot be stored keep no run from its end, and a failed night 
 test('no token and no address of a receiver reaches the outbox', async () => {
   await open();
   await night({}, downFor([merchantNo], refused));
-  await told();
+  await reported();
   const rows = JSON.stringify([
     await dbOf().selectFrom('alert').selectAll().execute(),
     await dbOf().selectFrom('alert_delivery').selectAll().execute(),

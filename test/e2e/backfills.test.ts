@@ -12,7 +12,7 @@ import { enqueueBackfills, workOnBackfillJob } from '../../src/run/backfill/queu
 import { BackfillSlices, type SliceEnd } from '../../src/run/backfill/slice-work.ts';
 import { workOnBackfill } from '../../src/run/backfill/work.ts';
 import { executeScheduled } from '../../src/run/run.ts';
-import { createBeside, tick, type ScheduleOptions } from '../../src/run/schedule/schedule.ts';
+import { createBackgroundWork, tick, type ScheduleOptions } from '../../src/run/schedule/schedule.ts';
 import { Interrupted } from '../../src/run/verdict/exit-codes.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { slotEnds } from '../../src/store/runs.ts';
@@ -431,10 +431,10 @@ describe('workers', () => {
 
 describe('the night beside a backfill', () => {
   const NIGHTLY = { job: 'nightly', when: '30 1 * * *' };
-  const told: string[] = [];
+  const reported: string[] = [];
   function scheduler(stage: Stage, change: Partial<ScheduleOptions> = {}): ScheduleOptions {
     const slices = slicesOf(stage);
-    told.length = 0;
+    reported.length = 0;
     return {
       jobs: [NIGHTLY],
       zone: stage.app.settings.schedule.zone,
@@ -444,11 +444,11 @@ describe('the night beside a backfill', () => {
       runJob: async (due) => {
         const request = { command: 'run', range: null, merchants: [MERCHANT], currencies: null } as const;
         const report = await executeScheduled({ ...request, scheduled: due }, stage.deps({ resweepDays: 1 }));
-        told.push(`night ${report!.sync[0]!.from} to ${report!.sync[0]!.to}: ${report!.exitCode}`);
+        reported.push(`night ${report!.sync[0]!.from} to ${report!.sync[0]!.to}: ${report!.exitCode}`);
       },
-      beside: async (signal) => {
+      background: async (signal) => {
         const end = await slices.doNext(signal);
-        if (end !== null) told.push(`${end.from}: ${end.outcome}`);
+        if (end !== null) reported.push(`${end.from}: ${end.outcome}`);
         return end !== null;
       },
       onFault: (error) => {
@@ -464,22 +464,22 @@ describe('the night beside a backfill', () => {
     await begin(stage, NUMBERS, { from: LONG.from, to: '2026-03-04' });
     const options = scheduler(stage);
     await tick(options);
-    const beside = createBeside({
+    const background = createBackgroundWork({
       ...options,
-      beside: async (signal) => {
-        const isMore = await options.beside!(signal);
-        if (told.length === 3) stage.setNow(NIGHT);
+      background: async (signal) => {
+        const isMore = await options.background!(signal);
+        if (reported.length === 3) stage.setNow(NIGHT);
         return isMore;
       },
     });
-    beside.goOn();
-    await expect.poll(() => told).toHaveLength(3);
-    await beside.giveWay();
+    background.goOn();
+    await expect.poll(() => reported).toHaveLength(3);
+    await background.giveWay();
     await tick(options);
-    beside.goOn();
-    await expect.poll(() => told, { timeout: 20_000 }).toHaveLength(6);
-    await beside.stop();
-    expect(told).toEqual([
+    background.goOn();
+    await expect.poll(() => reported, { timeout: 20_000 }).toHaveLength(6);
+    await background.stop();
+    expect(reported).toEqual([
       'night 2026-03-03 to 2026-03-04: 0',
       '2025-11-26: done',
       '2025-12-27: done',
@@ -506,17 +506,17 @@ describe('the night beside a backfill', () => {
     );
     const options = scheduler(stage);
     await tick(options);
-    const beside = createBeside({
+    const background = createBackgroundWork({
       ...options,
-      beside: async (signal) => (await hung.doNext(signal)) !== null,
+      background: async (signal) => (await hung.doNext(signal)) !== null,
     });
-    beside.goOn();
+    background.goOn();
     await hanging;
-    await beside.giveWay();
+    await background.giveWay();
     stage.setNow(NIGHT);
-    await beside.giveWay();
+    await background.giveWay();
     await tick(options);
-    expect(told).toEqual(['night 2026-03-03 to 2026-03-04: 0', 'night 2026-03-04 to 2026-03-05: 0']);
+    expect(reported).toEqual(['night 2026-03-03 to 2026-03-04: 0', 'night 2026-03-04 to 2026-03-05: 0']);
     expect(await workOn(stage)).toHaveLength(4);
     expect(await storedOf(stage)).toEqual(truthOf(stage));
   });

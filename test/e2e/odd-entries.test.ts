@@ -80,9 +80,9 @@ test.each<[string, WireEntry[]]>([
     expect(await night('2026-03-01')).toMatchObject({ code: 0, byCurrency: 1 });
     const usual = await night('2026-03-01');
     platform.entriesOf = () => [...upTo('2026-03-02', dollars), ...upTo('2026-03-02', euros.slice(1))];
-    const told = await night('2026-03-02');
-    expect(told).toMatchObject({ code: 3, byCurrency: 2 });
-    expect(told.stdout).toMatch(/S1 EUR 2026-03-02 is the account's first day and opens on \d+\.00, and/);
+    const reported = await night('2026-03-02');
+    expect(reported).toMatchObject({ code: 3, byCurrency: 2 });
+    expect(reported.stdout).toMatch(/S1 EUR 2026-03-02 is the account's first day and opens on \d+\.00, and/);
     platform.entriesOf = () => [...upTo('2026-03-03', dollars), ...upTo('2026-03-03', euros.slice(1))];
     const after = await night('2026-03-03');
     expect(after).toMatchObject({ code: 0, byCurrency: 0 });
@@ -116,8 +116,8 @@ test.each<[string, (entry: WireEntry) => WireEntry, RegExp]>([
   expect(await night('2026-03-01')).toMatchObject({ code: 0 });
   platform.entriesOf = () =>
     upTo('2026-03-02', dollars).map((entry) => (entry.batchNo === 'D2' ? alter(entry) : entry));
-  const told = await night('2026-03-02');
-  expect({ code: told.code, stdout: told.stdout }).toMatchObject({
+  const reported = await night('2026-03-02');
+  expect({ code: reported.code, stdout: reported.stdout }).toMatchObject({
     code: 3,
     stdout: expect.stringMatching(sentence),
   });

@@ -82,9 +82,9 @@ test.each([
     expect(await night('2026-03-01')).toMatchObject({ code: 0 });
     answers.set(quiet, [...euros, ...busy.filter(({ busiDate }) => busiDate > '2026-03-02')]);
     const wrong = await night('2026-03-02');
-    const told = wrong.stdout.slice(wrong.stdout.indexOf('stored under two'));
+    const reported = wrong.stdout.slice(wrong.stdout.indexOf('stored under two'));
     expect(wrong).toMatchObject({ code: 4 });
-    expect(told).toMatch(/do not pass these statements on/);
+    expect(reported).toMatch(/do not pass these statements on/);
     const published = await statements();
     expect(published).toContain(`${other} USD 2026-03-02`);
     expect(published).toContain(`${quiet} EUR 2026-03-02`);

@@ -134,14 +134,14 @@ test('verify names days left out of an account, and a number in two current stat
   const manifest = join(folderOf('2026-03-12'), 'manifest.json');
   const text = await readFile(manifest, 'utf8');
   await writeFile(manifest, text.replace('"previousDay": "2026-03-11"', '"previousDay": "2026-03-10"'));
-  const told = async () =>
+  const reported = async () =>
     (await verifyPaths([stage.folder])).problems.map(({ problem }) => problem).join('\n');
-  expect(await told()).toContain(
+  expect(await reported()).toContain(
     'USD: 2026-03-11 has no statement, though 2026-03-12 takes up the closing of 2026-03-10',
   );
   await writeFile(manifest, text);
-  expect(await told()).toBe('');
+  expect(await reported()).toBe('');
   const csvOf = (day: string) => join(folderOf(day), `${merchantNo}_USD_${day}.r1.csv`);
   await copyFile(csvOf('2026-03-10'), csvOf('2026-03-11'));
-  expect(await told()).toContain('A-2 is in the current statement of 2026-03-10 too');
+  expect(await reported()).toContain('A-2 is in the current statement of 2026-03-10 too');
 });

@@ -39,8 +39,8 @@ export async function attemptCase(world: World, kind: Kind, drawn: FaultCase): P
     const planted = await kind.plant(scene);
     const run = site.run('proxied', planted.orders, planted.env);
     child = run.process;
-    const [ended] = await Promise.all([run.ended, planted.beside?.(child)]);
-    await planted.mend?.();
+    const [ended] = await Promise.all([run.ended, planted.background?.(child)]);
+    await planted.fix?.();
     await world.calm();
     broken.push(...judgeEnd(kind, ended));
     broken.push(...judgeClaim(ended, await filesOf(site.objects), wanted));
@@ -67,20 +67,21 @@ export const judgeClaim = (
 
 /** Which laws the end of the run with the fault breaks. */
 export function judgeEnd({ exits, names }: Pick<Kind, 'exits' | 'names'>, ended: Ended): string[] {
-  const told = ended.told.slice(-NAMED_EACH_MAX);
-  if (ended.isHung) return [`it waited without end: ${told}`];
-  if (ended.code === 70) return [`it calls the fault its own (70): ${told}`];
-  if (!exits.includes(ended.code)) return [`it ended with ${ended.code}, not ${exits.join(' or ')}: ${told}`];
+  const reported = ended.reported.slice(-NAMED_EACH_MAX);
+  if (ended.isHung) return [`it waited without end: ${reported}`];
+  if (ended.code === 70) return [`it calls the fault its own (70): ${reported}`];
+  if (!exits.includes(ended.code))
+    return [`it ended with ${ended.code}, not ${exits.join(' or ')}: ${reported}`];
   const says: string[] = [];
-  if (/^\s+at .*[:(]\d+:\d+\)?$/m.test(ended.told)) says.push(`it shows a stack trace: ${told}`);
-  if (/\w+Warning:/.test(ended.told)) says.push(`Node warns of it: ${told}`);
-  if (ended.code !== null && ended.code !== 0 && !names.test(ended.told))
-    says.push(`it does not name what failed: ${told}`);
+  if (/^\s+at .*[:(]\d+:\d+\)?$/m.test(ended.reported)) says.push(`it shows a stack trace: ${reported}`);
+  if (/\w+Warning:/.test(ended.reported)) says.push(`Node warns of it: ${reported}`);
+  if (ended.code !== null && ended.code !== 0 && !names.test(ended.reported))
+    says.push(`it does not name what failed: ${reported}`);
   return says;
 }
 
 function judgeAgain({ afterwards = [0] }: Pick<Kind, 'afterwards'>, ended: Ended): string[] {
   if (ended.code !== null && afterwards.includes(ended.code)) return [];
   const how = ended.isHung ? 'did not end' : `ended with ${ended.code}`;
-  return [`the run after it ${how}: ${ended.told.slice(-NAMED_EACH_MAX)}`];
+  return [`the run after it ${how}: ${ended.reported.slice(-NAMED_EACH_MAX)}`];
 }

@@ -15,7 +15,7 @@ export interface Ended {
   /** Null if a signal ended it. */
   readonly code: number | null;
   /** Everything it wrote to stdout and stderr. */
-  readonly told: string;
+  readonly reported: string;
   readonly elapsedMs: number;
   /** True if it did not end within its limit and had to be killed. */
   readonly isHung: boolean;
@@ -35,10 +35,10 @@ export function startCommand(args: readonly string[], env: Env, limitMs: number)
     stdio: ['ignore', 'pipe', 'pipe'],
     ...runner,
   });
-  let told = '';
+  let reported = '';
   let isHung = false;
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (told += text));
+    stream.setEncoding('utf8').on('data', (text: string) => (reported += text));
   const limit = setTimeout(() => {
     isHung = true;
     child.kill('SIGKILL');
@@ -47,8 +47,8 @@ export function startCommand(args: readonly string[], env: Env, limitMs: number)
     child.on('error', reject).on('close', (code) => {
       clearTimeout(limit);
       resolve({
-        code: code === 3 && isGoodBut(told) ? 0 : code,
-        told,
+        code: code === 3 && isGoodBut(reported) ? 0 : code,
+        reported,
         elapsedMs: performance.now() - began,
         isHung,
       });
@@ -61,8 +61,8 @@ export function startCommand(args: readonly string[], env: Env, limitMs: number)
  * Whether a run has only the reasons of a good end. A story's late entries revise published days, which a good run
  * reports with 3. So that reason is allowed here, and any other reason with an exit code above 0 is not.
  */
-function isGoodBut(told: string): boolean {
-  const [, reasons] = /^ {2}"reasons": (\[.*?^ {2}\])/ms.exec(told) ?? [];
+function isGoodBut(reported: string): boolean {
+  const [, reasons] = /^ {2}"reasons": (\[.*?^ {2}\])/ms.exec(reported) ?? [];
   if (reasons === undefined) return false;
   return (JSON.parse(reasons) as { exitCode: number; what: string }[]).every(
     ({ exitCode, what }) => exitCode === 0 || /^\d+ proven days? (?:was|were) revised\b/.test(what),

@@ -25,9 +25,9 @@ export interface Planted {
   readonly orders?: HookOrders;
   readonly env?: Env;
   /** What to do next to the run once it has started. */
-  readonly beside?: (child: ChildProcess) => Promise<void>;
+  readonly background?: (child: ChildProcess) => Promise<void>;
   /** Removes the fault after the run has ended. */
-  readonly mend?: () => Promise<void>;
+  readonly fix?: () => Promise<void>;
 }
 
 export interface Kind extends Drawable {
@@ -112,7 +112,7 @@ export function atEffect(
   const nth = nthOf(scene.measure.effects[family], scene.drawn.at);
   return {
     orders: { stopAt: { family, nth } },
-    beside: async (child) => {
+    background: async (child) => {
       if (!(await standsStill(child))) return;
       scene.struck();
       try {
@@ -156,7 +156,7 @@ export async function anotherRun(
   if (ended.isHung) scene.problems.push('another run beside it did not end');
   else if (ended.code === null || !expected.includes(ended.code))
     scene.problems.push(
-      `another run beside it ended with ${ended.code}, not ${expected.join(' or ')}: ${ended.told.slice(-600)}`,
+      `another run beside it ended with ${ended.code}, not ${expected.join(' or ')}: ${ended.reported.slice(-600)}`,
     );
   return ended;
 }

@@ -24,7 +24,12 @@ const changed = (
   return found;
 };
 const [CSV, MANIFEST] = [...files.keys()] as [string, string];
-const ended = (code: number | null, told = '', isHung = false) => ({ code, told, elapsedMs: 1, isHung });
+const ended = (code: number | null, reported = '', isHung = false) => ({
+  code,
+  reported,
+  elapsedMs: 1,
+  isHung,
+});
 const kind = { exits: [0, 4], names: /database/ };
 
 describe('what a run leaves behind', () => {

@@ -92,11 +92,11 @@ describe('what becomes of a chunk', () => {
   });
 
   test('swallow: it is lost, and the connection stays open', async () => {
-    const told: string[] = [];
-    proxy.judge = ({ bytes }) => (told.push(bytes.toString()) === 1 ? 'swallow' : 'pass');
+    const reported: string[] = [];
+    proxy.judge = ({ bytes }) => (reported.push(bytes.toString()) === 1 ? 'swallow' : 'pass');
     const socket = call();
     socket.write('word');
-    await expect.poll(() => told).toEqual(['word']);
+    await expect.poll(() => reported).toEqual(['word']);
     socket.write('another');
     const other = call();
     other.write('third');

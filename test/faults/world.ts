@@ -347,8 +347,8 @@ export async function openWorld(): Promise<World> {
   return world;
 }
 
-function assertDone({ code, told }: Ended, what: string): void {
-  if (code !== 0) throw new Error(`${what} ended with ${code}, so that nothing can be tried:\n${told}`);
+function assertDone({ code, reported }: Ended, what: string): void {
+  if (code !== 0) throw new Error(`${what} ended with ${code}, so that nothing can be tried:\n${reported}`);
 }
 
 /** Gives the folder to the user that runs daybook. */

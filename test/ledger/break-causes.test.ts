@@ -48,7 +48,7 @@ const amountOf = (cents: bigint) => ({
 const netOf = ({ credit, debit }: LedgerEntry): string => credit ?? subtractAmounts('0', debit!);
 
 /** The stories that daybook tells of these entries, from their breaks with hints as they would be stored. */
-function told(shown: readonly LedgerEntry[]) {
+function reported(shown: readonly LedgerEntry[]) {
   const sorted = [...shown].sort((a, b) => a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : 1));
   const chain = createChain({ clockToleranceS: 2, start: null });
   const fold = foldDays({ opening: null, minorUnits: MINOR_UNITS });
@@ -265,7 +265,7 @@ describe.each(LIES)('$name', ({ hint, plant }) => {
       const random = seeded(`${hint}/${nth}`);
       const ledger = drawLedger(random);
       const { shown, says } = plant(ledger, 5 + below(random, ledger.length - 8), random);
-      const { stories, breaks } = told(shown);
+      const { stories, breaks } = reported(shown);
       const days = new Set(breaks.map(({ day }) => day)).size;
       const isOnce = hint === 'below-minor-unit' ? stories.length === days : stories.length === 1;
       return isOnce && stories.every(({ cause }) => says.test(cause))
@@ -281,7 +281,7 @@ test('two neighbours with swapped amounts are not mistaken for a wrong balance',
   const ledger = drawLedger(random, 20);
   const [one, two] = [ledger[9]!, ledger[10]!];
   const amounts = ({ credit, debit }: LedgerEntry) => ({ credit, debit });
-  const { breaks } = told(
+  const { breaks } = reported(
     changed(
       ledger,
       new Map([
@@ -298,7 +298,7 @@ test('two neighbours with swapped amounts are not mistaken for a wrong balance',
 
 test('two lies far apart are two stories', () => {
   const ledger = drawLedger(seeded('two lies'), 30);
-  const { stories } = told(
+  const { stories } = reported(
     changed(
       ledger,
       new Map<number, Change>([
@@ -319,7 +319,7 @@ describe('no more is claimed than is known', () => {
       const random = seeded(`missing/${nth}`);
       const ledger = drawLedger(random, 30);
       const gone = new Set(Array.from({ length: 1 + below(random, 5) }, () => 1 + below(random, 28)));
-      const { breaks, stories } = told(ledger.filter((_entry, index) => !gone.has(index)));
+      const { breaks, stories } = reported(ledger.filter((_entry, index) => !gone.has(index)));
       return breaks.some(isCauseKnown) ? stories.map(({ cause }) => cause) : null;
     }).filter((one) => one !== null);
     expect(claims).toEqual([]);
@@ -336,7 +336,7 @@ describe('no more is claimed than is known', () => {
         ];
       }).flat();
       const gone = new Set(Array.from({ length: 1 + below(random, 4) }, () => 1 + below(random, 28)));
-      const { breaks } = told(ledger.filter((_entry, index) => !gone.has(index)));
+      const { breaks } = reported(ledger.filter((_entry, index) => !gone.has(index)));
       return breaks.filter((one) => isCauseKnown(one) && !one.hint.startsWith('offset'));
     });
     expect(claims.flat()).toEqual([]);
@@ -349,7 +349,7 @@ describe('no more is claimed than is known', () => {
         ...entry,
         ...stamped(entry.bookedMs + 1_000 * (below(random, 3) - 1)),
       }));
-      expect(told(ledger).stories).toEqual([]);
+      expect(reported(ledger).stories).toEqual([]);
     }
   });
 });
@@ -359,7 +359,7 @@ test('a hold over several entries is described once, with the other possible cau
   const held = ledger.map((entry, index) =>
     index >= 5 && index < 9 ? { ...entry, balance: shifted(entry.balance, '-99.99') } : entry,
   );
-  expect(told(held).stories.map(({ breaks, where, cause }) => [breaks.length, where, cause])).toEqual([
+  expect(reported(held).stories.map(({ breaks, where, cause }) => [breaks.length, where, cause])).toEqual([
     [
       2,
       `M USD ${ledger[5]!.bookedAt.slice(0, 10)}`,

@@ -11,7 +11,7 @@ const daysFrom = (first: number, count: number) => Array.from({ length: count },
 /** Entries of `count` days that begin with a Monday. `entriesOn` says how many each day has. */
 const ledger = (count: number, entriesOn: (n: number) => number): Map<string, number> =>
   new Map(daysFrom(0, count).map((one, n) => [one, entriesOn(n)]));
-const told = (entries: Map<string, number>, days: readonly string[]): string[] =>
+const reported = (entries: Map<string, number>, days: readonly string[]): string[] =>
   emptyBusyDays(entries, days).map((one) => one.day);
 
 describe('a day without entries', () => {
@@ -22,37 +22,37 @@ describe('a day without entries', () => {
 
   test('is reported too if the day is missing from the counts', () => {
     const entries = ledger(35, () => 12);
-    expect(told(entries, [day(35)])).toEqual([day(35)]);
+    expect(reported(entries, [day(35)])).toEqual([day(35)]);
   });
 
   test('is not reported on a weekend, nor is the Monday after it', () => {
     const entries = ledger(60, (n) => (n % 7 > 4 ? 0 : 40));
-    expect(told(entries, daysFrom(USUAL_DAYS, 20))).toEqual([]);
+    expect(reported(entries, daysFrom(USUAL_DAYS, 20))).toEqual([]);
     entries.set(day(42), 0);
-    expect(told(entries, daysFrom(USUAL_DAYS, 20))).toEqual([day(42)]);
+    expect(reported(entries, daysFrom(USUAL_DAYS, 20))).toEqual([day(42)]);
   });
 
   test('is not reported in a quiet ledger, in a new one, or if the weekday was empty once recently', () => {
     expect(
-      told(
+      reported(
         ledger(35, () => 4),
         [day(35)],
       ),
     ).toEqual([]);
     expect(
-      told(
+      reported(
         ledger(35, (n) => (n % 2 === 0 ? 9 : 5)),
         [day(35)],
       ),
     ).toEqual([]);
     expect(
-      told(
+      reported(
         ledger(27, () => 50),
         [day(27)],
       ),
     ).toEqual([]);
     expect(
-      told(
+      reported(
         ledger(35, (n) => (n === 14 ? 0 : 50)),
         [day(35)],
       ),
@@ -61,9 +61,9 @@ describe('a day without entries', () => {
 
   test('is reported once for a week without entries, and once for a ledger that ends', () => {
     const closed = ledger(70, (n) => (n >= 37 && n < 44 ? 0 : 30));
-    expect(told(closed, daysFrom(35, 35))).toEqual([day(37)]);
+    expect(reported(closed, daysFrom(35, 35))).toEqual([day(37)]);
     const ended = ledger(70, (n) => (n >= 40 ? 0 : 30));
-    expect(told(ended, daysFrom(35, 35))).toEqual([day(40)]);
+    expect(reported(ended, daysFrom(35, 35))).toEqual([day(40)]);
   });
 
   test('is reported alike, whichever days are asked about together', () => {
@@ -73,8 +73,8 @@ describe('a day without entries', () => {
         fc.integer({ min: 35, max: 49 }),
         (counts, from) => {
           const entries = ledger(50, (n) => counts[n]!);
-          const all = told(entries, daysFrom(35, 15));
-          const some = told(entries, daysFrom(from, 50 - from));
+          const all = reported(entries, daysFrom(35, 15));
+          const some = reported(entries, daysFrom(from, 50 - from));
           expect(some).toEqual(all.filter((one) => one >= day(from)));
           for (const one of all) expect(entries.get(one)).toBe(0);
         },
@@ -93,7 +93,7 @@ describe('a day without entries', () => {
     const DAYS = 20_000;
     const alarms = [4, 6, 8, 10, 12].flatMap((mean) => {
       const entries = ledger(DAYS, () => drawn(mean));
-      return told(entries, daysFrom(USUAL_DAYS, DAYS - USUAL_DAYS));
+      return reported(entries, daysFrom(USUAL_DAYS, DAYS - USUAL_DAYS));
     });
     expect(alarms.length).toBeLessThanOrEqual(1);
   });

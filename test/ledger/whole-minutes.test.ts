@@ -8,7 +8,7 @@ const row = (from: number, count: number, second: string): string[] =>
 function seen(...parts: readonly (readonly string[])[]) {
   const times = createTimesSeen();
   for (const part of parts) times.add(part);
-  return times.wholeMinutes();
+  return times.fullMinutes();
 }
 
 test('the newest timestamps lost their seconds, in whatever order they came', () => {

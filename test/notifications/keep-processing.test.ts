@@ -17,10 +17,10 @@ const NEVER_MS = 3_600_000;
 
 /** Its reports, as a queue to wait on. */
 function listening(change: Partial<KeepProcessingDeps> = {}) {
-  const told: (ProcessReport | 'fault')[] = [];
+  const reported: (ProcessReport | 'fault')[] = [];
   let more = Promise.withResolvers<undefined>();
   const tell = (what: ProcessReport | 'fault'): void => {
-    told.push(what);
+    reported.push(what);
     more.resolve(undefined);
   };
   const controller = new AbortController();
@@ -37,14 +37,14 @@ function listening(change: Partial<KeepProcessingDeps> = {}) {
   return {
     ...kept,
     next: async () => {
-      if (told.length === 0) await more.promise;
+      if (reported.length === 0) await more.promise;
       more = Promise.withResolvers();
-      return told.shift()!;
+      return reported.shift()!;
     },
     stop: async () => {
       controller.abort();
       await kept.ended;
-      return told;
+      return reported;
     },
   };
 }

@@ -37,12 +37,12 @@ const arrives = (db: Db, { path, secret }: Pick<Subject, 'path' | 'secret'>, pay
     body: typeof payload === 'string' ? payload : JSON.stringify(payload),
   });
 
-const looked = (db: Db, secretKeys = KEYS): Promise<ProcessReport> =>
+const checked = (db: Db, secretKeys = KEYS): Promise<ProcessReport> =>
   processNotifications({ db, secretKeys, now: () => NOW, signal: new AbortController().signal });
 
 /** The outcomes in order of arrival. */
 async function outcomes(db: Db): Promise<(string | null)[]> {
-  await looked(db);
+  await checked(db);
   const rows = await listNotifications(db, { all: true, limit: 100 });
   return rows.map(({ outcome }) => outcome).reverse();
 }
@@ -57,12 +57,12 @@ onBothDatabases((store) => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     await arrives(db, one, onboardingResult(one));
-    expect(await looked(db)).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
+    expect(await checked(db)).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
     expect(await application(db, one)).toMatchObject({ state: 'approved', merchant_no: 'M-A1' });
     expect(await merchantTokens(db, KEYS)).toEqual([{ merchantNo: 'M-A1', token: 'tok-A1' }]);
     expect([...(await notJoined(db, ['M-A1'])).keys()]).toEqual(['M-A1']);
     expect(JSON.stringify(await stateOf(db))).not.toContain('tok-A1');
-    expect(await looked(db)).toEqual({ outcomes: {}, left: [], dropped: 0 });
+    expect(await checked(db)).toEqual({ outcomes: {}, left: [], dropped: 0 });
   });
 
   it('a request for documents, then the approval: each changes the state once, replays and late posts do not', async () => {
@@ -84,14 +84,14 @@ onBothDatabases((store) => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     await arrives(db, one, onboardingResult(one));
-    await looked(db);
+    await checked(db);
     const before = await stateOf(db);
     await arrives(db, one, onboardingResult(one, { token: 'tok-other' }));
     await arrives(db, one, onboardingResult(one, { merchantNo: 'M-other' }));
     expect(await outcomes(db)).toEqual(['applied', 'second-token', 'second-token']);
     expect(await stateOf(db)).toEqual(before);
-    const told = () => listNotifications(db, { all: false, limit: 10 });
-    expect((await told()).map(({ number, merOrderNo }) => [number, merOrderNo])).toEqual([
+    const reported = () => listNotifications(db, { all: false, limit: 10 });
+    expect((await reported()).map(({ number, merOrderNo }) => [number, merOrderNo])).toEqual([
       [3, 'A1'],
       [2, 'A1'],
     ]);
@@ -100,7 +100,7 @@ onBothDatabases((store) => {
     expect(await resolveNotification(db, { number: 1, note: 'applied ones need nobody', now: NOW })).toBe(
       false,
     );
-    expect((await told()).map(({ number }) => number)).toEqual([2]);
+    expect((await reported()).map(({ number }) => number)).toEqual([2]);
   });
 
   it('an approval never replaces the token of an existing merchant', async () => {
@@ -186,10 +186,10 @@ onBothDatabases((store) => {
       body: JSON.stringify(onboardingResult(one)),
     });
     await arrives(db, two, beneficiaryResult(two));
-    const report = await looked(db);
+    const report = await checked(db);
     expect(report.outcomes).toEqual({ applied: 1 });
     expect(report.left).toEqual([{ number: 1, problem: expect.stringContaining('"k9"') as string }]);
-    expect((await looked(db, [...KEYS, ...other])).outcomes).toEqual({ applied: 1 });
+    expect((await checked(db, [...KEYS, ...other])).outcomes).toEqual({ applied: 1 });
     expect(await application(db, one)).toMatchObject({ state: 'approved' });
   });
 
@@ -234,9 +234,9 @@ onBothDatabases((store) => {
         };
         for (const push of order) {
           await arrives(db, one, onboardingResult(one, changes[push]));
-          if (n % 2 === 0) await looked(db);
+          if (n % 2 === 0) await checked(db);
         }
-        await looked(db);
+        await checked(db);
         const decision = order.find((push) => push === 'approval' || push === 'second');
         // The last notification before it that is new. Anything seen before is a replay.
         const last = order.findLast((push, index) => order.indexOf(push) === index);
@@ -265,7 +265,7 @@ describe('processing that is cut off or shared', () => {
       const proxy = await startCuttingProxy(real.url);
       const database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
       proxy.cuts.push({ message: 'commit', when });
-      await expect(looked(database.db)).rejects.toThrow();
+      await expect(checked(database.db)).rejects.toThrow();
       // In one statement, as the server may be committing at this moment.
       const { state, outcome } = await real.db
         .selectFrom('notification')
@@ -279,7 +279,7 @@ describe('processing that is cut off or shared', () => {
       ]).toContainEqual([state, outcome]);
       await vi.waitFor(async () => {
         // It is skipped as long as the cut transaction still holds it.
-        await looked(real.db);
+        await checked(real.db);
         expect(await application(real.db, one)).toMatchObject({ state: 'approved' });
       }, WAIT);
       await database.close();
@@ -295,7 +295,7 @@ describe('processing that is cut off or shared', () => {
       await arrives(db, one, onboardingResult(one));
       await arrives(db, one, onboardingResult(one));
     }
-    const reports = await Promise.all([looked(db), looked(db), looked(db)]);
+    const reports = await Promise.all([checked(db), checked(db), checked(db)]);
     const sum = (outcome: 'applied' | 'duplicate') =>
       reports.reduce((total, { outcomes: counts }) => total + (counts[outcome] ?? 0), 0);
     expect([sum('applied'), sum('duplicate')]).toEqual([40, 40]);

@@ -76,12 +76,12 @@ describe('a directory', () => {
     const taken = join(folder, 'taken');
     await mkdir(join(taken, 'manifest.json'), { recursive: true });
     const store = await open(pathToFileURL(taken).href);
-    const told = {
+    const reported = {
       name: 'ObjectStoreUnreachable',
       message: expect.stringMatching(/a folder has the name of a file that daybook writes: move it away/),
     };
-    await expect(store.put('manifest.json', new Uint8Array(1))).rejects.toMatchObject(told);
-    await expect(store.digest('manifest.json')).rejects.toMatchObject(told);
+    await expect(store.put('manifest.json', new Uint8Array(1))).rejects.toMatchObject(reported);
+    await expect(store.digest('manifest.json')).rejects.toMatchObject(reported);
     expect(await readdir(taken)).toEqual(['manifest.json']);
   });
 

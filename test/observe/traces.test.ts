@@ -165,9 +165,9 @@ it('where nobody asks, neither OpenTelemetry nor prom-client is loaded', async (
       env: { PATH: process.env['PATH'], ...envOf(stage), DAYBOOK_LOG_LEVEL: 'silent', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const [told, report] = await Promise.all([text(child.stderr), text(child.stdout)]);
+    const [reported, report] = await Promise.all([text(child.stderr), text(child.stdout)]);
     expect(JSON.parse(report)).toMatchObject({ exitCode: 0 });
-    return JSON.parse(told) as string[];
+    return JSON.parse(reported) as string[];
   };
   expect(await loadedBy({})).toEqual([]);
   expect(await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })).toContain('@opentelemetry/api');

@@ -8,7 +8,7 @@ const problemsOf = (file: unknown, change: Partial<ApplicationRules> = {}) => {
   const checked = checkApplication(file, rules(change));
   return 'problems' in checked ? checked.problems : [];
 };
-const told = (file: unknown, change: Partial<ApplicationRules> = {}) =>
+const reported = (file: unknown, change: Partial<ApplicationRules> = {}) =>
   problemsOf(file, change).map(({ path: at, problem }) => `${at} ${problem}`);
 
 /** The warnings for a file that is accepted. */
@@ -41,7 +41,7 @@ describe('an application that is accepted', () => {
   });
 
   it('may be from mainland China', () => {
-    expect(told(applicationOfChina())).toEqual([]);
+    expect(reported(applicationOfChina())).toEqual([]);
     expect(takenBySandbox(applicationOfChina())).toBe(true);
   });
 
@@ -185,7 +185,7 @@ const FIELDS: readonly Case[] = [
 ];
 
 test.each(FIELDS)('%s: %j, %s', (field, value, problem) => {
-  expect(told(application({ [field]: value }))).toEqual(problem === null ? [] : [`${field} ${problem}`]);
+  expect(reported(application({ [field]: value }))).toEqual(problem === null ? [] : [`${field} ${problem}`]);
   if (problem === null) expect(takenBySandbox(application({ [field]: value }))).toBe(true);
 });
 
@@ -210,9 +210,9 @@ const CHOICES = [
 
 test.each(CHOICES)('%s accepts each of its %i codes and no other', (field, count, problem) => {
   for (let code = 0; code < count; code += 1)
-    expect(told(application({ [field]: String(code) }))).toEqual([]);
+    expect(reported(application({ [field]: String(code) }))).toEqual([]);
   for (const wrong of [String(count), '', ' ', '00', 'x', 0]) {
-    const [only, ...more] = told(application({ [field]: wrong }));
+    const [only, ...more] = reported(application({ [field]: wrong }));
     expect(more).toEqual([]);
     if (typeof wrong === 'string' && wrong.trim() === '') expect(only).toBe(`${field} is required`);
     else if (typeof problem === 'string') expect(only).toBe(`${field} ${problem}`);
@@ -226,12 +226,12 @@ const MANDATORY = Object.keys(application()).filter(
 
 test.each(MANDATORY)('%s is required', (field) => {
   for (const left of [undefined, null, '', '  ', []])
-    expect(told(application({ [field]: left }))).toEqual([`${field} is required`]);
+    expect(reported(application({ [field]: left }))).toEqual([`${field} is required`]);
 });
 
 test('all mandatory fields of the document are in that list', () => {
   expect(MANDATORY).toHaveLength(25);
-  expect(told({})).toEqual([
+  expect(reported({})).toEqual([
     ...[...MANDATORY.slice(0, 3)].map((field) => `${field} is required`),
     'referralChannel is required, here or as PLATFORM_REFERRAL_CHANNEL',
     ...MANDATORY.slice(3).map((field) => `${field} is required`),
@@ -240,7 +240,7 @@ test('all mandatory fields of the document are in that list', () => {
 
 test('if a field is missing that a setting can fill in, the problem says so', () => {
   const defaults = { merOrderNo: 'DB1', referralChannel: null, callbackUrl: null, processVersion: null };
-  expect(told(application({ referralChannel: undefined }), { defaults })).toEqual([
+  expect(reported(application({ referralChannel: undefined }), { defaults })).toEqual([
     'referralChannel is required, here or as PLATFORM_REFERRAL_CHANNEL',
     'callbackUrl is required, or DAYBOOK_PUBLIC_URL, from which one is made for each application',
   ]);
@@ -248,28 +248,28 @@ test('if a field is missing that a setting can fill in, the problem says so', ()
 
 test('our own address may be on loopback, but not be longer than any other', () => {
   const ours = (callbackUrl: string) => ({ defaults: { ...rules().defaults, callbackUrl } });
-  expect(told(application(), ours('http://127.0.0.1:8080/notify/onboarding/x'))).toEqual([]);
-  expect(told(application(), ours(`https://example.com/${letters(236)}`))).toEqual([
+  expect(reported(application(), ours('http://127.0.0.1:8080/notify/onboarding/x'))).toEqual([]);
+  expect(reported(application(), ours(`https://example.com/${letters(236)}`))).toEqual([
     `callbackUrl ${tooLong(255)}`,
   ]);
 });
 
 describe('rules that depend on the country of registration', () => {
   it('mainland China: the Chinese name and the legal person', () => {
-    expect(told(applicationOfChina({ merNameCn: '', legalPerson: [] }))).toEqual([
+    expect(reported(applicationOfChina({ merNameCn: '', legalPerson: [] }))).toEqual([
       'merNameCn is required where countryCode is CN',
       'legalPerson is required where countryCode is CN',
     ]);
-    expect(told(applicationOfChina({ director: [person('Ben Lee')] }))).toEqual([]);
+    expect(reported(applicationOfChina({ director: [person('Ben Lee')] }))).toEqual([]);
   });
 
   it.each(['HK', 'MO', 'TW', 'US'])('%s: directors', (countryCode) => {
-    expect(told(application({ countryCode, director: undefined }))).toEqual([
+    expect(reported(application({ countryCode, director: undefined }))).toEqual([
       'director is required for a merchant registered outside mainland China',
     ]);
-    expect(told(application({ countryCode, legalPerson: [person('Ada Wong')], merNameCn: '蓝' }))).toEqual(
-      [],
-    );
+    expect(
+      reported(application({ countryCode, legalPerson: [person('Ada Wong')], merNameCn: '蓝' })),
+    ).toEqual([]);
   });
 
   it('no country: only the country is asked for', () => {
@@ -282,13 +282,13 @@ describe('rules that depend on the country of registration', () => {
 
 describe('the nature of the business', () => {
   it('e-commerce needs a site or an app', () => {
-    expect(told(withNature({ natureType: '2' }))).toEqual([
+    expect(reported(withNature({ natureType: '2' }))).toEqual([
       'webSiteOrApp is required where businessNature.natureType is 2',
     ]);
-    expect(told({ ...withNature({ natureType: '2' }), webSiteOrApp: 'https://shop.example.com' })).toEqual(
-      [],
-    );
-    expect(told(withNature({ natureType: '1' }))).toEqual([]);
+    expect(
+      reported({ ...withNature({ natureType: '2' }), webSiteOrApp: 'https://shop.example.com' }),
+    ).toEqual([]);
+    expect(reported(withNature({ natureType: '1' }))).toEqual([]);
   });
 
   it.each([
@@ -303,7 +303,7 @@ describe('the nature of the business', () => {
     [{ natures: ['101', ''] }, 'natures[1] is empty'],
     [{ nature: ['101'] }, 'nature is no field of the platform’s document; did you mean natures?'],
   ])('%j is refused', (change, problem) => {
-    expect(told(withNature(change))).toEqual([`businessNature.${problem}`]);
+    expect(reported(withNature(change))).toEqual([`businessNature.${problem}`]);
   });
 });
 
@@ -319,7 +319,7 @@ describe('OTHER among natures', () => {
 
   it('is accepted if the list has it, and refused if not', () => {
     expect(warnings(file, lists(['101', 'OTHER']))).toEqual([]);
-    expect(told(file, lists(['101']))).toEqual([
+    expect(reported(file, lists(['101']))).toEqual([
       'businessNature.natures[1] is not among natures in PLATFORM_CODE_LISTS',
     ]);
   });
@@ -329,13 +329,13 @@ describe('codes of the appendix that the document does not include', () => {
   const fields = ['sourceFunds', 'paymentPurpose', 'customerIdentity'] as const;
 
   it.each(fields)('%s: any text that looks like a code', (field) => {
-    expect(told(application({ [field]: ['01', 'SALARY_A', 'a.b-c', letters(64)] }))).toEqual([]);
-    expect(told(application({ [field]: [letters(65)] }))).toEqual([`${field}[0] ${tooLong(64)}`]);
-    expect(told(application({ [field]: ['01', 'my own savings', 2] }))).toEqual([
+    expect(reported(application({ [field]: ['01', 'SALARY_A', 'a.b-c', letters(64)] }))).toEqual([]);
+    expect(reported(application({ [field]: [letters(65)] }))).toEqual([`${field}[0] ${tooLong(64)}`]);
+    expect(reported(application({ [field]: ['01', 'my own savings', 2] }))).toEqual([
       `${field}[1] is no code: letters and digits, with dots, dashes or underscores between them`,
       `${field}[2] must be text; put it in quotes`,
     ]);
-    expect(told(application({ [field]: '01' }))).toEqual([`${field} must be a list`]);
+    expect(reported(application({ [field]: '01' }))).toEqual([`${field} must be a list`]);
   });
 
   it('only those in the settings’ lists, if there are any', () => {
@@ -345,14 +345,14 @@ describe('codes of the appendix that the document does not include', () => {
       customerIdentity: ['PASSPORT'],
       natures: ['101'],
     };
-    expect(told(application(), { codeLists })).toEqual([]);
+    expect(reported(application(), { codeLists })).toEqual([]);
     const file = {
       ...withNature({ natures: ['999'] }),
       sourceFunds: ['02'],
       paymentPurpose: ['1'],
       customerIdentity: ['x'],
     };
-    expect(told(file, { codeLists })).toEqual([
+    expect(reported(file, { codeLists })).toEqual([
       'sourceFunds[0] is not among sourceFunds in PLATFORM_CODE_LISTS',
       'paymentPurpose[0] is not among paymentPurpose in PLATFORM_CODE_LISTS',
       'customerIdentity[0] is not among customerIdentity in PLATFORM_CODE_LISTS',
@@ -362,7 +362,7 @@ describe('codes of the appendix that the document does not include', () => {
 });
 
 test('countries of the main customers must exist, and be named once', () => {
-  expect(told(application({ clientCountry: ['US', 'usa', 'DE', 'US'] }))).toEqual([
+  expect(reported(application({ clientCountry: ['US', 'usa', 'DE', 'US'] }))).toEqual([
     'clientCountry[1] is no ISO 3166-1 country code of two capital letters, like HK',
     'clientCountry[3] is the same as clientCountry[0]',
   ]);
@@ -377,7 +377,7 @@ describe('file paths', () => {
 
   describe.each(places)('%s', (at, file) => {
     it.each(['/upload/a.pdf', '/sftp/2026/03/执照.PDF', '/u/9f/8c3e'])('%s is accepted', (given) => {
-      expect(told(file(given))).toEqual([]);
+      expect(reported(file(given))).toEqual([]);
     });
 
     it.each([
@@ -395,28 +395,30 @@ describe('file paths', () => {
       ['scans/a.pdf', 'does not match the paths of uploaded files (PLATFORM_FILE_PATHS)'],
       ['/upload/', 'does not match the paths of uploaded files (PLATFORM_FILE_PATHS)'],
     ])('%s %s', (given, problem) => {
-      expect(told(file(given))).toEqual([`${at} ${problem}; ${UPLOADED}`]);
+      expect(reported(file(given))).toEqual([`${at} ${problem}; ${UPLOADED}`]);
     });
 
     it('text that is empty, or no text at all, is refused', () => {
-      expect(told(file(17))).toEqual([`${at} must be text; put it in quotes`]);
-      expect(told(file(' '))).toEqual([`${at} is empty`]);
+      expect(reported(file(17))).toEqual([`${at} must be text; put it in quotes`]);
+      expect(reported(file(' '))).toEqual([`${at} is empty`]);
     });
   });
 
   it('the path of a file on this machine is refused', () => {
     const isLocalFile = (given: string) => given === path('registration');
-    expect(told(application(), { isLocalFile })).toEqual([
+    expect(reported(application(), { isLocalFile })).toEqual([
       `certificate[0] is a file of this computer; ${UPLOADED}`,
     ]);
   });
 
   it('the form of paths is a setting', () => {
-    expect(told(application({ certificate: ['doc-7'] }), { filePaths: '^(?:doc-\\d+|/.+)$' })).toEqual([]);
+    expect(reported(application({ certificate: ['doc-7'] }), { filePaths: '^(?:doc-\\d+|/.+)$' })).toEqual(
+      [],
+    );
   });
 
   it('no path may come twice', () => {
-    expect(told(application({ certificate: [path('a'), path('b'), path('a')] }))).toEqual([
+    expect(reported(application({ certificate: [path('a'), path('b'), path('a')] }))).toEqual([
       'certificate[2] is the same as certificate[0]',
     ]);
   });
@@ -440,19 +442,19 @@ describe.each(['customerId', 'shareholder', 'director', 'legalPerson'])('a perso
     ['currentAddress', [characters(255)], characters(256), tooLong(255)],
   ])('%s: %j is accepted, %j %s', (field, taken, refused, problem) => {
     const images = field === 'type' ? { certificates: [path('front'), path('back')] } : {};
-    for (const value of taken) expect(told(of({ ...images, [field]: value }))).toEqual([]);
-    expect(told(of({ ...images, [field]: refused }))).toEqual([`${list}[1].${field} ${problem}`]);
+    for (const value of taken) expect(reported(of({ ...images, [field]: value }))).toEqual([]);
+    expect(reported(of({ ...images, [field]: refused }))).toEqual([`${list}[1].${field} ${problem}`]);
   });
 
   it.each(['type', 'issuPlace', 'certName', 'certNo', 'certificates', 'currentCountry', 'currentAddress'])(
     '%s is required',
     (field) => {
-      expect(told(of({ [field]: undefined }))).toEqual([`${list}[1].${field} is required`]);
+      expect(reported(of({ [field]: undefined }))).toEqual([`${list}[1].${field} is required`]);
     },
   );
 
   it('must have two images of an ID card, front and back in this order', () => {
-    const images = (...certificates: string[]) => told(of({ ...idCard(), certificates }));
+    const images = (...certificates: string[]) => reported(of({ ...idCard(), certificates }));
     expect(images(path('id-front'), path('id-back'))).toEqual([]);
     expect(images(path('a'), path('b'))).toEqual([]);
     expect(images(path('a'))).toEqual([
@@ -477,12 +479,12 @@ describe.each(['customerId', 'shareholder', 'director', 'legalPerson'])('a perso
   });
 
   it('may have one image of a passport or several', () => {
-    expect(told(of({ certificates: [path('a')] }))).toEqual([]);
-    expect(told(of({ certificates: [path('a'), path('b'), path('c')] }))).toEqual([]);
+    expect(reported(of({ certificates: [path('a')] }))).toEqual([]);
+    expect(reported(of({ certificates: [path('a'), path('b'), path('c')] }))).toEqual([]);
   });
 
   it('must be a mapping', () => {
-    expect(told(application({ [list]: [person('Ada Wong'), 'Ben Lee'] }))).toEqual([
+    expect(reported(application({ [list]: [person('Ada Wong'), 'Ben Lee'] }))).toEqual([
       `${list}[1] must be a mapping of fields`,
     ]);
   });
@@ -496,7 +498,7 @@ describe('a file with many problems', () => {
       shareholder: [person('Ada Wong', { certNo: '', certificates: ['scan.jpg'] }), null],
       businessNature: { natureType: '2', natures: ['OTHER'] },
     };
-    expect(told(file)).toEqual([
+    expect(reported(file)).toEqual([
       'email is required',
       'merNameCn is required where countryCode is CN',
       'webSiteOrApp is required where businessNature.natureType is 2',
@@ -509,7 +511,7 @@ describe('a file with many problems', () => {
   });
 
   it.each([[null], ['text'], [[application()]], [42]])('%j is refused as no application', (file) => {
-    expect(told(file)).toEqual(['the file must be a mapping of the application’s fields']);
+    expect(reported(file)).toEqual(['the file must be a mapping of the application’s fields']);
   });
 
   it('is never repeated in a message', () => {
@@ -539,7 +541,7 @@ describe('a file with many problems', () => {
     const field = fc.constantFrom(...Object.keys(application()), 'merOrderNo', 'callbackUrl', 'legalPerson');
     fc.assert(
       fc.property(fc.dictionary(field, anything, { maxKeys: 6 }), (change) => {
-        expect(told(application(change)).join('\n')).not.toContain(secret);
+        expect(reported(application(change)).join('\n')).not.toContain(secret);
       }),
       { numRuns: 500 },
     );

@@ -153,10 +153,10 @@ test('each export can be imported, and nothing else', async () => {
         `console.log(Object.keys(await import('@daybook/daybook${name.slice(1)}')).sort().join(' '));`,
     )
     .join('\n');
-  const told = (await run(place, process.execPath, '--input-type=module', '--eval', script))
+  const reported = (await run(place, process.execPath, '--input-type=module', '--eval', script))
     .trim()
     .split('\n');
-  const [all, ...parts] = told.map((line) => line.split(' '));
+  const [all, ...parts] = reported.map((line) => line.split(' '));
   expect(all).toEqual(parts.flat().sort());
   expect(parts.at(-1)).toEqual(['NothingToVerify', 'readPublicKey', 'verifyPaths']);
   const inner = "import '@daybook/daybook/dist/src/run/run.js';";

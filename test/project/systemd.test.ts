@@ -46,14 +46,14 @@ describe.skipIf(!hasAnalyze)('systemd-analyze (Debian’s package systemd)', () 
   });
 
   test.each(services)('%s is hardly exposed', (path) => {
-    const told = execFileSync(
+    const reported = execFileSync(
       'systemd-analyze',
       ['security', '--offline=true', join(folder, basename(path))],
       {
         encoding: 'utf8',
       },
     );
-    const exposure = /Overall exposure level for .*: ([\d.]+)/.exec(told)?.[1];
+    const exposure = /Overall exposure level for .*: ([\d.]+)/.exec(reported)?.[1];
     expect(Number(exposure)).toBeLessThanOrEqual(1.5);
   });
 });

@@ -27,8 +27,8 @@ function worker(work: (job: ClaimedJob, signal: AbortSignal) => Promise<unknown>
     ...more,
   };
   const ended = keepWorking(stage.queue, options);
-  const told = (): string[] => ends.map(({ job, outcome }) => `${job.merchantNo} ${outcome}`);
-  return { ended, ends, told, stop: () => stopping.abort() };
+  const reported = (): string[] => ends.map(({ job, outcome }) => `${job.merchantNo} ${outcome}`);
+  return { ended, ends, reported, stop: () => stopping.abort() };
 }
 
 /** Work that goes on until it is let go, or its signal aborts. */
@@ -93,7 +93,7 @@ describe('a worker', () => {
     stage = await queueStage();
     await stage.send(['M1']);
     let tries = 0;
-    const { ended, told } = worker(async () => {
+    const { ended, reported } = worker(async () => {
       tries += 1;
       if (tries <= RETRY_LIMIT + 2) throw new LeaseHeld('other', 'another process has it');
       return Promise.resolve();
@@ -106,7 +106,7 @@ describe('a worker', () => {
       { timeout: 30_000 },
     );
     await ended;
-    expect(told()).toEqual([...Array<string>(RETRY_LIMIT + 2).fill('M1 busy'), 'M1 done']);
+    expect(reported()).toEqual([...Array<string>(RETRY_LIMIT + 2).fill('M1 busy'), 'M1 done']);
     expect(await deadLetters(stage.database.db, { limit: 9 })).toEqual([]);
   });
 
@@ -114,12 +114,12 @@ describe('a worker', () => {
     stage = await queueStage();
     await stage.send(['M1', 'M2', 'M3']);
     const { work, begun, letGo } = held();
-    const { ended, told, stop } = worker(work, { atOnce: 2 });
+    const { ended, reported, stop } = worker(work, { atOnce: 2 });
     await expect.poll(() => begun.length).toBe(2);
     stop();
     letGo();
     await ended;
-    expect(told().map((text) => text.slice(3))).toEqual(['done', 'done']);
+    expect(reported().map((text) => text.slice(3))).toEqual(['done', 'done']);
     expect((await laneCounts(stage.database.db))[0]).toMatchObject({ waiting: 1, active: 0 });
   });
 
@@ -127,15 +127,15 @@ describe('a worker', () => {
     stage = await queueStage();
     await stage.send(['M1', 'M2']);
     const { work, begun } = held();
-    const { ended, told, stop } = worker(work, { finishWithinMs: 0 });
+    const { ended, reported, stop } = worker(work, { finishWithinMs: 0 });
     await expect.poll(() => begun.length).toBe(2);
     stop();
     await ended;
-    expect(told().sort()).toEqual(['M1 given-back', 'M2 given-back']);
+    expect(reported().sort()).toEqual(['M1 given-back', 'M2 given-back']);
     expect((await laneCounts(stage.database.db))[0]).toMatchObject({ waiting: 2, active: 0 });
     const other = worker(() => Promise.resolve());
     await other.ended;
-    expect(other.told().sort()).toEqual(['M1 done', 'M2 done']);
+    expect(other.reported().sort()).toEqual(['M1 done', 'M2 done']);
   });
 
   it('goes on where a job could not be told to the queue: the job comes back', async () => {
@@ -166,12 +166,14 @@ describe('a worker that is gone', () => {
     const second = held();
     const other = worker(second.work);
     await expect.poll(() => second.begun.length + begun.length).toBe(2);
-    await expect.poll(() => frozen.told(), { timeout: 20_000 }).toEqual(['M1 lost']);
+    await expect.poll(() => frozen.reported(), { timeout: 20_000 }).toEqual(['M1 lost']);
     second.letGo();
     letGo();
     frozen.stop();
     await Promise.all([frozen.ended, other.ended]);
-    expect([...other.told(), ...frozen.told()].filter((text) => text.endsWith('done'))).toEqual(['M1 done']);
+    expect([...other.reported(), ...frozen.reported()].filter((text) => text.endsWith('done'))).toEqual([
+      'M1 done',
+    ]);
     expect(await isEmpty(stage.database.db)).toBe(true);
   });
 });
@@ -215,7 +217,7 @@ describe('a job that always fails', () => {
     expect(sent).toMatchObject({ sent: [{ merchantNo: 'M1', runId: 7 }], kept: [] });
     const mended = worker(() => Promise.resolve());
     await mended.ended;
-    expect(mended.told()).toEqual(['M1 done']);
+    expect(mended.reported()).toEqual(['M1 done']);
     expect(await deadLetters(db, { limit: 9 })).toEqual([]);
   });
 

@@ -37,7 +37,7 @@ function examined(change: Partial<Patient> = {}, settings: Partial<Settings> = {
   );
 }
 /** `what` of each finding, with an exclamation mark if it is a problem. */
-const told = (findings: readonly Finding[]) => findings.map(({ what, ok }) => (ok ? what : `${what}!`));
+const reported = (findings: readonly Finding[]) => findings.map(({ what, ok }) => (ok ? what : `${what}!`));
 const ALL = [
   'schedule',
   'signing key',
@@ -153,7 +153,7 @@ describe('doctor', () => {
     stage = await openStage();
     const wrong = { ...MERCHANT, token: 'another-made-up-one' };
     const findings = await examined({}, { platform: { ...stage.app.settings.platform, merchant: wrong } });
-    expect(told(findings)).toEqual([...ALL.slice(0, -1), 'platform, merchant SBX-M-1!']);
+    expect(reported(findings)).toEqual([...ALL.slice(0, -1), 'platform, merchant SBX-M-1!']);
     expect(findings.at(-1)!.detail).toMatch(/401.*check the merchant's token/);
     expect(JSON.stringify(findings)).not.toContain(wrong.token);
     expect(examinedExitCode(findings)).toBe(4);
@@ -168,7 +168,7 @@ describe('doctor', () => {
       env: {},
     });
     const findings = await examined({ openObjects: () => Promise.resolve(objects) });
-    expect(told(findings)).toEqual([...ALL.slice(0, 8), 'object store!', 'platform, merchant SBX-M-1!']);
+    expect(reported(findings)).toEqual([...ALL.slice(0, 8), 'object store!', 'platform, merchant SBX-M-1!']);
     expect(findings.slice(8).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
     expect(examinedExitCode(findings)).toBe(2);
   });
@@ -229,7 +229,7 @@ describe('doctor', () => {
     stage = await openStage();
     const { db, url, close } = await emptyDatabase();
     const findings = await examined({}, { databaseUrl: url });
-    expect(told(findings)).toEqual([
+    expect(reported(findings)).toEqual([
       'schedule',
       'signing key',
       'alerts',
@@ -254,7 +254,7 @@ describe('doctor', () => {
   test('with the database away checks the store and the platform of the settings’ merchant', async () => {
     stage = await openStage();
     const findings = await examined({}, { databaseUrl: 'postgres://daybook:top-secret@127.0.0.1:1/daybook' });
-    expect(told(findings)).toEqual([
+    expect(reported(findings)).toEqual([
       'schedule',
       'signing key',
       'alerts',
@@ -275,7 +275,7 @@ describe('doctor', () => {
       {},
       { databaseUrl: 'postgres://127.0.0.1:1/daybook', platform: { ...settings.platform, merchant: null } },
     );
-    expect(told(findings)).toEqual([
+    expect(reported(findings)).toEqual([
       'schedule',
       'signing key',
       'alerts',

@@ -12,7 +12,7 @@ import {
   type OpenItems,
 } from '../../src/run/report.ts';
 import type { OpenRange } from '../../src/run/requested.ts';
-import { NOTHING_STANDS } from '../../src/run/standing.ts';
+import { NOTHING_STANDS } from '../../src/run/open-items.ts';
 import type { WithheldDay } from '../../src/statements/publish.ts';
 import type { SyncReport } from '../../src/sync/sync.ts';
 
@@ -32,7 +32,7 @@ const CALM: SyncReport = {
   platformAheadMs: 0,
   contradictions: 0,
   contradiction: null,
-  wholeMinutes: null,
+  fullMinutes: null,
   heldBack: [],
   failure: null,
   interrupted: false,

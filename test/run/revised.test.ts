@@ -8,7 +8,7 @@ import {
   markRevisionsReported,
   unreportedRevisions,
   type RevisedDay,
-} from '../../src/store/statements/untold-revisions.ts';
+} from '../../src/store/statements/unreported-revisions.ts';
 import { revisedDays } from '../../src/store/pages/downloaded.ts';
 import { openBook, MERCHANT } from '../statements/book.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -96,8 +96,8 @@ test('a revision is stored with its row, so that after a killed run the next one
     expect(await publish(fee)).toHaveLength(1);
     // A day revised again before it is reported is reported once. Back at its first bytes, it reads as it did.
     expect(await publish(entries)).toMatchObject([{ ...first, revision: 3, readsTheSame: true }]);
-    const told = await unreportedRevisions(db, [MERCHANT]);
-    await db.transaction().execute((trx) => markRevisionsReported(trx, told));
+    const reported = await unreportedRevisions(db, [MERCHANT]);
+    await db.transaction().execute((trx) => markRevisionsReported(trx, reported));
     expect(await unreportedRevisions(db, [MERCHANT])).toEqual([]);
   } finally {
     await book.database.close();
@@ -123,10 +123,10 @@ test('a verdict that moves over midnight and back asks nobody to download again,
       await book.synced(held, [first, second]);
       await book.reconciled();
       await book.published(createDirectoryStore(folder));
-      const told = (await unreportedRevisions(db, [MERCHANT])).filter(({ day }) => day === first);
-      await db.transaction().execute((trx) => markRevisionsReported(trx, told));
+      const reported = (await unreportedRevisions(db, [MERCHANT])).filter(({ day }) => day === first);
+      await db.transaction().execute((trx) => markRevisionsReported(trx, reported));
       const asked = (await revisedDays(db, [account], { from: first, to: first, by }))[0]!.has(first);
-      return { told: told.map(({ revision, readsTheSame }) => [revision, readsTheSame]), asked };
+      return { reported: reported.map(({ revision, readsTheSame }) => [revision, readsTheSame]), asked };
     };
     await revised(entries);
     const { object_key: subject } = await db
@@ -139,10 +139,10 @@ test('a verdict that moves over midnight and back asks nobody to download again,
       .values({ at: new Date(), by_whom: by.name, command: 'statements get', subject, note: null })
       .execute();
     const broken = entries.filter((_, at) => at !== 2);
-    expect(await revised(broken)).toEqual({ told: [[2, true]], asked: false });
-    expect(await revised(entries)).toEqual({ told: [[3, true]], asked: false });
+    expect(await revised(broken)).toEqual({ reported: [[2, true]], asked: false });
+    expect(await revised(entries)).toEqual({ reported: [[3, true]], asked: false });
     const fee = entries.map((entry, at) => (at === 0 ? { ...entry, transactionType: 'FEE' } : entry));
-    expect(await revised(fee)).toEqual({ told: [[4, false]], asked: true });
+    expect(await revised(fee)).toEqual({ reported: [[4, false]], asked: true });
   } finally {
     await book.database.close();
     await rm(folder, { recursive: true });
@@ -155,7 +155,7 @@ test('a run reports what an earlier run did not report, and no later run does', 
     const [entry] = stage.sandbox.entriesOf('SBX-M-1');
     await stage.run();
     stage.sandbox.amend('SBX-M-1', entry!.batchNo, { busiType: 'CORRECTED' });
-    const told = await stage.run();
+    const reported = await stage.run();
     const { db } = stage.app.database;
     // The state after a run that was killed before its end.
     await db
@@ -170,7 +170,7 @@ test('a run reports what an earlier run did not report, and no later run does', 
     const next = await stage.run();
     expect(next.exitCode).toBe(3);
     expect(next.notes).toEqual([
-      told.notes
+      reported.notes
         .at(-1)!
         .replace('was revised', 'was revised, 1 of them by a run that ended before its report'),
     ]);

@@ -30,7 +30,7 @@ describe('adding two reports', () => {
       heldBack: [{ beginMs: 0, endMs: 9 }],
       contradictions: 1,
       contradiction: 'the first',
-      wholeMinutes: null,
+      fullMinutes: null,
       failure: null,
       interrupted: false,
     };
@@ -51,7 +51,7 @@ describe('adding two reports', () => {
       heldBack: [{ beginMs: 20, endMs: 29 }],
       contradictions: 2,
       contradiction: 'the second',
-      wholeMinutes: { count: 9, from: '2026-03-01 09:00:00' },
+      fullMinutes: { count: 9, from: '2026-03-01 09:00:00' },
       failure: away,
       interrupted: true,
     };
@@ -74,7 +74,7 @@ describe('adding two reports', () => {
         { beginMs: 20, endMs: 29 },
       ],
       contradictions: 3,
-      wholeMinutes: { count: 9, from: '2026-03-01 09:00:00' },
+      fullMinutes: { count: 9, from: '2026-03-01 09:00:00' },
       contradiction: 'the first',
       failure: away,
       interrupted: true,

@@ -38,7 +38,7 @@ describe('an application', () => {
     const { url, pushed } = await receiver(200);
     const { reply } = await apply(application({ merOrderNo: undefined, callbackUrl: url }));
     await acted.settled();
-    expect([reply, pushed[0]!.payload].map((told) => 'merOrderNo' in told)).toEqual([false, false]);
+    expect([reply, pushed[0]!.payload].map((reported) => 'merOrderNo' in reported)).toEqual([false, false]);
   });
 
   test.each([
@@ -152,8 +152,8 @@ describe('a payee', () => {
     await register(enterprise({ callbackUrl: url }));
     await register(individual({ callbackUrl: url, lastName: 'SANDBOX-APPROVE' }));
     await acted.settled();
-    const told = pushed.map(({ payload }) => [payload['merOrderNo'], payload['status']]);
-    expect(told.sort()).toEqual([
+    const reported = pushed.map(({ payload }) => [payload['merOrderNo'], payload['status']]);
+    expect(reported.sort()).toEqual([
       ['B-1', '03'],
       ['B-2', '04'],
     ]);

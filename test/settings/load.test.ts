@@ -334,14 +334,14 @@ daybook:
     expect(problemsOf({ DAYBOOK_ALERT_URL: 'https://ops.example/x' })).toEqual(['DAYBOOK_ALERT_SECRET']);
     expect(problemsOf(MAIL)).toEqual(['DAYBOOK_ALERT_MAIL_FROM', 'DAYBOOK_SMTP_URL']);
     expect(load({ ...LEAST, DAYBOOK_ALERT_URL: 'slack+https://chat.example/key' }).alerts.secret).toBeNull();
-    const told = refusal(() =>
+    const reported = refusal(() =>
       load({
         ...LEAST,
         DAYBOOK_ALERT_URL: 'http://ops.example/secret-part',
         DAYBOOK_SMTP_URL: 'secret-part',
       }),
     );
-    expect(told.message).not.toContain('secret-part');
+    expect(reported.message).not.toContain('secret-part');
   });
 
   test('can come from a file, an address a line', () => {

@@ -53,9 +53,9 @@ describe('keys', () => {
     ['a changed byte', changed(PAIR.secretKey, 80), /^is damaged/],
     ['a key with a password', changed(PAIR.secretKey, 2), /^is encrypted with a password/],
   ])('%s is refused, and not repeated', (_, text, problem) => {
-    const told = readSigningKey(text);
-    expect(told).toMatch(problem);
-    expect(told).not.toContain(text);
+    const reported = readSigningKey(text);
+    expect(reported).toMatch(problem);
+    expect(reported).not.toContain(text);
   });
 
   test('what is no public key is none', () => {

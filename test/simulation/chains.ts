@@ -38,7 +38,7 @@ function chained({ toleranceS, opening, openingChanged }: ChainCase, cuts: reado
   return [...steps, ...chain.end()];
 }
 
-const told = (steps: readonly ChainStep[]): string =>
+const reported = (steps: readonly ChainStep[]): string =>
   steps.map((step) => `${step.break === null ? '' : '! '}${step.entry.batchNo}`).join(' ');
 
 /** Breaks that should not be there, that are missing, or that have wrong figures. */
@@ -113,14 +113,14 @@ function check(drawn: ChainCase): readonly string[] {
       .sort()
       .join()
   )
-    return [`not every entry comes out once: ${told(steps)}`];
+    return [`not every entry comes out once: ${reported(steps)}`];
   const inPieces = chained(drawn, drawn.cuts);
   return [
     ...forbidden(drawn, steps),
     ...wrongBreaks(drawn, steps),
     ...needlessBreaks(drawn, steps),
-    ...(told(inPieces) === told(steps) ? [] : ['cut into other pushes, something else comes out']),
-  ].map((finding) => `${finding} (${told(steps)})`);
+    ...(reported(inPieces) === reported(steps) ? [] : ['cut into other pushes, something else comes out']),
+  ].map((finding) => `${finding} (${reported(steps)})`);
 }
 
 export const chainOracle = (): Oracle<ChainCase> => ({

@@ -212,7 +212,7 @@ test('a damaged summary with a resolved break is written again, superseded or no
   await book.published(store);
   await stepped('reopened', id, 'was no fee');
   await book.published(store);
-  const told = await textOf(summaryKey(D1, 2));
+  const reported = await textOf(summaryKey(D1, 2));
   await writeFile(join(folder, summaryKey(D1, 2)), 'damaged');
   await rm(join(folder, summaryKey(D1, 1)));
   const signal = new AbortController().signal;
@@ -231,6 +231,6 @@ test('a damaged summary with a resolved break is written again, superseded or no
   });
   expect(report.unrepaired).toEqual([]);
   expect(report.repaired.map(({ key }) => key).sort()).toEqual([summaryKey(D1, 1), summaryKey(D1, 2)]);
-  expect(await textOf(summaryKey(D1, 2))).toBe(told);
+  expect(await textOf(summaryKey(D1, 2))).toBe(reported);
   expect(await isProven()).toEqual([]);
 });

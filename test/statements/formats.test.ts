@@ -12,7 +12,7 @@ import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
 import { publishedFormats, STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import { FormatTooSmall } from '../../src/statements/formats/too-small.ts';
-import { manifestFileBeside } from '../../src/statements/keys.ts';
+import { manifestFileNextTo } from '../../src/statements/keys.ts';
 import { monthOf } from '../../src/statements/month.ts';
 import { merchantMonth } from '../../src/statements/month-files.ts';
 import { zippedMonth } from '../../src/statements/month-zip.ts';
@@ -311,7 +311,7 @@ test('names and extensions are each one format’s own, and a manifest finds its
   expect(new Set(formats.map(({ extension }) => extension)).size).toBe(formats.length);
   for (const { extension } of formats) {
     expect(extension).not.toMatch(/(?:^|\.)json$/);
-    expect(manifestFileBeside(`A_USD_${DAY}.r3.${extension}`)).toBe(`A_USD_${DAY}.manifest.json`);
+    expect(manifestFileNextTo(`A_USD_${DAY}.r3.${extension}`)).toBe(`A_USD_${DAY}.manifest.json`);
   }
 });
 

@@ -49,7 +49,7 @@ const orCsv = (file: MonthFile, csv: string): MonthFile => ({
   instead: {
     key: file.key.replace('.mt940', '.csv'),
     read: fileOf('', [csv]).read,
-    beside: [fileOf(file.key.replace('.mt940', '.manifest.json'), [`manifest of ${csv}`])],
+    background: [fileOf(file.key.replace('.mt940', '.manifest.json'), [`manifest of ${csv}`])],
   },
 });
 
@@ -57,7 +57,7 @@ test.each([
   ['at its begin', []],
   ['late', Array.from({ length: 20 }, () => 'x'.repeat(65_536))],
 ])('a day that turns out %s not to fit is there as its CSV, and a text names it', async (_, parts) => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const files = [
     orCsv(fileOf('1.mt940', ['one']), 'csv 1'),
     orCsv(fileOf('2.mt940', parts, tooSmall('2026-03-02')), 'csv 2'),
@@ -70,7 +70,7 @@ test.each([
     ),
     orCsv(fileOf('4.mt940', ['four']), 'csv 4'),
   ];
-  const zip = await bytesOf(zippedMonth(MARCH, [], files, (one) => told.push(one.key)));
+  const zip = await bytesOf(zippedMonth(MARCH, [], files, (one) => reported.push(one.key)));
   const why =
     'the statement of M-1 in USD for 2026-03-02 cannot be written as mt940: it is too long. Take the CSV, which holds ' +
     'every day.';
@@ -85,7 +85,7 @@ test.each([
       'Days of 2026-03 that do not fit the format of this download. For each, the published CSV is here instead.\r\n\r\n' +
       `2.csv: ${why}\r\n`,
   });
-  expect(told).toEqual(['2.csv']);
+  expect(reported).toEqual(['2.csv']);
 });
 
 test('what is wrong with a file that is read ahead ends the ZIP when its turn comes', async () => {

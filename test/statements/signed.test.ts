@@ -262,13 +262,13 @@ describe('verify with a public key', () => {
         `${DAYS[2]}: manifests 1 to 2 of the chain are not here, the last of which is revision 1 of ${DAYS[1]}`,
       ],
     ],
-  ])('notes %s days that are not here, and with --whole makes them a problem', async (_, days, told) => {
+  ])('notes %s days that are not here, and with --whole makes them a problem', async (_, days, reported) => {
     for (const day of days) await takeAway(day);
     const { problems: found, chains } = await verified(OURS.publicKey);
     expect(found).toEqual([]);
-    expect(chains[0]!.outside.map(textOf)).toEqual(told);
+    expect(chains[0]!.outside.map(textOf)).toEqual(reported);
     const whole = await verifiedAs(true, OURS.publicKey);
-    expect(whole.problems.map(textOf)).toEqual(told);
+    expect(whole.problems.map(textOf)).toEqual(reported);
   });
 
   test('names all that is missing in a row of days between those here', async () => {

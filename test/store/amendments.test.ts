@@ -35,8 +35,8 @@ onBothDatabases((store) => {
       entry(1, { currency: 'EUR', credit: null, debit: '1.00' }),
     ];
     for (const [n, content] of contents.entries()) await keep(uncertified([content]), later(n));
-    const told = await listAmendments(store().db);
-    expect(told).toEqual([
+    const reported = await listAmendments(store().db);
+    expect(reported).toEqual([
       {
         merchantNo: MERCHANT,
         before: contents[1],
@@ -56,8 +56,8 @@ onBothDatabases((store) => {
     ]);
     expect(
       await listAmendments(store().db, { merchants: [MERCHANT], currencies: ['EUR'], runId: store().runId }),
-    ).toEqual([told[0]]);
-    expect(await listAmendments(store().db, { ...EVERY_ACCOUNT, limit: 1 })).toEqual([told[0]]);
+    ).toEqual([reported[0]]);
+    expect(await listAmendments(store().db, { ...EVERY_ACCOUNT, limit: 1 })).toEqual([reported[0]]);
     expect(await listAmendments(store().db, accountsOf('M1002'))).toEqual([]);
     expect(await listAmendments(store().db, { ...EVERY_ACCOUNT, runId: 999 })).toEqual([]);
   });

@@ -136,8 +136,8 @@ onBothDatabases((store) => {
     const unreported = async (merchantNo: string) => (await unreportedNotices(db, [merchantNo])).length;
     await keep('B1', 'B2');
     expect([await unreported(ONE), await unreported(TWO), await unreported(THREE)]).toEqual([1, 1, 0]);
-    const told = await unreportedNotices(db, [TWO]);
-    await writeTransaction(db, lease, (trx) => markNoticesReported(trx, told, NOW));
+    const reported = await unreportedNotices(db, [TWO]);
+    await writeTransaction(db, lease, (trx) => markNoticesReported(trx, reported, NOW));
     await keep('B1', 'B2');
     expect(await unreported(ONE)).toBe(0);
     await keep('B1', 'B2', 'B3');

@@ -1,7 +1,7 @@
 /** What is stored without a transaction around it is stored in full or not at all. */
 import { expect, it } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
-import { compareWithStored } from '../../src/store/look-at-stored.ts';
+import { compareWithStored } from '../../src/store/compare-with-stored.ts';
 import { storePlain } from '../../src/store/store-plain.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { certified, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';

@@ -47,8 +47,8 @@ export function lawlessIn(manifests: readonly PublishedDay[]): string[] {
     for (const { currency, opening, closing, openingDerived, openingReason } of statements) {
       const account = `${merchantNo} ${currency}`;
       const before = closings.get(account);
-      const told = openingDerived && openingReason !== undefined;
-      if (before !== undefined && compareAmounts(before, opening) !== 0 && !told) {
+      const reported = openingDerived && openingReason !== undefined;
+      if (before !== undefined && compareAmounts(before, opening) !== 0 && !reported) {
         lawless.push(`${account} ${day} opens ${opening}, after ${before}`);
       }
       closings.set(account, closing);

@@ -195,8 +195,9 @@ test('readings with different totals or contents are not united', () => {
 });
 
 test('entries just outside the window, within the clock tolerance, are counted and left to the next window', () => {
-  const beside = (ms: number): LedgerEntry => ({ ...all[249]!, bookedMs: WINDOW.beginMs - ms });
-  const reading = (ms: number) => judgePages([page(3, [all[0]!, all[1]!, beside(ms)])], EVERYTHING, 2_000);
+  const background = (ms: number): LedgerEntry => ({ ...all[249]!, bookedMs: WINDOW.beginMs - ms });
+  const reading = (ms: number) =>
+    judgePages([page(3, [all[0]!, all[1]!, background(ms)])], EVERYTHING, 2_000);
   expect([reading(4_000).problem, [...reading(4_000).entries.keys()]]).toEqual([null, ['B0000', 'B0001']]);
   expect(reading(5_000).problem).toContain('outside the window');
 });

@@ -197,10 +197,10 @@ it('if health checks have a port of their own, the public port has none', async 
 });
 
 it('of many refusals of one kind a few are logged and the rest counted; another kind is logged at once', () => {
-  const told: ReportedEvent[] = [];
+  const reported: ReportedEvent[] = [];
   let clockMs = 0;
   const log = createRefusalLog(
-    (event) => void told.push(event),
+    (event) => void reported.push(event),
     () => clockMs,
   );
   const [much, other] = [
@@ -209,11 +209,11 @@ it('of many refusals of one kind a few are logged and the rest counted; another 
   ];
   for (let n = 0; n < 1_000; n++) log.onEvent(much);
   log.onEvent(other);
-  expect(told).toEqual([...Array.from({ length: LINES_A_SPELL }, () => much), other]);
+  expect(reported).toEqual([...Array.from({ length: LINES_A_SPELL }, () => much), other]);
   clockMs += SPELL_MS;
   log.onEvent(much);
-  expect(told.at(-1)).toEqual({ ...much, unreported: 1_000 - LINES_A_SPELL });
+  expect(reported.at(-1)).toEqual({ ...much, unreported: 1_000 - LINES_A_SPELL });
   for (let n = 0; n < 10; n++) log.onEvent(much);
   log.flush();
-  expect(told.at(-1)).toEqual({ ...much, unreported: 6 });
+  expect(reported.at(-1)).toEqual({ ...much, unreported: 6 });
 });

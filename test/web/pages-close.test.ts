@@ -96,11 +96,11 @@ test('closing it freezes the list under the person’s name, signed, and the pag
   ]);
   expect(JSON.parse(await fileIn(FILE))).toMatchObject({ number: 1, by: 'local', note: 'reviewed' });
   expect(await fileIn(`${FILE}.minisig`)).toContain('untrusted comment');
-  const told = await words(`${FEBRUARY}?done=yes`);
-  expect(told).toContain(
+  const reported = await words(`${FEBRUARY}?done=yes`);
+  expect(reported).toContain(
     `${merchantNo}, February 2026 closed The month is closed: close 1 freezes 6 statements.`,
   );
-  expect(told).toMatch(
+  expect(reported).toMatch(
     new RegExp(
       `1 3 Mar 2026, 01:30:00 local 6 reviewed ${merchantNo}_2026-02.close1.json [0-9a-f]{64} ` +
         'Adjustments since Nothing has changed since. Days of KWD',
@@ -156,9 +156,9 @@ test('a later revision shows as an adjustment: on the month, the grid and the da
 
 test('the next close takes them in and names the one before', async () => {
   expect((await close(FEBRUARY)).status).toBe(303);
-  const told = await words(`${FEBRUARY}?done=yes`);
-  expect(told).toContain('The month is closed: close 2 freezes 6 statements.');
-  expect(told).toContain('Nothing has changed since.');
+  const reported = await words(`${FEBRUARY}?done=yes`);
+  expect(reported).toContain('The month is closed: close 2 freezes 6 statements.');
+  expect(reported).toContain('Nothing has changed since.');
   expect(JSON.parse(await fileIn(FILE.replace('close1', 'close2')))).toMatchObject({
     previous: { number: 1 },
   });
@@ -177,8 +177,8 @@ test('a month that is not over is closed only where somebody says why', async ()
 test('where the store holds another file in its place, that is told', async () => {
   const { objects } = stage.app;
   await objects.put(FILE.replace('close1', 'close2'), Buffer.from('{}'), { contentType: 'application/json' });
-  const told = await close(FEBRUARY);
-  expect([told.status, textOf(await told.text())]).toEqual([
+  const reported = await close(FEBRUARY);
+  expect([reported.status, textOf(await reported.text())]).toEqual([
     409,
     expect.stringContaining('is not what this database closed'),
   ]);

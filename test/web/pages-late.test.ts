@@ -62,15 +62,15 @@ const late = ({ app }: Stage) =>
 
 test('days that were proven empty are listed with the reason that the run gives', async () => {
   const notes = await comeLate(downloadMonth);
-  const told = await changes();
+  const reported = await changes();
   for (const day of RETURNED) {
     const reason = 'its total was 0 when the day was read before and is 8 now';
     expect(notes.join()).toContain(`USD ${day} to r1, as ${reason}`);
-    expect(told).toContain(
+    expect(reported).toContain(
       `USD ${Number(day.slice(8))} Feb 2026 none → r1 ${reason} revised since you downloaded it`,
     );
   }
-  expect(told).toContain('USD 27 Feb 2026 r1 → r2 opening taken up from the day before');
+  expect(reported).toContain('USD 27 Feb 2026 r1 → r2 opening taken up from the day before');
   // The file of the 27th is the same: only where its opening comes from is new.
   expect(await marked()).toEqual(RETURNED.map((day) => `USD ${day} proven, revised since you downloaded it`));
   await downloadMonth();
@@ -93,9 +93,9 @@ test('who downloaded the month before such a day was over has nothing else than 
 test('days that their closed month did not have are listed; so they are after a migration and an adoption', async () => {
   const notes = await comeLate(closeFebruary);
   expect(notes.join()).toContain('USD 2026-02-24 to r1 with 8 entries, as its closed month did not have it');
-  const told = await changes();
+  const reported = await changes();
   for (const day of ['24', '25', '26'])
-    expect(told).toContain(`USD ${day} Feb 2026 none → r1 its closed month did not have it`);
+    expect(reported).toContain(`USD ${day} Feb 2026 none → r1 its closed month did not have it`);
   const { db } = stage.app.database;
   const noted = await late(stage);
   expect(noted.map(({ day, after_close }) => [day, after_close])).toEqual(RETURNED.map((day) => [day, true]));

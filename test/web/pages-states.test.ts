@@ -166,8 +166,8 @@ test('the status says of days that are missing what `daybook status` says, and h
   await run('2026-03-02', '2026-03-02');
   await run('2026-03-05', '2026-03-05');
   const page = await words('/status');
-  const told = (await daybook(['status'], envOf(stage))).stdout;
-  const missing = /missing:\n {2}(.*)/.exec(told)![1]!;
+  const reported = (await daybook(['status'], envOf(stage))).stdout;
+  const missing = /missing:\n {2}(.*)/.exec(reported)![1]!;
   expect(missing).toContain('not read yet');
   expect(page).toContain(`missing: ${missing}`);
   expect(page).toContain('3: done, but something needs a person');
@@ -182,13 +182,13 @@ test('the status says of ages, checks and the overview what `daybook status` say
     .set({ figures: JSON.stringify({ platformBehindMs: 600_000 }) })
     .execute();
   const env = { ...envOf(stage), PLATFORM_TIME_ZONE_PROOF: 'trusted' };
-  const told = (await daybook(['status', '--max-age', '26h'], env)).stdout.split('\n');
+  const reported = (await daybook(['status', '--max-age', '26h'], env)).stdout.split('\n');
   const page = await words('/status');
-  const checked = told.find((line) => line.startsWith('checked'))!;
+  const checked = reported.find((line) => line.startsWith('checked'))!;
   expect(checked).toMatch(/^checked beyond the days read, by the last good run: empty, first, shared$/);
-  const clock = told.find((line) => line.startsWith('seen by run'))!;
+  const clock = reported.find((line) => line.startsWith('seen by run'))!;
   expect(clock).toContain("the platform's clock is 10 min behind");
-  const zone = told.find((line) => line.startsWith('time zone taken on trust'))!;
+  const zone = reported.find((line) => line.startsWith('time zone taken on trust'))!;
   for (const line of [checked, clock, zone]) expect(page).toContain(line);
   // The nights of the schedule are 24 hours apart, and two more are no reason to worry.
   expect(page).toContain('A last successful run is marked after 26h');

@@ -24,7 +24,7 @@ interface Started extends Serving {
 async function started(): Promise<Started> {
   const controller = new AbortController();
   const reports: ProcessReport[] = [];
-  let told = Promise.withResolvers<undefined>();
+  let reported = Promise.withResolvers<undefined>();
   const serving = await serve(
     { database, now: () => NOW },
     { secretKeys: KEYS, listen: LISTEN },
@@ -33,7 +33,7 @@ async function started(): Promise<Started> {
       onRefusal: () => undefined,
       onProcessed: (report) => {
         reports.push(report);
-        told.resolve(undefined);
+        reported.resolve(undefined);
       },
       onFault: (error) => expect.fail(String(error)),
     },
@@ -45,8 +45,8 @@ async function started(): Promise<Started> {
       await serving.ended;
     },
     processed: async () => {
-      if (reports.length === 0) await told.promise;
-      told = Promise.withResolvers();
+      if (reports.length === 0) await reported.promise;
+      reported = Promise.withResolvers();
       return reports.shift()!;
     },
   };

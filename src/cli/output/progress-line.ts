@@ -10,13 +10,13 @@ export interface ProgressLine {
 }
 
 /** The time left is only shown after this time and from this share on, as it cannot be estimated before. */
-const LEFT_TOLD_AFTER_MS = 3_000;
-const LEFT_TOLD_FROM_SHARE = 0.05;
+const REMAINING_SHOWN_AFTER_MS = 3_000;
+const REMAINING_SHOWN_FROM_SHARE = 0.05;
 
 /** `, about 3 min left`; empty as long as it cannot be estimated. */
 export function leftText(elapsedMs: number, done: number, all: number): string {
   const share = all === 0 ? 0 : done / all;
-  if (elapsedMs < LEFT_TOLD_AFTER_MS || share < LEFT_TOLD_FROM_SHARE || share >= 1) return '';
+  if (elapsedMs < REMAINING_SHOWN_AFTER_MS || share < REMAINING_SHOWN_FROM_SHARE || share >= 1) return '';
   const leftS = Math.ceil((elapsedMs * (1 - share)) / share / 1_000);
   if (leftS < 60) return `, about ${Math.max(5, Math.ceil(leftS / 5) * 5)} s left`;
   const minutes = Math.round(leftS / 60);

@@ -23,13 +23,18 @@ export interface BreakStory<Break extends KnownBreak = KnownBreak> {
 }
 
 /** Breaks with these hints make one story per account day, or one story for all accounts of a merchant. */
-const TOLD_BY_DAY: readonly BreakHint[] = ['below-minor-unit'];
-const TOLD_ACROSS_ACCOUNTS: readonly BreakHint[] = ['in-another-currency', 'amended-entry'];
+const NAMED_BY_DAY: readonly BreakHint[] = ['below-minor-unit'];
+const NAMED_ACROSS_ACCOUNTS: readonly BreakHint[] = ['in-another-currency', 'amended-entry'];
 /** Breaks with these hints each make a story of their own. */
-const TOLD_ALONE: readonly BreakHint[] = ['equals-neighbour', 'twice-neighbour', 'amount-off', 'unexplained'];
+const NAMED_ALONE: readonly BreakHint[] = [
+  'equals-neighbour',
+  'twice-neighbour',
+  'amount-off',
+  'unexplained',
+];
 
 /** Whether the hint names a cause, rather than only what may be missing at this one break. */
-export const isCauseKnown = ({ hint }: Pick<ContinuityBreak, 'hint'>): boolean => !TOLD_ALONE.includes(hint);
+export const isCauseKnown = ({ hint }: Pick<ContinuityBreak, 'hint'>): boolean => !NAMED_ALONE.includes(hint);
 
 /** Groups breaks by cause. The stories are in the order of their first breaks. */
 export function storiesOf<Break extends KnownBreak>(breaks: readonly Break[]): BreakStory<Break>[] {
@@ -50,8 +55,8 @@ function causeKey(one: KnownBreak): string {
   return JSON.stringify([
     hint,
     account.merchantNo,
-    TOLD_ACROSS_ACCOUNTS.includes(hint) ? null : account.currency,
-    TOLD_BY_DAY.includes(hint) ? day : null,
+    NAMED_ACROSS_ACCOUNTS.includes(hint) ? null : account.currency,
+    NAMED_BY_DAY.includes(hint) ? day : null,
     hintBatchNo,
   ]);
 }

@@ -149,12 +149,12 @@ async function raiseAtEnd(
     if (since !== null) await raise(trx, recovered(ended, since, zone), raising);
   }
   const { breaks, revised, tokens } = await takeAlertEvents(trx, raising.now);
-  const told: AlertContent[] = [
+  const reported: AlertContent[] = [
     ...(tokens.length > 0 ? [tokensRefused(tokens, runId)] : []),
     ...reportOfRevised(revised, queried, { runId, zone }),
     ...(breaks.length > 0 ? [newBreaks(breaks, runId)] : []),
   ];
-  for (const content of told) await raise(trx, content, raising);
+  for (const content of reported) await raise(trx, content, raising);
 }
 
 /** What is reported of revised days. One that another run noted in the last moment was not queried. */

@@ -11,7 +11,7 @@ import {
 import type { DB } from '../../store/engine/schema.ts';
 import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
 import type { MerchantOutcome } from '../active-run.ts';
-import type { MerchantOpenItems } from '../standing.ts';
+import type { MerchantOpenItems } from '../open-items.ts';
 
 /** Notes new breaks, revised days, and tokens that do not work; crosses off tokens that work again. */
 export async function noteForAlerts(

@@ -106,6 +106,10 @@ export function isNoFailure({ figures, finishedAt }: KnownRun, now: Date): boole
 function reasonsOf({ figures, exitCode }: KnownRun): Reason[] {
   const { reasons, notes } = figures;
   if (Array.isArray(reasons) && reasons.length > 0) return reasons as unknown as Reason[];
-  const told = Array.isArray(notes) ? notes.map(String) : [];
-  return told.map((what): Reason => ({ exitCode: (exitCode ?? 4) as Reason['exitCode'], what, todo: null }));
+  const reported = Array.isArray(notes) ? notes.map(String) : [];
+  return reported.map((what): Reason => ({
+    exitCode: (exitCode ?? 4) as Reason['exitCode'],
+    what,
+    todo: null,
+  }));
 }

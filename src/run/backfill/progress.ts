@@ -12,7 +12,7 @@ import { EXIT, type ExitCode } from '../verdict/exit-codes.ts';
 import { leftMs } from './slices.ts';
 
 /** Failing merchants of a backfill that are reported. */
-const FAILURES_TOLD = 10;
+const FAILURES_SHOWN = 10;
 
 export interface BackfillStatus extends BackfillProgress {
   /** How long the days left take at the pace of the last slices, in ms; null while it is not known. */
@@ -31,7 +31,7 @@ export async function backfillStatuses(
     all.map(async (one) => ({
       ...one,
       leftMs: leftMs(one.daysLeft, await recentSlices(db, one.id)),
-      failures: one.failing === 0 ? [] : await failingMerchants(db, one.id, FAILURES_TOLD),
+      failures: one.failing === 0 ? [] : await failingMerchants(db, one.id, FAILURES_SHOWN),
     })),
   );
 }

@@ -20,9 +20,9 @@ import type { DB } from '../../store/engine/schema.ts';
 import { certificatesOf, type CertificateRow } from '../../store/statements/statements.ts';
 
 /** Rows shown before the break and after it. */
-const ROWS_BESIDE = 5;
+const ROWS_AROUND = 5;
 /** Entries chained on each side: more than are shown, so that those shown come in the order of the statement. */
-const CHAINED_BESIDE = 60;
+const CHAINED_AROUND = 60;
 /** Most quarantined entries of the span that are checked. */
 const QUARANTINED_MAX = 100;
 
@@ -72,7 +72,7 @@ export async function breakCase(
   const steps = await stepsOf(db, id);
   const last = steps.findLast(({ kind }) => kind !== 'commented');
   const state = stateOf(row, last);
-  const around = await entriesAround(db, known.account, known.span, CHAINED_BESIDE);
+  const around = await entriesAround(db, known.account, known.span, CHAINED_AROUND);
   const found = { ...known, currency: row.currency };
   const quarantined = await unreadableWithin(db, row.merchant_no, known.span, {
     read: options.readQuarantined,
@@ -88,7 +88,7 @@ export async function breakCase(
     row,
     state,
     takenBy: state === 'taken' ? last!.by : null,
-    rows: rowsBeside(row, around, options.clockToleranceS),
+    rows: rowsAround(row, around, options.clockToleranceS),
     changed: changed.map((one) => ({ ...one, explains: explanation.includes(one) })),
     quarantined: within.map((one) => ({ ...one, explains: explanation.includes(one) })),
     certificates: await certificatesOf(db, row.merchant_no, known.span, row.currency),
@@ -97,14 +97,14 @@ export async function breakCase(
 }
 
 /** The rows before and after the break, in the order of the chain. */
-function rowsBeside(row: BreakRow, around: readonly LedgerEntry[], clockToleranceS: number): AdjacentRow[] {
+function rowsAround(row: BreakRow, around: readonly LedgerEntry[], clockToleranceS: number): AdjacentRow[] {
   const chain = createChain<LedgerEntry>({ clockToleranceS, start: null });
   const steps = [...chain.push(around), ...chain.end()];
   const at = steps.findIndex(({ entry }) => entry.batchNo === row.before_batch_no);
   // The entry after the break may have vanished since. Then the entry before it marks the place.
   const place = at === -1 ? steps.findIndex(({ entry }) => entry.batchNo === row.after_batch_no) + 1 : at;
   return steps
-    .slice(Math.max(0, place - ROWS_BESIDE), place + ROWS_BESIDE)
+    .slice(Math.max(0, place - ROWS_AROUND), place + ROWS_AROUND)
     .map(({ entry, break: found }) => ({
       entry,
       break: found,

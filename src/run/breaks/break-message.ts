@@ -20,8 +20,8 @@ export function messageToPlatform(
   const { account, span, afterBatchNo, beforeBatchNo } = known;
   const at = (ms: number): string => `${wallSecond(ms, zone)} (${zone})`;
   const bookingOf = (batchNo: string | null): string => {
-    const beside = found.rows.find(({ entry }) => entry.batchNo === batchNo);
-    return beside === undefined ? '' : `, booked at ${beside.entry.bookedAt},`;
+    const background = found.rows.find(({ entry }) => entry.batchNo === batchNo);
+    return background === undefined ? '' : `, booked at ${background.entry.bookedAt},`;
   };
   const readAt = completeReadingAt(span, found.certificates);
   return [

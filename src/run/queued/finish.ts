@@ -47,12 +47,12 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
   const { merchants } = totals;
   if (STAGES[request.command].includes('sync')) await noticeShared(deps, { runId, merchants });
   const notices = await unreportedNotices(db, merchants);
-  const told = await runReasons(db, runId, { limit: REASONS_MAX, named: MERCHANTS_NAMED });
+  const reported = await runReasons(db, runId, { limit: REASONS_MAX, named: MERCHANTS_NAMED });
   const reasons = [
     ...reasonsOfShared(notices),
     ...reasonsOfNotices(notices),
     ...(request.notRead ?? []).map(reasonOfNotRead),
-    ...told.map(reasonOfMerchants),
+    ...reported.map(reasonOfMerchants),
     ...(deps.timeZoneTrusted === true ? [{ exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null }] : []),
   ];
   const exitCode = mostSevere([...reasons.map((one) => one.exitCode), ...(totals.exitCodes as ExitCode[])]);

@@ -22,7 +22,7 @@ export interface ScheduleOptions {
    * Does a piece of work that gives way to every job, and returns false if there is none now. It is called while no job
    * is due; the signal aborts once one is. Left out: there is no such work.
    */
-  readonly beside?: (signal: AbortSignal) => Promise<boolean>;
+  readonly background?: (signal: AbortSignal) => Promise<boolean>;
   /** Called with what went wrong; with `job` if it concerns one job only. */
   readonly onFault: (error: unknown, job?: string) => void;
 }
@@ -58,7 +58,7 @@ async function dueNow({ jobs, zone, now, slotEnds, onFault }: ScheduleOptions): 
 }
 
 /** The work next to the jobs. */
-export interface Beside {
+export interface BackgroundWork {
   /** Stops the piece at work if a job is due. Resolves once none is at work then. */
   readonly giveWay: () => Promise<void>;
   /** Begins with the work, unless it is under way. */
@@ -71,14 +71,14 @@ export interface Beside {
  * Does the work of `options.beside` piece by piece, until there is none or a job is due. Before each piece it is asked
  * what is due, so no job waits for more than the piece at work, and that one is asked to stop by `giveWay`.
  */
-export function createBeside(options: ScheduleOptions): Beside {
-  const { beside, signal, onFault } = options;
+export function createBackgroundWork(options: ScheduleOptions): BackgroundWork {
+  const { background, signal, onFault } = options;
   let stopPiece = new AbortController();
   let working: Promise<void> | null = null;
   const work = async (): Promise<void> => {
     const piece = AbortSignal.any([signal, stopPiece.signal]);
     try {
-      while (!piece.aborted && (await dueNow(options)).length === 0) if (!(await beside!(piece))) return;
+      while (!piece.aborted && (await dueNow(options)).length === 0) if (!(await background!(piece))) return;
     } catch (error) {
       if (!piece.aborted) onFault(error);
     }
@@ -92,7 +92,7 @@ export function createBeside(options: ScheduleOptions): Beside {
       if (working !== null && (await dueNow(options)).length > 0) await stop();
     },
     goOn: () => {
-      if (beside === undefined || working !== null || signal.aborted) return;
+      if (background === undefined || working !== null || signal.aborted) return;
       stopPiece = new AbortController();
       working = work().finally(() => (working = null));
     },
@@ -108,7 +108,7 @@ export function createBeside(options: ScheduleOptions): Beside {
  */
 export async function keepSchedule(options: ScheduleOptions): Promise<void> {
   const { signal, onFault } = options;
-  const beside = createBeside(options);
+  const background = createBackgroundWork(options);
   let working: Promise<void> = Promise.resolve();
   let isWorking = false;
   let standIn: NodeJS.Timeout | undefined;
@@ -118,13 +118,13 @@ export async function keepSchedule(options: ScheduleOptions): Promise<void> {
     standIn = setTimeout(beat, TICK_MISSED_MS);
     if (isWorking) return;
     isWorking = true;
-    working = beside
+    working = background
       .giveWay()
       .then(() => tick(options))
       .catch(onFault)
       .finally(() => {
         isWorking = false;
-        beside.goOn();
+        background.goOn();
       });
   };
   const ticking = cron.schedule(TICK, beat, { timezone: 'UTC', suppressMissedWarning: true });
@@ -136,5 +136,5 @@ export async function keepSchedule(options: ScheduleOptions): Promise<void> {
   clearTimeout(standIn);
   await ticking.destroy();
   await working;
-  await beside.stop();
+  await background.stop();
 }

@@ -10,7 +10,12 @@ import { planWindows } from '../../sync/windows-of-days.ts';
 import { NOTHING_SYNCED, syncMerchant, type SyncReport } from '../../sync/sync.ts';
 import { concernsAll } from './isolation.ts';
 import { frontierWindows } from './frontier.ts';
-import { checksHistoricalDays, historicalDaysOf, stretchesOf, withHistoricalDays } from './older-days.ts';
+import {
+  checksHistoricalDays,
+  historicalDaysOf,
+  stretchesOf,
+  withHistoricalDays,
+} from './historical-days.ts';
 import type { DayRange } from '../range.ts';
 import type { MerchantSync } from '../report.ts';
 import type { ActiveRun, MerchantOutcome, MerchantWork } from '../active-run.ts';

@@ -30,7 +30,7 @@ const ADDITION: Addition = {
     for (const [sentence, count] of Object.entries(b)) both.set(sentence, (both.get(sentence) ?? 0) + count);
     return Object.fromEntries(both);
   },
-  wholeMinutes: (a, b) => a ?? b,
+  fullMinutes: (a, b) => a ?? b,
   failure: (a, b) => a ?? b,
   interrupted: (a, b) => a || b,
 };

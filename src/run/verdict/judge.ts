@@ -10,12 +10,12 @@ import {
   reasonsOfContradictions,
   reasonsOfReading,
   reasonsOfUnsteadyTotals,
-  reasonsOfWholeMinutes,
+  reasonsOfFullMinutes,
   reasonsOfWithheld,
   NAMED_EACH_MAX,
 } from './merchant-reasons.ts';
 import { reasonsOfHeld } from './held-reasons.ts';
-import { reasonsOfHistoricalDays } from './older-days-reasons.ts';
+import { reasonsOfHistoricalDays } from './historical-reasons.ts';
 import type { OpenItems } from '../report.ts';
 import { reasonOfDiscrepancy } from './discrepancy-reasons.ts';
 import { reasonsOfNotices, reasonsOfShared } from './notice-reasons.ts';
@@ -83,7 +83,7 @@ export function judge(
     ...outcome.sync.flatMap((one) => reasonsOfReading(one, isCommon(one.merchantNo) ? 1 : NAMED_EACH_MAX)),
     ...outcome.sync.flatMap((one) => reasonsOfHistoricalDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...outcome.sync.flatMap(reasonsOfContradictions),
-    ...outcome.sync.flatMap(reasonsOfWholeMinutes),
+    ...outcome.sync.flatMap(reasonsOfFullMinutes),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfMismatch),
@@ -166,7 +166,7 @@ function reasonsOfOpenItems(
   const earlier = (all: number, ours: number): string =>
     all > ours ? `, ${all - ours} of them stored by a run that ended before its report` : '';
   const plural = (count: number) => (count === 1 ? '' : 's');
-  const told: [number, string, string][] = [
+  const reported: [number, string, string][] = [
     [
       newBreaks,
       `${newBreaks} new break${plural(newBreaks)}: see \`daybook breaks\``,
@@ -196,7 +196,7 @@ function reasonsOfOpenItems(
   return [
     // What is known to be the cause comes before what is only counted.
     ...reasonsOfCauses((reconcile?.opened ?? []).filter((row) => !isCommon(row.merchant_no))),
-    ...told
+    ...reported
       .filter(([count]) => count > 0)
       .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo })),
     ...sync.flatMap(reasonsOfUnsteadyTotals),

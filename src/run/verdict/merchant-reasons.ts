@@ -87,9 +87,9 @@ export function reasonsOfContradictions({ merchantNo, report, nightsContradicted
 }
 
 /** The platform finds such entries at these times, so nothing else shows that their seconds are lost. */
-export function reasonsOfWholeMinutes({ merchantNo, report: { wholeMinutes } }: MerchantSync): Reason[] {
-  if (wholeMinutes === null) return [];
-  const { count, from } = wholeMinutes;
+export function reasonsOfFullMinutes({ merchantNo, report: { fullMinutes } }: MerchantSync): Reason[] {
+  if (fullMinutes === null) return [];
+  const { count, from } = fullMinutes;
   return [
     {
       exitCode: EXIT.needsPerson,
@@ -167,10 +167,10 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
 
 /** Of an account that is withheld from a day on, the first day says all. */
 function firstOfShared(days: readonly WithheldDay[]): WithheldDay[] {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return days.filter(({ account, cause }) => {
-    const isReported = told.has(account.currency);
-    if (cause === 'shared') told.add(account.currency);
+    const isReported = reported.has(account.currency);
+    if (cause === 'shared') reported.add(account.currency);
     return cause !== 'shared' || !isReported;
   });
 }

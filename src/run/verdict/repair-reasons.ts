@@ -92,10 +92,10 @@ function repairedSentence(repaired: RepairReport['repaired']): string {
 
 /** One reason for each file that its format cannot hold; the CSV of the day is published all the same. */
 export function reasonsOfLeftOut(leftOut: readonly LeftOutFormat[]): Reason[] {
-  const told = leftOut.slice(0, FILES_NAMED_MAX).map(({ why }) => why);
+  const reported = leftOut.slice(0, FILES_NAMED_MAX).map(({ why }) => why);
   if (leftOut.length > FILES_NAMED_MAX)
-    told.push(`${leftOut.length - FILES_NAMED_MAX} more files cannot be written in their formats.`);
-  return told.map((what) => ({
+    reported.push(`${leftOut.length - FILES_NAMED_MAX} more files cannot be written in their formats.`);
+  return reported.map((what) => ({
     exitCode: EXIT.needsPerson,
     what,
     todo: 'the day is published without this file; DAYBOOK_STATEMENT_FORMATS says which are made',

@@ -1,7 +1,7 @@
 /**
  * Reports which published days were revised: figures that were taken from an earlier revision are out of date. Pure.
  */
-import type { RevisedDay } from '../../store/statements/untold-revisions.ts';
+import type { RevisedDay } from '../../store/statements/unreported-revisions.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 

@@ -3,7 +3,7 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import { storableJson } from '../run-merchants.ts';
-import type { RevisedDay } from '../statements/untold-revisions.ts';
+import type { RevisedDay } from '../statements/unreported-revisions.ts';
 
 /** A reported break. */
 export interface BreakEvent {

@@ -117,7 +117,7 @@ async function addByNeighbours(
 ): Promise<void> {
   const { hints, minorUnits } = at;
   const asked = at.rows.filter(({ id }) => (hints.get(id)?.hint ?? 'balance-off') === 'balance-off');
-  const nets = await netsBeside(
+  const nets = await netsAround(
     db,
     asked.map(({ id }) => id),
   );
@@ -144,7 +144,7 @@ async function addByNeighbours(
 }
 
 /** For each break, by its id, the signed amounts of the entry before it and of the entry after it. */
-async function netsBeside(db: Kysely<DB>, ids: readonly number[]) {
+async function netsAround(db: Kysely<DB>, ids: readonly number[]) {
   if (ids.length === 0) return new Map<number, { before: string | null; after: string | null }>();
   const net = (alias: string) =>
     sql<string | null>`coalesce(${sql.ref(`${alias}.credit`)}, -${sql.ref(`${alias}.debit`)})`;

@@ -52,7 +52,7 @@ export const revisedSinceDownload = ({
   readonly by: string | null;
 }): RawBuilder<unknown> => sql`
   SELECT asked.nth, revised.day,
-    CASE WHEN published.downloaded IS NULL THEN floor(extract(epoch FROM whole.at) * 1000)::bigint END AS "withoutMs"
+    CASE WHEN published.downloaded IS NULL THEN floor(extract(epoch FROM entire.at) * 1000)::bigint END AS "withoutMs"
   FROM asked CROSS JOIN LATERAL (
     SELECT day, bool_or(is_late) AS is_late FROM (
       SELECT s.day, false AS is_late FROM statement s
@@ -70,10 +70,10 @@ export const revisedSinceDownload = ({
       month.name, month.name || ' ' || asked.merchant_no, month.name || ' ' || asked.currency,
       month.name || ' ' || asked.merchant_no || ' ' || asked.currency
     ]) AS named (subject) CROSS JOIN LATERAL (${lastDownload(by)}) AS own
-  ) AS whole
+  ) AS entire
   CROSS JOIN LATERAL (
     SELECT max(s.revision) AS revision,
-      max(s.revision) FILTER (WHERE s.published_at <= whole.at OR own.at IS NOT NULL) AS downloaded
+      max(s.revision) FILTER (WHERE s.published_at <= entire.at OR own.at IS NOT NULL) AS downloaded
     FROM statement s CROSS JOIN LATERAL (SELECT s.object_key AS subject) AS named
     LEFT JOIN LATERAL (${lastDownload(by)}) AS own ON true
     WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day = revised.day
@@ -84,7 +84,7 @@ export const revisedSinceDownload = ({
         AND own.revision = published.downloaded AND newest.revision = published.revision
         AND ${sameContent('own', 'newest')}
     ))
-    OR (published.downloaded IS NULL AND revised.is_late AND whole.at IS NOT NULL)`;
+    OR (published.downloaded IS NULL AND revised.is_late AND entire.at IS NOT NULL)`;
 
 /** The days of these accounts that `revisedSinceDownload` finds, for each of them, in their order. */
 export async function revisedDays(

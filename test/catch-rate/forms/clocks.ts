@@ -13,8 +13,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const SAYS_STALE = /stale|older state|behind|lags|revised|entr(?:y|ies) (?:is|are) missing/i;
 const SAYS_CLOCK = /\bclock\b|\bbehind\b|\bahead\b/i;
 
-const behind = (scene: Scene, byMs: number, told: Lasting): Planted => ({
-  lies: { lagMs: (at) => (isReported(at, told) ? byMs : 0) },
+const behind = (scene: Scene, byMs: number, reported: Lasting): Planted => ({
+  lies: { lagMs: (at) => (isReported(at, reported) ? byMs : 0) },
   where: scene.currencies.map((currency) => ({ currency, day: scene.target })),
   says: SAYS_STALE,
 });

@@ -32,8 +32,8 @@ const inTarget = (scene: Scene) => {
 };
 
 /** The window of a call is cut otherwise. */
-const cut = (change: (call: Call) => Call, told: Lasting = 'for good'): Lies =>
-  answering((_, call, ask) => ask(change(call)), told);
+const cut = (change: (call: Call) => Call, reported: Lasting = 'for good'): Lies =>
+  answering((_, call, ask) => ask(change(call)), reported);
 
 /** The day's last entry, or first, stands on the edge of the day. */
 function onEdge(scene: Scene, booking: Booking, ms: number, lies: Lies): Planted {

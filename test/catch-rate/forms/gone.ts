@@ -8,8 +8,8 @@ const form = formOf('gone at once');
 const SAYS_GONE =
   /vanished|no longer|\bgone\b|disappear|entr(?:y|ies) (?:is|are) missing|came back empty|\bempty\b|\b0 entries\b|showed (?:no|none)/i;
 
-const hidden = (scene: Scene, bookings: readonly Booking[], told: Lasting): Planted => ({
-  lies: hiding(bookings, told),
+const hidden = (scene: Scene, bookings: readonly Booking[], reported: Lasting): Planted => ({
+  lies: hiding(bookings, reported),
   where: placesOf(bookings, scene.zone),
   says: SAYS_GONE,
 });
@@ -28,10 +28,10 @@ const QUIET: Setting = { currencies: 1, honestDays: 4, quietFrom: 3 };
 const partly = (
   name: string,
   lie: string,
-  told: Lasting,
+  reported: Lasting,
   choose: (scene: Scene) => readonly Booking[],
   setting: Setting = {},
-): Form => form(name, lie, (scene) => hidden(scene, choose(scene), told), { setting });
+): Form => form(name, lie, (scene) => hidden(scene, choose(scene), reported), { setting });
 
 /** A day of an account or more. */
 const goneForm: typeof partly = (...of) => ({ ...partly(...of), neverBelieved: true });

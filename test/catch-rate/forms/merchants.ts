@@ -8,9 +8,9 @@ const form = formOf('merchants');
 const SAYS_OTHER = /\b(?:another|other) merchant|under two merchants|belongs? to merchant/i;
 
 /** Answers the merchant's calls from the other merchant's ledger. */
-const answeredByOther = (told: Lasting, isAnswered: (nth: number) => boolean = () => true): Lies => ({
+const answeredByOther = (reported: Lasting, isAnswered: (nth: number) => boolean = () => true): Lies => ({
   reply: (reply, call, at, ask) =>
-    call.merchantNo === OWN && isReported(at, told) && isAnswered(call.nth)
+    call.merchantNo === OWN && isReported(at, reported) && isAnswered(call.nth)
       ? ask({ ...call, merchantNo: OTHER })
       : reply,
 });
@@ -21,12 +21,12 @@ const otherLines = (scene: Scene, most: number): Line[] =>
     .slice(0, most)
     .map((booking) => lineOf(booking, scene.zone));
 
-function mixedIn(scene: Scene, told: Lasting, most: number): Planted {
+function mixedIn(scene: Scene, reported: Lasting, most: number): Planted {
   const strange = otherLines(scene, most);
   return {
     lies: {
       lines: (lines, at, merchantNo) =>
-        merchantNo === OWN && isReported(at, told)
+        merchantNo === OWN && isReported(at, reported)
           ? [...lines, ...strange.filter(({ atMs }) => atMs <= at.nowMs)]
           : lines,
     },

@@ -16,10 +16,10 @@ type Ask = (call: Call) => Reply;
 const fromCall = (
   nth: number,
   change: (reply: Reply, call: Call, ask: Ask) => Reply,
-  told: Lasting = 'for good',
+  reported: Lasting = 'for good',
 ): Lies => ({
   reply: (reply, call, at: Moment, ask) =>
-    call.merchantNo === OWN && isReported(at, told) && (at.since > 0 || call.nth >= nth)
+    call.merchantNo === OWN && isReported(at, reported) && (at.since > 0 || call.nth >= nth)
       ? change(reply, call, ask)
       : reply,
 });

@@ -24,7 +24,7 @@ function missing(
   lie: string,
   choose: (scene: Scene) => readonly Booking[],
   more: {
-    readonly told?: Lasting;
+    readonly reported?: Lasting;
     readonly sight?: AccountView;
     readonly setting?: Setting;
     /** True if daybook should name the one missing entry by the entries around it. */
@@ -33,12 +33,12 @@ function missing(
     readonly isGone?: RegExp;
   } = {},
 ): Form {
-  const { told, isGapTold, isGone, ...rest } = more;
+  const { reported, isGapTold, isGone, ...rest } = more;
   const plant = (scene: Scene) => {
     const hidden = choose(scene);
     const says = isGone ?? (isGapTold === true ? saysGap(scene, hidden[0]!) : SAYS_MISSING);
     const first = isGone ?? FIRST_MISSING;
-    return { lies: hiding(hidden, told), where: placesOf(hidden, scene.zone), says, first };
+    return { lies: hiding(hidden, reported), where: placesOf(hidden, scene.zone), says, first };
   };
   return form(name, lie, plant, rest);
 }
@@ -87,13 +87,13 @@ export const missingForms: readonly Form[] = [
     'missing-whole-day-busy-one-night',
     'After four busy weeks a whole day of one account is left out in the night it is read first.',
     (scene) => dayEntries(scene),
-    { told: 'one night', setting: { ...BUSY, currencies: 2 } },
+    { reported: 'one night', setting: { ...BUSY, currencies: 2 } },
   ),
   missing(
     'missing-last-one-night',
     "A day's last entry is left out in the night the day is read first.",
     (scene) => dayEntries(scene).slice(-1),
-    { told: 'one night' },
+    { reported: 'one night' },
   ),
   missing(
     'missing-very-first',
@@ -128,7 +128,7 @@ export const missingForms: readonly Form[] = [
     'missing-whole-day-one-night',
     'A whole day of one account is left out in the night it is read first.',
     (scene) => dayEntries(scene),
-    { told: 'one night' },
+    { reported: 'one night' },
   ),
   missing(
     'missing-currency-from-a-day-on',

@@ -33,13 +33,13 @@ const bothPlaces = (scene: Scene, moved: ReadonlyMap<Booking, number>) => [
   ...[...moved].map(([{ currency }, ms]) => ({ currency, day: dayOf(ms, scene.zone) })),
 ];
 
-function moving(scene: Scene, moved: ReadonlyMap<Booking, number>, told: Lasting = 'for good'): Planted {
+function moving(scene: Scene, moved: ReadonlyMap<Booking, number>, reported: Lasting = 'for good'): Planted {
   const byBatchNo = new Map([...moved].map(([{ batchNo }, ms]) => [batchNo, ms]));
   const bookings = [...moved.keys()];
   const lies: Lies = changing(
     bookings,
     (line) => stampedAt(line, byBatchNo.get(line.batchNo)!, scene.zone),
-    told,
+    reported,
   );
   return { lies, where: bothPlaces(scene, moved), says: saysWrong('timestamp', ...bookings) };
 }

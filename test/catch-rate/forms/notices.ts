@@ -53,9 +53,9 @@ const ofNewAccount = ({ books, currencies }: Scene): Booking[] =>
   books.filter(({ currency }) => currency === currencies[1]);
 
 /** The first entries of a new account are hidden. */
-const unbegun = (scene: Scene, count: number, told: 'one night' | 'for good') => {
+const unbegun = (scene: Scene, count: number, reported: 'one night' | 'for good') => {
   const hidden = ofNewAccount(scene).slice(0, count);
-  return { lies: hiding(hidden, told), where: placesOf(hidden, scene.zone), says: SAYS_START };
+  return { lies: hiding(hidden, reported), where: placesOf(hidden, scene.zone), says: SAYS_START };
 };
 
 export const noticeForms: readonly Form[] = [

@@ -21,12 +21,13 @@ const [ALL_BEGIN_MS, ALL_END_MS] = [1_000_000_000_000, 9_999_999_999_999];
 
 /** Answers calls as if they asked for something else. */
 const heedless = (
-  told: Lasting,
+  reported: Lasting,
   change: (call: Call) => Call,
   isHeedless: (call: Call) => boolean = () => true,
 ): Planted => ({
   lies: {
-    reply: (reply, call, at, ask) => (isReported(at, told) && isHeedless(call) ? ask(change(call)) : reply),
+    reply: (reply, call, at, ask) =>
+      isReported(at, reported) && isHeedless(call) ? ask(change(call)) : reply,
   },
   where: 'everywhere',
   says: SAYS_FILTER,
@@ -35,12 +36,16 @@ const heedless = (
 type Ask = (call: Call) => Reply;
 
 /** Changes the day's pages, whatever the call asked for. */
-function paged(scene: Scene, told: Lasting, change: (reply: Reply, call: Call, ask: Ask) => Reply): Planted {
+function paged(
+  scene: Scene,
+  reported: Lasting,
+  change: (reply: Reply, call: Call, ask: Ask) => Reply,
+): Planted {
   const day = dayWindow(scene.target, scene.zone);
   return {
     lies: {
       reply: (reply, call, at, ask) =>
-        isReported(at, told) &&
+        isReported(at, reported) &&
         call.merchantNo === OWN &&
         call.beginMs <= day.endMs &&
         call.endMs >= day.beginMs
@@ -67,10 +72,10 @@ const overlapping = (reply: Reply, call: Call, ask: Ask): Reply => {
 const pageForm = (
   name: string,
   lie: string,
-  told: Lasting,
+  reported: Lasting,
   change: (reply: Reply, call: Call, ask: Ask) => Reply,
   setting: Setting = TWO_PAGES,
-): Form => form(name, lie, (scene) => paged(scene, told, change), { setting });
+): Form => form(name, lie, (scene) => paged(scene, reported, change), { setting });
 
 export const pageForms: readonly Form[] = [
   form('dates-ignored', 'From one night on beginDate and endDate are ignored.', () =>

@@ -44,13 +44,13 @@ const refused = (reply: Reply, { pageNum }: Call, envelope: Envelope): Reply => 
 /** Refuses some calls. Which page is next to the refusal, `page` decides: an empty one if it is left out. */
 const refusing = (
   envelope: Envelope,
-  told: Lasting,
+  reported: Lasting,
   more: {
     readonly page?: (reply: Reply) => Reply;
     readonly isMeant?: (call: Call, at: Moment) => boolean;
   } = {},
 ): Lies =>
-  answering((reply, call) => refused((more.page ?? emptied)(reply), call, envelope), told, more.isMeant);
+  answering((reply, call) => refused((more.page ?? emptied)(reply), call, envelope), reported, more.isMeant);
 
 const planted = (lies: Lies): Planted => ({ lies, where: 'everywhere', says: SAYS_REFUSED });
 const drawn = ({ random }: Scene): Envelope => pick(random, Object.values(ENVELOPES));

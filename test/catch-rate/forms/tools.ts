@@ -7,9 +7,9 @@ import type { Call, Lies, Line, Moment, Reply } from '../platform.ts';
 /** The platform lies in one run only, in two, every other night, or from that run on. */
 export type Lasting = 'one night' | 'two runs' | 'every other night' | 'for good';
 
-export function isReported({ since, night }: Moment, told: Lasting): boolean {
+export function isReported({ since, night }: Moment, reported: Lasting): boolean {
   if (since < 0) return false;
-  switch (told) {
+  switch (reported) {
     case 'one night':
       return since === 0;
     case 'two runs':
@@ -79,19 +79,19 @@ export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held ent
 export const changing = (
   bookings: readonly Booking[],
   change: (line: Line) => Line | readonly Line[],
-  told: Lasting = 'for good',
+  reported: Lasting = 'for good',
 ): Lies => {
   const batchNos = new Set(bookings.map(({ batchNo }) => batchNo));
   return {
     lines: (lines, at, merchantNo) =>
-      merchantNo === OWN && isReported(at, told)
+      merchantNo === OWN && isReported(at, reported)
         ? lines.flatMap((line) => (batchNos.has(line.batchNo) ? change(line) : [line]))
         : lines,
   };
 };
 
-export const hiding = (bookings: readonly Booking[], told: Lasting = 'for good'): Lies =>
-  changing(bookings, () => [], told);
+export const hiding = (bookings: readonly Booking[], reported: Lasting = 'for good'): Lies =>
+  changing(bookings, () => [], reported);
 
 /** Changes the merchant's true books, from the lie's run on. All later balances follow. */
 export const rewriting = (change: (books: readonly Booking[]) => readonly Booking[]): Lies => ({
@@ -151,11 +151,11 @@ export const together = (...all: readonly Lies[]): Lies => ({
 /** Changes all of the merchant's lines that `isMeant` picks. */
 export const changingAll = (
   change: (line: Line) => Line | readonly Line[],
-  told: Lasting = 'for good',
+  reported: Lasting = 'for good',
   isMeant: (line: Line) => boolean = () => true,
 ): Lies => ({
   lines: (lines, at, merchantNo) =>
-    merchantNo === OWN && isReported(at, told)
+    merchantNo === OWN && isReported(at, reported)
       ? lines.flatMap((line) => (isMeant(line) ? change(line) : [line]))
       : lines,
 });
@@ -163,11 +163,13 @@ export const changingAll = (
 /** Changes the merchant's replies, to the calls that `isMeant` picks. */
 export const answering = (
   change: (reply: Reply, call: Call, ask: (call: Call) => Reply) => Reply,
-  told: Lasting = 'for good',
+  reported: Lasting = 'for good',
   isMeant: (call: Call, at: Moment) => boolean = () => true,
 ): Lies => ({
   reply: (reply, call, at, ask) =>
-    call.merchantNo === OWN && isReported(at, told) && isMeant(call, at) ? change(reply, call, ask) : reply,
+    call.merchantNo === OWN && isReported(at, reported) && isMeant(call, at)
+      ? change(reply, call, ask)
+      : reply,
 });
 
 export const emptied = (reply: Reply): Reply => ({ ...reply, total: 0, lines: [] });

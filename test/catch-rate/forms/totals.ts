@@ -11,7 +11,7 @@ const SAYS_TOTAL =
 /** Changes the replies to calls that include the day, or only the first of them. */
 function repliesFor(
   scene: Scene,
-  told: Lasting | 'one call',
+  reported: Lasting | 'one call',
   change: (reply: Reply, call: Call) => Reply,
 ): Lies {
   const day = dayWindow(scene.target, scene.zone);
@@ -19,9 +19,13 @@ function repliesFor(
   return {
     reply: (reply, call, at: Moment) => {
       const reaches = call.beginMs <= day.endMs && call.endMs >= day.beginMs && reply.total > 0;
-      if (!reaches || call.merchantNo !== OWN || !isReported(at, told === 'one call' ? 'one night' : told))
+      if (
+        !reaches ||
+        call.merchantNo !== OWN ||
+        !isReported(at, reported === 'one call' ? 'one night' : reported)
+      )
         return reply;
-      if (told === 'one call' && toldIn !== -1 && toldIn !== call.nth) return reply;
+      if (reported === 'one call' && toldIn !== -1 && toldIn !== call.nth) return reply;
       toldIn = call.nth;
       return change(reply, call);
     },
@@ -31,12 +35,12 @@ function repliesFor(
 function lyingTotal(
   name: string,
   lie: string,
-  told: Lasting | 'one call',
+  reported: Lasting | 'one call',
   change: (reply: Reply, call: Call) => Reply,
   setting: Setting = {},
 ): Form {
   const plant = (scene: Scene): Planted => ({
-    lies: repliesFor(scene, told, change),
+    lies: repliesFor(scene, reported, change),
     where: [{ currency: null, day: scene.target }],
     says: SAYS_TOTAL,
   });

@@ -13,11 +13,11 @@ function wrecked(
   scene: Scene,
   change: (line: Line) => Line,
   says: RegExp,
-  told: Lasting = 'for good',
+  reported: Lasting = 'for good',
 ): Planted {
   const booking = middleOf(scene);
   return {
-    lies: changing([booking], change, told),
+    lies: changing([booking], change, reported),
     where: placesOf([booking], scene.zone),
     says,
     first: FIRST_UNREADABLE,

@@ -16,11 +16,11 @@ const everywhere = (lies: Lies, says = SAYS_ZONE): Planted => ({
 /** Timestamps are written in another zone, for some entries. */
 const writtenIn = (
   zone: string,
-  told: Lasting,
+  reported: Lasting,
   isOther: (booking: Booking) => boolean,
   scene: Scene,
 ): Lies => ({
-  zoneOf: (booking, at) => (isReported(at, told) && isOther(booking) ? zone : scene.zone),
+  zoneOf: (booking, at) => (isReported(at, reported) && isOther(booking) ? zone : scene.zone),
 });
 
 /** The instant the platform filters by is off. Timestamps are right. */

@@ -47,7 +47,7 @@ function halted(scene: Scene, signal: 'SIGQUIT' | 'SIGINT'): Planted {
     restart = sleep(scene.drawn.pick * AWAY_MS_MAX).then(() => scene.world.server.start());
     return 'pass';
   });
-  return { mend: () => restart };
+  return { fix: () => restart };
 }
 
 /** Another transaction locks a table, for that long or until the run has ended. */
@@ -75,7 +75,7 @@ function locked(scene: Scene, forMs: number | null): Planted {
     return 'pass';
   });
   return {
-    mend: async () => {
+    fix: async () => {
       letGo();
       await holder;
     },
@@ -232,7 +232,7 @@ export const DATABASE_KINDS: readonly Kind[] = [
         await backends(scene, 'pg_terminate_backend');
         return 'pass';
       });
-      return { mend: () => setting(scene, 'default_transaction_read_only = off') };
+      return { fix: () => setting(scene, 'default_transaction_read_only = off') };
     },
   },
   {
@@ -242,7 +242,7 @@ export const DATABASE_KINDS: readonly Kind[] = [
     exits: [0, 4],
     plant: async (scene) => {
       await setting(scene, `statement_timeout = ${1 + Math.floor(scene.drawn.at * STATEMENT_MS_MAX)}`);
-      return whole(scene, { mend: () => setting(scene, 'statement_timeout = 0') });
+      return whole(scene, { fix: () => setting(scene, 'statement_timeout = 0') });
     },
   },
   {
@@ -252,10 +252,10 @@ export const DATABASE_KINDS: readonly Kind[] = [
     exits: [0, 4],
     plant: async (scene) => {
       await setting(scene, 'lock_timeout = 100');
-      const { mend } = locked(scene, null);
+      const { fix } = locked(scene, null);
       return {
-        mend: async () => {
-          await mend!();
+        fix: async () => {
+          await fix!();
           await setting(scene, 'lock_timeout = 0');
         },
       };
@@ -276,7 +276,7 @@ export const DATABASE_KINDS: readonly Kind[] = [
     plant: async (scene) => {
       const timeout = 1 + Math.floor(scene.drawn.at * STATEMENT_MS_MAX);
       await setting(scene, `idle_session_timeout = ${timeout}`);
-      return whole(scene, { mend: () => setting(scene, 'idle_session_timeout = 0') });
+      return whole(scene, { fix: () => setting(scene, 'idle_session_timeout = 0') });
     },
   },
   {
@@ -297,7 +297,7 @@ export const DATABASE_KINDS: readonly Kind[] = [
         await writeFile(filler, endless()).catch(() => undefined);
         return 'pass';
       });
-      return { mend: () => rm(filler, { force: true }) };
+      return { fix: () => rm(filler, { force: true }) };
     },
   },
 ];

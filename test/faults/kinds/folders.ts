@@ -79,7 +79,7 @@ const filled = (scene: Scene): Planted => {
     ...atEffect(scene, scene.drawn.place === 'embedded' ? 'database' : 'statements', async () => {
       await writeFile(filler, endless()).catch(() => undefined);
     }),
-    mend: () => rm(filler, { force: true }),
+    fix: () => rm(filler, { force: true }),
   };
 };
 
@@ -138,7 +138,7 @@ export const FOLDER_KINDS: readonly Kind[] = [
       ...atEffect(scene, 'statements', async () => {
         await readOnly(statementsOf(scene.site));
       }),
-      mend: () => writable(statementsOf(scene.site)),
+      fix: () => writable(statementsOf(scene.site)),
     }),
   },
   {
@@ -172,7 +172,7 @@ export const FOLDER_KINDS: readonly Kind[] = [
       ),
       // The ledger is read anew. A merchant that was added by hand is added again, and the published statements are
       // adopted.
-      mend: async () => {
+      fix: async () => {
         await scene.site.addMerchant();
         await scene.site.adopt();
       },
@@ -186,7 +186,7 @@ export const FOLDER_KINDS: readonly Kind[] = [
     names: /database/,
     plant: (scene) => ({
       ...atEffect(scene, 'database', () => readOnly(join(scene.site.dataDir, 'db'))),
-      mend: () => writable(join(scene.site.dataDir, 'db')),
+      fix: () => writable(join(scene.site.dataDir, 'db')),
     }),
   },
 ];

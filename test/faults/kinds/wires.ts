@@ -18,7 +18,7 @@ export const wireAway =
       back = sleep(scene.drawn.pick * AWAY_MS_MAX).then(comeBack);
       return 'cut';
     });
-    return { mend: () => back };
+    return { fix: () => back };
   };
 
 /** The connection stays away. */

@@ -112,7 +112,7 @@ test('a later revision says what it took the place of, and what changed', async 
   };
   const text = async (changes: { rows: typeof rows; more: number } | null) =>
     textOf(await read(statementDay([ROW], { ...second, changes })));
-  const told = await text({ rows, more: 7 });
+  const reported = await text({ rows, more: 7 });
   for (const line of [
     'Revision | 2, in place of revision 1',
     'Reason | 1 late entry (B9)',
@@ -123,7 +123,7 @@ test('a later revision says what it took the place of, and what changed', async 
     'came | 09:00:00 | B9 | PAY',
     'And 7 more; `daybook statements diff` shows them all.',
   ])
-    expect(told).toContain(line);
+    expect(reported).toContain(line);
   expect(await text({ rows: [], more: 0 })).toContain('No entry changed');
   expect(await text(null)).toContain('The file of that revision could not be read');
   const many = Array.from({ length: 150 }, () => rows[2]!);
@@ -181,8 +181,8 @@ describe('the verdict in words', () => {
 
   test('a broken day says by how much it is off, and which of its breaks lie before a later entry', async () => {
     const figures = { opening: '10.00', closing: '12.50', verdict: 'broken', breakCount: 3 } as const;
-    const told = await verdictOf({ figures: { ...figures, breaksAfter: 1 } });
-    expect(told?.replaceAll('\n', ' ')).toBe(
+    const reported = await verdictOf({ figures: { ...figures, breaksAfter: 1 } });
+    expect(reported?.replaceAll('\n', ' ')).toBe(
       'Broken: 3 breaks, where a balance does not follow from the one before. 1 of them lies between the last balance of ' +
         'this day and the next entry, which is of a later day. Opening plus credits minus debits is not the closing: a net ' +
         '2.50 is missing between them. What a person has explained since is in the manifest of the day: this file stays as ' +
@@ -207,14 +207,14 @@ describe('the verdict in words', () => {
       closing: '7.00',
       verdict: 'broken',
     } as const;
-    const told = async (breakCount: number, breaksAfter = 0) =>
+    const reported = async (breakCount: number, breaksAfter = 0) =>
       textOf(await read(statementDay(rows, { figures: { ...figures, breakCount, breaksAfter } }))).replaceAll(
         '\n',
         ' ',
       );
-    expect(await told(1)).toContain('. 1 break is among those.');
-    expect(await told(3, 1)).toContain('. 2 breaks are among those.');
-    expect(await told(1, 1)).not.toContain('among those');
+    expect(await reported(1)).toContain('. 1 break is among those.');
+    expect(await reported(3, 1)).toContain('. 2 breaks are among those.');
+    expect(await reported(1, 1)).not.toContain('among those');
   });
 
   test('a reordered one, one whose opening is derived, and one without entries', async () => {

@@ -6,7 +6,7 @@ import type { BusinessDay, LedgerEntry, Window } from '../ledger/entry.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
-import { differingDays, storedIn, type OlderDaysRound } from '../store/older-days.ts';
+import { differingDays, storedIn, type OlderDaysRound } from '../store/historical-days.ts';
 import { compareEntries, type EntriesSource } from './compare-entries.ts';
 
 /** A round is meant to take so many nights. */

@@ -2,8 +2,8 @@
 import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
-import type { HistoricalCheck, TotalDiffers } from '../../sync/older-days.ts';
-import { ROUND_NIGHTS } from '../../sync/older-round.ts';
+import type { HistoricalCheck, TotalDiffers } from '../../sync/historical-days.ts';
+import { ROUND_NIGHTS } from '../../sync/historical-round.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';

@@ -11,7 +11,7 @@ import { isBeyondBounds, parseManifest, type Manifest } from './manifest.ts';
 import { pastOf } from './past.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-import { isSignedWith, signatureBeside, signed, SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
+import { isSignedWith, signatureNextTo, signed, SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
 import { currentOf } from './summary.ts';
 import { manifestRow, nextManifest, storedRow, writeManifest } from './write-manifest.ts';
 
@@ -40,7 +40,7 @@ export async function recordDay(
   const key = manifestKey(merchantNo, day.day);
   const text = await readText(objects, key);
   const found = text === null ? null : parseManifest(text);
-  const signature = await signatureBeside(objects, merchantNo, day.day);
+  const signature = await signatureNextTo(objects, merchantNo, day.day);
   const isOurs = found !== null && isBelieved(found, text!, signature, options);
   if (isOurs && (await pointsToCurrent(objects, merchantNo, day))) {
     const { revision, epoch, place } = found;

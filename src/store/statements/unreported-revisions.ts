@@ -43,31 +43,31 @@ export async function unreportedRevisions(
   merchants: readonly string[],
 ): Promise<RevisedDay[]> {
   const { rows } = await sql<RevisedDay>`
-    WITH untold AS (
+    WITH unreported AS (
       SELECT merchant_no, currency, day, min(revision) AS first, max(revision) AS last
       FROM untold_revision WHERE ${ofMerchants(merchants)}
       GROUP BY merchant_no, currency, day
     )
-    SELECT untold.merchant_no AS "merchantNo", untold.currency, untold.day, first_one.supersedes AS "oldRevision",
-      untold.last AS revision, coalesce(old.row_count, 0) AS "oldRows", last_one.row_count AS rows, last_one.reason,
+    SELECT unreported.merchant_no AS "merchantNo", unreported.currency, unreported.day, first_one.supersedes AS "oldRevision",
+      unreported.last AS revision, coalesce(old.row_count, 0) AS "oldRows", last_one.row_count AS rows, last_one.reason,
       last_one.run_id AS "runId",
       EXISTS (SELECT FROM run WHERE id = last_one.run_id AND command = 'backfill') AS "isOfBackfill", closed.number AS "closeNumber",
       first_one.supersedes IS NULL AND coalesce(closed.content::jsonb -> 'openDays' @> jsonb_build_array(
-        jsonb_build_object('currency', untold.currency, 'day', untold.day::text)
+        jsonb_build_object('currency', unreported.currency, 'day', unreported.day::text)
       ), false) AS "wasOpenAtClose", coalesce(${sameContent('old', 'last_one')}, false) AS "readsTheSame"
-    FROM untold
+    FROM unreported
     JOIN statement AS first_one
       ON (first_one.merchant_no, first_one.currency, first_one.day, first_one.revision)
-        = (untold.merchant_no, untold.currency, untold.day, untold.first)
+        = (unreported.merchant_no, unreported.currency, unreported.day, unreported.first)
     JOIN statement AS last_one
       ON (last_one.merchant_no, last_one.currency, last_one.day, last_one.revision)
-        = (untold.merchant_no, untold.currency, untold.day, untold.last)
+        = (unreported.merchant_no, unreported.currency, unreported.day, unreported.last)
     LEFT JOIN statement AS old
       ON (old.merchant_no, old.currency, old.day, old.revision)
-        = (untold.merchant_no, untold.currency, untold.day, first_one.supersedes)
+        = (unreported.merchant_no, unreported.currency, unreported.day, first_one.supersedes)
     LEFT JOIN LATERAL (
       SELECT number, content FROM month_close
-      WHERE merchant_no = untold.merchant_no AND month = date_trunc('month', untold.day)::date
+      WHERE merchant_no = unreported.merchant_no AND month = date_trunc('month', unreported.day)::date
       ORDER BY number DESC LIMIT 1
     ) AS closed ON true
     ORDER BY 1, 3, 2`.execute(db);
@@ -77,15 +77,16 @@ export async function unreportedRevisions(
 /** Deletes the notes of these days, once a run that reports them is on record. Later revisions stay noted. */
 export async function markRevisionsReported(
   trx: Transaction<DB>,
-  told: readonly Pick<RevisedDay, 'merchantNo' | 'currency' | 'day' | 'revision'>[],
+  reported: readonly Pick<RevisedDay, 'merchantNo' | 'currency' | 'day' | 'revision'>[],
 ): Promise<void> {
-  if (told.length === 0) return;
-  const column = (value: (one: (typeof told)[number]) => string | number) => arrayLiteral(told.map(value));
+  if (reported.length === 0) return;
+  const column = (value: (one: (typeof reported)[number]) => string | number) =>
+    arrayLiteral(reported.map(value));
   await sql`
     DELETE FROM untold_revision USING unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
       ${column(({ day }) => day)}::date[], ${column(({ revision }) => revision)}::integer[]
-    ) AS told (merchant_no, currency, day, revision)
-    WHERE untold_revision.merchant_no = told.merchant_no AND untold_revision.currency = told.currency
-      AND untold_revision.day = told.day AND untold_revision.revision <= told.revision`.execute(trx);
+    ) AS reported (merchant_no, currency, day, revision)
+    WHERE untold_revision.merchant_no = reported.merchant_no AND untold_revision.currency = reported.currency
+      AND untold_revision.day = reported.day AND untold_revision.revision <= reported.revision`.execute(trx);
 }

@@ -5,10 +5,10 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import { ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 import { heldCurrencies } from './entries.ts';
-import { sumOfFigures, type Days } from './older-days-count.ts';
+import { sumOfFigures, type Days } from './historical-count.ts';
 import { alternates, sentRows } from './store-entries.ts';
 
-export { countByFigures, countStored, uncountableSpans, type Days } from './older-days-count.ts';
+export { countByFigures, countStored, uncountableSpans, type Days } from './historical-count.ts';
 
 /**
  * Days on which the platform's records differ from what is stored under their numbers: the day of the record, and the

@@ -49,15 +49,17 @@ export async function unreportedChanges(
 /** Deletes these notes, once a run that reports them is on record. A note that has grown meanwhile stays. */
 export async function markChangesReported(
   trx: Transaction<DB>,
-  told: readonly UnreportedChanges[],
+  reported: readonly UnreportedChanges[],
 ): Promise<void> {
-  if (told.length === 0) return;
-  const column = (value: (one: UnreportedChanges) => string | number) => arrayLiteral(told.map(value));
+  if (reported.length === 0) return;
+  const column = (value: (one: UnreportedChanges) => string | number) => arrayLiteral(reported.map(value));
   await sql`
     DELETE FROM untold_change USING unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ runId }) => runId)}::bigint[],
       ${column(({ amended }) => amended)}::bigint[], ${column(({ vanished }) => vanished)}::bigint[]
-    ) AS told (merchant_no, run_id, amended, vanished)
-    WHERE untold_change.merchant_no = told.merchant_no AND untold_change.run_id = told.run_id
-      AND untold_change.amended = told.amended AND untold_change.vanished = told.vanished`.execute(trx);
+    ) AS reported (merchant_no, run_id, amended, vanished)
+    WHERE untold_change.merchant_no = reported.merchant_no AND untold_change.run_id = reported.run_id
+      AND untold_change.amended = reported.amended AND untold_change.vanished = reported.vanished`.execute(
+    trx,
+  );
 }

@@ -1,7 +1,7 @@
 /** Which published days have to be compared with the published days next to them by asking the database. */
 import { expect, test } from 'vitest';
 import type { BusinessDay } from '../../src/ledger/entry.ts';
-import { daysToLookAt, type PublishedDay } from '../../src/statements/openings.ts';
+import { daysToCheck, type PublishedDay } from '../../src/statements/openings.ts';
 
 type Stated = PublishedDay['statement'];
 const stated = (day: BusinessDay, opening: string, closing: string, restarted = false): Stated => ({
@@ -9,15 +9,15 @@ const stated = (day: BusinessDay, opening: string, closing: string, restarted = 
 });
 const published = (
   statement: Stated,
-  beside: Partial<Pick<PublishedDay, 'previous' | 'later'>> = {},
+  background: Partial<Pick<PublishedDay, 'previous' | 'later'>> = {},
   currency = 'USD',
 ): PublishedDay => ({
   account: { merchantNo: 'M1', currency },
   day: statement.day,
-  ...{ statement, previous: undefined, later: undefined, ...beside },
+  ...{ statement, previous: undefined, later: undefined, ...background },
 });
-const looked = (...days: PublishedDay[]) =>
-  daysToLookAt(days).map(({ account, day }) => `${account.currency} ${day}`);
+const checked = (...days: PublishedDay[]) =>
+  daysToCheck(days).map(({ account, day }) => `${account.currency} ${day}`);
 
 const before = stated('2026-03-01', '50', '70.00');
 
@@ -40,7 +40,7 @@ test.each<[string, PublishedDay, boolean]>([
     true,
   ],
 ])('one that %s', (_, day, isLookedAt) => {
-  expect(looked(day)).toHaveLength(isLookedAt ? 1 : 0);
+  expect(checked(day)).toHaveLength(isLookedAt ? 1 : 0);
 });
 
 test('days published together stand beside each other', () => {
@@ -48,12 +48,12 @@ test('days published together stand beside each other', () => {
   // Read before the first one was published anew.
   const old = stated('2026-03-02', '70', '75');
   const second = (opening: string) => published(stated('2026-03-03', opening, '90'), { previous: old });
-  expect(looked(second('80'), first)).toEqual([]);
-  expect(looked(first, second('75'))).toEqual(['USD 2026-03-03']);
+  expect(checked(second('80'), first)).toEqual([]);
+  expect(checked(first, second('75'))).toEqual(['USD 2026-03-03']);
 });
 
 test('accounts have nothing to do with each other', () => {
   const first = published(stated('2026-03-02', '70', '80'), { later: '2026-03-03' });
   const other = published(stated('2026-03-03', '5', '6'), {}, 'EUR');
-  expect(looked(first, other)).toEqual(['USD 2026-03-02']);
+  expect(checked(first, other)).toEqual(['USD 2026-03-02']);
 });

@@ -49,7 +49,7 @@ export async function compareWithStored(
 ): Promise<Unstored[]> {
   const isPlain = readings.every(({ reading }) => reading.certified && reading.unreadable.length === 0);
   const entries = readings.flatMap(({ reading }) => reading.entries);
-  if (!isPlain || entries.length > ENTRIES_MAX) return readings.map(wholly);
+  if (!isPlain || entries.length > ENTRIES_MAX) return readings.map(fully);
   const looks = await compare(db, readings, entries);
   const toStore = new Set(looks[0]!.to_store);
   return readings.map(({ reading }, at) => ({
@@ -70,7 +70,7 @@ export const isAllStored = (one: Unstored): boolean =>
   !one.isCertificateOpen &&
   !one.isFailureOpen;
 
-const wholly = ({ reading }: WindowToStore): Unstored => ({
+const fully = ({ reading }: WindowToStore): Unstored => ({
   entries: reading.entries,
   isAbsenceOpen: true,
   lacking: [],
@@ -79,7 +79,7 @@ const wholly = ({ reading }: WindowToStore): Unstored => ({
   isFailureOpen: reading.certified,
 });
 
-interface Look {
+interface Polled {
   /** Numbers of all entries to be stored, of whatever window. */
   readonly to_store: readonly string[];
   readonly has_differing: boolean;
@@ -94,14 +94,14 @@ async function compare(
   db: Kysely<DB>,
   readings: readonly WindowToStore[],
   entries: readonly LedgerEntry[],
-): Promise<Look[]> {
+): Promise<Polled[]> {
   const { merchantNo, currency } = readings[0]!;
   const column = (value: (one: WindowToStore) => number) => arrayLiteral(readings.map(value));
   // Stored times are full seconds, so an entry may be stored up to a second before its window begins.
   const beginMs = Math.min(...readings.map(({ window }) => Math.floor(window.beginMs / 1_000) * 1_000));
   const endMs = Math.max(...readings.map(({ window }) => window.endMs));
   const own = sql`(${storedCurrency(currency)}, part.begin_ms, part.end_ms)`;
-  const { rows } = await sql<Look>`
+  const { rows } = await sql<Polled>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)}),
     part AS MATERIALIZED (
       SELECT * FROM unnest(

@@ -15,9 +15,9 @@ import {
   uncountableSpans,
   type Days,
   type HistoricalComparison,
-} from '../../store/older-days.ts';
-import { checkHistoricalDays, windowOf } from '../../sync/older-days.ts';
-import { nightsSince } from '../../sync/older-round.ts';
+} from '../../store/historical-days.ts';
+import { checkHistoricalDays, windowOf } from '../../sync/historical-days.ts';
+import { nightsSince } from '../../sync/historical-round.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { daysTouched, completeDays } from '../coverage.ts';
 import type { HistoricalReport } from '../report.ts';
@@ -173,8 +173,8 @@ export function stretchesOf(days: readonly BusinessDay[]): Days[] {
 
 /** Adds the calls of the comparison, and what reading days again brought, to the night's report. */
 export function withHistoricalDays(night: SyncReport, olderDays: HistoricalReport): SyncReport {
-  const looked = olderDays.kind === 'looked' ? olderDays.look : olderDays;
+  const checked = olderDays.kind === 'looked' ? olderDays.look : olderDays;
   const again = olderDays.kind === 'looked' ? olderDays.again : null;
   const both = again === null ? night : addSyncReports(night, again);
-  return { ...both, requests: both.requests + looked.requests };
+  return { ...both, requests: both.requests + checked.requests };
 }

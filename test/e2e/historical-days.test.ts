@@ -50,12 +50,12 @@ const wideAnswer = (change: LedgerReader['page']): LedgerReader => {
 
 test('an honest night costs a call for the total, whose page is compared as well, and reports nothing; switched off, the check makes no call', async () => {
   await open();
-  const looked = await night();
+  const checked = await night();
   const off = await night({ checks: CHECKS.filter((check) => check !== 'wide') });
-  expect([looked.exitCode, looked.notes]).toEqual([0, []]);
-  expect(callsOf(looked) - callsOf(off)).toBe(1);
+  expect([checked.exitCode, checked.notes]).toEqual([0, []]);
+  expect(callsOf(checked) - callsOf(off)).toBe(1);
   expect(off.sync[0]).not.toHaveProperty('olderDays');
-  expect(looked.sync[0]!.olderDays).toMatchObject({
+  expect(checked.sync[0]!.olderDays).toMatchObject({
     kind: 'looked',
     look: { from: FROM, to: TO, differing: [], isContradicted: false },
     again: null,

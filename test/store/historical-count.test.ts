@@ -7,7 +7,7 @@ import { saveChained } from '../../src/store/save-chained.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
-import { countByFigures, countStored, keepHistoricalComparisons } from '../../src/store/older-days.ts';
+import { countByFigures, countStored, keepHistoricalComparisons } from '../../src/store/historical-days.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';

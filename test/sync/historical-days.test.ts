@@ -12,7 +12,7 @@ import {
   checkHistoricalDays,
   type HistoricalCheck,
   type HistoricalCheckOptions,
-} from '../../src/sync/older-days.ts';
+} from '../../src/sync/historical-days.ts';
 import { planWindows } from '../../src/sync/windows-of-days.ts';
 import { syncMerchant } from '../../src/sync/sync.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -12,7 +12,7 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
-import { countByFigures, countStored, type Days, type OlderDaysRound } from '../store/older-days.ts';
+import { countByFigures, countStored, type Days, type OlderDaysRound } from '../store/historical-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { isRefusal } from './certify.ts';
 import { compareEntries, type EntriesSource } from './compare-entries.ts';
@@ -25,7 +25,7 @@ import {
   nextPageNum,
   windowsLeft,
   withRefused,
-} from './older-round.ts';
+} from './historical-round.ts';
 
 /** Most calls of one comparison to find the days that differ. */
 export const FOLLOW_CALLS_MAX = 40;
