@@ -140,10 +140,10 @@ function addApplyCommand(notifications: Command): void {
     });
 }
 
-const appliedText = ({ number, kind, merOrderNo, openItems, merchantNo }: AppliedNotification): string =>
+const appliedText = ({ number, kind, merOrderNo, standing, merchantNo }: AppliedNotification): string =>
   lines(
     `notification ${number} is applied: the ${kind === 'onboarding' ? 'application' : 'registration'} with merOrderNo ` +
-      `${merOrderNo} is ${openItems}`,
+      `${merOrderNo} is ${standing}`,
     merchantNo !== null && `merchant ${merchantNo} is known, its token stored encrypted`,
   );
 

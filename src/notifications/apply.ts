@@ -28,7 +28,7 @@ export interface AppliedNotification {
   readonly kind: NotificationKind;
   readonly merOrderNo: string;
   /** The application's state, or the registration's status, from now on. */
-  readonly openItems: string;
+  readonly standing: string;
   /** Of an approved application, else null. */
   readonly merchantNo: string | null;
 }
@@ -95,7 +95,7 @@ const applyOnboarding: Apply = async (trx, notification, { secretKeys, now }) =>
   await applyApplicationResult(trx, application, change);
   return {
     merOrderNo: application.merOrderNo,
-    openItems: decision.to,
+    standing: decision.to,
     merchantNo: decision.to === 'approved' ? decision.merchantNo : null,
   };
 };
@@ -108,7 +108,7 @@ const applyBeneficiary: Apply = async (trx, notification, { secretKeys, now }) =
   if (result.status === '01') throw notApplicable(number, 'decides nothing: it says that the review goes on');
   const { status, payeeId } = result;
   await decideBeneficiary(trx, registration.id, { status, payeeId, note: null, now });
-  return { merOrderNo: registration.merOrderNo, openItems: status, merchantNo: null };
+  return { merOrderNo: registration.merOrderNo, standing: status, merchantNo: null };
 };
 
 const APPLY: Readonly<Record<NotificationKind, Apply>> = {

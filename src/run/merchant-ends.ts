@@ -32,7 +32,7 @@ const isReported = (value: unknown): boolean => value !== 0 && !(Array.isArray(v
 /** The end of one merchant's part of a run. */
 export interface MerchantEnd {
   readonly outcome: MerchantOutcome;
-  readonly openItems: OpenItems;
+  readonly standing: OpenItems;
   /** The notes behind `standing.untold`. */
   readonly unreported: readonly UnreportedChanges[];
   /** False if the merchant's lease was lost: another process is at work on it, and its run tells what is open. */
@@ -67,8 +67,8 @@ export async function endMerchants(
   const openItemsOfAll = new Map(
     ended.map(({ outcome }): [string, MerchantOpenItems] => {
       const own = found.get(outcome.merchantNo)!;
-      const discrepancies = answeredFor(run, outcome, own.openItems.discrepancies);
-      return [outcome.merchantNo, { ...own, openItems: { ...own.openItems, discrepancies } }];
+      const discrepancies = answeredFor(run, outcome, own.standing.discrepancies);
+      return [outcome.merchantNo, { ...own, standing: { ...own.standing, discrepancies } }];
     }),
   );
   const rows = ended.map(({ outcome }) =>
@@ -159,11 +159,11 @@ export async function recordPublished(
 function endRow(
   { request, deps, runId, from, to, checked }: ActiveRun,
   outcome: MerchantOutcome,
-  { openItems }: MerchantOpenItems,
+  { standing }: MerchantOpenItems,
   failures: readonly RunFailure[],
 ): MerchantEndRow & { readonly exitCode: ExitCode } {
   const all = outcomeOfAll([outcome]);
-  const { exitCode, reasons } = judge(all, openItems, { id: runId, failures, zone: deps.zone });
+  const { exitCode, reasons } = judge(all, standing, { id: runId, failures, zone: deps.zone });
   const report: RunReport = {
     ...{
       command: request.command,
@@ -173,7 +173,7 @@ function endRow(
       exitCode,
       ...all,
       checked,
-      openItems,
+      standing,
       reasons,
       notes: [],
     },

@@ -30,7 +30,7 @@ export const NOTHING_STANDS: OpenItems = {
 
 /** What is open of one merchant. */
 export interface MerchantOpenItems {
-  readonly openItems: OpenItems;
+  readonly standing: OpenItems;
   /** The notes behind `standing.untold`. They are deleted once they are reported. */
   readonly unreported: readonly UnreportedChanges[];
 }
@@ -73,7 +73,7 @@ export async function openItemsOf(
       const own = requested.get(merchantNo) ?? [];
       const { provenFrom, provenThrough } = proven.get(merchantNo)!;
       const changes = unreported.get(merchantNo) ?? [];
-      const openItems: OpenItems = {
+      const standing: OpenItems = {
         newBreaks: breaks.get(merchantNo)?.opened ?? 0,
         knownBreaks: breaks.get(merchantNo)?.known ?? 0,
         unreported: {
@@ -88,7 +88,7 @@ export async function openItemsOf(
         discrepancies: (discrepancies?.get(merchantNo) ?? []).filter(isAsked),
         held: (held.get(merchantNo) ?? []).filter(isAsked),
       };
-      return [merchantNo, { openItems, unreported: changes }];
+      return [merchantNo, { standing, unreported: changes }];
     }),
   );
 }

@@ -31,7 +31,7 @@ export function outcomeOfAll(
 export function zeroFigures(): Record<string, number> {
   const report: RunReport = {
     ...{ command: 'run', runId: 0, from: '', to: '', exitCode: 0, ...outcomeOfAll([]), checked: [] },
-    ...{ openItems: sumOpenItems([]), reasons: [], notes: [], elapsedMs: 0 },
+    ...{ standing: sumOpenItems([]), reasons: [], notes: [], elapsedMs: 0 },
   };
   return Object.fromEntries(
     Object.entries(runFigures(report)).flatMap(([name, value]) =>

@@ -138,7 +138,7 @@ export interface RunReport extends StageOutcome {
   readonly exitCode: ExitCode;
   /** The checks it made beyond the days it read. */
   readonly checked: readonly Check[];
-  readonly openItems: OpenItems;
+  readonly standing: OpenItems;
   /** Why the run is not green, the most severe reason first, each with what to do. */
   readonly reasons: readonly Reason[];
   /** The sentences of the reasons. */
@@ -209,7 +209,7 @@ function extendedLookbacksIn({ sync }: Pick<RunReport, 'sync'>): Record<string, 
 
 /** The figures that are stored with the run: only counts, nothing from any entry. */
 export function runFigures(report: RunReport): Record<string, unknown> {
-  const { reconcile, publish, openItems } = report;
+  const { reconcile, publish, standing } = report;
   const read = sumOfSync(report.sync);
   const merchants = report.sync
     .filter(({ notJoined }) => notJoined === undefined)
@@ -239,12 +239,12 @@ export function runFigures(report: RunReport): Record<string, unknown> {
     daysChained: reconcile?.daysChained ?? 0,
     breaksOpened: reconcile?.opened.length ?? 0,
     breaksHealed: reconcile?.healed.length ?? 0,
-    breaksNew: openItems.newBreaks,
-    breaksKnown: openItems.knownBreaks,
-    quarantinedOpen: openItems.quarantined,
-    notices: openItems.notices.length,
+    breaksNew: standing.newBreaks,
+    breaksKnown: standing.knownBreaks,
+    quarantinedOpen: standing.quarantined,
+    notices: standing.notices.length,
     published: publish?.published.length ?? 0,
-    revised: openItems.revised.filter(({ wasOpenAtClose }) => wasOpenAtClose !== true).length,
+    revised: standing.revised.filter(({ wasOpenAtClose }) => wasOpenAtClose !== true).length,
     withheld: publish?.withheld.length ?? 0,
     unlinked: publish?.unlinked.length ?? 0,
     repaired: publish?.repaired.length ?? 0,

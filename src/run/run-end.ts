@@ -69,16 +69,16 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   // If the database did not answer before, it is not asked again, as each question would wait in vain. The same
   // goes for a lease that could not be renewed, which mostly has the same cause.
   const isAway = causes.some((cause) => cause instanceof StoreUnreachable || cause instanceof LeaseLost);
-  const { openItems, ends } = isAway
-    ? { openItems: NOTHING_STANDS, ends: [] }
+  const { standing, ends } = isAway
+    ? { standing: NOTHING_STANDS, ends: [] }
     : await openItemsAfter(run, merchants, failures);
   const outcome = await outcomeAfter(run, merchants, isAway);
   const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
   const { notRead = [] } = run.request;
   const together = isAway ? [] : await changesOf(deps.db, outcome, runId);
   const judging = { id: runId, failures, zone: deps.zone, wereClocksApart, notRead, together };
-  const judged = judge(outcome, openItems, judging);
-  const report = reportOf(run, { ...end, outcome }, openItems, judged);
+  const judged = judge(outcome, standing, judging);
+  const report = reportOf(run, { ...end, outcome }, standing, judged);
   const interrupted = causes.some((cause) => cause instanceof Interrupted);
   const ended = endedRun(run, report, interrupted);
   const figures = {
@@ -94,7 +94,7 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   if (deps.alerts !== undefined) {
     await finishAlerting(deps, ended, { finish, isAway });
   } else await (isAway ? finish(deps.db).catch(() => undefined) : finish(deps.db));
-  await markReported(run, openItems, ends);
+  await markReported(run, standing, ends);
   return report;
 }
 
@@ -151,7 +151,7 @@ async function outcomeAfter(
 function reportOf(
   { request, deps, runId, from, to, checked }: ActiveRun,
   { outcome, elapsedMs }: RunEnd & { readonly outcome: StageOutcome },
-  openItems: OpenItems,
+  standing: OpenItems,
   judged: ReturnType<typeof judge>,
 ): RunReport {
   const onTrust: Reason = { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null };
@@ -164,7 +164,7 @@ function reportOf(
     exitCode: judged.exitCode,
     ...outcome,
     checked,
-    openItems,
+    standing,
     reasons,
     notes: reasons.map(({ what }) => what),
     elapsedMs: Math.round(elapsedMs()),
@@ -185,15 +185,15 @@ async function clocksWereApart(
 /** Marks changes as reported, once the report is stored. If this fails, a later run reports them again. */
 export async function markReported(
   { deps }: Pick<ActiveRun, 'deps'>,
-  openItems: OpenItems,
+  standing: OpenItems,
   ends: readonly MerchantEnd[],
 ): Promise<void> {
   // What is open of a merchant whose lease was lost is reported by the run that has it now.
   const own = ends.filter(({ isRecorded }) => isRecorded);
   const merchants = new Set(own.map(({ outcome }) => outcome.merchantNo));
   const unreported = own.flatMap((end) => end.unreported);
-  const revised = openItems.revised.filter(({ merchantNo }) => merchants.has(merchantNo));
-  const notices = openItems.notices.filter(
+  const revised = standing.revised.filter(({ merchantNo }) => merchants.has(merchantNo));
+  const notices = standing.notices.filter(
     (notice) =>
       merchants.has(notice.merchantNo) || (notice.kind === 'shared' && merchants.has(notice.otherMerchantNo)),
   );
@@ -215,7 +215,7 @@ async function openItemsAfter(
   run: ActiveRun,
   { held, outcomes, ends }: RunMerchants,
   failures: readonly RunFailure[],
-): Promise<{ readonly openItems: OpenItems; readonly ends: readonly MerchantEnd[] }> {
+): Promise<{ readonly standing: OpenItems; readonly ends: readonly MerchantEnd[] }> {
   const { request, deps } = run;
   try {
     if (failures.length > 0) {
@@ -227,11 +227,11 @@ async function openItemsAfter(
     }
     const ended = await ends.finish(failures);
     const merchants = ended.map(({ outcome }) => outcome.merchantNo);
-    const openItems = sumOpenItems(ended.map((end) => end.openItems));
+    const standing = sumOpenItems(ended.map((end) => end.standing));
     // A notice about two merchants stands for both of them, and is reported once.
-    return { openItems: { ...openItems, notices: await unreportedNotices(deps.db, merchants) }, ends: ended };
+    return { standing: { ...standing, notices: await unreportedNotices(deps.db, merchants) }, ends: ended };
   } catch (error) {
-    if (failures.length > 0) return { openItems: NOTHING_STANDS, ends: [] };
+    if (failures.length > 0) return { standing: NOTHING_STANDS, ends: [] };
     throw error;
   }
 }

@@ -143,15 +143,15 @@ export async function newSummary(
   merchantNo: string,
   day: BusinessDay,
   { current, explained }: { readonly current: readonly StatementRow[]; readonly explained: Explained },
-  openItems: SummaryRow | undefined,
+  standing: SummaryRow | undefined,
   options: PublishDayOptions,
 ): Promise<Written<SummaryRow> | null> {
   const text = summaryCsv(current, explained);
   const content = Buffer.from(text);
-  if (openItems?.sha256 === sha256Of(text)) return null;
+  if (standing?.sha256 === sha256Of(text)) return null;
   const stored = await putRevision({
     objects: options.objects,
-    revision: (openItems?.revision ?? 0) + 1,
+    revision: (standing?.revision ?? 0) + 1,
     keyOf: (revision) => summaryKey(merchantNo, day, revision),
     manifestKey: manifestKey(merchantNo, day),
     content,

@@ -174,7 +174,7 @@ describe('status', () => {
     const all = await daybook(['quarantine', '--all'], env);
     expect(all.stdout).toContain('told the platform');
     const report = await stage.run();
-    expect(report.openItems.quarantined).toBe(0);
+    expect(report.standing.quarantined).toBe(0);
     expect(report.notes.filter((note) => note.includes('quarantined'))).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ type Keys<Document, More extends string = never> = Readonly<Record<keyof Documen
 
 const run: Keys<RunReport> = {
   ...{ command: 1, runId: 1, from: 1, to: 1, exitCode: 1, reasons: 1, notes: 1, sync: 1, reconcile: 1 },
-  ...{ healingReads: 1, publish: 1, troubles: 1, busy: 1, checked: 1, openItems: 1, elapsedMs: 1 },
+  ...{ healingReads: 1, publish: 1, troubles: 1, busy: 1, checked: 1, standing: 1, elapsedMs: 1 },
 };
 const reason: Keys<Reason> = { exitCode: 1, what: 1, todo: 1, merchantNo: 1, awaitsPerson: 1 };
 const plan: Keys<PlanReport> = {

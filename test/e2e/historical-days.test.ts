@@ -89,7 +89,7 @@ test('an entry that came late there is reported with its account day', async () 
   const { batchNo } = olderEntry(SECOND_DAY);
   stage.sandbox.takeOut(merchantNo, batchNo);
   // Without it, the entries around it do not chain.
-  expect(await stage.run()).toMatchObject({ exitCode: 3, openItems: { newBreaks: 1 } });
+  expect(await stage.run()).toMatchObject({ exitCode: 3, standing: { newBreaks: 1 } });
   stage.sandbox.putBack(merchantNo, batchNo);
   const report = await night();
   expect(report.exitCode).toBe(3);

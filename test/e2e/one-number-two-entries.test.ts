@@ -33,8 +33,8 @@ async function nights(
   for (const [nth, entries] of shown.entries()) {
     stage.entries = entries;
     stage.setNow(`${addDays('2026-03-05', nth)}T18:00:00Z`);
-    const { exitCode: code, notes, openItems } = await stage.night();
-    seen.push({ code, notes: notes.join('\n'), revised: openItems.revised.length });
+    const { exitCode: code, notes, standing } = await stage.night();
+    seen.push({ code, notes: notes.join('\n'), revised: standing.revised.length });
     await onNight(nth + 1);
   }
   return seen;

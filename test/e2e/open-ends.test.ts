@@ -26,7 +26,7 @@ describe('a break outside the days asked for', () => {
     expect(await breaks()).toMatchObject([{ day: '2026-03-04', status: 'open' }]);
     expect(report).toMatchObject({
       exitCode: 3,
-      openItems: { newBreaks: 1, knownBreaks: 0 },
+      standing: { newBreaks: 1, knownBreaks: 0 },
       notes: [
         '1 new break: see `daybook breaks`',
         expect.stringMatching(/^1 proven day was revised: \S+ USD 2026-03-04 from r1 to r2 \(opening moved/),
@@ -42,7 +42,7 @@ describe('a break outside the days asked for', () => {
     await stage.run();
     const known = {
       exitCode: 3,
-      openItems: { newBreaks: 0, knownBreaks: 1 },
+      standing: { newBreaks: 0, knownBreaks: 1 },
       notes: ['1 break known before, still open: see `daybook breaks`'],
     };
     expect(await stage.run(oneDay('2026-03-05'))).toMatchObject(known);
@@ -105,7 +105,7 @@ describe('healing', () => {
       },
     );
     const [read] = report.healingReads;
-    expect(report.openItems).toMatchObject({ newBreaks: 0, knownBreaks: 0 });
+    expect(report.standing).toMatchObject({ newBreaks: 0, knownBreaks: 0 });
     expect(sync[0]!.report.uncertified).toMatchObject([{ window: read!.window }]);
     expect(report.exitCode).toBe(4);
     expect(report.notes[0]).toMatch(/^SBX-M-1: .*could not be certified/);
@@ -140,7 +140,7 @@ describe('more breaks than one run reads again', () => {
     const gone = shown.filter((_, at) => at % 4 === 2).slice(0, HEALING_READS_MAX + 20);
     for (const { batchNo } of gone) stage.sandbox.takeOut(merchantNo, batchNo);
     const first = await stage.run();
-    expect(first.openItems.newBreaks).toBeGreaterThan(HEALING_READS_MAX);
+    expect(first.standing.newBreaks).toBeGreaterThan(HEALING_READS_MAX);
     expect(first.healingReads).toHaveLength(HEALING_READS_MAX);
 
     const late = ofDay('2026-03-05')[200]!;

@@ -205,7 +205,7 @@ describe('the days shown as proven', () => {
     stage.sandbox.setHostility({ downAfterRequests: 38 });
     const report = await stage.run({ range: { from: LONG.from, to: '2026-01-31' } });
     stage.sandbox.setHostility({});
-    expect(report.openItems.proven).toEqual([
+    expect(report.standing.proven).toEqual([
       { merchantNo, provenFrom: LONG.from, provenThrough: (await status()).provenThrough },
     ]);
     expect((await status()).provenThrough! < '2026-01-31').toBe(true);

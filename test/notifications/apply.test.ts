@@ -51,7 +51,7 @@ onBothDatabases((store) => {
       number: 1,
       kind: 'onboarding',
       merOrderNo: 'A1',
-      openItems: 'approved',
+      standing: 'approved',
       merchantNo: 'M-A1',
     });
     expect(await applicationById(db, one.id)).toMatchObject({ state: 'approved', bizFlow: one.flow });
@@ -99,7 +99,7 @@ onBothDatabases((store) => {
       'applied',
       'contradiction',
     ]);
-    expect(await apply(db, 2)).toMatchObject({ kind: 'beneficiary', merOrderNo: 'R1', openItems: '04' });
+    expect(await apply(db, 2)).toMatchObject({ kind: 'beneficiary', merOrderNo: 'R1', standing: '04' });
     const [row] = await db.selectFrom('beneficiary').selectAll().execute();
     expect(row).toMatchObject({ status: '04', payee_id: 'P-new' });
   });

@@ -125,7 +125,7 @@ describe('reading an application’s result (6.1)', () => {
 });
 
 describe('applying an application’s result (3.2)', () => {
-  const openItems = (
+  const standing = (
     state: JudgedApplication['state'],
     bizFlow: string | null = 'BF1',
   ): JudgedApplication => ({ id: 1, merOrderNo: 'A1', bizFlow, state });
@@ -140,22 +140,22 @@ describe('applying an application’s result (3.2)', () => {
 
   it('an application under review is approved, sent back or rejected', () => {
     for (const state of ['accepted', 'supplement'] as const) {
-      expect(judged(approval, openItems(state))).toEqual({ outcome: 'applied', to: 'approved' });
-      expect(judged(supplement, openItems(state))).toEqual({ outcome: 'applied', to: 'supplement' });
-      expect(judged(rejection, openItems(state))).toEqual({ outcome: 'applied', to: 'rejected' });
+      expect(judged(approval, standing(state))).toEqual({ outcome: 'applied', to: 'approved' });
+      expect(judged(supplement, standing(state))).toEqual({ outcome: 'applied', to: 'supplement' });
+      expect(judged(rejection, standing(state))).toEqual({ outcome: 'applied', to: 'rejected' });
     }
   });
 
   it('an application with unknown outcome was received after all', () => {
-    expect(judged(approval, openItems('unknown', null))).toEqual({ outcome: 'applied', to: 'approved' });
+    expect(judged(approval, standing('unknown', null))).toEqual({ outcome: 'applied', to: 'approved' });
   });
 
   it('for an application whose reply is not stored yet, the result waits', () => {
-    expect(judged(approval, openItems('submitting', null))).toEqual({ outcome: 'waiting' });
+    expect(judged(approval, standing('submitting', null))).toEqual({ outcome: 'waiting' });
   });
 
   it('an error during review is not final: the later outcome of the review is the result', () => {
-    const rejected = openItems('rejected');
+    const rejected = standing('rejected');
     expect(judged(approval, rejected, [rejection])).toEqual({ outcome: 'applied', to: 'approved' });
     expect(judged(supplement, rejected, [rejection])).toEqual({ outcome: 'applied', to: 'supplement' });
     expect(judged(rejection, rejected, [rejection])).toEqual({ outcome: 'duplicate' });
@@ -172,8 +172,8 @@ describe('applying an application’s result (3.2)', () => {
       'rejected',
     ] as const;
     for (const state of states) {
-      expect(judged({ ...approval, bizFlow: 'BF2' }, openItems(state))).toEqual({ outcome: 'contradiction' });
-      expect(judged({ ...approval, merOrderNo: 'A2' }, openItems(state))).toEqual({
+      expect(judged({ ...approval, bizFlow: 'BF2' }, standing(state))).toEqual({ outcome: 'contradiction' });
+      expect(judged({ ...approval, merOrderNo: 'A2' }, standing(state))).toEqual({
         outcome: 'contradiction',
       });
     }
@@ -181,16 +181,16 @@ describe('applying an application’s result (3.2)', () => {
 
   it('a replay changes nothing, even if the state has changed since', () => {
     const history = [supplement, approval];
-    expect(judged(supplement, openItems('approved'), history)).toEqual({ outcome: 'duplicate' });
-    expect(judged(approval, openItems('approved'), history)).toEqual({ outcome: 'duplicate' });
-    expect(judged({ ...approval, message: 'ok' }, openItems('approved'), history)).toEqual({
+    expect(judged(supplement, standing('approved'), history)).toEqual({ outcome: 'duplicate' });
+    expect(judged(approval, standing('approved'), history)).toEqual({ outcome: 'duplicate' });
+    expect(judged({ ...approval, message: 'ok' }, standing('approved'), history)).toEqual({
       outcome: 'duplicate',
     });
-    expect(judged(supplement, openItems('supplement'), [supplement])).toEqual({ outcome: 'duplicate' });
+    expect(judged(supplement, standing('supplement'), [supplement])).toEqual({ outcome: 'duplicate' });
   });
 
   it('after an approval neither another token nor a rejection changes anything', () => {
-    const approved = openItems('approved');
+    const approved = standing('approved');
     expect(judged({ ...approval, token: 'tok-2' }, approved, [approval])).toEqual({
       outcome: 'second-token',
     });
@@ -199,12 +199,12 @@ describe('applying an application’s result (3.2)', () => {
     });
     expect(judged(rejection, approved, [approval])).toEqual({ outcome: 'contradiction' });
     expect(judged(supplement, approved, [approval])).toEqual({ outcome: 'contradiction' });
-    expect(judged(approval, openItems('refused', null))).toEqual({ outcome: 'contradiction' });
+    expect(judged(approval, standing('refused', null))).toEqual({ outcome: 'contradiction' });
   });
 });
 
 describe('reading and applying a registration’s result (6.2, 3.1)', () => {
-  const openItems = (
+  const standing = (
     status: RegistrationState['status'],
     payeeId: string | null = 'P1',
   ): RegistrationState => ({ merOrderNo: 'R1', bizFlowNo: 'BN1', payeeId, status });
@@ -216,35 +216,35 @@ describe('reading and applying a registration’s result (6.2, 3.1)', () => {
   };
 
   it('a registration under review is approved or rejected, and gets a missing payeeId', () => {
-    expect(judged({ status: '04', payeeId: 'P1', fee: 1 }, openItems('01'))).toEqual({
+    expect(judged({ status: '04', payeeId: 'P1', fee: 1 }, standing('01'))).toEqual({
       status: '04',
       payeeId: 'P1',
     });
-    expect(judged({ status: '04', payeeId: 'P1' }, openItems('01', null))).toEqual({
+    expect(judged({ status: '04', payeeId: 'P1' }, standing('01', null))).toEqual({
       status: '04',
       payeeId: 'P1',
     });
-    expect(judged({ status: '04', payeeId: 'P1' }, openItems('04', null))).toEqual({
+    expect(judged({ status: '04', payeeId: 'P1' }, standing('04', null))).toEqual({
       status: '04',
       payeeId: 'P1',
     });
-    expect(judged({ status: '03', payeeId: '' }, openItems('01'))).toEqual({ status: '03', payeeId: null });
+    expect(judged({ status: '03', payeeId: '' }, standing('01'))).toEqual({ status: '03', payeeId: null });
   });
 
   it('nothing else changes it', () => {
-    expect(judged({ status: '04', payeeId: 'P1' }, openItems('sending', null))).toBe('waiting');
-    expect(judged({ status: '01' }, openItems('01'))).toBe('duplicate');
-    expect(judged({ status: '04', payeeId: 'P1' }, openItems('04'))).toBe('duplicate');
-    expect(judged({ status: '04', payeeId: 'P1' }, openItems('refused', null))).toBe('contradiction');
-    expect(judged({ status: '03', payeeId: 'P1' }, openItems('04', null))).toBe('contradiction');
-    expect(judged({ status: '03' }, openItems('04'))).toBe('contradiction');
-    expect(judged({ status: '01' }, openItems('04'))).toBe('contradiction');
-    expect(judged({ status: '04' }, openItems('03'))).toBe('contradiction');
-    expect(judged({ status: '04', payeeId: 'P2' }, openItems('01'))).toBe('contradiction');
-    expect(judged({ status: '04', merOrderNo: 'R2' }, openItems('01'))).toBe('contradiction');
-    expect(judged({ status: '04', bizFlowNo: 'BN2' }, openItems('01'))).toBe('contradiction');
-    expect(judged({ status: '02' }, openItems('01'))).toBe('status is none of 01, 03, 04');
-    expect(judged({ payeeId: 'P1' }, openItems('01'))).toBe('status is none of 01, 03, 04');
-    expect(judged({ status: '04', payeeId: true }, openItems('01'))).toBe('payeeId is no string');
+    expect(judged({ status: '04', payeeId: 'P1' }, standing('sending', null))).toBe('waiting');
+    expect(judged({ status: '01' }, standing('01'))).toBe('duplicate');
+    expect(judged({ status: '04', payeeId: 'P1' }, standing('04'))).toBe('duplicate');
+    expect(judged({ status: '04', payeeId: 'P1' }, standing('refused', null))).toBe('contradiction');
+    expect(judged({ status: '03', payeeId: 'P1' }, standing('04', null))).toBe('contradiction');
+    expect(judged({ status: '03' }, standing('04'))).toBe('contradiction');
+    expect(judged({ status: '01' }, standing('04'))).toBe('contradiction');
+    expect(judged({ status: '04' }, standing('03'))).toBe('contradiction');
+    expect(judged({ status: '04', payeeId: 'P2' }, standing('01'))).toBe('contradiction');
+    expect(judged({ status: '04', merOrderNo: 'R2' }, standing('01'))).toBe('contradiction');
+    expect(judged({ status: '04', bizFlowNo: 'BN2' }, standing('01'))).toBe('contradiction');
+    expect(judged({ status: '02' }, standing('01'))).toBe('status is none of 01, 03, 04');
+    expect(judged({ payeeId: 'P1' }, standing('01'))).toBe('status is none of 01, 03, 04');
+    expect(judged({ status: '04', payeeId: true }, standing('01'))).toBe('payeeId is no string');
   });
 });

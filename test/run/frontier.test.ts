@@ -167,7 +167,7 @@ describe('a last entry that is not shown', () => {
     ]);
     // Today is no complete day. It is not published, withheld or missing, and the proof ends before the break.
     expect(night.report!.publish).toMatchObject({ withheld: [], unlinked: [] });
-    expect(night.report!.openItems.proven).toMatchObject([{ provenThrough: addDays(target, -1) }]);
+    expect(night.report!.standing.proven).toMatchObject([{ provenThrough: addDays(target, -1) }]);
     expect(night.report!.checked).toEqual(['frontier']);
   });
 

@@ -33,11 +33,11 @@ describe('of very many merchants', () => {
     const { ranges } = await runRanges(asked, { ...clock, db, resweepDays: 7 });
     return { ranges: [...ranges], statements: statements() };
   };
-  const openItems = async (merchants: readonly string[]) => {
+  const standing = async (merchants: readonly string[]) => {
     const { db, statements } = counting(database.db);
     const scope = { merchants, currencies: null, runId: 1, reads: true, chains: true, zone: 'UTC', now: NOW };
     const each = [...(await openItemsOf(db, scope)).values()];
-    return { ...sumOpenItems(each.map((one) => one.openItems)), statements: statements() };
+    return { ...sumOpenItems(each.map((one) => one.standing)), statements: statements() };
   };
 
   test.each([
@@ -58,12 +58,12 @@ describe('of very many merchants', () => {
   );
 
   test('what is open after a run is found with a few statements for some hundred merchants', async () => {
-    const all = await openItems(ALL);
+    const all = await standing(ALL);
     expect(all.statements).toBeLessThanOrEqual(24);
     expect(all).toMatchObject({ newBreaks: 0, knownBreaks: MERCHANTS / 11 });
     expect(all.requested).toHaveLength(MERCHANTS / 5);
     for (const n of [1, 35, 55, 77, 500, 501, 770, 1_000, 1_001, 1_100]) {
-      const alone = await openItems([merchantOf(n)]);
+      const alone = await standing([merchantOf(n)]);
       expect(all.proven[n - 1]).toEqual(alone.proven[0]);
       expect(all.requested.filter(({ merchantNo }) => merchantNo === merchantOf(n))).toEqual(alone.requested);
     }

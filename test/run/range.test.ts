@@ -244,15 +244,15 @@ describe('days that were asked for earlier and are read now', () => {
   const night = { from: '2026-03-03', to: '2026-03-09' };
 
   test('the oldest request comes first, with its oldest days, and the rest is for the next run', () => {
-    const openItems = [
+    const standing = [
       missing(['2026-02-01', '2026-02-03'], ['2026-02-10', '2026-02-11']),
       missing(['2025-01-01', '2025-12-31']),
     ];
-    expect(daysOfBacklog(openItems, night, [], 4)).toEqual([
+    expect(daysOfBacklog(standing, night, [], 4)).toEqual([
       { from: '2026-02-01', to: '2026-02-03' },
       { from: '2026-02-10', to: '2026-02-10' },
     ]);
-    expect(daysOfBacklog(openItems, night, [], 7)).toEqual([
+    expect(daysOfBacklog(standing, night, [], 7)).toEqual([
       { from: '2025-01-01', to: '2025-01-02' },
       { from: '2026-02-01', to: '2026-02-03' },
       { from: '2026-02-10', to: '2026-02-11' },
@@ -260,8 +260,8 @@ describe('days that were asked for earlier and are read now', () => {
   });
 
   test('days that the run reads anyway are not added, and no day is added twice', () => {
-    const openItems = [missing(['2026-03-01', '2026-03-20']), missing(['2026-03-02', '2026-03-11'])];
-    expect(daysOfBacklog(openItems, night, [], 5)).toEqual([
+    const standing = [missing(['2026-03-01', '2026-03-20']), missing(['2026-03-02', '2026-03-11'])];
+    expect(daysOfBacklog(standing, night, [], 5)).toEqual([
       { from: '2026-03-01', to: '2026-03-02' },
       { from: '2026-03-10', to: '2026-03-12' },
     ]);

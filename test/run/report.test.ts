@@ -57,14 +57,14 @@ const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
 function verdict(
   sync: MerchantSync[],
   publish: PublishOutcome | null,
-  openItems: Partial<OpenItems> = {},
+  standing: Partial<OpenItems> = {},
   failures: RunFailure[] = [],
   troubles: MerchantTrouble[] = [],
 ) {
   const outcome = { sync, reconcile: null, healingReads: [], publish, troubles, busy: [] };
   const { exitCode, reasons } = judge(
     outcome,
-    { ...NOTHING_STANDS, ...openItems },
+    { ...NOTHING_STANDS, ...standing },
     { id: 7, failures, zone: 'Asia/Shanghai' },
   );
   return { exitCode, notes: reasons.map(({ what }) => what) };
@@ -253,13 +253,13 @@ describe('the verdict on a run', () => {
   });
 
   test('a range whose missing days are not over is not reported', () => {
-    const openItems = { requested: [range({ missing: [], missingDays: [] })] };
-    expect(verdict([synced()], null, openItems)).toEqual({ exitCode: 0, notes: [] });
+    const standing = { requested: [range({ missing: [], missingDays: [] })] };
+    expect(verdict([synced()], null, standing)).toEqual({ exitCode: 0, notes: [] });
   });
 
   test('every reason for a person says what to do', () => {
     const sync = [synced({ amended: 1, vanished: 1, uncertified: [uncertified] })];
-    const openItems = {
+    const standing = {
       ...NOTHING_STANDS,
       newBreaks: 1,
       knownBreaks: 1,
@@ -274,7 +274,7 @@ describe('the verdict on a run', () => {
       troubles: [],
       busy: [],
     };
-    const { reasons } = judge(outcome, openItems, { id: 7, failures: [], zone: 'Asia/Shanghai' });
+    const { reasons } = judge(outcome, standing, { id: 7, failures: [], zone: 'Asia/Shanghai' });
     expect(reasons).toHaveLength(8);
     expect(reasons.filter(({ todo }) => todo === null)).toEqual([]);
   });
@@ -294,7 +294,7 @@ test('the figures stored with a run are counts, and the merchants whose ledgers 
     troubles: [],
     busy: [],
     checked: ['frontier'],
-    openItems: { ...NOTHING_STANDS, newBreaks: 1, knownBreaks: 2, quarantined: 3 },
+    standing: { ...NOTHING_STANDS, newBreaks: 1, knownBreaks: 2, quarantined: 3 },
     reasons: [{ exitCode: 4, what: 'a note', todo: null, merchantNo: 'M2' }],
     notes: ['a note'],
     elapsedMs: 12,

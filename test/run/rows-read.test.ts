@@ -51,8 +51,8 @@ describe('with the accounts of many merchants, the server sends only rows of the
       chains: true,
       ...clock,
     };
-    const openItems = (await openItemsOf(db, scope)).get(OWN.merchantNo);
-    expect(openItems).toMatchObject({ openItems: { newBreaks: 0, knownBreaks: 2 } });
+    const standing = (await openItemsOf(db, scope)).get(OWN.merchantNo);
+    expect(standing).toMatchObject({ standing: { newBreaks: 0, knownBreaks: 2 } });
     expect(rowsSent()).toBeLessThan(ROWS_MAX);
   });
 

@@ -9,7 +9,7 @@ export interface ChainCase {
   readonly toleranceS: number;
   /** Null at the start of a history. */
   readonly opening: number | null;
-  readonly openingChanged: readonly Move[];
+  readonly moves: readonly Move[];
   /** Where the entries are cut into pushes, by their places in time order. */
   readonly cuts: readonly number[];
 }
@@ -65,7 +65,7 @@ function build({ toleranceS, opening, steps, flaw, flawAt, cuts }: Recipe): Chai
   if (flaw === 'missing' && booked.length > 1) booked.splice(at, 1);
   else if (flaw === 'doubled') booked.splice(at, 0, { ...flawed, batchNo: `${flawed.batchNo}-again` });
   else if (flaw === 'swapped') booked[at] = { ...flawed, net: -flawed.net };
-  return { toleranceS, opening, openingChanged: booked, cuts };
+  return { toleranceS, opening, moves: booked, cuts };
 }
 
 /** Small ledgers of up to ten entries, all orders of which can be tried, and long ones. */

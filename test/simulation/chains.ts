@@ -18,7 +18,7 @@ const entryOf = ({ batchNo, net, balance, second }: Move): ChainEntry => ({
 });
 
 /** The steps that come out if the case is pushed in these pieces. */
-function chained({ toleranceS, opening, openingChanged }: ChainCase, cuts: readonly number[]): ChainStep[] {
+function chained({ toleranceS, opening, moves }: ChainCase, cuts: readonly number[]): ChainStep[] {
   const chain: Chain = createChain({
     clockToleranceS: toleranceS,
     start:
@@ -26,7 +26,7 @@ function chained({ toleranceS, opening, openingChanged }: ChainCase, cuts: reado
         ? null
         : { balance: String(opening), batchNo: START.batchNo, bookedMs: DAY_MS + START.second * 1_000 },
   });
-  const entries = openingChanged
+  const entries = moves
     .map(entryOf)
     .sort((a, b) => a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : 1));
   const edges = [
@@ -42,8 +42,8 @@ const reported = (steps: readonly ChainStep[]): string =>
   steps.map((step) => `${step.break === null ? '' : '! '}${step.entry.batchNo}`).join(' ');
 
 /** Breaks that should not be there, that are missing, or that have wrong figures. */
-function wrongBreaks({ opening, openingChanged }: ChainCase, steps: readonly ChainStep[]): string[] {
-  const byBatchNo = new Map(openingChanged.map((move) => [move.batchNo, move]));
+function wrongBreaks({ opening, moves }: ChainCase, steps: readonly ChainStep[]): string[] {
+  const byBatchNo = new Map(moves.map((move) => [move.batchNo, move]));
   let reached = opening;
   let after: string | null = opening === null ? null : START.batchNo;
   return steps.flatMap(({ entry, break: named }) => {
@@ -88,14 +88,14 @@ function forbidden({ toleranceS }: ChainCase, steps: readonly ChainStep[]): stri
 }
 
 /** Whether two entries of different seconds are within the tolerance, so that there is a choice of order. */
-const crossesSeconds = ({ toleranceS, openingChanged }: ChainCase): boolean =>
-  openingChanged.some((a) =>
-    openingChanged.some((b) => a.second !== b.second && Math.abs(a.second - b.second) <= toleranceS),
+const crossesSeconds = ({ toleranceS, moves }: ChainCase): boolean =>
+  moves.some((a) =>
+    moves.some((b) => a.second !== b.second && Math.abs(a.second - b.second) <= toleranceS),
   );
 
 /** Breaks beyond the number that an allowed order needs, where the fewest are promised. */
 function needlessBreaks(drawn: ChainCase, steps: readonly ChainStep[]): string[] {
-  const fewest = fewestBreaks(drawn.openingChanged, drawn.toleranceS, drawn.opening);
+  const fewest = fewestBreaks(drawn.moves, drawn.toleranceS, drawn.opening);
   const named = steps.filter((step) => step.break !== null).length;
   if (fewest === null || named === fewest) return [];
   if (named < fewest) return [`fewer breaks than any allowed order has: ${named}, not ${fewest}`];
@@ -108,7 +108,7 @@ function check(drawn: ChainCase): readonly string[] {
   const came = steps.map(({ entry }) => entry.batchNo).sort();
   if (
     came.join() !==
-    drawn.openingChanged
+    drawn.moves
       .map(({ batchNo }) => batchNo)
       .sort()
       .join()

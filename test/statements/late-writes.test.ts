@@ -148,13 +148,13 @@ interface Outcome {
  * Plays the story, with the first run frozen before its effect number `freezeAt`. `standing` entries of each day are
  * already published.
  */
-async function lateEffect(freezeAt: number, openItems: number, days: readonly string[]): Promise<Outcome> {
+async function lateEffect(freezeAt: number, standing: number, days: readonly string[]): Promise<Outcome> {
   await emptyTables(database.db);
   book = await openBook(database);
   const { db } = book.database;
   const calm = place.open();
-  if (openItems > 0) await wholeRun(calm, openItems, days);
-  await book.synced(shown(openItems + 1, days), days);
+  if (standing > 0) await wholeRun(calm, standing, days);
+  await book.synced(shown(standing + 1, days), days);
   await book.reconciled();
 
   const freezer = createFreezer(freezeAt);
@@ -166,7 +166,7 @@ async function lateEffect(freezeAt: number, openItems: number, days: readonly st
   const ended = Promise.allSettled([first]).then(([end]) => end);
   const frozenAt = await Promise.race([freezer.frozen, ended.then(() => null)]);
   book.lease = await takeOver();
-  await wholeRun(calm, openItems + 2, days);
+  await wholeRun(calm, standing + 2, days);
   freezer.thaw();
   const end = await ended;
 
@@ -199,13 +199,13 @@ describe.each(places)('late writes to %s', (store, keepsOut, openPlace) => {
     ...(store === GATEWAY ? [] : [['two days that are published together', 1, DAYS, null] as const]),
   ] as const)(
     'of %s: refused or repaired, before whatever effect the run was frozen',
-    async (__, openItems, days, key) => {
+    async (__, standing, days, key) => {
       signingKey = key;
       const publicKeys = key === null ? [] : [PUBLIC_KEY];
       const frozenAt: string[] = [];
       for (let number = 0; ; number += 1) {
         place = await openPlace();
-        const outcome = await lateEffect(number, openItems, days);
+        const outcome = await lateEffect(number, standing, days);
         const about = `effect ${number}, ${outcome.frozenAt ?? 'none'}`;
         const objects = place.open();
         expect(await filesOfStore(objects), about).toEqual(await filesOfDatabase(book.database.db));

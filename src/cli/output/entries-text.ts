@@ -91,8 +91,8 @@ function adjacentBreakText(row: BreakRow, batchNo: string, times: Times): string
       : row.after_batch_no === batchNo
         ? 'lies right after it'
         : 'may come from it';
-  const openItems = row.status === 'open' ? 'open' : `${row.status} ${times.at(row.closed_at)}`;
-  return `  break ${row.id} (${openItems}) ${where}: \`daybook breaks show ${row.id}\` explains it`;
+  const standing = row.status === 'open' ? 'open' : `${row.status} ${times.at(row.closed_at)}`;
+  return `  break ${row.id} (${standing}) ${where}: \`daybook breaks show ${row.id}\` explains it`;
 }
 
 const quarantinedText = (batchNo: string, row: QuarantineRow, times: Times): string =>

@@ -16,5 +16,5 @@ export const noticeDocument = (notice: KnownNotice) => ({ ...notice, currency: n
 export const runDocument = (report: RunReport) => ({
   ...report,
   sync: report.sync.map(syncDocument),
-  openItems: { ...report.openItems, notices: report.openItems.notices.map(noticeDocument) },
+  standing: { ...report.standing, notices: report.standing.notices.map(noticeDocument) },
 });

@@ -138,10 +138,10 @@ export interface RunTextContext {
 
 /** The text of a run. If it is not green, the reasons come first. */
 export function runText(report: RunReport, { days, location, zone }: RunTextContext): string {
-  const { reconcile, publish, exitCode, openItems } = report;
+  const { reconcile, publish, exitCode, standing } = report;
   const isGreen = exitCode === EXIT.done;
   const hasTimes =
-    openItems.requested.length + (reconcile?.opened.length ?? 0) + (reconcile?.healed.length ?? 0) > 0;
+    standing.requested.length + (reconcile?.opened.length ?? 0) + (reconcile?.healed.length ?? 0) > 0;
   const backlogDays = report.sync.flatMap(({ merchantNo, backlogDays: ranges }) =>
     ranges.length === 0 ? [] : [`${merchantNo} ${daysName(ranges)}`],
   );
@@ -155,19 +155,19 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
     backlogDays.length > 0 && `also read, from earlier requests: ${backlogDays.join('; ')}`,
     reconcile &&
       `chained ${counted(reconcile.daysChained, 'account day')}: ${counted(reconcile.opened.length, 'break')} found, ` +
-        `${reconcile.healed.length} healed; open after it: ${openItems.newBreaks} new, ${openItems.knownBreaks} known before`,
+        `${reconcile.healed.length} healed; open after it: ${standing.newBreaks} new, ${standing.knownBreaks} known before`,
     publish &&
       `published ${counted(publish.published.length, 'statement')}, ${publish.unchanged} unchanged, ` +
         `${publish.withheld.length} withheld` +
         (publish.repaired.length > 0 ? `, ${counted(publish.repaired.length, 'file')} repaired` : '') +
         unrepairedText(publish.unrepaired),
-    ...openItems.proven.slice(0, SHOWN_MAX).map((one) => `proven of ${one.merchantNo}: ${provenText(one)}`),
-    openItems.proven.length > SHOWN_MAX &&
-      `and of ${openItems.proven.length - SHOWN_MAX} more merchants: see \`daybook status\``,
+    ...standing.proven.slice(0, SHOWN_MAX).map((one) => `proven of ${one.merchantNo}: ${provenText(one)}`),
+    standing.proven.length > SHOWN_MAX &&
+      `and of ${standing.proven.length - SHOWN_MAX} more merchants: see \`daybook status\``,
     days.length > 0 && days.length <= DAYS_SHOWN_MAX && `\n${accountDaysTable(days)}`,
     days.length > DAYS_SHOWN_MAX &&
       `${days.length} account days: see \`daybook statements list\` for their figures`,
-    shown('requested, and not completely proven yet', openItems.requested, (range) =>
+    shown('requested, and not completely proven yet', standing.requested, (range) =>
       requestedText(range, zone),
     ),
     shown('found', breakTexts(reconcile?.opened ?? [], zone), (text) => text.replaceAll('\n', '\n  ')),

@@ -20,13 +20,13 @@ export async function noteForAlerts(
   openItemsOfAll: ReadonlyMap<string, MerchantOpenItems>,
   found: { readonly runId: number; readonly now: Date },
 ): Promise<void> {
-  const own = outcomes.map(({ merchantNo }) => openItemsOfAll.get(merchantNo)!.openItems);
+  const own = outcomes.map(({ merchantNo }) => openItemsOfAll.get(merchantNo)!.standing);
   if (own.some(({ newBreaks, knownBreaks }) => newBreaks + knownBreaks > 0)) {
     const merchants = outcomes.map(({ merchantNo }) => merchantNo);
     await noteBreaks(trx, merchants, found);
   }
   const revised = own
-    .flatMap((openItems) => openItems.revised)
+    .flatMap((standing) => standing.revised)
     .filter(({ readsTheSame, wasOpenAtClose }) => !readsTheSame && wasOpenAtClose !== true);
   await noteRevised(trx, revised, found);
   const refused = outcomes.flatMap((outcome) => tokenProblem(outcome) ?? []);

@@ -91,7 +91,7 @@ export class QueuedMerchants {
     // A lease that was lost meanwhile records nothing. The one that took over does.
     held.lossOf(merchantNo).throwIfAborted();
     if (!end!.isRecorded) throw new Error(`the end of ${merchantNo} in run ${runId} was not recorded`);
-    await markReported(active, end!.openItems, [end!]);
+    await markReported(active, end!.standing, [end!]);
     return end!.exitCode;
   }
 

@@ -42,7 +42,7 @@ export interface Verdict {
 /** Judges what the stages did and what is open after them. */
 export function judge(
   outcome: StageOutcome,
-  openItems: OpenItems,
+  standing: OpenItems,
   run: {
     readonly id: number;
     readonly failures: readonly RunFailure[];
@@ -63,7 +63,7 @@ export function judge(
     ...together.flatMap(({ moved }) => moved.map(reasonOfMoved)),
   ];
   const isCommon = (merchantNo: string): boolean => common.some((one) => one.merchantNo === merchantNo);
-  const shared = reasonsOfShared(openItems.notices);
+  const shared = reasonsOfShared(standing.notices);
   const leading = causes.length === 0 ? [] : [...shared, ...causes];
   const reasons: Reason[] = [
     ...shared,
@@ -79,7 +79,7 @@ export function judge(
     })),
     ...outcome.busy.map(reasonOfBusy),
     ...(run.notRead ?? []).map(reasonOfNotRead),
-    ...reasonsOfHeld(openItems.held, run.zone),
+    ...reasonsOfHeld(standing.held, run.zone),
     ...outcome.sync.flatMap((one) => reasonsOfReading(one, isCommon(one.merchantNo) ? 1 : NAMED_EACH_MAX)),
     ...outcome.sync.flatMap((one) => reasonsOfHistoricalDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...outcome.sync.flatMap(reasonsOfContradictions),
@@ -90,16 +90,16 @@ export function judge(
     ...reasonsOfLeftOut(outcome.publish?.leftOut ?? []),
     ...(outcome.publish === null ? [] : reasonsOfForeign(outcome.publish)),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
-    ...reasonsOfOpenItems(outcome, openItems, isCommon),
-    ...openItems.discrepancies.map(reasonOfDiscrepancy),
-    ...reasonsOfNotices(openItems.notices),
-    ...reasonsOfRevised(openItems.revised, run.id),
+    ...reasonsOfOpenItems(outcome, standing, isCommon),
+    ...standing.discrepancies.map(reasonOfDiscrepancy),
+    ...reasonsOfNotices(standing.notices),
+    ...reasonsOfRevised(standing.revised, run.id),
   ];
   const isIncomplete = reasons.some(
     ({ exitCode }) => exitCode !== EXIT.done && exitCode !== EXIT.needsPerson,
   );
   reasons.push(
-    ...openItems.requested
+    ...standing.requested
       // Whatever ended this run early is among the reasons already, with what to do.
       .filter(({ runId, missing }) => missing.length > 0 && !(isIncomplete && runId === run.id))
       .map(reasonOfRequested),
@@ -153,11 +153,11 @@ const reasonOfMismatch = ({ account, day, why }: OpeningMismatch): Reason => ({
 
 function reasonsOfOpenItems(
   { sync, reconcile }: StageOutcome,
-  openItems: OpenItems,
+  standing: OpenItems,
   isCommon: (merchantNo: string) => boolean,
 ): Reason[] {
   const own = sumOfSync(sync);
-  const { newBreaks, knownBreaks, quarantined, unreported } = openItems;
+  const { newBreaks, knownBreaks, quarantined, unreported } = standing;
   // The unreported changes include those of this run, unless the database could not be asked.
   const [amended, vanished] = [
     Math.max(own.amended, unreported.amended),
