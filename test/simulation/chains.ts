@@ -89,9 +89,7 @@ function forbidden({ toleranceS }: ChainCase, steps: readonly ChainStep[]): stri
 
 /** Whether two entries of different seconds are within the tolerance, so that there is a choice of order. */
 const crossesSeconds = ({ toleranceS, moves }: ChainCase): boolean =>
-  moves.some((a) =>
-    moves.some((b) => a.second !== b.second && Math.abs(a.second - b.second) <= toleranceS),
-  );
+  moves.some((a) => moves.some((b) => a.second !== b.second && Math.abs(a.second - b.second) <= toleranceS));
 
 /** Breaks beyond the number that an allowed order needs, where the fewest are promised. */
 function needlessBreaks(drawn: ChainCase, steps: readonly ChainStep[]): string[] {
