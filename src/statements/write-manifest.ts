@@ -223,7 +223,7 @@ interface Proof {
 }
 
 /** The store holds a manifest that this database does not know, and that proves more than the one to be written. */
-export class StrongerPublished extends ExpectedError {
+class StrongerPublished extends ExpectedError {
   override readonly name = 'StrongerPublished';
   readonly exitCode = EXIT.incomplete;
 }

@@ -138,7 +138,11 @@ const SMALL = entriesOfAmounts(
 );
 
 test.each([
-  ['two of three entries of each of three small days', ({ batchNo }: WireEntry) => !batchNo.endsWith('10'), 6],
+  [
+    'two of three entries of each of three small days',
+    ({ batchNo }: WireEntry) => !batchNo.endsWith('10'),
+    6,
+  ],
   [
     'a complete day and two of three of another',
     ({ batchNo }: WireEntry) => batchNo.startsWith('S02') || ['S0310', 'S0311'].includes(batchNo),
