@@ -83,7 +83,7 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
       const slack = clockSkewMs();
       const outsider = entries.find((entry) => placeOf(entry, window, slack) === 'outside');
       if (outsider !== undefined && isNear(outsider, window, toleranceMs)) {
-        noteClockOff(offText(outsider, 'came with a window that ends near it'));
+        noteClockOff(offText(outsider, 'lies outside the window that returned it'));
       }
       if (isTrusted) return;
       const isExamined = outsider !== undefined && outsidersExamined < OUTSIDERS_EXAMINED_MAX;

@@ -47,7 +47,7 @@ describe('how late entries come', () => {
   });
 });
 
-describe('wider re-sweeps', () => {
+describe('extended lookback', () => {
   const lookback = (merchantNo: string, asked: number, most = 31) => ({
     merchantNo,
     widerSweep: { days: Math.min(asked, most), asked, lateness: days(asked + 1) },
@@ -57,7 +57,7 @@ describe('wider re-sweeps', () => {
     [
       'one, and one that a setting cuts',
       [lookback('M1', 14), { merchantNo: 'M2' }, lookback('M3', 45)],
-      're-sweep widened, as entries come late: M1 14 days (99 % of its late entries came within 15 days); ' +
+      'lookback extended, as entries come late: M1 14 days (99 % of its late entries came within 15 days); ' +
         'M3 31 days (99 % of its late entries came within 46 days; DAYBOOK_RESWEEP_DAYS_MAX keeps it from 45 days)',
     ],
   ])('%s', (_, sync, text) => {

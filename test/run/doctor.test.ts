@@ -64,7 +64,7 @@ describe('doctor', () => {
     });
   });
 
-  test('names whom a night tells, without their addresses', async () => {
+  test('names the receivers of alerts without their addresses', async () => {
     stage = await openStage();
     const alerts: Settings['alerts'] = {
       webhooks: [{ kind: 'json', url: 'https://alerts.example/secret-path' }],
@@ -75,7 +75,7 @@ describe('doctor', () => {
     expect((await examined({}, { alerts }))[2]).toEqual({
       what: 'alerts',
       ok: true,
-      detail: 'DAYBOOK_ALERT_URL (1), DAYBOOK_PING_URL set; `daybook alerts test` tries who is told',
+      detail: 'DAYBOOK_ALERT_URL (1), DAYBOOK_PING_URL set; `daybook alerts test` sends a test alert',
       exitCode: 0,
     });
   });

@@ -97,7 +97,7 @@ const range = (change: Partial<OpenRange> = {}): OpenRange => ({
   ...change,
 });
 const RANGE_NOTE =
-  'M1: 2026-01-01 to 2026-02-28 was asked for (range 3) and is not proven whole: ' +
+  'M1: 2026-01-01 to 2026-02-28 was asked for (range 3) and is not completely proven: ' +
   '2026-01-05, 2026-02-01 to 2026-02-28 missing';
 const uncertified = { window: { beginMs: 0, endMs: 999 }, problem: 'the window does not add up' };
 

@@ -160,8 +160,8 @@ describe('the key', () => {
     expect(await repaired({})).toEqual({ repaired: [], unrepaired: [] });
     const before = await readFile(pathOf(DAYS[0]), 'utf8');
     expect(await problems(OURS.publicKey)).toEqual([
-      `${DAYS[0]}: it is not signed: there is no .minisig beside it`,
-      `${DAYS[1]}: it is not signed: there is no .minisig beside it`,
+      `${DAYS[0]}: it is not signed: there is no .minisig file next to it`,
+      `${DAYS[1]}: it is not signed: there is no .minisig file next to it`,
     ]);
     await night(DAYS.slice(2));
     expect(await repaired()).toEqual({ repaired: [], unrepaired: [] });
@@ -187,8 +187,8 @@ describe('the key', () => {
     expect(await repaired({}, true)).toEqual({ repaired: [], unrepaired: [] });
     expect(await problems(OURS.publicKey)).toEqual([
       `${DAYS[1]}: it is not signed: it was published without the key`,
-      `${DAYS[2]}: it is not signed: there is no .minisig beside it`,
-      `${DAYS[3]}: it is not signed: there is no .minisig beside it`,
+      `${DAYS[2]}: it is not signed: there is no .minisig file next to it`,
+      `${DAYS[3]}: it is not signed: there is no .minisig file next to it`,
     ]);
     expect(await repaired()).toEqual({ repaired: [], unrepaired: [] });
     expect(await problems(OURS.publicKey)).toEqual([]);

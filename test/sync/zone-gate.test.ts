@@ -110,7 +110,7 @@ test('if dates are ignored in queries with a batchNo, the entries that come show
 test('if the zone is not proven, the message says what a person can do', async () => {
   const { outcome } = await check({ zone: 'Asia/Shanghai', believedZone: 'UTC', faults: ignoring });
   expect(outcome).toBeInstanceOf(TimeZoneUnproven);
-  expect((outcome as Error).message).toContain('beside a batchNo the platform ignores beginDate and endDate');
+  expect((outcome as Error).message).toContain('with a batchNo the platform ignores beginDate and endDate');
   expect((outcome as Error).message).toContain('PLATFORM_TIME_ZONE_PROOF=trusted goes without a proof');
 });
 
@@ -166,7 +166,7 @@ test('an entry outside its window, within the tolerance, shows that the clock is
   await gate.check(probeOf(platform.reader), entries, window);
   expect([gate.clockSkewMs(), gate.clockOff()]).toEqual([
     2_000,
-    'entry B0003599, booked 2026-03-01 01:00:00, came with a window it lies beside',
+    'entry B0003599, booked 2026-03-01 01:00:00, lies outside the window that returned it',
   ]);
 });
 
