@@ -1358,7 +1358,7 @@ export interface Notification {
   source: string | null;
 }
 
-export interface HistoricalCheck {
+export interface OlderDaysLook {
   /**
    * Number of entries of the days by their figures. Null once entries of these days changed: the next look adds the figures up anew.
    */
@@ -2016,7 +2016,7 @@ export interface UncomparedDay {
   merchant_no: string;
 }
 
-export interface UnreportedChange {
+export interface UntoldChange {
   /**
    * How many entries were amended.
    */
@@ -2035,7 +2035,7 @@ export interface UnreportedChange {
   vanished: number;
 }
 
-export interface UnreportedRevision {
+export interface UntoldRevision {
   /**
    * Currency code of the account.
    */
@@ -2054,7 +2054,7 @@ export interface UnreportedRevision {
   revision: number;
 }
 
-export interface SampledMonth {
+export interface WatchedMonth {
   /**
    * How many entries it had when it was compared first, on days that were read before the next day was over.
    */
@@ -2109,7 +2109,7 @@ export interface DB {
   month_close_statement: MonthCloseStatement;
   notice: Notice;
   notification: Notification;
-  older_days_look: HistoricalCheck;
+  older_days_look: OlderDaysLook;
   page_session: PageSession;
   platform_clock: PlatformClock;
   platform_hold: PlatformHold;
@@ -2127,7 +2127,7 @@ export interface DB {
   stored_object: StoredObject;
   sync_window: SyncWindow;
   uncompared_day: UncomparedDay;
-  untold_change: UnreportedChange;
-  untold_revision: UnreportedRevision;
-  watched_month: SampledMonth;
+  untold_change: UntoldChange;
+  untold_revision: UntoldRevision;
+  watched_month: WatchedMonth;
 }
