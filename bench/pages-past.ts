@@ -56,7 +56,7 @@ async function seedRevisions(db: Kysely<DB>): Promise<void> {
       credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, published_at + interval '2 days', 1
     FROM statement WHERE hashtext(object_key) % 200 = 0`.execute(db);
   await sql`
-    INSERT INTO audit_entry (at, by_whom, command, subject)
+    INSERT INTO audit_event (at, by_whom, command, subject)
     SELECT published_at + interval '1 day', 'local', 'statements get', object_key
     FROM statement WHERE revision = 1 AND hashtext(object_key) % 400 = 0`.execute(db);
 }

@@ -6,26 +6,25 @@ DO $$ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_job;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, database_identity TO daybook_job;
--- What was seen once is kept: entries, their versions, statements and runs are never deleted.
+-- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, figured_days, continuity_break, statement, statement_summary,
-  statement_manifest, stored_object, requested_range, platform_clock, older_days_look, late_entry_count, watched_month, ledger_past, notice, run, run_merchant, lease, merchant,
+  statement_manifest, stored_object, requested_range, platform_clock, historical_check, late_entry_count, month_end_sample, ledger_past, notice, run, run_merchant, lease, merchant,
   backfill, backfill_merchant, backfill_slice,
   reference_list, reference_item, platform_limit, platform_hold
 TO daybook_job;
--- Who did what, and what tells a wrong key, is added to and changed by nobody.
-GRANT SELECT, INSERT ON audit_entry, break_step, secret_key_check, late_statement TO daybook_job;
+-- Audit events, steps of breaks, late statements and check values of keys are added and never changed.
+GRANT SELECT, INSERT ON audit_event, break_step, secret_key_check, late_statement TO daybook_job;
 -- A month that was closed stays closed.
 GRANT SELECT, INSERT ON month_close, month_close_statement TO daybook_job;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature) ON month_close TO daybook_job;
--- Certificates are replaced by newer ones; changed days, entries that were missing and changes to tell are crossed off
--- their lists.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, uncompared_day, absent_entry, untold_change, untold_revision
+-- Certificates are replaced by newer ones. Changed days, missing entries and unreported changes are deleted once done.
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, uncompared_day, absent_entry, unreported_change, unreported_revision
 TO daybook_job;
--- Alerts wait to be sent; trouble that is over, and tokens that work again, are crossed off.
-GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, alert_fact TO daybook_job;
-GRANT SELECT, UPDATE ON alert_look TO daybook_job;
+-- Alerts wait to be sent. Conditions that are over, and events of tokens that work again, are deleted.
+GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, alert_event TO daybook_job;
+GRANT SELECT, UPDATE ON watchdog_check TO daybook_job;
 -- The queue, where DAYBOOK_WORKERS=queue: jobs come and go.
 DO $$ BEGIN
   IF to_regclass('daybook_queue.job') IS NOT NULL THEN

@@ -1,15 +1,15 @@
--- What the pages that `serve` shows (DAYBOOK_PAGES_LISTEN) need beside daybook_inbox and daybook_read_only: to take, comment, resolve
--- and reopen a break, and to close a month. Its login has all three roles. Run after each migration, as their owner.
+-- What the pages that `serve` shows (DAYBOOK_PAGES_LISTEN) need in addition to daybook_inbox and daybook_read_only: to take, comment,
+-- resolve and reopen a break, and to close a month. Its login has all three roles. Run after each migration, as their owner.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_pages') THEN CREATE ROLE daybook_pages NOLOGIN; END IF;
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_pages;
 GRANT SELECT ON break_step, continuity_break, account_day TO daybook_pages;
--- A deed of a person: its record, its step, and the break's own state. The day becomes due, so that a run tells it.
+-- A person's action on a break: its step, and the break's own state. The day becomes due, so that a run reports it.
 GRANT INSERT ON break_step TO daybook_pages;
 GRANT UPDATE (status, note, closed_at) ON continuity_break TO daybook_pages;
 GRANT UPDATE (publish_due) ON account_day TO daybook_pages;
--- A close and the statements it froze are added. Nobody changes them, but for a signature that was missing.
+-- A close and the statements it froze are added and never changed, except for a missing signature.
 GRANT SELECT, INSERT ON month_close, month_close_statement TO daybook_pages;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature) ON month_close TO daybook_pages;

@@ -13,7 +13,7 @@ import { print } from './print.ts';
 
 interface Flags {
   readonly publicKey: readonly string[];
-  readonly whole?: boolean;
+  readonly mustBeComplete?: boolean;
 }
 
 export function addVerifyCommand(program: Command): void {
@@ -37,12 +37,12 @@ export function addVerifyCommand(program: Command): void {
       '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/\n' +
         '  daybook verify --public-key daybook.pub --whole statements/',
     )
-    .action(async (paths: string[], { publicKey, whole = false }: Flags, self: Command) => {
+    .action(async (paths: string[], { publicKey, mustBeComplete = false }: Flags, self: Command) => {
       const keys = await Promise.all(publicKey.map(publicKeyFlag));
-      const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, whole);
+      const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
       print(self, {
         document: report,
-        text: verifyText(report, whole),
+        text: verifyText(report, mustBeComplete),
         exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,
       });
     });
@@ -69,11 +69,11 @@ const PAIR = '`daybook statements keygen` makes a pair.';
 /** As long as a key, in the letters of one, or with a key's comment. */
 const MAYBE_KEY = /^untrusted comment:|[A-Za-z0-9+/]{40}/;
 
-function verifyText(report: VerifyReport, whole: boolean): string {
+function verifyText(report: VerifyReport, mustBeComplete: boolean): string {
   const { manifests, files, problems, signed, chains, closes } = report;
   const noted = chains.flatMap(({ outdated, outside }) => [
-    ...(signed === null && !whole ? outdated : []),
-    ...(signed !== null && !whole ? outside : []),
+    ...(signed === null && !mustBeComplete ? outdated : []),
+    ...(signed !== null && !mustBeComplete ? outside : []),
   ]);
   const broken = files.filter(({ verdict, current }) => current && verdict === 'broken');
   return lines(
@@ -82,7 +82,7 @@ function verifyText(report: VerifyReport, whole: boolean): string {
     ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
     ...noted.map(({ path, problem }) => `  note: ${path}: ${problem}`),
     signed !== null && `${signed} of ${counted(manifests, 'manifest')} signed with the key`,
-    ...(signed !== null || whole ? chains.map(chainText) : []),
+    ...(signed !== null || mustBeComplete ? chains.map(chainText) : []),
     signed !== null &&
       noted.length > 0 &&
       'missing files were not given, or were removed: with all manifests given, `--whole` makes this a problem',

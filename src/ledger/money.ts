@@ -37,9 +37,9 @@ export function plainDecimal(digits: string): string | null {
   if (PLAIN.test(digits)) return digits === '-0' ? '0' : digits;
   const match = NUMBER.exec(digits);
   if (match === null) return null;
-  const [, sign = '', whole = '', fraction = '', exponentText = '0'] = match;
-  const all = whole + fraction;
-  const point = whole.length + Number(exponentText);
+  const [, sign = '', integer = '', fraction = '', exponentText = '0'] = match;
+  const all = integer + fraction;
+  const point = integer.length + Number(exponentText);
   if (Math.max(point, all.length) - Math.min(point, 0) > EXPANDED_DIGITS_MAX) return null;
   const padded = point <= 0 ? '0'.repeat(1 - point) + all : all.padEnd(point, '0');
   const at = Math.max(point, 1);
@@ -51,8 +51,8 @@ export function plainDecimal(digits: string): string | null {
 /** Whether a plain decimal has no more digits than an amount from the platform may have. */
 export function isWithinDigits(amount: string): boolean {
   const decimals = decimalsOf(amount);
-  const whole = amount.length - (decimals === 0 ? 0 : decimals + 1) - (amount.startsWith('-') ? 1 : 0);
-  return whole <= INTEGER_DIGITS_MAX && decimals <= DECIMALS_MAX;
+  const integer = amount.length - (decimals === 0 ? 0 : decimals + 1) - (amount.startsWith('-') ? 1 : 0);
+  return integer <= INTEGER_DIGITS_MAX && decimals <= DECIMALS_MAX;
 }
 
 /** How many decimals a plain decimal has. */

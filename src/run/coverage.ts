@@ -77,15 +77,15 @@ export function provenStretch(
   unproven: readonly BusinessDay[],
   zone: string,
 ): DayRange | null {
-  const whole = mergeWindows(certified).flatMap((window) => completeDays(window, zone) ?? []);
+  const complete = mergeWindows(certified).flatMap((window) => completeDays(window, zone) ?? []);
   const obstacles = [
     ...missing.map((window) => daysTouched(window, zone)),
     ...unproven.map((day) => ({ from: day, to: day })),
   ].sort((a, b) => (a.from < b.from ? -1 : 1));
-  const first = firstFree(whole, obstacles);
+  const first = firstFree(complete, obstacles);
   if (first === null) return null;
   const end = obstacles.find(({ from }) => from > first)?.from ?? null;
-  const last = whole.findLast(({ from }) => end === null || from < end)!;
+  const last = complete.findLast(({ from }) => end === null || from < end)!;
   return {
     from: last.from > first ? last.from : first,
     to: end === null || last.to < end ? last.to : addDays(end, -1),

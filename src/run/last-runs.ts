@@ -73,10 +73,10 @@ async function hasReadAll(
   runs: readonly number[],
   merchants: readonly string[],
 ): Promise<boolean> {
-  let whole = [...runs];
+  let complete = [...runs];
   for (const some of inParts(merchants)) {
-    const read = await countRead(db, whole, some);
-    whole = whole.filter((run) => read.get(run) === some.length);
+    const read = await countRead(db, complete, some);
+    complete = complete.filter((run) => read.get(run) === some.length);
   }
-  return whole.length > 0;
+  return complete.length > 0;
 }

@@ -33,7 +33,7 @@ const isReported = (value: unknown): boolean => value !== 0 && !(Array.isArray(v
 export interface MerchantEnd {
   readonly outcome: MerchantOutcome;
   readonly standing: OpenItems;
-  /** The notes behind `standing.untold`. */
+  /** The notes behind `unreported` of the open items. */
   readonly unreported: readonly UnreportedChanges[];
   /** False if the merchant's lease was lost: another process is at work on it, and its run tells what is open. */
   readonly isRecorded: boolean;

@@ -31,7 +31,7 @@ export const NOTHING_STANDS: OpenItems = {
 /** What is open of one merchant. */
 export interface MerchantOpenItems {
   readonly standing: OpenItems;
-  /** The notes behind `standing.untold`. They are deleted once they are reported. */
+  /** The notes behind `unreported` of the open items. They are deleted once they are reported. */
   readonly unreported: readonly UnreportedChanges[];
 }
 

@@ -57,17 +57,17 @@ const matches =
   (value) =>
     typeof value === 'string' && pattern.test(value);
 const orNull =
-  (looks: Checks): Checks =>
+  (isValid: Checks): Checks =>
   (value) =>
-    value === null || looks(value);
+    value === null || isValid(value);
 const listOf =
-  (looks: Checks): Checks =>
+  (isValid: Checks): Checks =>
   (value) =>
-    Array.isArray(value) && value.every(looks);
+    Array.isArray(value) && value.every(isValid);
 const recordOf =
   (fields: Readonly<Record<string, Checks>>): Checks =>
   (value) =>
-    isRecord(value) && Object.entries(fields).every(([name, looks]) => looks(value[name]));
+    isRecord(value) && Object.entries(fields).every(([name, isValid]) => isValid(value[name]));
 
 const [isDigest, isAmount, isDay] = [matches(SHA256), matches(AMOUNT), matches(DAY)];
 const COUNTS = { creditCount: isCount, debitCount: isCount, breaks: isCount };

@@ -16,7 +16,7 @@ export interface Found {
    * It was found in a folder, or it is a manifest that was named, or lies next to one. All current files that such a
    * manifest lists have to be there.
    */
-  readonly whole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** Whether a file counts as a manifest, by its name. */
@@ -28,9 +28,9 @@ export const isManifest = (path: string): boolean => path.endsWith('.json');
  */
 export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
   const found = new Map<string, Found>();
-  const add = (path: string, whole: boolean): void => {
+  const add = (path: string, isComplete: boolean): void => {
     if (basename(path) === STORE_MARK_KEY) return;
-    if (!found.has(path)) found.set(path, { path, whole });
+    if (!found.has(path)) found.set(path, { path, isComplete });
   };
   for (const path of paths) {
     const kind = await stat(path).catch(() => null);

@@ -33,11 +33,11 @@ export async function findLine(
   for await (const bytes of fetchStatement(objects, statement)) {
     if (search.found !== null) continue;
     const part = Buffer.concat([rest, bytes]);
-    const whole = part.lastIndexOf(LINE_END) + 1;
-    look(part.subarray(0, whole), search);
-    rest = part.subarray(whole);
+    const complete = part.lastIndexOf(LINE_END) + 1;
+    searchPart(part.subarray(0, complete), search);
+    rest = part.subarray(complete);
   }
-  look(rest, search);
+  searchPart(rest, search);
   return search.found;
 }
 
@@ -51,7 +51,7 @@ interface Search {
 }
 
 /** Checks through complete lines. */
-function look(part: Buffer, search: Search): void {
+function searchPart(part: Buffer, search: Search): void {
   let from = 0;
   while (search.found === null) {
     const hit = part.indexOf(search.needle, from);

@@ -47,7 +47,7 @@ export type ByRows = ReadonlyMap<ClosedStatement, readonly string[]>;
 export function verifyCloses(
   closes: readonly ReadCloseFile[],
   manifests: readonly ReadManifest[],
-  whole = false,
+  isComplete = false,
   byRows: ByRows = new Map(),
 ): { readonly closes: readonly VerifiedClose[]; readonly problems: readonly Problem[] } {
   const byDay = newestByDay(manifests);
@@ -62,7 +62,7 @@ export function verifyCloses(
       ...[
         ...problemsInClose(path.replaceAll('\\', '/'), close),
         ...problemsWithBefore(one, others),
-        ...(whole && isLast ? missingBefore(one, others) : []),
+        ...(isComplete && isLast ? missingBefore(one, others) : []),
       ].map((problem) => ({ path, problem })),
     );
     const { compared, byHash, adjusted, wrong, notHere } = comparedDays(close, byDay, byRows);
@@ -70,7 +70,7 @@ export function verifyCloses(
     // A close that was given without its merchant's folder or any of its days is checked in itself alone.
     const isAlone =
       one.isInFolder !== true && manifests.every(({ manifest }) => manifest.merchantNo !== close.merchantNo);
-    if (notHere.length > 0 && (whole || !isAlone)) problems.push({ path, problem: frozenNotHere(notHere) });
+    if (notHere.length > 0 && (isComplete || !isAlone)) problems.push({ path, problem: frozenNotHere(notHere) });
     const { merchantNo, month, number, despite, openDays, statements } = close;
     return {
       ...{ path, merchantNo, month, number, despite, openDays: openDays.length },

@@ -64,7 +64,7 @@ export async function verifyPaths(
   paths: readonly string[],
   formats: readonly StatementFormat[] = STATEMENT_FORMATS,
   publicKeys: readonly PublicKey[] = [],
-  whole = false,
+  isComplete = false,
 ): Promise<VerifyReport> {
   const found = await filesUnder(paths);
   const { manifests, closed, problems, signed } = await readManifests(found, publicKeys, paths);
@@ -79,7 +79,7 @@ export async function verifyPaths(
           basename(path) === expected.file &&
           (expected.currency !== null || dirname(path) === dirname(one.path)),
       );
-      if (copies.length === 0 && one.whole && expected.current && !hasOtherRevision(one, expected, sheets)) {
+      if (copies.length === 0 && one.isComplete && expected.current && !hasOtherRevision(one, expected, sheets)) {
         problems.push({
           path: one.path,
           problem: `${expected.file} is listed in the manifest but is not here`,
@@ -109,17 +109,17 @@ export async function verifyPaths(
   }
   const { chains, problems: inChains } = verifyChains(manifests);
   problems.push(...inChains);
-  if (publicKeys.length > 0 || whole)
+  if (publicKeys.length > 0 || isComplete)
     problems.push(
       ...chains.flatMap(({ outdated, missing }) => [...outdated, ...missing]),
       ...(await leftAlone(found)),
     );
-  if (whole) problems.push(...chains.flatMap(({ outside }) => outside));
+  if (isComplete) problems.push(...chains.flatMap(({ outside }) => outside));
   const byRows = await checkedByRows(
     closed.map(({ close }) => close),
     replacedIn(files, manifests),
   );
-  const { closes, problems: inCloses } = verifyCloses(closed, manifests, whole, byRows);
+  const { closes, problems: inCloses } = verifyCloses(closed, manifests, isComplete, byRows);
   problems.push(...inCloses);
   if (manifests.length === 0 && closes.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });

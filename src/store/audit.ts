@@ -1,8 +1,8 @@
-/** Keeps what people did by hand (table `audit_entry`). Rows are added and never changed. */
+/** Keeps what people did by hand (table `audit_event`). Rows are added and never changed. */
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import type { AuditEntry, DB } from './engine/schema.ts';
+import type { DB } from './engine/schema.ts';
 
-export type AuditRow = Selectable<AuditEntry>;
+export type AuditRow = Selectable<DB['audit_event']>;
 
 /** Something a person did. */
 export interface AuditEvent {
@@ -22,7 +22,7 @@ export interface AuditEvent {
 export async function recordAuditEvent(db: Kysely<DB>, auditEvent: AuditEvent, now: Date): Promise<number> {
   const { by, command, subject, note } = auditEvent;
   const { id } = await db
-    .insertInto('audit_entry')
+    .insertInto('audit_event')
     .values({ at: now, by_whom: by, command, subject, note: note ?? null })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -31,7 +31,7 @@ export async function recordAuditEvent(db: Kysely<DB>, auditEvent: AuditEvent, n
 
 /** The latest audit events, newest first. */
 export const listAuditEvents = (db: Kysely<DB>, limit: number): Promise<AuditRow[]> =>
-  db.selectFrom('audit_entry').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).execute();
+  db.selectFrom('audit_event').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).execute();
 
 /** Records the audit event and does `work` in one transaction. If `work` cannot do it, it throws. */
 export const doneBy = <Result>(

@@ -50,15 +50,15 @@ export async function compareWithStored(
   const isPlain = readings.every(({ reading }) => reading.certified && reading.unreadable.length === 0);
   const entries = readings.flatMap(({ reading }) => reading.entries);
   if (!isPlain || entries.length > ENTRIES_MAX) return readings.map(fully);
-  const looks = await compare(db, readings, entries);
-  const toStore = new Set(looks[0]!.to_store);
+  const compared = await compare(db, readings, entries);
+  const toStore = new Set(compared[0]!.to_store);
   return readings.map(({ reading }, at) => ({
     entries: reading.entries.filter(({ batchNo }) => toStore.has(batchNo)),
-    isAbsenceOpen: looks[at]!.has_differing || looks[at]!.has_absent,
-    lacking: looks[at]!.lacking,
-    isQuarantineOpen: looks[at]!.has_unreadable,
-    isCertificateOpen: !looks[at]!.is_certified,
-    isFailureOpen: looks[at]!.has_failed,
+    isAbsenceOpen: compared[at]!.has_differing || compared[at]!.has_absent,
+    lacking: compared[at]!.lacking,
+    isQuarantineOpen: compared[at]!.has_unreadable,
+    isCertificateOpen: !compared[at]!.is_certified,
+    isFailureOpen: compared[at]!.has_failed,
   }));
 }
 

@@ -67,7 +67,7 @@ export const sumOfFigures = (
   WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
   ), begun AS MATERIALIZED (
     SELECT coalesce(max(to_day) + 1, ${from}::date) AS day, coalesce(max(by_figures), 0) AS entries
-    FROM older_days_look
+    FROM historical_check
     WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL AND from_day = ${from} AND to_day <= ${to}
   )
   SELECT begun.entries + coalesce(sum(added.entries), 0)::bigint
@@ -83,7 +83,7 @@ export const sumOfFigures = (
  * off the list of changed ones.
  */
 export const forgetSum = (merchantNo: string, days: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  UPDATE older_days_look SET by_figures = NULL
+  UPDATE historical_check SET by_figures = NULL
   WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL
     AND EXISTS (SELECT FROM ${days} AS changed (day) WHERE changed.day BETWEEN from_day AND to_day)`;
 

@@ -125,7 +125,7 @@ export async function historicalComparisons(
   db: Kysely<DB>,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, HistoricalComparison>> {
-  const rows = await db.selectFrom('older_days_look').selectAll().where(ofMerchants(merchants)).execute();
+  const rows = await db.selectFrom('historical_check').selectAll().where(ofMerchants(merchants)).execute();
   return new Map(
     rows.map((row) => [
       row.merchant_no,
@@ -134,7 +134,7 @@ export async function historicalComparisons(
         to: row.to_day,
         total: row.total,
         isHeld: row.is_held,
-        lookedAt: row.looked_at,
+        lookedAt: row.checked_at,
         round: {
           read: row.round_read,
           of: row.round_of,
@@ -165,7 +165,7 @@ export async function keepHistoricalComparisons(
     arrayLiteral(made.map(({ comparison }) => value(comparison)));
   const days = { from: sql`made.from_day`, to: sql`made.to_day` };
   await sql`
-    INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
+    INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
       round_began_at, round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since, by_figures)
     SELECT made.*, ${sumOfFigures(sql`made.merchant_no`, days)}
     FROM unnest(
@@ -178,11 +178,11 @@ export async function keepHistoricalComparisons(
       ${column(({ round }) => round.refused?.beginMs ?? null)}::bigint[],
       ${column(({ round }) => round.refused?.endMs ?? null)}::bigint[],
       ${column(({ round }) => round.refused?.since.toISOString() ?? null)}::timestamptz[]
-    ) AS made (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of, round_began_at,
+    ) AS made (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of, round_began_at,
       round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since)
     ON CONFLICT (merchant_no) DO UPDATE
       SET from_day = excluded.from_day, to_day = excluded.to_day, total = excluded.total,
-        is_held = excluded.is_held, looked_at = excluded.looked_at, round_read = excluded.round_read,
+        is_held = excluded.is_held, checked_at = excluded.checked_at, round_read = excluded.round_read,
         round_of = excluded.round_of, round_began_at = excluded.round_began_at,
         round_through_ms = excluded.round_through_ms, widest_ms = excluded.widest_ms,
         page_order = excluded.page_order,

@@ -90,12 +90,12 @@ export async function latenessMeasured(
 ): Promise<ReadonlyMap<string, LatenessMeasured>> {
   const from = periodFrom(today);
   const { rows } = await sql<Row>`
-    SELECT merchant_no, NULL::date AS month, NULL::date AS watched_on, days_min, days_max, sum(entries)::bigint AS entries
+    SELECT merchant_no, NULL::date AS month, NULL::date AS sampled_on, days_min, days_max, sum(entries)::bigint AS entries
     FROM late_entry_count WHERE ${ofMerchants(merchants)} AND month >= ${from}
     GROUP BY merchant_no, days_min, days_max
     UNION ALL
-    SELECT merchant_no, month, watched_on, 0, 0, entries
-    FROM watched_month WHERE ${ofMerchants(merchants)} AND month >= ${from}
+    SELECT merchant_no, month, sampled_on, 0, 0, entries
+    FROM month_end_sample WHERE ${ofMerchants(merchants)} AND month >= ${from}
     ORDER BY merchant_no, month, days_max, days_min`.execute(db);
   return new Map(
     [...Map.groupBy(rows, (row) => row.merchant_no)].map(([merchantNo, own]) => [
@@ -104,7 +104,7 @@ export async function latenessMeasured(
         late: own.flatMap((row): LateCount[] =>
           row.month === null ? [{ daysMin: row.days_min, daysMax: row.days_max, entries: row.entries }] : [],
         ),
-        watched: own.flatMap(({ month, watched_on: sampledOn, entries }): SampledMonth[] =>
+        watched: own.flatMap(({ month, sampled_on: sampledOn, entries }): SampledMonth[] =>
           month === null ? [] : [{ month, sampledOn: sampledOn!, entries }],
         ),
       },
@@ -121,7 +121,7 @@ export const measuredOf = (
 interface Row {
   readonly merchant_no: string;
   readonly month: BusinessDay | null;
-  readonly watched_on: BusinessDay | null;
+  readonly sampled_on: BusinessDay | null;
   readonly days_min: number;
   readonly days_max: number;
   readonly entries: number;
@@ -176,12 +176,12 @@ export async function keepSampledMonths(trx: Transaction<DB>, held: readonly Mon
   if (rows.length === 0) return;
   const column = (value: (one: (typeof rows)[number]) => string) => arrayLiteral(rows.map(value));
   await sql`
-    INSERT INTO watched_month AS known (merchant_no, month, entries, watched_on)
-    SELECT made.merchant_no, made.month, coalesce(known.entries, ${entriesOfMonth}), made.watched_on
+    INSERT INTO month_end_sample AS known (merchant_no, month, entries, sampled_on)
+    SELECT made.merchant_no, made.month, coalesce(known.entries, ${entriesOfMonth}), made.sampled_on
     FROM unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ month }) => month)}::date[],
       ${column(({ sampledOn }) => sampledOn)}::date[]
-    ) AS made (merchant_no, month, watched_on)
-    LEFT JOIN watched_month known ON known.merchant_no = made.merchant_no AND known.month = made.month
-    ON CONFLICT (merchant_no, month) DO UPDATE SET watched_on = excluded.watched_on`.execute(trx);
+    ) AS made (merchant_no, month, sampled_on)
+    LEFT JOIN month_end_sample known ON known.merchant_no = made.merchant_no AND known.month = made.month
+    ON CONFLICT (merchant_no, month) DO UPDATE SET sampled_on = excluded.sampled_on`.execute(trx);
 }

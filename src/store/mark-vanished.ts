@@ -213,7 +213,7 @@ async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<
 async function markBelieved(
   trx: Transaction<DB>,
   within: PlannedWindow,
-  whole: readonly CurrencyAbsence[],
+  complete: readonly CurrencyAbsence[],
 ): Promise<number> {
   const { merchantNo, planned, currency, runId, now } = within;
   const { rows } = await sql<{ vanished: number }>`
@@ -222,7 +222,7 @@ async function markBelieved(
       WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
         AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
         AND (accepted_at IS NOT NULL OR (held_since IS NULL AND (
-          currency = ANY (${arrayLiteral(whole.map((one) => one.currency))}::text[])
+          currency = ANY (${arrayLiteral(complete.map((one) => one.currency))}::text[])
           OR (absent_since <= ${missedBefore(within)} AND run_id <> ${runId})
         )))
       RETURNING batch_no

@@ -76,7 +76,7 @@ const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.mon
    WHERE (frozen.merchant_no, frozen.month, frozen.number) = (closed.merchant_no, closed.month, closed.number)
   ) AS statements, closed.object_key AS "objectKey", closed.sha256`;
 
-const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_entry AS audit_event ON audit_event.id = closed.audit_entry_id`;
+const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id`;
 
 /** Every close, by merchant, month and number. Uses the primary key where a merchant is named. */
 export async function listCloses(
@@ -135,7 +135,7 @@ export async function storeClose(
       merchant_no: merchantNo,
       month: firstDay(month),
       number,
-      audit_entry_id: close.auditEventId,
+      audit_event_id: close.auditEventId,
       despite: close.despite,
       open_days: close.openDays,
       object_key: close.objectKey,

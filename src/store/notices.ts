@@ -96,7 +96,7 @@ export async function keepNotices(
         AND abs(sent.day - before.day) <= ${sql.lit(ODD_AGAIN_DAYS)}
     )
     ON CONFLICT (merchant_no, kind, currency, day, other_merchant_no) DO UPDATE
-      SET figures = excluded.figures, found_at = excluded.found_at, run_id = excluded.run_id, told_at = NULL
+      SET figures = excluded.figures, found_at = excluded.found_at, run_id = excluded.run_id, reported_at = NULL
       WHERE known.kind IN ('shared', 'reused') AND (known.figures->'count')::int < (excluded.figures->'count')::int`.execute(
     trx,
   );
@@ -104,7 +104,7 @@ export async function keepNotices(
 
 /** The merchants' notices that no run has reported yet, whichever run found them. */
 export const unreportedNotices = (db: Kysely<DB>, merchants: readonly string[]): Promise<KnownNotice[]> =>
-  noticesWhere(db, merchants, sql`told_at IS NULL`);
+  noticesWhere(db, merchants, sql`reported_at IS NULL`);
 
 /** The merchants' notices found since then, reported or not. */
 export const noticesSince = (
@@ -162,10 +162,10 @@ export async function markNoticesReported(
 ): Promise<void> {
   if (reported.length === 0) return;
   await sql`
-    UPDATE notice SET told_at = ${now} FROM ${rowsOf(reported)}
+    UPDATE notice SET reported_at = ${now} FROM ${rowsOf(reported)}
     WHERE notice.merchant_no = sent.merchant_no AND notice.kind = sent.kind AND notice.currency = sent.currency
       AND notice.day = sent.day AND notice.other_merchant_no = sent.other_merchant_no
-      AND notice.figures = sent.figures AND notice.told_at IS NULL`.execute(trx);
+      AND notice.figures = sent.figures AND notice.reported_at IS NULL`.execute(trx);
 }
 
 /** The notices as rows with the alias `sent`. */

@@ -39,15 +39,15 @@ export function openPlatformLimit(db: Kysely<DB>) {
      * while.
      */
     take: async (calls: number, spacingMs: number) => {
-      const { afterMs, look } = await retry(() => takeSlice(db, calls * spacingMs, from), {
+      const { afterMs, polled } = await retry(() => takeSlice(db, calls * spacingMs, from), {
         isPassing: isLostOrRolledBack,
       });
-      return { afterMs: Math.max(0, afterMs), holds: given(look) };
+      return { afterMs: Math.max(0, afterMs), holds: given(polled) };
     },
     /** The holds that were reported since the last check; at first all. Throws as `take` does. */
     holds: async () => {
-      const { rows } = await sql<{ look: Polled }>`SELECT ${pollFrom(from)} AS look`.execute(db);
-      return given(rows[0]!.look);
+      const { rows } = await sql<{ polled: Polled }>`SELECT ${pollFrom(from)} AS look`.execute(db);
+      return given(rows[0]!.polled);
     },
     /** Records holds. None is shortened by a later one. */
     sendHolds: (holds: readonly Held[]) => storeHolds(db, holds),
@@ -65,11 +65,11 @@ const pollFrom = (from: string) => sql<Polled>`json_build_object(
     SELECT coalesce(json_agg(json_build_object(
       'owner', owner, 'forMs', extract(epoch FROM held_until - ${DATABASE_NOW}) * 1000)), '[]')
     FROM platform_hold AS known
-    WHERE told_at > ${from}::timestamptz AND ${isAhead('known.held_until')}))`;
+    WHERE recorded_at > ${from}::timestamptz AND ${isAhead('known.held_until')}))`;
 
 async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
   const span = sql`${spanMs}::float8 * interval '1 millisecond'`;
-  const { rows } = await sql<{ afterMs: number; look: Polled }>`
+  const { rows } = await sql<{ afterMs: number; polled: Polled }>`
     WITH taken AS (
       INSERT INTO platform_limit AS known (free_at) VALUES (${DATABASE_NOW} + ${span})
       ON CONFLICT (is_only) DO UPDATE
@@ -84,7 +84,7 @@ async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
 async function storeHolds(db: Kysely<DB>, holds: readonly Held[]): Promise<void> {
   // In one order, so that no two processes wait for each other.
   await sql`
-    INSERT INTO platform_hold AS known (owner, held_until, told_at)
+    INSERT INTO platform_hold AS known (owner, held_until, recorded_at)
     SELECT owner, ${DATABASE_NOW} + for_ms * interval '1 millisecond', ${DATABASE_NOW}
     FROM unnest(
       ${arrayLiteral(holds.map(({ owner }) => owner))}::text[],
@@ -92,6 +92,6 @@ async function storeHolds(db: Kysely<DB>, holds: readonly Held[]): Promise<void>
       AS reported (owner, for_ms)
     ORDER BY owner
     ON CONFLICT (owner) DO UPDATE
-      SET told_at = excluded.told_at, held_until = greatest(
+      SET recorded_at = excluded.recorded_at, held_until = greatest(
         excluded.held_until, CASE WHEN ${isAhead('known.held_until')} THEN known.held_until END)`.execute(db);
 }

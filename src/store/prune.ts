@@ -33,7 +33,7 @@ export interface Pruned {
 
 export type PrunableTable =
   | 'alert'
-  | 'alert_fact'
+  | 'alert_event'
   | 'backfill'
   | 'backfill_merchant'
   | 'backfill_slice'
@@ -101,8 +101,8 @@ const PRUNABLE: readonly Prunable[] = [
   },
   {
     what: 'what alerts have reported of breaks that are closed and of revised days',
-    table: 'alert_fact',
-    rows: ({ before }) => sql<boolean>`old.told_at < ${before} AND old.kind IN ('break', 'revised') AND (
+    table: 'alert_event',
+    rows: ({ before }) => sql<boolean>`old.reported_at < ${before} AND old.kind IN ('break', 'revised') AND (
       old.kind = 'revised' OR old.subject NOT IN (SELECT id::text FROM continuity_break WHERE status = 'open'))`,
   },
 ];

@@ -20,7 +20,7 @@ export async function noteUnreported(
 ): Promise<void> {
   if (amended + vanished === 0) return;
   await sql`
-    INSERT INTO untold_change AS known (merchant_no, run_id, amended, vanished)
+    INSERT INTO unreported_change AS known (merchant_no, run_id, amended, vanished)
     VALUES (${merchantNo}, ${runId}, ${amended}, ${vanished})
     ON CONFLICT (merchant_no, run_id) DO UPDATE
       SET amended = known.amended + excluded.amended, vanished = known.vanished + excluded.vanished`.execute(
@@ -40,7 +40,7 @@ export async function unreportedChanges(
   merchants: readonly string[],
 ): Promise<readonly UnreportedChanges[]> {
   return db
-    .selectFrom('untold_change')
+    .selectFrom('unreported_change')
     .select(['merchant_no as merchantNo', 'run_id as runId', 'amended', 'vanished'])
     .where(ofMerchants(merchants))
     .execute();
@@ -54,12 +54,12 @@ export async function markChangesReported(
   if (reported.length === 0) return;
   const column = (value: (one: UnreportedChanges) => string | number) => arrayLiteral(reported.map(value));
   await sql`
-    DELETE FROM untold_change USING unnest(
+    DELETE FROM unreported_change USING unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ runId }) => runId)}::bigint[],
       ${column(({ amended }) => amended)}::bigint[], ${column(({ vanished }) => vanished)}::bigint[]
     ) AS reported (merchant_no, run_id, amended, vanished)
-    WHERE untold_change.merchant_no = reported.merchant_no AND untold_change.run_id = reported.run_id
-      AND untold_change.amended = reported.amended AND untold_change.vanished = reported.vanished`.execute(
+    WHERE unreported_change.merchant_no = reported.merchant_no AND unreported_change.run_id = reported.run_id
+      AND unreported_change.amended = reported.amended AND unreported_change.vanished = reported.vanished`.execute(
     trx,
   );
 }

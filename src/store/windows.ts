@@ -58,8 +58,8 @@ export async function storeWindow(
 /** Cuts a wide reading into its planned windows, and says of each what is not stored yet, and what of the stored it lacks. */
 export async function compareWideWithStored(db: Kysely<DB>, toStore: WideToStore): Promise<Compared[]> {
   const parts = cutAtPlanned(toStore);
-  const looks = await compareWithStored(db, parts);
-  return parts.map((part, at) => ({ part, unstored: looks[at]! }));
+  const compared = await compareWithStored(db, parts);
+  return parts.map((part, at) => ({ part, unstored: compared[at]! }));
 }
 
 /** Does what `storeWindow` does for planned windows of a wide reading, all in one transaction. Each has its own certificate. */

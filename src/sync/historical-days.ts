@@ -106,7 +106,7 @@ export async function checkHistoricalDays(
 
 async function compare(options: HistoricalCheckOptions, calls: { made: number }): Promise<HistoricalCheck> {
   const { zone, older, recent, now } = options;
-  const whole = { from: (older[0] ?? recent)!.from, to: (recent ?? older[0])!.to };
+  const complete = { from: (older[0] ?? recent)!.from, to: (recent ?? older[0])!.to };
   const olderWindows = older.map((days) => windowOf(days, zone)).sort((a, b) => a.beginMs - b.beginMs);
   const storedOlder = older[0] === undefined ? 0 : await countOlder(options, older[0]);
   const others = await Promise.all(older.slice(1).map((days) => countOlder(options, days)));
@@ -116,7 +116,7 @@ async function compare(options: HistoricalCheckOptions, calls: { made: number })
   const begun = beginRound(options.round, { entries: entriesOlder, windows: olderWindows, now });
   const again = await compareRefused(begun, entries, now);
   const before = again.round;
-  const asked = lastDays(whole, before.widestMs, zone);
+  const asked = lastDays(complete, before.widestMs, zone);
 
   // Where no other days lie between, the pages of all days are those of the round as well.
   const isPaged = older.length === 1 && before.widestMs === null && windowsLeft(before, olderWindows);
@@ -130,7 +130,7 @@ async function compare(options: HistoricalCheckOptions, calls: { made: number })
   const also = await compareOthers(totals, options, main.isHeld ? null : asked);
   const widest = narrower(before.widestMs, main.widestMs);
   let round = withRefused({ ...before, widestMs: widest }, windowOf(asked, zone), main.refused, now);
-  const isAllCompared = main.areEntriesCompared && asked.from === whole.from && older.length < 2;
+  const isAllCompared = main.areEntriesCompared && asked.from === complete.from && older.length < 2;
   if (isAllCompared)
     round = { ...round, read: round.of, beganAt: now, throughMs: olderWindows.at(-1)?.endMs ?? 0 };
   const paged = await compareMainPage(main, entries, round, olderWindows);
@@ -141,7 +141,7 @@ async function compare(options: HistoricalCheckOptions, calls: { made: number })
         ...{ windowsMax: options.windowsMax, compared: paged.round.throughMs > round.throughMs ? 1 : 0 },
       });
   const inOlder = (day: BusinessDay) =>
-    [...older, ...(options.alsoCompared ?? []), whole].some(({ from, to }) => day >= from && day <= to);
+    [...older, ...(options.alsoCompared ?? []), complete].some(({ from, to }) => day >= from && day <= to);
   const named = [
     ...new Set([...again.days, ...main.days, ...also.found.days, ...paged.days, ...compared.days]),
   ]
@@ -335,8 +335,8 @@ function totalsSource(options: HistoricalCheckOptions, calls: { made: number }):
     isStored: async (days, total) => {
       const most = await stored(days);
       if (clockSkewMs === 0 || total >= most) return total === most;
-      const whole = windowOf(days, zone);
-      const inner = { beginMs: whole.beginMs + 2 * clockSkewMs, endMs: whole.endMs - 2 * clockSkewMs };
+      const complete = windowOf(days, zone);
+      const inner = { beginMs: complete.beginMs + 2 * clockSkewMs, endMs: complete.endMs - 2 * clockSkewMs };
       return total >= (await countStored(db, merchant.merchantNo, inner));
     },
     callsLeft: callsLeft(options, calls),

@@ -47,7 +47,7 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
   const known = new Map<string, Known>();
   let isOver = false;
 
-  const look = async ({ window, currency }: Asked, pageNum: number): Promise<LedgerPage> => {
+  const readPage = async ({ window, currency }: Asked, pageNum: number): Promise<LedgerPage> => {
     signal.throwIfAborted();
     const query = { merchant, window, pageNum, ...(currency === null ? {} : { currency }) };
     const key = keyOf(query);
@@ -61,7 +61,7 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
   /** Null if the platform refuses a wide window. */
   const firstPage = async (asked: WideWindow): Promise<LedgerPage | null> => {
     try {
-      return await look(asked, 1);
+      return await readPage(asked, 1);
     } catch (error) {
       if (asked.planned.length === 1 || !isRefusal(error)) throw error;
       return null;
@@ -80,7 +80,7 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
       // Of a day that will be read together with others, no more pages than these are asked for.
       const isAsked = options.asked.includes(asked);
       const pageNums = otherPages(first, isAsked ? READ_LIMITS.widePages : 0);
-      const others = await Promise.all(pageNums.map((pageNum) => look(asked, pageNum)));
+      const others = await Promise.all(pageNums.map((pageNum) => readPage(asked, pageNum)));
       const entries = [first, ...others]
         .flatMap((page) => page.entries)
         .filter((entry) => placeOf(entry, asked.window, clockSkewMs) !== 'outside')

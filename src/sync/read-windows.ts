@@ -126,7 +126,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
   const rank = task.window.beginMs;
   await credits.take(1, rank);
   let held = 1;
-  const looks: Promise<void>[] = [];
+  const checks: Promise<void>[] = [];
   const source: PageSource = {
     page: (asked, pageNum) => pageOf(asked, pageNum, shared),
     holdPages: async (pages) => {
@@ -135,9 +135,9 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
       await credits.take(most, rank);
     },
     onFirstPage: (page, asked) => {
-      const look = options.onFirstPage(page, asked);
-      look.catch(stopping.fail);
-      looks.push(look);
+      const check = options.onFirstPage(page, asked);
+      check.catch(stopping.fail);
+      checks.push(check);
     },
     onContradiction: options.onContradiction,
   };
@@ -153,7 +153,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
       queue.putApart(task, outcome.groups, outcome.orderUnsteady);
       onPutBack();
     }
-    await Promise.all(looks);
+    await Promise.all(checks);
     if (outcome.kind === 'read') await take(task, outcome, options);
   } finally {
     credits.give(held);
@@ -173,8 +173,8 @@ async function take(
   read: NotedReading,
   { onReading, onWindowDone }: ReadWindowsOptions,
 ): Promise<void> {
-  const whole = task.second === null ? { asked: task, read } : task.second.add(read);
-  if (whole !== null) await onReading({ window: whole.asked.window, currency: task.currency }, whole.read);
+  const complete = task.second === null ? { asked: task, read } : task.second.add(read);
+  if (complete !== null) await onReading({ window: complete.asked.window, currency: task.currency }, complete.read);
   task.retryBudget.partsLeft -= 1;
   if (task.retryBudget.partsLeft === 0) task.planned.forEach(onWindowDone);
 }

@@ -34,7 +34,7 @@ export class WindowQueue {
     this.#coarse = { pageNumMax, unitMs: 1_000 };
     this.#splitPolicy = this.#coarse;
     this.#waiting = asked
-      .map((one) => this.#waitingWhole(one))
+      .map((one) => this.#waitingWide(one))
       .sort((a, b) => a.beginMs - b.beginMs)
       .reverse();
   }
@@ -65,7 +65,7 @@ export class WindowQueue {
   /** Puts groups of a wide window's planned windows into the queue, each as if it had been asked for by itself. */
   putApart({ currency }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
     if (orderUnsteady) this.#readFinely();
-    this.#insert(groups.map((planned) => this.#waitingWhole(wideOf(planned, currency))));
+    this.#insert(groups.map((planned) => this.#waitingWide(wideOf(planned, currency))));
   }
 
   #readFinely(): void {
@@ -79,7 +79,7 @@ export class WindowQueue {
   }
 
   /** A window as it was asked for. The grain is the one of the moment at which it is begun. */
-  #waitingWhole(asked: WideWindow): Waiting {
+  #waitingWide(asked: WideWindow): Waiting {
     const task = (): Task => {
       const retryBudget: Root = { failedCalls: 0, certifiedPages: 0, streak: this.#streak, partsLeft: 1 };
       return { ...asked, splitPolicy: this.#splitPolicy, retryBudget, second: null };

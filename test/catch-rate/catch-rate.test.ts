@@ -217,7 +217,7 @@ describe('the harness', () => {
       places: [{ currency: 'USD', day }],
       breaks: 1,
     });
-    const A_FORM = { name: 'a form', mustBeTold: false, neverBelieved: false };
+    const A_FORM = { name: 'a form', mustBeReported: false, neverBelieved: false };
     const judgedAs = (form: Partial<typeof A_FORM>, ...runs: Seen[]): Outcome => ({
       seed: '',
       ...judge({ ...A_FORM, ...form }, planted, [seen(-1), ...runs]),
@@ -270,7 +270,7 @@ describe('the harness', () => {
     });
 
     test('a lie that does no harm as silent if it must be told', () => {
-      expect(judgedAs({ mustBeTold: true }, seen(0), seen(1))).toMatchObject({ ending: 'silent' });
+      expect(judgedAs({ mustBeReported: true }, seen(0), seen(1))).toMatchObject({ ending: 'silent' });
     });
 
     test('a lie as believed if statements followed it after it was told', () => {

@@ -112,7 +112,7 @@ export interface Form {
   readonly sight: AccountView;
   readonly setting: Setting;
   /** A run must report it even if all that is stored and published stays true, because a check has stopped working. */
-  readonly mustBeTold: boolean;
+  readonly mustBeReported: boolean;
   /** However often it is repeated, no published statement may follow it. All its runs are played. */
   readonly neverBelieved: boolean;
   readonly plant: (scene: Scene) => Planted;

@@ -168,7 +168,7 @@ export async function playForm(rig: Rig, form: Form, seed: string, product?: Pro
 
 /** Compares what was seen with the lie. */
 export function judge(
-  form: Pick<Form, 'name' | 'mustBeTold' | 'neverBelieved'>,
+  form: Pick<Form, 'name' | 'mustBeReported' | 'neverBelieved'>,
   planted: Planted,
   seen: readonly Seen[],
 ): Omit<Outcome, 'seed'> {
@@ -178,7 +178,7 @@ export function judge(
   const before = caught === undefined ? lied : lied.slice(0, lied.indexOf(caught));
   const wasHarmed = before.some(({ isHarmed }) => isHarmed);
   const last = seen.at(-1)!;
-  const isSilent = wasHarmed || form.mustBeTold;
+  const isSilent = wasHarmed || form.mustBeReported;
   const ending =
     caught === undefined ? (isSilent ? 'silent' : 'harmless') : wasHarmed ? 'later' : 'same night';
   return {

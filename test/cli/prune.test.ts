@@ -57,7 +57,7 @@ it('counts without --yes, deletes with it, and a second time finds nothing', asy
   expect(await left()).toBe(0);
   expect((await daybook(asked, env)).stdout).toBe('nothing that ended before 2026-01-01 may go\n');
   const auditEvents = await database.db
-    .selectFrom('audit_entry')
+    .selectFrom('audit_event')
     .select(['by_whom', 'command', 'subject'])
     .execute();
   expect(auditEvents).toEqual([{ by_whom: 'Ada', command: 'prune', subject: '2026-01-01' }]);

@@ -68,7 +68,7 @@ test('an operator comes in, with a cookie for TLS alone, and closes a month unde
   const closed = await browser.post(MARCH, { form_token: formToken, despite: 'the auditor asks for it' });
   expect([closed.status, closed.headers.get('location')]).toEqual([303, `${MARCH}?done=yes`]);
   const { by_whom: by } = await stage.app.database.db
-    .selectFrom('audit_entry')
+    .selectFrom('audit_event')
     .select('by_whom')
     .where('command', '=', 'close')
     .executeTakeFirstOrThrow();

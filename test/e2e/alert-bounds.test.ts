@@ -34,7 +34,7 @@ async function reviseDay(db: Kysely<DB>, day: string): Promise<void> {
       'revision', 2, 'sha256', repeat('0', 64), 'object_key', ${`r2 of ${day}`}::text))).*
     FROM statement own WHERE day = ${day} AND currency = 'USD'`.execute(db);
   const detail = { merchantNo, currency: 'USD', day, oldRevision: 1, revision: 2, reason: null };
-  await sql`INSERT INTO alert_fact (kind, subject, merchant_no, detail, found_at)
+  await sql`INSERT INTO alert_event (kind, subject, merchant_no, detail, found_at)
     VALUES ('revised', ${day}, ${merchantNo}, ${JSON.stringify(detail)}::jsonb, now())`.execute(db);
 }
 const failed: EndedRun = {
@@ -65,7 +65,7 @@ test('who downloaded a revised day is found without reading the whole record of 
   await open();
   await stage.run({});
   const db = dbOf();
-  await sql`INSERT INTO audit_entry (at, by_whom, command, subject)
+  await sql`INSERT INTO audit_event (at, by_whom, command, subject)
     SELECT ${stage.app.now()}, 'somebody', 'statements get', CASE WHEN n % 2 = 0 THEN 'merchant=M' || n || '/x.csv' ELSE '2025-01 M' || n END
     FROM generate_series(1, 20000) AS n`.execute(db);
   const { object_key: key } = await db
@@ -74,7 +74,7 @@ test('who downloaded a revised day is found without reading the whole record of 
     .where('day', '=', FROM)
     .where('currency', '=', 'USD')
     .executeTakeFirstOrThrow();
-  await sql`INSERT INTO audit_entry (at, by_whom, command, subject) VALUES
+  await sql`INSERT INTO audit_event (at, by_whom, command, subject) VALUES
     (${stage.app.now()}, 'somebody', 'statements get', ${key}), (${stage.app.now()}, 'somebody', 'statements get', '2026-03 USD')`.execute(
     db,
   );
@@ -150,9 +150,9 @@ test('whether somebody had downloaded a revised day is not claimed where it is n
   await stage.run({ range: { from: FROM, to: TO } }, { alerts });
   const [entry] = stage.sandbox.entriesOf(merchantNo);
   stage.sandbox.amend(merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
-  await dbOf().schema.alterTable('audit_entry').renameTo('audit_away').execute();
+  await dbOf().schema.alterTable('audit_event').renameTo('audit_away').execute();
   await stage.run({ range: { from: FROM, to: TO } }, { alerts });
-  await dbOf().schema.alterTable('audit_away').renameTo('audit_entry').execute();
+  await dbOf().schema.alterTable('audit_away').renameTo('audit_event').execute();
   const [{ kind, content }] = (await listAlerts(dbOf(), 1)) as [
     Awaited<ReturnType<typeof listAlerts>>[number],
   ];

@@ -245,7 +245,7 @@ describe('what a run finds', () => {
     await open({ planted: [gap] });
     await range();
     await reported();
-    await dbOf().deleteFrom('alert_fact').execute();
+    await dbOf().deleteFrom('alert_event').execute();
     await range();
     expect(await reported()).toEqual([]);
     await dbOf().deleteFrom('run_merchant').where('run_id', '=', 1).execute();
@@ -258,7 +258,7 @@ describe('what a run finds', () => {
     const { db } = stage.deps();
     await stage.run({}, {});
     await reported();
-    await db.deleteFrom('alert_fact').execute();
+    await db.deleteFrom('alert_event').execute();
     await db.updateTable('run').set({ exit_code: null, finished_at: null }).execute();
     await range();
     expect(kinds(await reported())).toEqual(['new-break']);
@@ -481,7 +481,7 @@ test('where no alerts are set up, nothing is written', async () => {
   stage = await openStage({ scenario: scenario({ entriesPerDay: 20 }) });
   expect(stage.app.alerts).toBeUndefined();
   await night({}, downFor([merchantNo], refused));
-  for (const table of ['alert', 'alert_delivery', 'alert_condition', 'alert_fact'] as const) {
+  for (const table of ['alert', 'alert_delivery', 'alert_condition', 'alert_event'] as const) {
     expect(await dbOf().selectFrom(table).selectAll().execute()).toEqual([]);
   }
 });

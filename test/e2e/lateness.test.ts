@@ -142,7 +142,7 @@ describe('an entry that came nine days late', () => {
 describe('at a month end', () => {
   const history = { from: '2026-01-30', day: '2026-03-10', entriesPerDay: 15 };
   const watched = () =>
-    stage.app.database.db.selectFrom('watched_month').selectAll().orderBy('merchant_no').execute();
+    stage.app.database.db.selectFrom('month_end_sample').selectAll().orderBy('merchant_no').execute();
   const callsToCompare = ({ sync }: RunReport): number => {
     const { olderDays } = sync[0]!;
     return olderDays?.kind === 'looked' ? olderDays.look.requests : 0;
@@ -157,7 +157,7 @@ describe('at a month end', () => {
       - booked_at - (first_seen_at - to_timestamp(booked_ms / 1000.0)))`.execute(stage.app.database.db);
     const first = await night('2026-03-10');
     expect([first.exitCode, callsToCompare(first)]).toEqual([0, 2]);
-    const february = { month: '2026-02-01', entries: 28 * 15, watched_on: '2026-03-10' };
+    const february = { month: '2026-02-01', entries: 28 * 15, sampled_on: '2026-03-10' };
     expect(await watched()).toEqual([
       { merchant_no: merchantNo, ...february },
       { merchant_no: OTHER.merchantNo, ...february },
@@ -243,8 +243,8 @@ describe('the manifest', () => {
     parseManifest((await readObject(stage.app.objects, manifestKey(merchantNo, of)))!.toString())!;
   const watch = (entries: number) =>
     stage.app.database.db
-      .insertInto('watched_month')
-      .values({ merchant_no: merchantNo, month: '2026-01-01', entries, watched_on: '2026-03-09' })
+      .insertInto('month_end_sample')
+      .values({ merchant_no: merchantNo, month: '2026-01-01', entries, sampled_on: '2026-03-09' })
       .onConflict((conflict) => conflict.columns(['merchant_no', 'month']).doUpdateSet({ entries }))
       .execute();
 

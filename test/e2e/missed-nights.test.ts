@@ -114,7 +114,7 @@ test('a process that does no nights looks for missed ones only where none of the
   const mail = { to: ['ops@x.example'], from: 'daybook@x.example', smtpUrl: 'smtp://127.0.0.1:1' };
   const settings = { ...stage.app.settings, alerts: { webhooks: [], secret: null, mail, pingUrl: null } };
   const look = async (minutesSince: number, seesRuns: boolean): Promise<string[]> => {
-    await sql`UPDATE alert_look SET looked_at = now() - ${minutesSince} * interval '1 minute'`.execute(
+    await sql`UPDATE watchdog_check SET checked_at = now() - ${minutesSince} * interval '1 minute'`.execute(
       dbOf(),
     );
     await runWatchdog({ ...stage.app, settings }, { seesRuns });

@@ -75,7 +75,7 @@ describe('an account whose first opening is not 0', () => {
     hideFirst(stage);
     await stage.run();
     // The state after a run that found it and was killed before its end.
-    await stage.app.database.db.updateTable('notice').set({ told_at: null }).execute();
+    await stage.app.database.db.updateTable('notice').set({ reported_at: null }).execute();
     expect((await stage.run()).notes).toEqual([expect.stringMatching(sentence('USD', FROM))]);
     expect(await stage.run()).toMatchObject({ exitCode: 0 });
   });

@@ -33,7 +33,7 @@ const KEPT = [
     'statement_manifest',
     'stored_object',
   ],
-  ...['notice', 'run', 'lease', 'merchant', 'audit_entry', 'ledger_past', 'older_days_look'],
+  ...['notice', 'run', 'lease', 'merchant', 'audit_event', 'ledger_past', 'historical_check'],
 ];
 
 let stage: Stage;

@@ -135,7 +135,7 @@ test('a verdict that moves over midnight and back asks nobody to download again,
       .where('day', '=', first)
       .executeTakeFirstOrThrow();
     await db
-      .insertInto('audit_entry')
+      .insertInto('audit_event')
       .values({ at: new Date(), by_whom: by.name, command: 'statements get', subject, note: null })
       .execute();
     const broken = entries.filter((_, at) => at !== 2);
@@ -159,7 +159,7 @@ test('a run reports what an earlier run did not report, and no later run does', 
     const { db } = stage.app.database;
     // The state after a run that was killed before its end.
     await db
-      .insertInto('untold_revision')
+      .insertInto('unreported_revision')
       .values({
         merchant_no: 'SBX-M-1',
         currency: entry!.currency,

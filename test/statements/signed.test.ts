@@ -82,12 +82,12 @@ const repaired = (keyed: Keyed = SIGNED, readsAll = false, objects = store) =>
     ...{ fromDay: DAYS[0], toDay: DAYS[3], ...keyed },
   });
 const verified = (...keys: readonly string[]) => verifiedAs(false, ...keys);
-const verifiedAs = (whole: boolean, ...keys: readonly string[]) =>
+const verifiedAs = (isComplete: boolean, ...keys: readonly string[]) =>
   verifyPaths(
     [folder],
     STATEMENT_FORMATS,
     keys.map((key) => readPublicKey(key)!),
-    whole,
+    isComplete,
   );
 const problems = async (...keys: readonly string[]) => (await verified(...keys)).problems.map(textOf);
 const textOf = ({ path, problem }: Problem) => `${/date=([^/]*)/.exec(path)![1]!}: ${problem}`;
@@ -363,7 +363,7 @@ test('manifests from before there were chains are named by the first one after t
 /** Takes a copy of what the database knows to be published; what is returned puts it back. */
 async function backedUp(): Promise<() => Promise<void>> {
   const tables = [
-    'untold_revision',
+    'unreported_revision',
     'statement',
     'statement_summary',
     'statement_manifest',
@@ -604,7 +604,7 @@ test('without the key, the signature of a manifest that was forgotten is taken b
 test('a manifest that a later one lists by its SHA-256 alone is no gap in the chain', () => {
   const link = (day: string, sha256: string) => ({ day, revision: 1, sha256 });
   const read = (day: string, sha256: string, place: number, more: Partial<Manifest>): ReadManifest => ({
-    ...{ path: `date=${day}/manifest.json`, sha256, whole: true },
+    ...{ path: `date=${day}/manifest.json`, sha256, isComplete: true },
     manifest: { merchantNo: 'M', day, revision: 1, place, ...more } as Manifest,
   });
   const { chains, problems: found } = verifyChains([

@@ -47,7 +47,7 @@ const manifestOf = ({ day, ...statement }: ClosedStatement, change: object = {})
     ...{ summary: null, certificates: [], ...change },
   });
 const here = (...manifests: readonly Manifest[]) =>
-  manifests.map((manifest, nth) => ({ path: `${nth}.json`, whole: true, manifest, sha256: '' }));
+  manifests.map((manifest, nth) => ({ path: `${nth}.json`, isComplete: true, manifest, sha256: '' }));
 const problemsOf = (...args: Parameters<typeof verifyCloses>): string[] =>
   verifyCloses(...args).problems.map(({ problem }) => problem);
 const MANIFESTS = here(manifestOf(FIRST), manifestOf(SECOND));

@@ -198,6 +198,7 @@ describe('the embedded database', () => {
       '0046_older_windows',
       '0047_begun_revisions',
       '0050_one_number_two_entries',
+      '0051_plain_names',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

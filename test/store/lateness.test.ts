@@ -173,7 +173,7 @@ onBothDatabases((store) => {
   it('what a night reads of it is bounded, however long it was measured', async () => {
     const { db } = store();
     await sql`
-      INSERT INTO watched_month (merchant_no, month, entries, watched_on)
+      INSERT INTO month_end_sample (merchant_no, month, entries, sampled_on)
       SELECT ${MERCHANT}, ('2026-03-01'::date - nth * interval '1 month')::date, 600, '2026-03-09'
       FROM generate_series(0, 99) nth`.execute(db);
     await sql`

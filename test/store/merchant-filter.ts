@@ -12,7 +12,7 @@ const LEDGER_TABLES = [
   'ledger_entry_version',
   'ledger_past',
   'notice',
-  'older_days_look',
+  'historical_check',
   'quarantined_entry',
   'requested_range',
   'statement',
@@ -21,9 +21,9 @@ const LEDGER_TABLES = [
   'stored_object',
   'sync_window',
   'uncompared_day',
-  'untold_change',
-  'untold_revision',
-  'watched_month',
+  'unreported_change',
+  'unreported_revision',
+  'month_end_sample',
 ] as const;
 
 const NAMED = new RegExp(

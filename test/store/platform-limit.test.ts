@@ -102,7 +102,7 @@ describe('holds', () => {
     const [limit, other] = limits();
     await limit!.sendHolds([{ owner: 'merchant M1', forMs: 600_000 }]);
     expect(owners(await other!.holds())).toEqual(['merchant M1']);
-    await sql`UPDATE platform_hold SET told_at = told_at - interval '1 minute'`.execute(database.db);
+    await sql`UPDATE platform_hold SET recorded_at = recorded_at - interval '1 minute'`.execute(database.db);
     expect(await other!.holds()).toEqual([]);
     expect(owners(await limits()[2]!.holds())).toEqual(['merchant M1']);
   });

@@ -208,8 +208,8 @@ test('an alert goes with what became of it, unless a target waits; what was told
   await alert(YOUNG, 'sent');
   const fact = (kind: string, subject: string, toldAt: Date | null) =>
     db
-      .insertInto('alert_fact')
-      .values({ kind, subject, merchant_no: 'M1', detail: '{}', found_at: OLD, told_at: toldAt })
+      .insertInto('alert_event')
+      .values({ kind, subject, merchant_no: 'M1', detail: '{}', found_at: OLD, reported_at: toldAt })
       .execute();
   await sql`
     INSERT INTO continuity_break (id, merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
@@ -227,8 +227,8 @@ test('an alert goes with what became of it, unless a target waits; what was told
     await fact(kind, subject, OLD);
   await fact('revised', 'M1 USD r3', null);
   await fact('revised', 'M1 USD r4', YOUNG);
-  expect(await prune()).toEqual({ alert: 1, alert_fact: 2 });
-  const left = await db.selectFrom('alert_fact').select('subject').orderBy('subject').execute();
+  expect(await prune()).toEqual({ alert: 1, alert_event: 2 });
+  const left = await db.selectFrom('alert_event').select('subject').orderBy('subject').execute();
   expect(left.map(({ subject }) => subject)).toEqual(['7', 'M1', 'M1 USD r3', 'M1 USD r4']);
   expect(await db.selectFrom('alert_delivery').select('state').orderBy('state').execute()).toEqual([
     { state: 'sent' },

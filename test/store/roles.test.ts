@@ -200,7 +200,7 @@ describe('inbox', () => {
     expect(kinds).toContain('inbox-attack');
     await forbidden(db, 'SELECT figures FROM run_merchant');
     await forbidden(db, 'SELECT * FROM run');
-    await forbidden(db, 'SELECT * FROM alert_fact');
+    await forbidden(db, 'SELECT * FROM alert_event');
   });
 
   it('records an application, stores its result and makes it a merchant', async () => {
@@ -255,7 +255,7 @@ describe('prune', () => {
     'DELETE FROM sync_window',
     'DELETE FROM statement',
     'DELETE FROM run',
-    'DELETE FROM audit_entry',
+    'DELETE FROM audit_event',
     'SELECT * FROM ledger_entry',
     'SELECT body_ciphertext FROM notification',
     'SELECT payload_ciphertext FROM application',
@@ -300,7 +300,7 @@ describe('pages', () => {
     for (const statement of [
       `UPDATE continuity_break SET missing_net = 0`,
       `UPDATE account_day SET closing = 0`,
-      'DELETE FROM audit_entry',
+      'DELETE FROM audit_event',
       'UPDATE month_close SET number = 3',
       'DELETE FROM month_close_statement',
       'SELECT token_ciphertext FROM merchant',

@@ -6,10 +6,10 @@ import type { DB } from '../../src/store/engine/schema.ts';
 export async function rowsLookedAt(db: Kysely<DB>, work: () => Promise<unknown>): Promise<number> {
   const total = async () => {
     await sql`SELECT pg_stat_force_next_flush()`.execute(db);
-    const { rows } = await sql<{ looked_at: number }>`
+    const { rows } = await sql<{ checked_at: number }>`
       SELECT (SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables)::bigint
-        + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::bigint AS looked_at`.execute(db);
-    return rows[0]!.looked_at;
+        + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::bigint AS checked_at`.execute(db);
+    return rows[0]!.checked_at;
   };
   const before = await total();
   await work();

@@ -40,7 +40,7 @@ beforeEach(async () => {
   lease = await acquireLease(direct.db, { name: 'merchant/M', holder: 'test:1:-', ttlMs: 60_000 });
   await sql`INSERT INTO changed_day VALUES (${MERCHANT}, 'USD', ${DAY})`.execute(direct.db);
   await sql`
-    INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
+    INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
       round_began_at, page_order, by_figures)
     VALUES (${MERCHANT}, '2026-03-01', ${DAY}, 0, true, now(), 0, 0, now(), 'oldest first', 7)`.execute(
     direct.db,
@@ -57,7 +57,7 @@ async function stored(): Promise<unknown> {
     SELECT (SELECT jsonb_agg(jsonb_build_array(day, closing, publish_due)) FROM account_day) AS figures,
       (SELECT jsonb_agg(day ORDER BY day) FROM changed_day) AS changed,
       (SELECT jsonb_agg(day) FROM uncompared_day) AS uncompared,
-      (SELECT by_figures FROM older_days_look) AS sum`.execute(direct.db);
+      (SELECT by_figures FROM historical_check) AS sum`.execute(direct.db);
   return rows[0];
 }
 const BEFORE = { figures: null, changed: [DAY], uncompared: null, sum: 7 };

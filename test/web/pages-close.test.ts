@@ -44,7 +44,7 @@ const close = (path: string, fields: Record<string, string> = {}) =>
 const fileIn = (key: string) => readFile(join(stage.app.settings.dataDir, 'statements', key), 'utf8');
 const closeDeeds = () =>
   stage.app.database.db
-    .selectFrom('audit_entry')
+    .selectFrom('audit_event')
     .select(['by_whom', 'subject', 'note'])
     .where('command', '=', 'close')
     .orderBy('id')

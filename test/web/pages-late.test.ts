@@ -80,7 +80,7 @@ test('days that were proven empty are listed with the reason that the run gives'
 test('who downloaded the month before such a day was over has nothing else than was to be expected', async () => {
   await comeLate(async () => {
     await stage.app.database.db
-      .insertInto('audit_entry')
+      .insertInto('audit_event')
       .values({
         ...{ at: new Date('2026-02-25T23:59:00+08:00'), by_whom: 'local', command: 'statements get' },
         ...{ subject: '2026-02', note: null },

@@ -26,10 +26,10 @@ const database = () => stage.app.database.db;
 const revised = async (): Promise<string[]> =>
   cellsOf(await pages.html('/?month=2026-03')).filter((cell) => cell.includes('revised since'));
 const auditEvents = () =>
-  database().selectFrom('audit_entry').select(['subject', 'note']).orderBy('id').execute();
+  database().selectFrom('audit_event').select(['subject', 'note']).orderBy('id').execute();
 const downloadedAt = (subject: string, at: string, note: string | null = null) =>
   database()
-    .insertInto('audit_entry')
+    .insertInto('audit_event')
     .values({ at: new Date(at), by_whom: 'local', command: 'statements get', subject, note })
     .execute();
 

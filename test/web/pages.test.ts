@@ -34,7 +34,7 @@ const openBreak = async (): Promise<number> =>
   ).id;
 const auditEvents = () =>
   database()
-    .selectFrom('audit_entry')
+    .selectFrom('audit_event')
     .select(['by_whom', 'command', 'subject', 'note'])
     .orderBy('id')
     .execute();

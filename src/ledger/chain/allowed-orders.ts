@@ -109,9 +109,9 @@ export class Search<E extends Edge> {
         this.#open.push(state);
         this.#extend(state, state.low, made);
       } else {
-        const whole = state;
-        const end = this.#balances[whole.at]!;
-        if (!complete.has(end)) complete.set(end, () => this.#spellOut(whole));
+        const last = state;
+        const end = this.#balances[last.at]!;
+        if (!complete.has(end)) complete.set(end, () => this.#spellOut(last));
       }
     }
     return complete;
@@ -177,9 +177,9 @@ export class Search<E extends Edge> {
     made.push({ low, taken, at, entry: index, before: state });
   }
 
-  #spellOut(whole: State): AllowedOrder<E> {
+  #spellOut(last: State): AllowedOrder<E> {
     const entries: E[] = [];
-    for (let state: State | null = whole; state !== null && state.entry !== -1; state = state.before) {
+    for (let state: State | null = last; state !== null && state.entry !== -1; state = state.before) {
       entries.push(this.#entries[state.entry]!);
     }
     entries.reverse();

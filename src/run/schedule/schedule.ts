@@ -68,7 +68,7 @@ export interface BackgroundWork {
 }
 
 /**
- * Does the work of `options.beside` piece by piece, until there is none or a job is due. Before each piece it is asked
+ * Does the work of `options.background` piece by piece, until there is none or a job is due. Before each piece it is asked
  * what is due, so no job waits for more than the piece at work, and that one is asked to stop by `giveWay`.
  */
 export function createBackgroundWork(options: ScheduleOptions): BackgroundWork {

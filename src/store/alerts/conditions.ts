@@ -25,13 +25,13 @@ export async function noteCondition(
   now: Date,
 ): Promise<Date | null> {
   const { rows } = await sql<{ since: Date }>`
-    INSERT INTO alert_condition AS known (name, since, told_at, grade, count)
+    INSERT INTO alert_condition AS known (name, since, reported_at, grade, count)
     VALUES (${name}, ${now}, ${now}, ${grade}, ${count})
     ON CONFLICT (name) DO UPDATE
-      SET told_at = excluded.told_at, grade = greatest(known.grade, excluded.grade),
+      SET reported_at = excluded.reported_at, grade = greatest(known.grade, excluded.grade),
         count = greatest(known.count, excluded.count)
       WHERE excluded.grade > known.grade OR excluded.count >= 2 * greatest(known.count, 1)
-        OR known.told_at <= ${new Date(now.getTime() - REMIND_AFTER_MS)}
+        OR known.reported_at <= ${new Date(now.getTime() - REMIND_AFTER_MS)}
     RETURNING since`.execute(trx);
   return rows[0]?.since ?? null;
 }
@@ -44,7 +44,7 @@ export async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise
 /** Crosses off trouble that no process has seen since. */
 export async function endUnseen(db: Kysely<DB>, name: string, since: Date): Promise<void> {
   await sql`
-    DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, told_at) <= ${since}`.execute(db);
+    DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, reported_at) <= ${since}`.execute(db);
 }
 
 /** What the watchdog checks and no run reports. */
@@ -57,7 +57,7 @@ export async function claimWatchdogCheck(
   everyMs: number,
 ): Promise<boolean> {
   const { rows } = await sql`
-    UPDATE alert_look SET looked_at = ${DATABASE_NOW} WHERE what = ${what} AND looked_at <= ${inMs(-everyMs)}
+    UPDATE watchdog_check SET checked_at = ${DATABASE_NOW} WHERE what = ${what} AND checked_at <= ${inMs(-everyMs)}
     RETURNING what`.execute(db);
   return rows.length > 0;
 }

@@ -62,11 +62,11 @@ async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedEvent[
     ), by_month AS MATERIALIZED (
       SELECT asked.month, download.id, download.at, (string_to_array(download.subject, ' '))[2:] AS words
       FROM (SELECT month, min(since) AS since FROM outdated GROUP BY month) AS asked
-      JOIN audit_entry AS download ON download.command = 'statements get' AND download.at >= asked.since
+      JOIN audit_event AS download ON download.command = 'statements get' AND download.at >= asked.since
         AND ${BEGINNING} >= asked.month AND ${BEGINNING} < asked.month || '!'
     ), found AS (
       SELECT merchant_no, currency, day, download.id, download.at
-      FROM outdated JOIN audit_entry AS download ON download.command = 'statements get'
+      FROM outdated JOIN audit_event AS download ON download.command = 'statements get'
         AND ${BEGINNING} = left(outdated.object_key, 200) AND download.subject = outdated.object_key
       UNION
       SELECT merchant_no, currency, day, download.id, download.at

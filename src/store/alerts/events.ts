@@ -43,7 +43,7 @@ export async function noteBreaks(
   { runId, now }: FoundBy,
 ): Promise<void> {
   await sql`
-    INSERT INTO alert_fact (kind, subject, merchant_no, detail, run_id, found_at)
+    INSERT INTO alert_event (kind, subject, merchant_no, detail, run_id, found_at)
     SELECT 'break', id, merchant_no, jsonb_build_object('id', id, 'merchantNo', merchant_no, 'currency', currency,
       'day', day, 'missingNet', missing_net::text), ${runId}::bigint, ${now}::timestamptz
     FROM continuity_break AS found
@@ -84,7 +84,7 @@ export async function noteTokens(
 ): Promise<void> {
   if (refused.length === 0) return;
   await sql`
-    DELETE FROM alert_fact USING merchant
+    DELETE FROM alert_event USING merchant
     WHERE kind = 'token' AND subject = ANY (${arrayLiteral(refused.map(({ merchantNo }) => merchantNo))}::text[])
       AND merchant.merchant_no = subject AND merchant.enabled_at > found_at`.execute(trx);
   await note(
@@ -103,7 +103,7 @@ export async function noteTokens(
 export async function crossOffTokens(trx: Transaction<DB>, merchants: readonly string[]): Promise<void> {
   if (merchants.length === 0) return;
   await sql`
-    DELETE FROM alert_fact WHERE kind = 'token' AND subject = ANY (${arrayLiteral(merchants)}::text[])`.execute(
+    DELETE FROM alert_event WHERE kind = 'token' AND subject = ANY (${arrayLiteral(merchants)}::text[])`.execute(
     trx,
   );
 }
@@ -120,7 +120,7 @@ async function note(
 ): Promise<void> {
   if (facts.length === 0) return;
   await sql`
-    INSERT INTO alert_fact (kind, subject, merchant_no, detail, run_id, found_at)
+    INSERT INTO alert_event (kind, subject, merchant_no, detail, run_id, found_at)
     SELECT ${kind}, one.subject, one.merchant_no, one.detail, ${runId}::bigint, ${now}::timestamptz
     FROM unnest(
       ${arrayLiteral(facts.map(({ subject }) => subject))}::text[],
@@ -143,8 +143,8 @@ const KINDS = ['break', 'revised', 'token'] as const;
 /** The events of these kinds that are reported next. */
 const nextUnreported = (kinds: readonly (typeof KINDS)[number][]): RawBuilder<unknown> => sql`
   SELECT next.* FROM unnest(${arrayLiteral(kinds)}::text[]) AS asked (kind) CROSS JOIN LATERAL (
-    SELECT kind, subject, detail FROM alert_fact
-    WHERE kind = asked.kind AND told_at IS NULL ORDER BY found_at, subject LIMIT ${REPORTED_AT_ONCE_MAX}
+    SELECT kind, subject, detail FROM alert_event
+    WHERE kind = asked.kind AND reported_at IS NULL ORDER BY found_at, subject LIMIT ${REPORTED_AT_ONCE_MAX}
   ) AS next`;
 
 /** The revised days that are reported next. */
@@ -156,8 +156,8 @@ export async function unreportedRevisions(db: Kysely<DB>): Promise<RevisedEvent[
 /** Takes unreported events, in order of merchants, and marks them as reported. Very many take several runs. */
 export async function takeAlertEvents(trx: Transaction<DB>, now: Date): Promise<UnreportedEvents> {
   const { rows } = await sql<{ kind: string; subject: string; detail: unknown }>`
-    UPDATE alert_fact AS own SET told_at = ${now} FROM (${nextUnreported(KINDS)}) AS next
-    WHERE (own.kind, own.subject) = (next.kind, next.subject) AND own.told_at IS NULL
+    UPDATE alert_event AS own SET reported_at = ${now} FROM (${nextUnreported(KINDS)}) AS next
+    WHERE (own.kind, own.subject) = (next.kind, next.subject) AND own.reported_at IS NULL
     RETURNING own.kind, own.subject, own.detail`.execute(trx);
   const of = <Fact>(kind: string): Fact[] =>
     rows

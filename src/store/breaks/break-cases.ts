@@ -1,6 +1,6 @@
 /**
  * A break as a case: the steps that people took about it. Its own row (`continuity_break.status`) says whether it is
- * open, resolved or healed. The audit log (`audit_entry`) says who did what, when and why. A step joins the
+ * open, resolved or healed. The audit log (`audit_event`) says who did what, when and why. A step joins the
  * two.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
@@ -36,7 +36,7 @@ export const breakById = (db: Kysely<DB>, id: number): Promise<BreakRow | undefi
 export async function stepsOf(db: Kysely<DB>, breakId: number): Promise<CaseStep[]> {
   const rows = await db
     .selectFrom('break_step as step')
-    .innerJoin('audit_entry as audit_event', 'audit_event.id', 'step.audit_entry_id')
+    .innerJoin('audit_event as audit_event', 'audit_event.id', 'step.audit_event_id')
     .select(['step.kind', 'audit_event.by_whom as by', 'audit_event.at', 'audit_event.note'])
     .where('step.break_id', '=', breakId)
     .orderBy('step.id', 'desc')
@@ -54,7 +54,7 @@ export async function lastSteps(
   const { rows } = await sql<CaseStep & { readonly breakId: number }>`
     SELECT DISTINCT ON (step.break_id)
       step.break_id AS "breakId", step.kind, audit_event.by_whom AS by, audit_event.at, audit_event.note
-    FROM break_step AS step JOIN audit_entry AS audit_event ON audit_event.id = step.audit_entry_id
+    FROM break_step AS step JOIN audit_event AS audit_event ON audit_event.id = step.audit_event_id
     WHERE step.break_id = ANY (${arrayLiteral(breakIds)}::bigint[]) AND step.kind <> 'commented'
     ORDER BY step.break_id, step.id DESC`.execute(db);
   return new Map(rows.map(({ breakId, ...step }) => [breakId, step]));
@@ -65,11 +65,11 @@ export async function recordStep(
   trx: Transaction<DB>,
   breakId: number,
   kind: StepKind,
-  auditEntryId: number,
+  auditEventId: number,
 ): Promise<void> {
   await trx
     .insertInto('break_step')
-    .values({ break_id: breakId, kind, audit_entry_id: auditEntryId })
+    .values({ break_id: breakId, kind, audit_event_id: auditEventId })
     .execute();
 }
 
@@ -155,7 +155,7 @@ export async function explainedBreaks(
       last.by_whom AS by, found.closed_at AS at
     FROM continuity_break AS found
     LEFT JOIN LATERAL (
-      SELECT audit_event.by_whom FROM break_step AS step JOIN audit_entry AS audit_event ON audit_event.id = step.audit_entry_id
+      SELECT audit_event.by_whom FROM break_step AS step JOIN audit_event AS audit_event ON audit_event.id = step.audit_event_id
       WHERE step.break_id = found.id AND step.kind = 'resolved'
       ORDER BY step.id DESC LIMIT 1
     ) AS last ON true

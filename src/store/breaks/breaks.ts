@@ -169,7 +169,7 @@ const bringBack = (
       run_id: runId,
       status: sql`CASE WHEN note IS NULL THEN 'open' ELSE 'resolved' END`,
       closed_at: sql`CASE WHEN note IS NOT NULL THEN coalesce((
-        SELECT audit_entry.at FROM break_step AS step JOIN audit_entry ON audit_entry.id = step.audit_entry_id
+        SELECT audit_event.at FROM break_step AS step JOIN audit_event ON audit_event.id = step.audit_event_id
         WHERE step.break_id = ${id} AND step.kind = 'resolved' ORDER BY step.id DESC LIMIT 1
       ), closed_at) END`,
     })

@@ -27,7 +27,7 @@ export interface AbsentEntry {
    */
   absent_since: Date;
   /**
-   * When a person confirmed that it is gone. The next reading that misses it marks it as vanished. Null if nobody has.
+   * When a person confirmed that it is missing: the next reading without it marks it as vanished. Null until then.
    */
   accepted_at: Date | null;
   /**
@@ -51,7 +51,7 @@ export interface AbsentEntry {
    */
   end_ms: number;
   /**
-   * Since when it is held: with it, a whole day of its account or most of several days was gone. Null for others.
+   * Since when it is held: with it, all entries of a day or most entries of several days were missing. Null for others.
    */
   held_since: Date | null;
   /**
@@ -110,7 +110,7 @@ export interface AccountDay {
    */
   debit_total: string;
   /**
-   * True where the first entry does not start from the balance that an earlier day left: that break is told of both days.
+   * True where the first entry does not start from the balance that an earlier day left: both days report that break.
    */
   jumps_in: Generated<boolean>;
   /**
@@ -176,29 +176,29 @@ export interface Alert {
 
 export interface AlertCondition {
   /**
-   * How many it was about when it was last told, such as merchants.
+   * How many it concerned when it was last reported, such as merchants.
    */
   count: number;
   /**
-   * How grave it was when it was last told: higher is graver.
+   * Its severity when it was last reported: higher is more severe.
    */
   grade: number;
   /**
-   * What lasts, such as night.
+   * The condition, such as night.
    */
   name: string;
   /**
-   * When a process last saw it; null if none did since this column exists.
+   * When it was last reported.
+   */
+  reported_at: Date;
+  /**
+   * When a process last saw it. Null if none did since this column exists.
    */
   seen_at: Date | null;
   /**
    * When it began.
    */
   since: Date;
-  /**
-   * When it was last told.
-   */
-  told_at: Date;
 }
 
 export interface AlertDelivery {
@@ -240,9 +240,9 @@ export interface AlertDelivery {
   try_at: Date;
 }
 
-export interface AlertFact {
+export interface AlertEvent {
   /**
-   * What the alert says about it.
+   * The figures and names that the alert shows.
    */
   detail: Json;
   /**
@@ -258,33 +258,22 @@ export interface AlertFact {
    */
   merchant_no: string;
   /**
+   * When an alert reported it. Null until then.
+   */
+  reported_at: Date | null;
+  /**
    * The run that found it; null if none did.
    */
   run_id: number | null;
   /**
-   * What it happened to, such as the number of the break.
+   * The subject of the event, such as the number of the break.
    */
   subject: string;
-  /**
-   * When an alert told it; null until then.
-   */
-  told_at: Date | null;
-}
-
-export interface AlertLook {
-  /**
-   * When a process last began to look, by the database's clock.
-   */
-  looked_at: Date;
-  /**
-   * nights: nights that were missed; runs: runs that were killed or failed untold.
-   */
-  what: string;
 }
 
 export interface Application {
   /**
-   * The platform's number of the application (bizFlow). Null until a receipt or a result told it.
+   * The platform's number of the application (bizFlow). Null until a receipt or a result contains it.
    */
   biz_flow: string | null;
   /**
@@ -324,7 +313,7 @@ export interface Application {
    */
   notify_hash: string | null;
   /**
-   * The whole application, encrypted. Null once it was forgotten.
+   * The complete application, encrypted. Null once it was forgotten.
    */
   payload_ciphertext: string | null;
   /**
@@ -332,11 +321,11 @@ export interface Application {
    */
   problem: string | null;
   /**
-   * The processVersion that a resubmission has to send. Null where the platform told none.
+   * The processVersion that a resubmission has to send. Null where the platform sent none.
    */
   process_version: string | null;
   /**
-   * The merchant's name as the platform has it (merNameEn of the last result), encrypted. Null where no result told it.
+   * The merchant's name as the platform has it (merNameEn of the last result), encrypted. Null where no result has it.
    */
   recorded_name_ciphertext: string | null;
   /**
@@ -344,7 +333,7 @@ export interface Application {
    */
   replaces: number | null;
   /**
-   * submitting: recorded, the call has not ended. accepted: received, under review. refused: the platform certainly does not have it. unknown: nobody can tell. approved, supplement, rejected: its result.
+   * submitting: recorded, the call has not ended. accepted: received, under review. refused: the platform certainly does not have it. unknown: no evidence either way. approved, supplement, rejected: its result.
    */
   state: Generated<string>;
   /**
@@ -353,7 +342,7 @@ export interface Application {
   submitted_at: Date;
 }
 
-export interface AuditEntry {
+export interface AuditEvent {
   /**
    * When it was done.
    */
@@ -479,7 +468,7 @@ export interface BackfillSlice {
 
 export interface Beneficiary {
   /**
-   * The platform's number of the registration (bizFlowNo). Null until a reply told it.
+   * The platform's number of the registration (bizFlowNo). Null until a reply contains it.
    */
   biz_flow_no: string | null;
   /**
@@ -519,7 +508,7 @@ export interface Beneficiary {
    */
   merchant_no: string;
   /**
-   * What the person said who settled it. Null where nobody did.
+   * The note of the person who settled it. Null while it is not settled.
    */
   note: string | null;
   /**
@@ -527,7 +516,7 @@ export interface Beneficiary {
    */
   notify_hash: string | null;
   /**
-   * The platform's number of the beneficiary (payeeId). Null until a reply or a result told it.
+   * The platform's number of the beneficiary (payeeId). Null until a reply or a result contains it.
    */
   payee_id: string | null;
   /**
@@ -535,7 +524,7 @@ export interface Beneficiary {
    */
   payee_key: string;
   /**
-   * The whole request, encrypted, as it is sent again.
+   * The complete request, encrypted, as it is sent again.
    */
   payload_ciphertext: string;
   /**
@@ -566,9 +555,9 @@ export interface Beneficiary {
 
 export interface BreakStep {
   /**
-   * The audit entry that says who did it and when, with the note.
+   * Who did it, when, and with which note.
    */
-  audit_entry_id: number;
+  audit_event_id: number;
   /**
    * The break.
    */
@@ -659,7 +648,7 @@ export interface ContinuityBreak {
    */
   healing_read_at: Date | null;
   /**
-   * What the break most likely comes from, one word of a fixed list; unexplained where nothing tells.
+   * The most likely cause of the break, one word of a fixed list; unexplained where there is no evidence.
    */
   hint: string;
   /**
@@ -679,7 +668,7 @@ export interface ContinuityBreak {
    */
   missing_net: string;
   /**
-   * What the person said who resolved it. Null where nobody did.
+   * The note of the person who resolved it. Null while it is not resolved.
    */
   note: string | null;
   /**
@@ -819,7 +808,7 @@ export interface DaybookOpenBreaks {
    */
   found_balance: string | null;
   /**
-   * What the break most likely comes from; unexplained where nothing tells.
+   * The most likely cause of the break; unexplained where there is no evidence.
    */
   hint: string | null;
   /**
@@ -953,13 +942,80 @@ export interface FingerprintKey {
   name: string;
 }
 
+export interface HistoricalCheck {
+  /**
+   * Number of entries of these days by their figures. Null once their entries changed: the next check adds the figures up again.
+   */
+  by_figures: number | null;
+  /**
+   * When they were last checked.
+   */
+  checked_at: Date;
+  /**
+   * First business day that was checked.
+   */
+  from_day: string;
+  /**
+   * Whether as many are stored, also after reading anew what differed.
+   */
+  is_held: boolean;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * In which order the platform sends pages: oldest first, newest first, or mixed where its pages are no spans of time.
+   */
+  page_order: string;
+  /**
+   * The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.
+   */
+  refused_from_ms: number | null;
+  /**
+   * When it refused for the first time.
+   */
+  refused_since: Date | null;
+  /**
+   * The last such instant.
+   */
+  refused_to_ms: number | null;
+  /**
+   * When the round began.
+   */
+  round_began_at: Date;
+  /**
+   * How many entries there were when the round began; it is through once it has shown as many.
+   */
+  round_of: number;
+  /**
+   * How many entries this round has compared so far.
+   */
+  round_read: number;
+  /**
+   * The instant, in ms since 1970, up to which this round has compared the entries.
+   */
+  round_through_ms: Generated<number>;
+  /**
+   * Last business day that was checked, included.
+   */
+  to_day: string;
+  /**
+   * How many records the platform said these days hold in all.
+   */
+  total: number;
+  /**
+   * The longest window, in ms, that the platform answers in full; null while it has cut or refused none.
+   */
+  widest_ms: number | null;
+}
+
 export interface LateEntryCount {
   /**
    * Days, rounded up, from the time they are booked at to when they were first seen: they were at most so late.
    */
   days_max: number;
   /**
-   * Whole days from the time they are booked at to the certificate that did not have them: they were at least so late.
+   * Full days from the booked time to the certificate that did not have them: they were at least so late.
    */
   days_min: number;
   /**
@@ -1040,7 +1096,7 @@ export interface LedgerEntry {
    */
   booked_at: string;
   /**
-   * The instant of booked_at, in ms since 1970. It tells the two passes of a repeated hour apart.
+   * The instant of booked_at, in ms since 1970. It separates the two passes of a repeated hour.
    */
   booked_ms: number;
   /**
@@ -1182,7 +1238,7 @@ export interface MonthClose {
   /**
    * Who closed it, when, and the note.
    */
-  audit_entry_id: number;
+  audit_event_id: number;
   /**
    * Text of the file.
    */
@@ -1216,7 +1272,7 @@ export interface MonthClose {
    */
   sha256: string;
   /**
-   * The text of the signature file beside it; null where there is none.
+   * The text of the signature file. Null where there is none.
    */
   signature: string | null;
 }
@@ -1252,6 +1308,25 @@ export interface MonthCloseStatement {
   sha256: string;
 }
 
+export interface MonthEndSample {
+  /**
+   * How many entries it had when it was compared first, on days that were read before the next day was over.
+   */
+  entries: number;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * First business day of the month.
+   */
+  month: string;
+  /**
+   * Last business day on which the stored entries equalled the platform's.
+   */
+  sampled_on: string;
+}
+
 export interface Notice {
   /**
    * Currency code of the account; '' where every account of the merchant is meant.
@@ -1282,13 +1357,13 @@ export interface Notice {
    */
   other_merchant_no: Generated<string>;
   /**
+   * When the run that reports it was recorded. Null: the next run reports it.
+   */
+  reported_at: Date | null;
+  /**
    * The run that found it.
    */
   run_id: number;
-  /**
-   * When a run that tells it was on record. Null: the next run tells it.
-   */
-  told_at: Date | null;
 }
 
 export interface Notification {
@@ -1317,7 +1392,7 @@ export interface Notification {
    */
   mer_order_no: string | null;
   /**
-   * What that person said. Null where nobody did.
+   * The note of that person. Null while it is not resolved.
    */
   note: string | null;
   /**
@@ -1329,7 +1404,7 @@ export interface Notification {
    */
   number: Generated<number>;
   /**
-   * What became of it: applied, duplicate, unknown, contradiction, second-token, malformed; waiting while our own request has no reply stored. Null: not looked at yet.
+   * Its outcome: applied, duplicate, unknown, contradiction, second-token, malformed; waiting while our own request has no reply stored. Null: not processed yet.
    */
   outcome: string | null;
   /**
@@ -1345,7 +1420,7 @@ export interface Notification {
    */
   received_at: Date;
   /**
-   * When a person dealt with it. Null where nobody did.
+   * When a person resolved it. Null while it is not resolved.
    */
   resolved_at: Date | null;
   /**
@@ -1353,76 +1428,9 @@ export interface Notification {
    */
   result_digest: string | null;
   /**
-   * The address it was posted from, as far as trusted proxies tell it. Null where nobody can tell.
+   * The address it was posted from, as far as trusted proxies forward it. Null where it is not known.
    */
   source: string | null;
-}
-
-export interface OlderDaysLook {
-  /**
-   * Number of entries of the days by their figures. Null once entries of these days changed: the next look adds the figures up anew.
-   */
-  by_figures: number | null;
-  /**
-   * First business day that was looked at.
-   */
-  from_day: string;
-  /**
-   * Whether as many are stored, also after reading anew what differed.
-   */
-  is_held: boolean;
-  /**
-   * When they were looked at last.
-   */
-  looked_at: Date;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * In which order the platform sends pages: oldest first, newest first, or mixed where its pages are no spans of time.
-   */
-  page_order: string;
-  /**
-   * The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.
-   */
-  refused_from_ms: number | null;
-  /**
-   * When it refused for the first time.
-   */
-  refused_since: Date | null;
-  /**
-   * The last such instant.
-   */
-  refused_to_ms: number | null;
-  /**
-   * When the round began.
-   */
-  round_began_at: Date;
-  /**
-   * How many entries there were when the round began; it is through once it has shown as many.
-   */
-  round_of: number;
-  /**
-   * How many entries this round has compared so far.
-   */
-  round_read: number;
-  /**
-   * The instant, in ms since 1970, up to which this round has compared the entries.
-   */
-  round_through_ms: Generated<number>;
-  /**
-   * Last business day that was looked at, included.
-   */
-  to_day: string;
-  /**
-   * How many records the platform said these days hold in all.
-   */
-  total: number;
-  /**
-   * The longest window, in ms, that the platform answers in full; null while it has cut or refused none.
-   */
-  widest_ms: number | null;
 }
 
 export interface PageSession {
@@ -1435,7 +1443,7 @@ export interface PageSession {
    */
   ends_at: Date;
   /**
-   * Groups of the person, as the provider gave them. Which role they have is looked up at each request.
+   * Groups of the person, as the provider sent them. Each request derives the role from them.
    */
   groups: string[];
   /**
@@ -1481,9 +1489,9 @@ export interface PlatformHold {
    */
   owner: string;
   /**
-   * When that was recorded last.
+   * When the latest request was recorded.
    */
-  told_at: Date;
+  recorded_at: Date;
 }
 
 export interface PlatformLimit {
@@ -1531,7 +1539,7 @@ export interface QuarantinedEntry {
    */
   merchant_no: string;
   /**
-   * What that person said. Null while nobody has.
+   * The note of that person. Null while it is open.
    */
   note: string | null;
   /**
@@ -1628,7 +1636,7 @@ export interface RequestedRange {
    */
   done_at: Date | null;
   /**
-   * When a person gave it up. Null where nobody did.
+   * When a person gave it up. Null while it is wanted.
    */
   forgotten_at: Date | null;
   /**
@@ -1891,14 +1899,14 @@ export interface StatementManifest {
    */
   sha256: string;
   /**
-   * The text of the signature file beside it; null where there is none.
+   * The text of the signature file. Null where there is none.
    */
   signature: string | null;
 }
 
 export interface StatementSummary {
   /**
-   * The file's text where it tells of resolved breaks, as it could not be made again. Null where the day's statements alone make it.
+   * The file's text where it names resolved breaks, as it could not be made again. Null where the day's statements alone make it.
    */
   content: string | null;
   /**
@@ -2016,7 +2024,7 @@ export interface UncomparedDay {
   merchant_no: string;
 }
 
-export interface UntoldChange {
+export interface UnreportedChange {
   /**
    * How many entries were amended.
    */
@@ -2035,7 +2043,7 @@ export interface UntoldChange {
   vanished: number;
 }
 
-export interface UntoldRevision {
+export interface UnreportedRevision {
   /**
    * Currency code of the account.
    */
@@ -2054,23 +2062,15 @@ export interface UntoldRevision {
   revision: number;
 }
 
-export interface WatchedMonth {
+export interface WatchdogCheck {
   /**
-   * How many entries it had when it was compared first, on days that were read before the next day was over.
+   * When a process last began the check, by the database's clock.
    */
-  entries: number;
+  checked_at: Date;
   /**
-   * The platform's number of the merchant.
+   * nights: scheduled runs that were missed; runs: runs that were killed or failed without a report.
    */
-  merchant_no: string;
-  /**
-   * First business day of the month.
-   */
-  month: string;
-  /**
-   * Business day on which it was found to hold last.
-   */
-  watched_on: string;
+  what: string;
 }
 
 export interface DB {
@@ -2079,10 +2079,9 @@ export interface DB {
   alert: Alert;
   alert_condition: AlertCondition;
   alert_delivery: AlertDelivery;
-  alert_fact: AlertFact;
-  alert_look: AlertLook;
+  alert_event: AlertEvent;
   application: Application;
-  audit_entry: AuditEntry;
+  audit_event: AuditEvent;
   backfill: Backfill;
   backfill_merchant: BackfillMerchant;
   backfill_slice: BackfillSlice;
@@ -2098,6 +2097,7 @@ export interface DB {
   daybook_statements: DaybookStatements;
   figured_days: FiguredDays;
   fingerprint_key: FingerprintKey;
+  historical_check: HistoricalCheck;
   late_entry_count: LateEntryCount;
   late_statement: LateStatement;
   lease: Lease;
@@ -2107,9 +2107,9 @@ export interface DB {
   merchant: Merchant;
   month_close: MonthClose;
   month_close_statement: MonthCloseStatement;
+  month_end_sample: MonthEndSample;
   notice: Notice;
   notification: Notification;
-  older_days_look: OlderDaysLook;
   page_session: PageSession;
   platform_clock: PlatformClock;
   platform_hold: PlatformHold;
@@ -2127,7 +2127,7 @@ export interface DB {
   stored_object: StoredObject;
   sync_window: SyncWindow;
   uncompared_day: UncomparedDay;
-  untold_change: UntoldChange;
-  untold_revision: UntoldRevision;
-  watched_month: WatchedMonth;
+  unreported_change: UnreportedChange;
+  unreported_revision: UnreportedRevision;
+  watchdog_check: WatchdogCheck;
 }

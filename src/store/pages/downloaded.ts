@@ -111,7 +111,7 @@ export async function revisedDays(
 
 /** Of a row `named (subject)`: when the person downloaded it last, to its end. */
 const lastDownload = (by: string | null): RawBuilder<unknown> => sql`
-  SELECT e.at FROM audit_entry e
+  SELECT e.at FROM audit_event e
   WHERE e.command = 'statements get' AND e.subject = named.subject AND e.by_whom = ${by}
     AND left(e.subject, 200) COLLATE "C" = left(named.subject, 200)
     AND left(e.by_whom, 200) COLLATE "C" = left(${by}, 200) AND starts_with(e.note, ${CUT_DOWNLOAD}) IS NOT TRUE

@@ -75,22 +75,22 @@ export async function looseOpenings(
     previous_day: BusinessDay;
     previous_closing: string;
   }>`
-    WITH asked AS (${all}), looked_at AS (SELECT * FROM asked UNION ${dayAfterEach})
-    SELECT looked_at.merchant_no, looked_at.currency, looked_at.day, own.opening, own.restarted,
+    WITH asked AS (${all}), checked_at AS (SELECT * FROM asked UNION ${dayAfterEach})
+    SELECT checked_at.merchant_no, checked_at.currency, checked_at.day, own.opening, own.restarted,
       earlier.day AS previous_day, earlier.closing AS previous_closing
-    FROM looked_at
+    FROM checked_at
     CROSS JOIN LATERAL (
       SELECT opening, restarted FROM statement
-      WHERE merchant_no = looked_at.merchant_no AND currency = looked_at.currency AND day = looked_at.day
+      WHERE merchant_no = checked_at.merchant_no AND currency = checked_at.currency AND day = checked_at.day
       ORDER BY revision DESC LIMIT 1
     ) AS own
     CROSS JOIN LATERAL (
       SELECT day, closing FROM statement
-      WHERE merchant_no = looked_at.merchant_no AND currency = looked_at.currency AND day < looked_at.day
+      WHERE merchant_no = checked_at.merchant_no AND currency = checked_at.currency AND day < checked_at.day
       ORDER BY day DESC, revision DESC LIMIT 1
     ) AS earlier
     WHERE own.restarted OR own.opening <> earlier.closing
-    ORDER BY looked_at.merchant_no, looked_at.currency, looked_at.day`.execute(db);
+    ORDER BY checked_at.merchant_no, checked_at.currency, checked_at.day`.execute(db);
   return rows.map((row) => ({
     account: { merchantNo: row.merchant_no, currency: row.currency },
     day: row.day,

@@ -90,7 +90,7 @@ const kept = (
           = (excluded.object_key, excluded.sha256, excluded.published_at)
         THEN known.sha256 END
     ),
-    new_untold AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('untold_revision', unreported)} AS new),
+    new_unreported AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('unreported_revision', unreported)} AS new),
     new_late AS MATERIALIZED (
       SELECT merchant_no, currency, day, published_at, after_close FROM (
         SELECT *, EXISTS (
@@ -98,12 +98,12 @@ const kept = (
             AND closed.month = date_trunc('month', new_statement.day)::date
         ) AS after_close FROM new_statement WHERE revision = 1
       ) AS first
-      WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_untold)
+      WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
     ),
     kept_late AS (INSERT INTO late_statement SELECT * FROM new_late ON CONFLICT DO NOTHING),
-    kept_untold AS (
-      INSERT INTO untold_revision
-      SELECT * FROM new_untold UNION SELECT merchant_no, currency, day, 1 FROM new_late ON CONFLICT DO NOTHING
+    kept_unreported AS (
+      INSERT INTO unreported_revision
+      SELECT * FROM new_unreported UNION SELECT merchant_no, currency, day, 1 FROM new_late ON CONFLICT DO NOTHING
     ),
     kept_stored AS (${storedKept(stored, sql`held`)}),
     kept_manifest AS (

@@ -45,7 +45,7 @@ export async function unreportedRevisions(
   const { rows } = await sql<RevisedDay>`
     WITH unreported AS (
       SELECT merchant_no, currency, day, min(revision) AS first, max(revision) AS last
-      FROM untold_revision WHERE ${ofMerchants(merchants)}
+      FROM unreported_revision WHERE ${ofMerchants(merchants)}
       GROUP BY merchant_no, currency, day
     )
     SELECT unreported.merchant_no AS "merchantNo", unreported.currency, unreported.day, first_one.supersedes AS "oldRevision",
@@ -83,10 +83,10 @@ export async function markRevisionsReported(
   const column = (value: (one: (typeof reported)[number]) => string | number) =>
     arrayLiteral(reported.map(value));
   await sql`
-    DELETE FROM untold_revision USING unnest(
+    DELETE FROM unreported_revision USING unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
       ${column(({ day }) => day)}::date[], ${column(({ revision }) => revision)}::integer[]
     ) AS reported (merchant_no, currency, day, revision)
-    WHERE untold_revision.merchant_no = reported.merchant_no AND untold_revision.currency = reported.currency
-      AND untold_revision.day = reported.day AND untold_revision.revision <= reported.revision`.execute(trx);
+    WHERE unreported_revision.merchant_no = reported.merchant_no AND unreported_revision.currency = reported.currency
+      AND unreported_revision.day = reported.day AND unreported_revision.revision <= reported.revision`.execute(trx);
 }

@@ -1,7 +1,7 @@
 /** Puts some entries of a day in the order that they have in its statement, without reading the complete day. */
 import { createChain } from '../../ledger/chain/chain.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
-import { ENTRIES_WITHIN_MAX, entriesAround, entriesByNumber } from '../../store/entries-beside.ts';
+import { ENTRIES_WITHIN_MAX, entriesAround, entriesByNumber } from '../../store/entries-around.ts';
 import type { DayOfAccount, EntryPlace } from '../../store/pages/day-rows.ts';
 import type { PagesContext } from './context.ts';
 

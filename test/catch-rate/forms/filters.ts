@@ -48,7 +48,7 @@ const onPageTwo = (
       where: 'everywhere',
       says,
     }),
-    { setting, mustBeTold: true },
+    { setting, mustBeReported: true },
   );
 
 /** The day's pages, on page 1 as well. */
@@ -67,7 +67,7 @@ const onEveryPage = (
       where: [{ currency: null, day: scene.target }],
       says,
     }),
-    { setting, mustBeTold: true },
+    { setting, mustBeReported: true },
   );
 
 /** Only requests with a filter are answered wrongly, and an entry of the new day is missing. */

@@ -198,7 +198,7 @@ export const nightlyForms: readonly Form[] = [
     'entry-gone-after-the-first-call',
     'The first call of every night shows an entry of the new day, the others do not.',
     (scene) => byCall(scene, [middleOf(scene)], (nth) => nth > 0),
-    { setting: NIGHTS, mustBeTold: true },
+    { setting: NIGHTS, mustBeReported: true },
   ),
   form(
     'first-call-of-each-night-empty',
@@ -208,7 +208,7 @@ export const nightlyForms: readonly Form[] = [
       where: 'everywhere',
       says: SAYS_CONTRADICTS,
     }),
-    { setting: NIGHTS, mustBeTold: true },
+    { setting: NIGHTS, mustBeReported: true },
   ),
   form(
     'every-other-call-empty',
@@ -233,7 +233,7 @@ export const nightlyForms: readonly Form[] = [
       where: 'everywhere',
       says: new RegExp(`${SAYS_CONTRADICTS.source}|total`, 'i'),
     }),
-    { setting: NIGHTS, mustBeTold: true },
+    { setting: NIGHTS, mustBeReported: true },
   ),
   form(
     'amount-flips-each-night',

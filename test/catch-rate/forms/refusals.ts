@@ -60,7 +60,7 @@ const envelopeForms: readonly Form[] = Object.entries(ENVELOPES).map(([name, env
     `refused-${name}`,
     `For one night every call is refused, by the envelope of ${name.replaceAll('-', ' ')} beside an empty page.`,
     () => planted(refusing(envelope, 'one night')),
-    { mustBeTold: true },
+    { mustBeReported: true },
   ),
 );
 
@@ -70,19 +70,19 @@ export const refusalForms: readonly Form[] = [
     'refused-two-runs',
     'Two runs in a row every call is refused beside an empty page.',
     (scene) => planted(refusing(drawn(scene), 'two runs')),
-    { mustBeTold: true },
+    { mustBeReported: true },
   ),
   form(
     'refused-for-good',
     'From one night on every call is refused beside an empty page.',
     (scene) => planted(refusing(drawn(scene), 'for good')),
-    { mustBeTold: true },
+    { mustBeReported: true },
   ),
   form(
     'refused-from-the-first-reading',
     'Every call is refused beside an empty page, from the first reading on.',
     (scene) => planted(refusing(drawn(scene), 'for good')),
-    { mustBeTold: true, setting: { fromTheFirstReading: true } },
+    { mustBeReported: true, setting: { fromTheFirstReading: true } },
   ),
   form(
     'refused-in-the-middle-of-a-run',
@@ -107,13 +107,13 @@ export const refusalForms: readonly Form[] = [
           isMeant: ({ pageNum }) => pageNum > 1,
         }),
       ),
-    { mustBeTold: true, setting: TWO_PAGES },
+    { mustBeReported: true, setting: TWO_PAGES },
   ),
   form(
     'refused-beside-all-entries',
     'Every call is refused, and its true entries stand beside the refusal.',
     (scene) => planted(refusing(drawn(scene), 'for good', { page: (reply) => reply })),
-    { mustBeTold: true },
+    { mustBeReported: true },
   ),
   form(
     'refused-beside-some-entries',
@@ -127,13 +127,13 @@ export const refusalForms: readonly Form[] = [
           },
         }),
       ),
-    { mustBeTold: true },
+    { mustBeReported: true },
   ),
   form(
     'refused-every-other-night',
     'Every other night all calls are refused beside an empty page.',
     (scene) => planted(refusing(drawn(scene), 'every other night')),
-    { mustBeTold: true },
+    { mustBeReported: true },
   ),
   form(
     'refused-then-empty',
@@ -149,6 +149,6 @@ export const refusalForms: readonly Form[] = [
             : reply,
       });
     },
-    { mustBeTold: true },
+    { mustBeReported: true },
   ),
 ];

@@ -125,7 +125,7 @@ export const formOf =
     name: string,
     lie: string,
     plant: (scene: Scene) => Planted,
-    more: Partial<Pick<Form, 'sight' | 'setting' | 'mustBeTold' | 'neverBelieved'>> = {},
+    more: Partial<Pick<Form, 'sight' | 'setting' | 'mustBeReported' | 'neverBelieved'>> = {},
   ): Form => ({
     name,
     family,
@@ -133,7 +133,7 @@ export const formOf =
     plant,
     sight: VISIBLE,
     setting: {},
-    mustBeTold: false,
+    mustBeReported: false,
     neverBelieved: false,
     ...more,
   });

@@ -140,7 +140,7 @@ export const windowForms: readonly Form[] = [
       says: SAYS_OLD,
       first: /older days?|not compared|uncompared|window|refus|too long/i,
     }),
-    { setting: SHORT_LIFE, mustBeTold: true },
+    { setting: SHORT_LIFE, mustBeReported: true },
   ),
   form(
     'old-days-empty',

@@ -21,8 +21,8 @@ const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
     .where('vanished_at', 'is', null);
 
 /**
- * Entries in time order: the last `beside` before the window, up to `ENTRIES_WITHIN_MAX` in it, and the first
- * `beside` after it. Three short walks along ledger_entry_in_time.
+ * Entries in time order: the last `background` before the window, up to `ENTRIES_WITHIN_MAX` in it, and the first
+ * `background` after it. Three short walks along ledger_entry_in_time.
  */
 export async function entriesAround(
   db: Kysely<DB>,
