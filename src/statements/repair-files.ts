@@ -25,7 +25,7 @@ import type { StatementFormat } from './formats/format.ts';
 import { FormatTooSmall } from './formats/too-small.ts';
 import { manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
-import type { ManifestPrefetch } from './published-ahead.ts';
+import type { ManifestPrefetch } from './manifest-prefetch.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
 import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
