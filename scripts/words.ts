@@ -3,7 +3,7 @@
  * comments of the database. Exits with 1 if it finds any. `node scripts/words.ts [PATH...]`
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 /** Each word with what to write in its place. A word is matched in every case, also as a part of a name in camel case. */
 const WORDS: readonly (readonly [word: string, instead: string])[] = [
@@ -22,7 +22,13 @@ const WORDS: readonly (readonly [word: string, instead: string])[] = [
 ];
 
 /** Where such a word is right: names that outsiders rely on, and words of others that are quoted. */
-const ALLOWED: readonly RegExp[] = [/--whole\b/g, /lookback/gi, /lookahead/gi, /look(?:-|_)?up\b/gi];
+const ALLOWED: readonly RegExp[] = [
+  /--whole\b/g,
+  /(?<!-)resweep/gi,
+  /lookback/gi,
+  /lookahead/gi,
+  /look(?:-|_)?up\b/gi,
+];
 
 /** Kept as it was written: past changes, fixtures, generated pages of figures, migrations that have landed. */
 const LEFT_ALONE = [
@@ -68,7 +74,10 @@ function files(paths: readonly string[]): string[] {
   return listed
     .split('\n')
     .filter(
-      (file) => /\.(?:ts|md|sql|yaml|env|sh)$/.test(file) && !LEFT_ALONE.some((kept) => kept.test(file)),
+      (file) =>
+        /\.(?:ts|md|sql|yaml|env|sh)$/.test(file) &&
+        !LEFT_ALONE.some((kept) => kept.test(file)) &&
+        existsSync(file),
     );
 }
 

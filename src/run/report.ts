@@ -36,8 +36,8 @@ export interface HealingRead {
 /** What the comparison of older days found. */
 export type HistoricalReport =
   | {
-      readonly kind: 'looked';
-      readonly look: HistoricalCheck;
+      readonly kind: 'checked';
+      readonly check: HistoricalCheck;
       /** The days that were read by this run and compared too; null if none were. */
       readonly recent: { readonly from: BusinessDay; readonly to: BusinessDay } | null;
       /** The report of the days that were read again; null if there were none. */

@@ -132,12 +132,12 @@ export const adjustmentText = ({
 
 /** `2026-01-01 to 2026-02-28: total of 1234 held at ..., 300 of 1234 entries re-read since ...`. */
 function historicalDaysText(
-  { from, to, total, isHeld, lookedAt, round }: HistoricalComparison,
+  { from, to, total, isHeld, checkedAt, round }: HistoricalComparison,
   zone: string,
 ): string {
   const held = isHeld ? 'held' : 'did not hold';
   return (
-    `${from} to ${to}: total of ${total} ${held} at ${wallSecond(lookedAt.getTime(), zone)}, ` +
+    `${from} to ${to}: total of ${total} ${held} at ${wallSecond(checkedAt.getTime(), zone)}, ` +
     `${round.read} of ${round.of} entries re-read since ${wallSecond(round.beganAt.getTime(), zone)}`
   );
 }

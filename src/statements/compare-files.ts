@@ -167,7 +167,7 @@ const NOTHING_COMPARED: Comparison = {
   ...{ files: 0, damaged: [], unrecorded: [], unsigned: [], unput: [], outOfChain: [], proven: [] },
 };
 
-/** Looked for where every file is read anyway. */
+/** Searched where every file is read anyway. */
 const isWronglySigned = (
   { content, signature }: ManifestRow,
   { readsAll = false, signingKey = null }: CompareOptions,

@@ -56,7 +56,7 @@ export interface PublishReport {
   readonly unchanged: number;
   readonly withheld: readonly WithheldDay[];
   /**
-   * Days that do not open on the closing of the published day before. Looked at are the due days, those of
+   * Days that do not open on the closing of the published day before. Checked are the due days, those of
    * `answersFor`, and the published day after each.
    */
   readonly unlinked: readonly OpeningMismatch[];

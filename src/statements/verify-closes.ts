@@ -43,7 +43,7 @@ export interface VerifiedClose {
 /** What the rows of replaced statements contradict, as far as their files are here. */
 export type ByRows = ReadonlyMap<ClosedStatement, readonly string[]>;
 
-/** With `whole`, every close before the last one of a month has to be here. */
+/** With `isComplete`, every close before the last one of a month has to be here. */
 export function verifyCloses(
   closes: readonly ReadCloseFile[],
   manifests: readonly ReadManifest[],
@@ -70,7 +70,8 @@ export function verifyCloses(
     // A close that was given without its merchant's folder or any of its days is checked in itself alone.
     const isAlone =
       one.isInFolder !== true && manifests.every(({ manifest }) => manifest.merchantNo !== close.merchantNo);
-    if (notHere.length > 0 && (isComplete || !isAlone)) problems.push({ path, problem: frozenNotHere(notHere) });
+    if (notHere.length > 0 && (isComplete || !isAlone))
+      problems.push({ path, problem: frozenNotHere(notHere) });
     const { merchantNo, month, number, despite, openDays, statements } = close;
     return {
       ...{ path, merchantNo, month, number, despite, openDays: openDays.length },

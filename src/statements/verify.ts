@@ -57,7 +57,7 @@ export interface VerifyReport {
 /**
  * Checks files and folders, in the layout of the store or all in one folder. For a statement that is given alone, the
  * manifest next to it is used. With public keys, every manifest has to be signed by one of them, and none may be missing
- * of the days between those that are here; with `whole`, no manifest of the chain may, from the first one on. Throws
+ * of the days between those that are here; with `isComplete`, no manifest of the chain may, from the first one on. Throws
  * `NothingToVerify` for a path that does not exist.
  */
 export async function verifyPaths(
@@ -79,7 +79,12 @@ export async function verifyPaths(
           basename(path) === expected.file &&
           (expected.currency !== null || dirname(path) === dirname(one.path)),
       );
-      if (copies.length === 0 && one.isComplete && expected.current && !hasOtherRevision(one, expected, sheets)) {
+      if (
+        copies.length === 0 &&
+        one.isComplete &&
+        expected.current &&
+        !hasOtherRevision(one, expected, sheets)
+      ) {
         problems.push({
           path: one.path,
           problem: `${expected.file} is listed in the manifest but is not here`,

@@ -116,7 +116,7 @@ export interface HistoricalComparison extends Days {
   readonly total: number;
   /** Whether as many entries are stored. */
   readonly isHeld: boolean;
-  readonly lookedAt: Date;
+  readonly checkedAt: Date;
   readonly round: OlderDaysRound;
 }
 
@@ -134,7 +134,7 @@ export async function historicalComparisons(
         to: row.to_day,
         total: row.total,
         isHeld: row.is_held,
-        lookedAt: row.checked_at,
+        checkedAt: row.checked_at,
         round: {
           read: row.round_read,
           of: row.round_of,
@@ -171,7 +171,7 @@ export async function keepHistoricalComparisons(
     FROM unnest(
       ${arrayLiteral(made.map(({ merchantNo }) => merchantNo))}::text[], ${column(({ from }) => from)}::date[],
       ${column(({ to }) => to)}::date[], ${column(({ total }) => total)}::bigint[],
-      ${column(({ isHeld }) => String(isHeld))}::boolean[], ${column(({ lookedAt }) => lookedAt.toISOString())}::timestamptz[],
+      ${column(({ isHeld }) => String(isHeld))}::boolean[], ${column(({ checkedAt }) => checkedAt.toISOString())}::timestamptz[],
       ${column(({ round }) => round.read)}::integer[], ${column(({ round }) => round.of)}::integer[],
       ${column(({ round }) => round.beganAt.toISOString())}::timestamptz[], ${column(({ round }) => round.throughMs)}::bigint[],
       ${column(({ round }) => round.widestMs)}::bigint[], ${column(({ round }) => round.order)}::text[],

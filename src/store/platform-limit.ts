@@ -46,7 +46,7 @@ export function openPlatformLimit(db: Kysely<DB>) {
     },
     /** The holds that were reported since the last check; at first all. Throws as `take` does. */
     holds: async () => {
-      const { rows } = await sql<{ polled: Polled }>`SELECT ${pollFrom(from)} AS look`.execute(db);
+      const { rows } = await sql<{ polled: Polled }>`SELECT ${pollFrom(from)} AS polled`.execute(db);
       return given(rows[0]!.polled);
     },
     /** Records holds. None is shortened by a later one. */
@@ -76,7 +76,7 @@ async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
         SET free_at = ${span} + CASE WHEN ${isAhead('known.free_at')} THEN known.free_at ELSE ${DATABASE_NOW} END
       RETURNING free_at)
     SELECT (extract(epoch FROM free_at - ${span} - ${DATABASE_NOW}) * 1000)::float8 AS "afterMs",
-      ${pollFrom(from)} AS look
+      ${pollFrom(from)} AS polled
     FROM taken`.execute(db);
   return rows[0]!;
 }

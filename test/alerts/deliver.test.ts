@@ -271,11 +271,11 @@ test('a process that lives sends what is due and looks, goes on when that fails,
       if (done.length >= 6) stop.abort();
       return done.length === 2 ? Promise.reject(new Error('away')) : Promise.resolve();
     },
-    runWatchdog: () => Promise.resolve(done.push('looked')),
+    runWatchdog: () => Promise.resolve(done.push('checked')),
     onFault: (error) => done.push((error as Error).message),
     signal: stop.signal,
     sendEveryMs: 1,
     watchdogEveryMs: 0,
   });
-  expect(done).toEqual(['looked', 'sent', 'away', 'looked', 'sent', 'looked', 'sent', 'sent']);
+  expect(done).toEqual(['checked', 'sent', 'away', 'checked', 'sent', 'checked', 'sent', 'sent']);
 });

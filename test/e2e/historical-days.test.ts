@@ -56,7 +56,7 @@ test('an honest night costs a call for the total, whose page is compared as well
   expect(callsOf(checked) - callsOf(off)).toBe(1);
   expect(off.sync[0]).not.toHaveProperty('olderDays');
   expect(checked.sync[0]!.olderDays).toMatchObject({
-    kind: 'looked',
+    kind: 'checked',
     look: { from: FROM, to: TO, differing: [], isContradicted: false },
     again: null,
   });
@@ -156,13 +156,13 @@ test('status shows what was compared, and how far', async () => {
   expect(await older()).toBeNull();
   const { sync } = await night();
   const { olderDays } = sync[0]!;
-  const entries = olderDays?.kind === 'looked' ? olderDays.look.round.of : 0;
+  const entries = olderDays?.kind === 'checked' ? olderDays.check.round.of : 0;
   expect(await older()).toEqual({
     from: FROM,
     to: SECOND_DAY,
     total: entries,
     isHeld: true,
-    lookedAt: new Date(NIGHT),
+    checkedAt: new Date(NIGHT),
     round: {
       // The last of a page's 100 entries is of a second that goes on on the next page.
       ...{

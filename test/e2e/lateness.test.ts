@@ -145,7 +145,7 @@ describe('at a month end', () => {
     stage.app.database.db.selectFrom('month_end_sample').selectAll().orderBy('merchant_no').execute();
   const callsToCompare = ({ sync }: RunReport): number => {
     const { olderDays } = sync[0]!;
-    return olderDays?.kind === 'looked' ? olderDays.look.requests : 0;
+    return olderDays?.kind === 'checked' ? olderDays.check.requests : 0;
   };
   const of = (day: string) =>
     stage.sandbox.entriesOf(merchantNo).filter(({ busiDate }) => busiDate.startsWith(day));

@@ -61,7 +61,7 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         to: addDays(YESTERDAY, -3),
         total: 0,
         isHeld: true,
-        lookedAt: NOW,
+        checkedAt: NOW,
       },
       round: {
         read: 0,

@@ -76,7 +76,7 @@ async function openHistory() {
         order: 'oldest first',
         refused: null,
       } as const;
-      const comparison = { from, to, total: 0, isHeld: true, lookedAt: NOW, round };
+      const comparison = { from, to, total: 0, isHeld: true, checkedAt: NOW, round };
       return keepHistoricalComparisons(trx, [{ merchantNo: MERCHANT, comparison }]);
     });
   return { store, chain, look };

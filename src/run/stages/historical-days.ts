@@ -63,7 +63,7 @@ export async function historicalDaysOf(task: HistoricalTask): Promise<Historical
   const older = await olderDays(work, windows);
   const recent = task.isAllProven ? recentDays(work, older) : null;
   if (older.length === 0 && recent === null) return null;
-  const lastMade = work.known.olderDays?.lookedAt ?? null;
+  const lastMade = work.known.olderDays?.checkedAt ?? null;
   const nights = lastMade && nightsSince(lastMade, deps.now());
   if (task.isMostUnproven)
     return {
@@ -74,7 +74,7 @@ export async function historicalDaysOf(task: HistoricalTask): Promise<Historical
     };
   const [days, ...others] = older;
   const ended = days === undefined ? [] : endedMonths(days, work);
-  const look = await checkHistoricalDays({
+  const check = await checkHistoricalDays({
     ...deps,
     merchant,
     older,
@@ -85,27 +85,27 @@ export async function historicalDaysOf(task: HistoricalTask): Promise<Historical
     alsoCompared: ended.length === 0 ? [] : [daysOfMonth(ended.at(-1)!), ...others.slice(0, OTHERS_MAX)],
     now: deps.now(),
   });
-  if ('notMade' in look) return { kind: 'not made', ...look, nights };
+  if ('notMade' in check) return { kind: 'not made', ...check, nights };
   const readFrom = deps.now();
-  const again = look.differing.length === 0 ? null : await task.readAnew(look.differing);
-  const windowsAgain = stretchesOf(look.differing).map((one) => windowOf(one, deps.zone));
+  const again = check.differing.length === 0 ? null : await task.readAnew(check.differing);
+  const windowsAgain = stretchesOf(check.differing).map((one) => windowOf(one, deps.zone));
   const late =
     again === null || again.inserted === 0
       ? []
       : await firstSeenSince(deps.db, merchantNo, windowsAgain, readFrom);
-  const { from, to, total, stored, round } = look;
+  const { from, to, total, stored, round } = check;
   const storedNow =
     again === null ? stored : await countStored(deps.db, merchantNo, windowOf({ from, to }, deps.zone));
   const isHeld = total === storedNow;
   if (days !== undefined) {
     const storedOlder = await countByFigures(deps.db, merchantNo, days, windowOf(days, deps.zone));
     const olderTotal = Math.max(0, storedOlder + total - storedNow);
-    task.onCompared({ ...days, total: olderTotal, isHeld, lookedAt: deps.now(), round });
-    if (isHeld && from === days.from && look.alsoDiffering.length === 0 && round.refused === null)
+    task.onCompared({ ...days, total: olderTotal, isHeld, checkedAt: deps.now(), round });
+    if (isHeld && from === days.from && check.alsoDiffering.length === 0 && round.refused === null)
       task.onMonthsHeld({ merchantNo, months: ended, sampledOn: dayOf(deps.now().getTime(), deps.zone) });
   }
   const sinceNights = round.refused === null ? 0 : nightsSince(round.refused.since, deps.now());
-  return { kind: 'looked', look, recent, again, late, sinceNights, zone: deps.zone };
+  return { kind: 'checked', check, recent, again, late, sinceNights, zone: deps.zone };
 }
 
 /** The days that this run has read, if they follow the older ones or there are none. */
@@ -173,8 +173,8 @@ export function stretchesOf(days: readonly BusinessDay[]): Days[] {
 
 /** Adds the calls of the comparison, and what reading days again brought, to the night's report. */
 export function withHistoricalDays(night: SyncReport, olderDays: HistoricalReport): SyncReport {
-  const checked = olderDays.kind === 'looked' ? olderDays.look : olderDays;
-  const again = olderDays.kind === 'looked' ? olderDays.again : null;
+  const checked = olderDays.kind === 'checked' ? olderDays.check : olderDays;
+  const again = olderDays.kind === 'checked' ? olderDays.again : null;
   const both = again === null ? night : addSyncReports(night, again);
   return { ...both, requests: both.requests + checked.requests };
 }

@@ -30,13 +30,13 @@ export function reasonsOfHistoricalDays(
     const exitCode = isLong ? EXIT.needsPerson : EXIT.done;
     return [reasonOf(exitCode, what, isLong ? ASK_THE_PLATFORM : 'the days read are not touched by it')];
   }
-  const { look, recent, again, late } = olderDays;
-  const isRecent = recent !== null && look.differing.every((day) => day >= recent.from);
+  const { check, recent, again, late } = olderDays;
+  const isRecent = recent !== null && check.differing.every((day) => day >= recent.from);
   const reasons: Reason[] = [];
   if (again !== null) {
     const changes = changesOf(again);
-    const accountDays = accountDaysOf(merchantNo, look.differing, daysChanged);
-    const days = `${listed(look.differing)} ${look.differing.length === 1 ? 'was' : 'were'} read again, as ${whyOf(look)}`;
+    const accountDays = accountDaysOf(merchantNo, check.differing, daysChanged);
+    const days = `${listed(check.differing)} ${check.differing.length === 1 ? 'was' : 'were'} read again, as ${whyOf(check)}`;
     if (changes !== '' && isRecent) {
       const what = `${days}: ${changes}${accountDays}${namesOf(late)}`;
       reasons.push(reasonOf(EXIT.done, what, 'nothing to do: the statements of this run have the change'));
@@ -49,13 +49,13 @@ export function reasonsOfHistoricalDays(
     }
   }
   reasons.push(...limits(olderDays).map(([exitCode, what, todo]) => reasonOf(exitCode, what, todo)));
-  if (look.isContradicted && !look.isLimitNew) {
-    const what = `${whyOf(look)}, but the totals of its halves agree with what is stored`;
+  if (check.isContradicted && !check.isLimitNew) {
+    const what = `${whyOf(check)}, but the totals of its halves agree with what is stored`;
     reasons.push(reasonOf(EXIT.done, what, CONTRADICTS_ITSELF));
   }
-  if (look.hasMore) {
-    const what = `more days of ${look.from} to ${look.to} differ from what is stored than one run reads again`;
-    const todo = `the next night reads on; \`daybook run --from ${look.from} --to ${look.to}\` reads all of it now`;
+  if (check.hasMore) {
+    const what = `more days of ${check.from} to ${check.to} differ from what is stored than one run reads again`;
+    const todo = `the next night reads on; \`daybook run --from ${check.from} --to ${check.to}\` reads all of it now`;
     reasons.push(reasonOf(EXIT.incomplete, what, todo));
   }
   return reasons;
@@ -63,11 +63,11 @@ export function reasonsOfHistoricalDays(
 
 /** What the platform does not show, or only in short windows. */
 function limits({
-  look,
+  check,
   sinceNights,
   zone,
-}: Extract<HistoricalReport, { kind: 'looked' }>): [Reason['exitCode'], string, string][] {
-  const { round, isLimitNew, isOverdue } = look;
+}: Extract<HistoricalReport, { kind: 'checked' }>): [Reason['exitCode'], string, string][] {
+  const { round, isLimitNew, isOverdue } = check;
   const { refused, widestMs } = round;
   const found: [Reason['exitCode'], string, string][] = [];
   if (refused !== null) {

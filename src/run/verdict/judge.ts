@@ -114,7 +114,7 @@ export function judge(
 }
 
 /**
- * A failure because of settings gives the exit code 2, whatever the stages ended with; `gravest` does not know that
+ * A failure because of settings gives the exit code 2, whatever the stages ended with; `mostSevere` does not know that
  * code.
  */
 const mostSevereOr = (exitCode: ExitCode, failures: readonly RunFailure[]): ExitCode =>

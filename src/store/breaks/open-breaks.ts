@@ -39,7 +39,7 @@ export async function countOpenBreaks(
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
-/** The same, told apart by whether just this run opened them. */
+/** The same, separated by whether just this run opened them. */
 export async function openBreaksByMerchant(
   db: Kysely<DB>,
   accounts: AccountFilter,
