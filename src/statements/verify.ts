@@ -85,10 +85,8 @@ export async function verifyPaths(
         expected.current &&
         !hasOtherRevision(one, expected, sheets)
       ) {
-        problems.push({
-          path: one.path,
-          problem: `${expected.file} is listed in the manifest but is not here`,
-        });
+        const problem = `${expected.file} is listed in the manifest but is not here`;
+        problems.push({ path: one.path, problem });
       }
       for (const path of copies) {
         named.add(path);
