@@ -1,7 +1,7 @@
 /** The cookies of access: what each is called, which browsers send it when, and the keys that sign them. */
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { CookieSerializeOptions } from '@fastify/cookie';
-import type { SecretKey } from '../settings/settings.ts';
+import type { SecretKey } from '../settings/values/credentials.ts';
 
 const KEY_BYTES = 32;
 

@@ -2,7 +2,8 @@
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessSettings, SecretKey } from '../settings/settings.ts';
+import type { AccessSettings } from '../settings/settings.ts';
+import type { SecretKey } from '../settings/values/credentials.ts';
 import type { Access, Person } from './access.ts';
 import { cookieKeys } from './cookies.ts';
 import { createForms } from './forms.ts';

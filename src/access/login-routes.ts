@@ -1,7 +1,6 @@
 /** The routes to log in and out: with name and password, or at the OpenID Connect provider. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LoginContent, LoginPages } from './access.ts';
-import type { AccessDeps } from './create.ts';
 import { cookieNames, cookieOptions } from './cookies.ts';
 import { OF_PROVIDER, type LimitedCheck } from './limits.ts';
 import {
@@ -12,7 +11,7 @@ import {
   type Flow,
   type OidcLogin,
 } from './oidc.ts';
-import type { Sessions } from './sessions.ts';
+import type { SessionDeps, Sessions } from './sessions.ts';
 
 const OIDC = '/login/oidc';
 const LOGOUT = '/logout';
@@ -26,7 +25,7 @@ const TO_CHARACTERS_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 100;
 const PASSWORD_CHARACTERS_MAX = 1_000;
 
-export interface LoginRoutes extends Pick<AccessDeps, 'settings' | 'now' | 'isSecure'>, LoginPages {
+export interface LoginRoutes extends Pick<SessionDeps, 'settings' | 'now' | 'isSecure'>, LoginPages {
   readonly sessions: Sessions;
   readonly check: LimitedCheck;
   readonly formToken: (request: FastifyRequest, reply: FastifyReply) => string;

@@ -2,7 +2,8 @@
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { isLoopback } from '../host/loopback.ts';
 import { isSameAddress } from '../host/same-address.ts';
-import type { ListenAddress, SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { ListenAddress } from '../settings/values/addresses.ts';
 import type { Access } from './access.ts';
 import { createAccess, hasLogin, hasSessions, type AccessDeps } from './create.ts';
 import { createLoopbackAccess } from './loopback.ts';

@@ -1,7 +1,7 @@
 /** Sends an alert to a webhook, or asks for an address: once, in bounded time, without following anybody elsewhere. */
 import { createHmac } from 'node:crypto';
 import { Agent, request } from 'undici';
-import type { Webhook } from '../settings/settings.ts';
+import type { Webhook } from '../settings/values/alerts.ts';
 import { documentOf, type Alert } from './alert.ts';
 import { slackDocument } from './slack.ts';
 

@@ -254,3 +254,16 @@ export async function foundAs(store: ObjectStore, key: string, written: Digest):
   if (found !== null && sameDigest(found, written)) return found;
   throw new ObjectExists(key);
 }
+
+export interface ObjectStoreSettings {
+  /** `s3://bucket/prefix` or `file:///folder`. */
+  readonly statementsUrl: string;
+  /** Null: true if an endpoint is set, else false. */
+  readonly s3ForcePathStyle: boolean | null;
+  /** If it holds `statements`, an endpoint on another machine may be called by plain http. */
+  readonly allowInsecure?: readonly string[];
+  /** `IDLE_TIMEOUT_MS` if left out. */
+  readonly idleTimeoutMs?: number;
+  /** Endpoint, region and credentials, under the names of the AWS SDK. It searches elsewhere for what is missing here. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}

@@ -1,8 +1,7 @@
 /** Opens a bucket of S3 or of a server that speaks its protocol. */
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { isLoopback } from '../host/loopback.ts';
-import { ObjectStoreRefused, type ObjectStore } from './object-store.ts';
-import type { ObjectStoreSettings } from './open.ts';
+import { ObjectStoreRefused, type ObjectStore, type ObjectStoreSettings } from './object-store.ts';
 import { createS3Store } from './s3.ts';
 
 /** How often a call is tried. The SDK waits in between, longer each time and by chance. */

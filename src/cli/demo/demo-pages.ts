@@ -1,7 +1,7 @@
 /** The pages of `npm start`, on a terminal: they stay open until stopped. */
 import { once } from 'node:events';
 import type { PlatformApp } from '../../run/app.ts';
-import type { ListenAddress } from '../../settings/settings.ts';
+import type { ListenAddress } from '../../settings/values/addresses.ts';
 
 /** Where `npx daybook serve` with the demo's settings shows them, too. */
 export const DEMO_PAGES: ListenAddress = { host: '127.0.0.1', port: 8082 };

@@ -11,7 +11,7 @@ import { underLeases, type HeldLeases } from '../leases.ts';
 import { endMerchants } from '../merchant-ends.ts';
 import { runRanges } from '../merchant-ranges.ts';
 import { nothingDoneFor } from '../merchant-work.ts';
-import type { MerchantOutcome } from '../active-run.ts';
+import type { MerchantOutcome } from '../report.ts';
 import { prepare } from '../run.ts';
 import { markReported } from '../run-end.ts';
 import { withExplainedFailure } from '../stages/sync-stage.ts';
