@@ -1,7 +1,7 @@
 /** The routes to log in and out: with name and password, or at the OpenID Connect provider. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LoginContent, LoginPages } from './access.ts';
-import { cookieNames, cookieOptions } from './cookies.ts';
+import { cookieNames, cookieOptions, type SessionDeps, type Sessions } from './sessions.ts';
 import { OF_PROVIDER, type LimitedCheck } from './limits.ts';
 import {
   createOidcLogin,
@@ -11,7 +11,6 @@ import {
   type Flow,
   type OidcLogin,
 } from './oidc.ts';
-import type { SessionDeps, Sessions } from './sessions.ts';
 
 const OIDC = '/login/oidc';
 const LOGOUT = '/logout';

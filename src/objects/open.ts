@@ -12,7 +12,7 @@ export async function openObjectStore(settings: ObjectStoreSettings): Promise<Ob
   const url = URL.canParse(settings.statementsUrl) ? new URL(settings.statementsUrl) : null;
   if (url?.protocol === 'file:' && url.host === '') return createDirectoryStore(fileURLToPath(url));
   if (url?.protocol === 's3:' && url.host !== '') {
-    const { openBucket } = await import('./open-bucket.ts');
+    const { openBucket } = await import('./s3.ts');
     return openBucket(url, settings);
   }
   throw new ObjectStoreRefused(

@@ -2,7 +2,7 @@
 import type { Check } from '../ledger/checks.ts';
 import type { PublishableFormat } from '../ledger/statement-formats.ts';
 import type { SigningKey } from '../signing/keys.ts';
-import type { Schedule } from './schedule.ts';
+import type { Schedule } from './schema.ts';
 import type { Grant, PasswordHash } from './values/access.ts';
 import type { ListenAddress } from './values/addresses.ts';
 import type { Webhook } from './values/alerts.ts';

@@ -1,6 +1,6 @@
 /** What a worker does with one job: one merchant of a queued run, from reading to published. */
 import { EXIT, type ExitCode } from '../../ledger/ending.ts';
-import type { MerchantJob } from '../../queue/lanes.ts';
+import type { MerchantJob } from '../../queue/queue.ts';
 import { merchantEnd } from '../../store/run-merchants.ts';
 import { endWaiting, queuedRun } from '../../store/queued-runs.ts';
 import { runZoneGate, type ActiveRun, type RunDeps, type RunRequest } from '../active-run.ts';

@@ -1,5 +1,5 @@
 /** Chains a merchant's accounts, reads the spans of breaks again, and chains what that changed. */
-import { readQuarantined } from '../../platform/quarantined.ts';
+import { readQuarantined } from '../../platform/ledger-entry.ts';
 import { accountsOf } from '../../ledger/account-filter.ts';
 import { addDays } from '../../ledger/business-day.ts';
 import {

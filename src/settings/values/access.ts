@@ -1,7 +1,7 @@
 /** Checks settings about who may log in at the pages: hashed passwords, roles, names of headers and claims. */
 import { z } from 'zod';
 import { MERCHANT_NO } from '../../ledger/merchant-no.ts';
-import { jsonText, reading, Wrong } from './reading.ts';
+import { jsonText, reading, Wrong } from './scalars.ts';
 
 /** What a person may see and do at the pages. */
 export interface Grant {

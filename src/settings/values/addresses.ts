@@ -1,6 +1,6 @@
 /** Checks addresses in settings: the platform, this server, the statements. */
 import { isLoopback } from '../../host/loopback.ts';
-import { reading, Wrong } from './reading.ts';
+import { reading, Wrong } from './scalars.ts';
 
 /** The address a server listens on. Port 0 means any free port. */
 export interface ListenAddress {

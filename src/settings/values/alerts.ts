@@ -1,6 +1,6 @@
 /** Checks where alerts go: webhooks, mail, and the address requested after a successful run. Messages repeat no address. */
 import { z } from 'zod';
-import { jsonText, reading, text, Wrong } from './reading.ts';
+import { jsonText, reading, text, Wrong } from './scalars.ts';
 
 /** A webhook. Its address is a secret, as it may hold the key to the place behind it. */
 export interface Webhook {
