@@ -17,12 +17,19 @@ import { syncDocument, breakText, breakTexts } from './output/run-text.ts';
 import { lines, table, counted } from './output/text.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
 
+const HELP = `
+With several merchants, \`run\` may make a few calls more or fewer. The time zone is proven by the newest entries, in
+the order in which the merchants are answered.
+
+Example:
+  daybook plan --from 2026-03-01 --to 2026-03-31`;
+
 export function addPlanCommand(program: Command): void {
   withRangeFlags(program.command('plan'))
     .description(
       'what `run` with these flags would do, writing nothing: calls, and days that change, before and after',
     )
-    .addHelpText('after', '\nExample:\n  daybook plan --from 2026-03-01 --to 2026-03-31')
+    .addHelpText('after', HELP)
     .action(async (flags: RangeFlags, self: Command) => {
       await withPlatform(platformSettings(self), async (app) => {
         const { timeZone } = app.settings.platform;

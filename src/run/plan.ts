@@ -16,7 +16,7 @@ import { accountsAsked, runZoneGate, type ActiveRun, type RunDeps, type RunReque
 export interface PlanReport {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
-  /** What reading brought, with the number of calls; `run` would make as many. */
+  /** What reading brought, with the number of calls. `run` makes as many, but for proofs of the time zone. */
   readonly sync: readonly MerchantSync[];
   /** Account days whose figures or rows would change, before and after, with the revision that would be published. */
   readonly daysChanged: readonly PlannedDay[];

@@ -17,7 +17,7 @@ import { sha256Of } from '../host/sha256.ts';
 import { dayPrefix, fileOf, manifestKey, merchantPrefix, signatureKey } from './keys.ts';
 import { otherFormatsIn } from './manifest.ts';
 import { isOutOfChain } from './manifest-chain.ts';
-import { daysToAsk, type ManifestPrefetch } from './published-ahead.ts';
+import { daysToAsk, type ManifestPrefetch } from './manifest-prefetch.ts';
 import type { PublishedNow } from './published-now.ts';
 import { readManifest } from './put-revision.ts';
 import { contradicts, isUnsigned } from './sign-manifest.ts';

@@ -24,7 +24,7 @@ import { CSV } from './formats/csv.ts';
 import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
 import { manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
-import type { ManifestPrefetch } from './published-ahead.ts';
+import type { ManifestPrefetch } from './manifest-prefetch.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
 import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';

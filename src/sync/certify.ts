@@ -26,7 +26,14 @@ import {
   type UnreadableSeen,
   type OutOfScopeRecord,
 } from './certificate.ts';
-import { isDivisible, readsMaxOf, splitDeep, splitUnsteady, type SplitPolicy, type Split } from './grain.ts';
+import {
+  isDivisible,
+  readsMaxOf,
+  splitDeep,
+  splitUnsteady,
+  type SplitPolicy,
+  type Split,
+} from './split-policy.ts';
 import type { ReadLimits } from './limits.ts';
 
 /** What one planned window has cost so far, and what came of it; shared by all its parts. */

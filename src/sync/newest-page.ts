@@ -9,7 +9,7 @@ import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { pagesOf, type Asked } from './certificate.ts';
 import { isFilled, isRefusal } from './certify.ts';
-import { placeOf } from './clock-slack.ts';
+import { placeOf } from './clock-skew.ts';
 import { READ_LIMITS } from './limits.ts';
 import type { WideWindow } from './wide-windows.ts';
 

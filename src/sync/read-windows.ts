@@ -10,7 +10,7 @@ import type { Asked } from './certificate.ts';
 import { certifyWide } from './certify-wide.ts';
 import { certifyWindow, type NotedReading, type PageSource } from './certify.ts';
 import { READ_LIMITS, type ReadLimits } from './limits.ts';
-import { createPageCredits, type PageCredits } from './page-credits.ts';
+import { createPageSemaphore, type PageSemaphore } from './page-semaphore.ts';
 import type { WideWindow } from './wide-windows.ts';
 import { WindowQueue, type Task } from './window-queue.ts';
 
@@ -50,7 +50,7 @@ interface Stopping {
 interface Shared {
   readonly options: ReadWindowsOptions;
   readonly limits: ReadLimits;
-  readonly credits: PageCredits;
+  readonly credits: PageSemaphore;
   readonly stopping: Stopping;
   readonly queue: WindowQueue;
   /** Called when parts were put back into the queue. */
@@ -64,7 +64,7 @@ interface Shared {
 export async function readWindows(options: ReadWindowsOptions): Promise<void> {
   const limits: ReadLimits = { ...READ_LIMITS, ...options.limits };
   const stopping = createStopping(options.signal);
-  const credits = createPageCredits(limits.pagesInProgressMax);
+  const credits = createPageSemaphore(limits.pagesInProgressMax);
   stopping.signal.addEventListener('abort', credits.open, { once: true });
   const queue = new WindowQueue(options.asked, limits.pageNumMax);
   const { trace = UNTRACED } = options;

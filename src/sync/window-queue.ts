@@ -1,7 +1,7 @@
 /** The windows of a merchant that are still to be read, oldest first, and how finely the next ones are read. */
 import type { Window } from '../ledger/entry.ts';
 import type { RetryBudget } from './certify.ts';
-import type { SplitPolicy, Split } from './grain.ts';
+import type { SplitPolicy, Split } from './split-policy.ts';
 import { beginSecond, type SplitSecond } from './split-second.ts';
 import { wideOf, type WideWindow } from './wide-windows.ts';
 

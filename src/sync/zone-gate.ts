@@ -1,7 +1,7 @@
 /** Lets entries into the store only once the zone is proven for their offset. One proof serves an entire run. */
 import { isAfterChange } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { placeOf, SLACK_S_MAX } from './clock-slack.ts';
+import { placeOf, CLOCK_SKEW_S_MAX } from './clock-skew.ts';
 import { findZone, TimeZoneUnproven, TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 import { createZoneProofs } from './zone-proofs.ts';
 
@@ -43,7 +43,7 @@ export interface ZoneGate {
 }
 
 export function createZoneGate(zone: string, options: ZoneGateOptions = {}): ZoneGate {
-  const toleranceMs = Math.min(options.clockToleranceS ?? 0, SLACK_S_MAX) * 1_000;
+  const toleranceMs = Math.min(options.clockToleranceS ?? 0, CLOCK_SKEW_S_MAX) * 1_000;
   const isTrusted = options.isTrusted ?? false;
   let outsidersExamined = 0;
   let clockOff: string | null = null;

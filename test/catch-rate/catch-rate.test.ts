@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { executeRun } from '../../src/run/run.ts';
 import { openRig, type Rig } from '../simulation/rig.ts';
 import { playClean } from './clean.ts';
-import { FAMILIES, type Family, type Form, type Planted } from './form.ts';
+import type { Form, Planted } from './form.ts';
 import { FORMS } from './forms.ts';
 import { judge, playForm, type Outcome, type Product, type Seen } from './play.ts';
 import { drawHistory } from './scene.ts';
@@ -38,51 +38,12 @@ async function onRigs<Item, Result>(
   return results;
 }
 
-const chosenOf = (family: Family): Form[] => {
-  const visible = FORMS.filter((form) => form.family === family && form.sight.kind === 'visible');
-  const count = Math.min(FLOORS[family].of, visible.length);
-  return Array.from({ length: count }, (_, at) => visible[Math.floor((at * visible.length) / count)]!);
-};
-
-interface Floor {
-  /** This many forms are played, spread over the family. The command `npm run catch-rate` plays all. */
-  readonly of: number;
-  /** Lies caught in the same night, or harmless. */
-  readonly inTime: number;
-  /** Lies caught at any time, or harmless. */
-  readonly reported: number;
-}
-
-/**
- * The lowest numbers allowed of the chosen forms. They come from the card. If you improve a check, raise the numbers
- * of its family.
- */
-const FLOORS: Readonly<Record<Family, Floor>> = {
-  missing: { of: 4, inTime: 2, reported: 4 },
-  totals: { of: 4, inTime: 2, reported: 4 },
-  doubled: { of: 4, inTime: 4, reported: 4 },
-  'moved in time': { of: 4, inTime: 4, reported: 4 },
-  amounts: { of: 4, inTime: 4, reported: 4 },
-  balances: { of: 4, inTime: 4, reported: 4 },
-  'currency and type': { of: 4, inTime: 2, reported: 2 },
-  amended: { of: 4, inTime: 4, reported: 4 },
-  'late and vanished': { of: 4, inTime: 4, reported: 4 },
-  merchants: { of: 4, inTime: 4, reported: 4 },
-  'clocks and replicas': { of: 4, inTime: 1, reported: 4 },
-  zone: { of: 4, inTime: 4, reported: 4 },
-  'filters and pages': { of: 4, inTime: 4, reported: 4 },
-  unreadable: { of: 4, inTime: 4, reported: 4 },
-  refusals: { of: 2, inTime: 2, reported: 2 },
-  'gone at once': { of: 2, inTime: 2, reported: 2 },
-  'windows and caps': { of: 2, inTime: 2, reported: 2 },
-  'night to night': { of: 2, inTime: 1, reported: 2 },
-  'one change over many': { of: 2, inTime: 2, reported: 2 },
-  notices: { of: 2, inTime: 2, reported: 2 },
-  'causes of a break': { of: 2, inTime: 2, reported: 2 },
-  'in mid-run': { of: 2, inTime: 2, reported: 2 },
-  'pages and filters that contradict': { of: 2, inTime: 2, reported: 2 },
-  combined: { of: 2, inTime: 2, reported: 2 },
-};
+/** How these end depends on which of several simultaneous calls is answered first. */
+const BY_ORDER_OF_CALLS = [
+  'mid-run-other-ledger',
+  'mid-run-other-ledger-one-night',
+  'page-two-of-another-merchant',
+];
 
 /** The lowest share, of the lies that are caught, whose form's expected sentence is said. */
 const RIGHT_SENTENCE_SHARE = 0.95;
@@ -90,18 +51,14 @@ const RIGHT_SENTENCE_SHARE = 0.95;
 const FIRST_RIGHT_SHARE = 0.9;
 
 describe('the catch rate', () => {
-  test('no family has lower numbers than allowed', { timeout: TIMEOUT_MS }, async () => {
-    const forms = FAMILIES.flatMap(chosenOf);
+  test('each form ends as it did: exit codes, reasons, bytes', { timeout: TIMEOUT_MS }, async () => {
+    const forms = FORMS.filter(({ sight }) => sight.kind === 'visible');
     const outcomes = await onRigs(forms, (rig, form) => playForm(rig, form, String(SEED)));
-    const below = FAMILIES.filter((family) => {
-      const own = countOf(outcomes.filter(({ form }) => formNamed(form).family === family));
-      const inTime = own.endings['same night'] + own.endings.harmless;
-      return inTime < FLOORS[family].inTime || inTime + own.endings.later < FLOORS[family].reported;
-    });
-    const endings = outcomes
-      .filter(({ form }) => below.includes(formNamed(form).family))
-      .map(({ form, ending }) => `${form}: ${ending}`);
-    expect(endings).toEqual([]);
+    const played = outcomes
+      .filter(({ form }) => !BY_ORDER_OF_CALLS.includes(form))
+      .map(({ form, ending, runs }) => `${form}: ${ending}\n${runs.join('')}`);
+    await expect(played.join('\n')).toMatchFileSnapshot('golden.txt');
+    expect(outcomes.filter(({ ending }) => ending === 'silent').map(({ form }) => form)).toEqual([]);
     const caught = outcomes.filter(({ isRightSentence }) => isRightSentence !== null);
     const wronglyTold = caught.filter(({ isRightSentence }) => isRightSentence === false);
     expect(wronglyTold.slice(Math.floor((1 - RIGHT_SENTENCE_SHARE) * caught.length))).toEqual([]);
@@ -209,6 +166,7 @@ describe('the harness', () => {
       revisedUnsaid: false,
       calls: 1,
       report: null,
+      sha256: '',
       ...change,
     });
     const reportOf = (day: string, text: string) => ({

@@ -1,8 +1,9 @@
 /** Plays a history on a real database and store, run by run, and judges how the lie in it was caught. */
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
@@ -36,6 +37,8 @@ export interface Seen {
   readonly revisedUnsaid: boolean;
   readonly calls: number;
   readonly report: RunReport | null;
+  /** The SHA-256 over the name and the bytes of every published file. */
+  readonly sha256: string;
 }
 
 /** Plays the runs of a history until `isDone`, beginning with the first reading. */
@@ -112,7 +115,24 @@ async function playStep(stage: Stage, step: Step, product: Product = executeRun)
     revisedUnsaid: revised && ended.exitCode === 0 && !/\brevised\b/i.test(reported.text),
     calls: served.calls(),
     report: ended.report,
+    sha256: await digestOf(folder),
   };
+}
+
+async function digestOf(folder: string): Promise<string> {
+  const all = createHash('sha256');
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  // The mark of the store has the number of the database, which is drawn.
+  const files = found
+    .filter((one) => one.isFile() && one.parentPath.includes('merchant='))
+    .map(({ parentPath, name }) => join(parentPath, name));
+  for (const file of files.sort()) {
+    const own = createHash('sha256')
+      .update(await readFile(file))
+      .digest('hex');
+    all.update(`${relative(folder, file)} ${own}\n`);
+  }
+  return all.digest('hex');
 }
 
 /** How a lie ended. `harmless`: no run said anything, but neither was anything wrong at any time. */
@@ -145,6 +165,8 @@ export interface Outcome {
   readonly spoiled: string | null;
   /** The report of the last run. */
   readonly text: string;
+  /** Each run: its name, its exit code with all reasons, and what was published after it. */
+  readonly runs: readonly string[];
 }
 
 const sameDay = (one: Place, other: Place): boolean =>
@@ -197,5 +219,10 @@ export function judge(
     spoiled:
       early === undefined ? null : `${early.step.name} ended with ${early.exitCode}: ${early.reported.text}`,
     text: last.reported.text,
+    runs: seen.map(
+      ({ step, exitCode, report, reported, sha256 }) =>
+        `${step.name}: exit ${exitCode}, files ${sha256.slice(0, 16)}\n` +
+        (report?.reasons.map(({ what }) => what) ?? [reported.first]).map((what) => `  ${what}\n`).join(''),
+    ),
   };
 }

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { healthOf } from '../../src/run/health.ts';
 import type { Manifest } from '../../src/statements/manifest.ts';
 import { entriesOfAmounts, type WireEntry } from '../support/plain-platform.ts';
+import { showPages, textOf } from '../support/pages.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
 import type { Stage } from '../support/stage.ts';
 import { daybook, envOf } from './daybook.ts';
@@ -96,6 +97,31 @@ test('a day of which no entry could be read is nowhere called proven', async () 
   // Once a person has cleared it up, the day is complete.
   await command('quarantine', 'acknowledge', '1', '--note', 'case 7', '--by', 'Ada');
   expect((await command('status')).stdout).toMatch(/2026-03-30 +2026-03-31/);
+});
+
+test.each([
+  ['both amounts', { inAmount: 1, outAmount: 1 }],
+  ['no currency', { currency: '??' }],
+])('entries with %s between readable days: manifest and pages say so, not proven', async (_, fault) => {
+  const [first, ...rest] = entriesOfAmounts('USD', [
+    ['A-1', '2026-03-29 10:00:00', 10_000],
+    ['A-2', '2026-03-30 10:00:00', 500],
+    ['A-3', '2026-03-30 12:00:00', 500],
+  ]);
+  const entries = [first!, ...rest.map((entry) => ({ ...entry, ...fault }))];
+  stage = await openPlainStage(entries, '2026-04-01T01:30:00+08:00');
+  expect(await command('run', '--from', '2026-03-28', '--to', '2026-03-31')).toMatchObject({ code: 3 });
+  const manifest = await readFile(join(datesOf('2026-03-30'), 'manifest.json'), 'utf8');
+  expect(JSON.parse(manifest)).toMatchObject({ statements: [{ rows: 0, unreadable: 2 }] });
+  const pages = await showPages({ app: stage.app() } as Stage);
+  try {
+    expect(textOf(await pages.html('/?month=2026-03'))).toMatch(/M-PLAIN USD [· ]+✓ ! –/);
+    const day = textOf(await pages.html(`/m/${merchantNo}/USD/2026-03-30`));
+    expect(day).toContain('not all readable');
+    expect(day).not.toMatch(/proven: |✓ proven/);
+  } finally {
+    await pages.close();
+  }
 });
 
 test('the checks that a manifest names stay named while its statements are the same, whoever writes it next', async () => {

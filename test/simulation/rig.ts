@@ -26,7 +26,7 @@ export interface RigRun {
 
 export interface Rig {
   readonly db: Kysely<DB>;
-  /** Deletes all rows of all tables. */
+  /** Deletes all rows of all tables, and lets their numbers begin at 1 again. */
   readonly empty: () => Promise<void>;
   /** Ends the lease of a run that was killed. */
   readonly endLease: () => Promise<void>;
@@ -44,7 +44,8 @@ export async function openRig(serverUrl: string): Promise<Rig> {
   const emptying = sql`SET session_replication_role = replica; ${sql.join(
     tables.map((table) => sql`DELETE FROM ${sql.id(table.name)}`),
     sql`; `,
-  )}; SET session_replication_role = DEFAULT`;
+  )}; SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) FROM pg_sequences
+    WHERE schemaname = 'public'; SET session_replication_role = DEFAULT`;
   const empty = async () => {
     await emptying.execute(database.db);
   };

@@ -7,7 +7,7 @@ import { addDays } from '../../src/ledger/business-day.ts';
 import type { BusinessDay } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { ManifestPrefetch } from '../../src/statements/published-ahead.ts';
+import { ManifestPrefetch } from '../../src/statements/manifest-prefetch.ts';
 import { PublishedNow } from '../../src/statements/published-now.ts';
 import { repairFiles, type RepairOptions } from '../../src/statements/repair-files.ts';
 import { recordSettled } from '../../src/store/statements/record-published.ts';

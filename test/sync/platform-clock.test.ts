@@ -12,7 +12,7 @@ import { planWindows } from '../../src/sync/windows-of-days.ts';
 import { CLOCK_STEPS_MAX, createPlatformClock, holdBack } from '../../src/sync/platform-clock.ts';
 import { PlatformBehind } from '../../src/sync/sync-report.ts';
 import { syncMerchant, type SyncReport } from '../../src/sync/sync.ts';
-import { clockCheckedReader } from '../../src/sync/watched-reader.ts';
+import { clockCheckedReader } from '../../src/sync/clock-checked-reader.ts';
 import { freshDatabase } from '../support/database.ts';
 import { createMemoryPlatform, spread } from './memory-platform.ts';
 

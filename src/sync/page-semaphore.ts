@@ -1,6 +1,6 @@
 /** Limits memory: a window may read its pages only while few enough pages of the merchant are in memory. */
 
-export interface PageCredits {
+export interface PageSemaphore {
   /** Resolves when `pages` more may be in memory. Of those that wait, the lowest `rank` is first. */
   readonly take: (pages: number, rank: number) => Promise<void>;
   readonly give: (pages: number) => void;
@@ -15,7 +15,7 @@ export interface PageCredits {
  * line always gets its credits in the end, as every other window either waits behind it with one page, or gives its
  * own back.
  */
-export function createPageCredits(pagesMax: number): PageCredits {
+export function createPageSemaphore(pagesMax: number): PageSemaphore {
   let free = pagesMax;
   let isOpen = false;
   /** In order of rank; of equals, the one that came first. */

@@ -15,7 +15,7 @@ import type { LedgerReader } from '../platform/ledger-reader.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
 
 /** The longest difference between clocks. A longer one may be of time zones, which differ by quarters of an hour. */
-export const SLACK_S_MAX = 420;
+export const CLOCK_SKEW_S_MAX = 420;
 
 /** Whether the zone's clock is put back at this instant: the wall-clock times before it come again. */
 const isPutBack = (ms: number, zone: string): boolean =>
