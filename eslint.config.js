@@ -1,5 +1,6 @@
 import importX from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
+import { noImportCircle } from './scripts/import-circles.ts';
 
 /** Folder `target` may import from the folders in `from` of src/ only, itself always included. */
 const mayImport = (target, from) => ({
@@ -35,7 +36,7 @@ export default tseslint.config(
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
-    plugins: { 'import-x': importX },
+    plugins: { 'import-x': importX, daybook: { rules: { 'no-import-circle': noImportCircle } } },
     rules: {
       '@typescript-eslint/restrict-template-expressions': [
         'error',
@@ -44,7 +45,9 @@ export default tseslint.config(
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
-      'import-x/no-cycle': ['error', { ignoreExternal: true }],
+      'daybook/no-import-circle': 'error',
+      // Layers are seen in import declarations alone.
+      'no-restricted-syntax': ['error', { selector: 'TSImportType', message: 'import the type at the top' }],
       'import-x/no-restricted-paths': [
         'error',
         {

@@ -9,7 +9,8 @@ import { Pool } from 'undici';
 import { dayWindow } from '../src/ledger/business-day.ts';
 import { createSandbox } from '../src/sandbox/server.ts';
 import { givenInput } from './input.ts';
-import { pastEntries, type PastPlatform } from './past.ts';
+import { pastEntries } from './past.ts';
+import type { PastPlatform } from './processes.ts';
 import { ZONE } from './scenario.ts';
 
 const platform = givenInput() as PastPlatform;

@@ -5,16 +5,10 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { addDays, daysFromTo, dayWindow } from '../src/ledger/business-day.ts';
-import type { ScenarioInput } from '../src/sandbox/scenario.ts';
 import type { DB } from '../src/store/engine/schema.ts';
+import type { PastPlatform } from './processes.ts';
 import { ZONE } from './scenario.ts';
 import type { WireRow } from './wire-row.ts';
-
-export interface PastPlatform {
-  readonly scenario: ScenarioInput;
-  /** How many days the past has. The last one is the day before the scenario's first. */
-  readonly days: number;
-}
 
 export const PAST_ENTRIES_A_DAY = 2;
 const AMOUNT = 100;

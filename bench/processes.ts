@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RunCommand } from '../src/run/report.ts';
 import type { ScenarioInput } from '../src/sandbox/scenario.ts';
-import type { PastPlatform } from './past.ts';
 
 const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
 
@@ -109,6 +108,12 @@ export async function startSandbox(scenario: ScenarioInput): Promise<SandboxProc
     },
     stop,
   };
+}
+
+export interface PastPlatform {
+  readonly scenario: ScenarioInput;
+  /** How many days the past has. The last one is the day before the scenario's first. */
+  readonly days: number;
 }
 
 /** Starts a platform whose merchants have entries long before the first day of the scenario. */

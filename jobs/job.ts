@@ -4,7 +4,7 @@ import type { PlatformApp } from '../src/run/app.ts';
 import type { JobReport } from '../src/run/schedule/scheduled-job.ts';
 import type { ExtendedLookbackDays } from '../src/run/schedule/scheduled-job.ts';
 import type { Settings } from '../src/settings/settings.ts';
-import type { Schedule } from '../src/settings/schedule.ts';
+import type { Schedule } from '../src/settings/schema.ts';
 
 export interface Job {
   /** Each run's record has this name. */

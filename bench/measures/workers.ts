@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { addDays } from '../../src/ledger/business-day.ts';
-import { installQueue } from '../../src/queue/install.ts';
+import { installQueue } from '../../src/queue/queue.ts';
 import { count, median, roundsOf, withDatabase, withSandbox, type Bench, type Measure } from '../measure.ts';
 import { addMerchants, manyMerchants, nightEnv, RESWEEP_DAYS, type NightPlaces } from '../merchants.ts';
 import { startCommand } from '../processes.ts';

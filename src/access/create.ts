@@ -2,18 +2,15 @@
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessSettings, SecretKey } from '../settings/settings.ts';
-import type { Access, Person } from './access.ts';
-import { cookieKeys } from './cookies.ts';
-import { createForms } from './forms.ts';
-import { createProxyPerson } from './identify.ts';
-import { limitedCheck, type LimitedCheck } from './limits.ts';
+import type { AccessSettings } from '../settings/settings.ts';
+import type { SecretKey } from '../settings/values/credentials.ts';
+import { type Access, type Person, AccessRefused } from './access.ts';
+import { cookieKeys, createSessions, type Identified, type SessionDeps, type Sessions } from './sessions.ts';
+import { createForms, isEmbedded, isForeignName } from './forms.ts';
+import { createProxyPerson } from './roles.ts';
+import { limitedCheck, type LimitedCheck, programPerson } from './limits.ts';
 import { addLoginRoutes, LOGIN_PATHS } from './login-routes.ts';
-import { isEmbedded, isForeignName } from './own-requests.ts';
 import { createPasswordCheck } from './passwords.ts';
-import { programPerson } from './programs.ts';
-import { AccessRefused } from './refused.ts';
-import { createSessions, type Identified, type SessionDeps, type Sessions } from './sessions.ts';
 
 export interface AccessDeps extends SessionDeps {
   /** Sign the cookies; without any, logins end with the process. */

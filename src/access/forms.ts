@@ -1,19 +1,20 @@
 /** The hidden field that distinguishes our forms from those of another site. */
 import { timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { cookieNames, cookieOptions, formTokenOf } from './cookies.ts';
-import { AccessRefused } from './refused.ts';
+import { cookieNames, cookieOptions, formTokenOf } from './sessions.ts';
+import { AccessRefused } from './access.ts';
 
 const BROWSER_BYTES = 32;
 
-export interface FormsDeps {
+interface FormsDeps {
   /** The first makes the field's value, all are believed. */
   readonly keys: readonly Buffer[];
   readonly random: (bytes: number) => Buffer;
   readonly isSecure: boolean;
 }
 
-export interface Forms {
+interface Forms {
   /** The value for this session; for this browser where there is none, which gets a cookie for it. */
   readonly token: (request: FastifyRequest, reply: FastifyReply, session: string | null) => string;
   /** Throws `AccessRefused` unless the request has the value of its session or browser. */
@@ -48,4 +49,27 @@ function isSame(given: unknown, expected: string): boolean {
   if (typeof given !== 'string') return false;
   const [was, is] = [Buffer.from(given), Buffer.from(expected)];
   return was.length === is.length && timingSafeEqual(was, is);
+}
+
+/**
+ * Whether another site embeds or fetches this: as an image, a frame, or by a script. Following a link of another site is no
+ * such thing, as it shows a person where they are.
+ */
+export function isEmbedded({ headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site === undefined || site === 'same-origin' || site === 'none') return false;
+  return headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document';
+}
+
+/**
+ * Whether the pages are called by a name that is not that of `pagesUrl`: a foreign site can have its own name point at
+ * this server, and what its scripts then send carries that name. Numbers are no such names.
+ */
+export function isForeignName({ headers }: FastifyRequest, pagesUrl: string): boolean {
+  const { protocol, host } = new URL(pagesUrl);
+  const called = `${protocol}//${headers.host ?? ''}`;
+  if (!URL.canParse(called)) return true;
+  const { host: own, hostname } = new URL(called);
+  const isNumber = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
+  return own !== host && hostname !== 'localhost' && !isNumber;
 }

@@ -1,10 +1,12 @@
 /** Limits of wrong names or passwords. Strict, as a person logs in once a day. */
 import { createHmac } from 'node:crypto';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
-import { createCheckQueue, TooManyChecks } from './check-queue.ts';
-import type { Credentials } from './identify.ts';
+import type { FastifyInstance, FastifyRequest, FastifyReply } from 'fastify';
+import pLimit from 'p-limit';
+import type { AccessSettings } from '../settings/settings.ts';
+import { type Person, AccessRefused } from './access.ts';
 import type { PasswordCheck } from './passwords.ts';
+import { type Credentials, credentialsIn, personWithRole } from './roles.ts';
 
 /** From one address; of IPv6 from one /64. */
 const OF_ADDRESS = { max: 10, timeWindow: 5 * 60_000 } as const;
@@ -21,11 +23,11 @@ const PLACE_BITS = 64;
 export const OF_PROVIDER = { max: 200, timeWindow: 5 * 60_000 } as const;
 
 /** `tooMany`: the password was not checked. */
-export type Tried = 'right' | 'wrong' | 'tooMany';
+type Tried = 'right' | 'wrong' | 'tooMany';
 
 export type LimitedCheck = (request: FastifyRequest, credentials: Credentials) => Promise<Tried>;
 
-export interface LimitedCheckDeps {
+interface LimitedCheckDeps {
   /** Names that have a password. */
   readonly users: ReadonlySet<string>;
   readonly isRight: PasswordCheck;
@@ -120,4 +122,58 @@ function createOwnPlaces() {
       if (places.size > PLACES_OF_NAME_MAX) places.delete(oldest!);
     },
   };
+}
+
+/** Checks side by side. */
+const AT_ONCE = 2;
+/** Limit of waiting checks, so that waits stay short. */
+const WAITING_MAX = 24;
+/** Checks of one network that wait or run, so that others have capacity. */
+const OF_NETWORK_MAX = 12;
+
+/** Too many passwords wait to be checked. */
+class TooManyChecks extends Error {
+  override readonly name = 'TooManyChecks';
+}
+
+/** Does the work when it is its turn. Throws `TooManyChecks`, and what the work throws. */
+type CheckQueue = <Result>(network: string, work: () => Promise<Result>) => Promise<Result>;
+
+function createCheckQueue(): CheckQueue {
+  const limit = pLimit(AT_ONCE);
+  const ofNetworks = new Map<string, number>();
+  return async (network, work) => {
+    const ofNetwork = ofNetworks.get(network) ?? 0;
+    if (limit.pendingCount >= WAITING_MAX || ofNetwork >= OF_NETWORK_MAX) throw new TooManyChecks();
+    ofNetworks.set(network, ofNetwork + 1);
+    try {
+      return await limit(work);
+    } finally {
+      const left = ofNetworks.get(network)! - 1;
+      if (left === 0) ofNetworks.delete(network);
+      else ofNetworks.set(network, left);
+    }
+  };
+}
+
+/** The answer that asks a program for a name and password. */
+const CHALLENGE = 'Basic realm="daybook", charset="UTF-8"';
+
+/**
+ * The person of a request with an `Authorization` header. Throws `AccessRefused` where it is not right: a program that was
+ * sent to the page to log in would take that page for its answer.
+ */
+export async function programPerson(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { settings, check }: { readonly settings: AccessSettings; readonly check: LimitedCheck },
+): Promise<Person> {
+  const credentials = settings.users.size === 0 ? null : credentialsIn(request);
+  const tried = credentials === null ? 'wrong' : await check(request, credentials);
+  if (tried === 'tooMany') throw new AccessRefused('tooMany');
+  const isRight = credentials !== null && tried === 'right';
+  const person = isRight ? personWithRole({ name: credentials.name, groups: [] }, settings.roles) : null;
+  if (person !== null) return person;
+  void reply.header('www-authenticate', CHALLENGE);
+  throw new AccessRefused('credentials');
 }

@@ -1,8 +1,7 @@
 /** The routes to log in and out: with name and password, or at the OpenID Connect provider. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LoginContent, LoginPages } from './access.ts';
-import type { AccessDeps } from './create.ts';
-import { cookieNames, cookieOptions } from './cookies.ts';
+import { cookieNames, cookieOptions, type SessionDeps, type Sessions } from './sessions.ts';
 import { OF_PROVIDER, type LimitedCheck } from './limits.ts';
 import {
   createOidcLogin,
@@ -12,7 +11,6 @@ import {
   type Flow,
   type OidcLogin,
 } from './oidc.ts';
-import type { Sessions } from './sessions.ts';
 
 const OIDC = '/login/oidc';
 const LOGOUT = '/logout';
@@ -26,7 +24,7 @@ const TO_CHARACTERS_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 100;
 const PASSWORD_CHARACTERS_MAX = 1_000;
 
-export interface LoginRoutes extends Pick<AccessDeps, 'settings' | 'now' | 'isSecure'>, LoginPages {
+export interface LoginRoutes extends Pick<SessionDeps, 'settings' | 'now' | 'isSecure'>, LoginPages {
   readonly sessions: Sessions;
   readonly check: LimitedCheck;
   readonly formToken: (request: FastifyRequest, reply: FastifyReply) => string;

@@ -1,12 +1,14 @@
 /** Access as the settings ask for it: with logins, or on this machine alone without any. */
-import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
 import { isLoopback } from '../host/loopback.ts';
 import { isSameAddress } from '../host/same-address.ts';
-import type { ListenAddress, SettingsWithoutPlatform } from '../settings/settings.ts';
-import type { Access } from './access.ts';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { ListenAddress } from '../settings/values/addresses.ts';
+import { type Access, type Person, AccessRefused } from './access.ts';
 import { createAccess, hasLogin, hasSessions, type AccessDeps } from './create.ts';
-import { createLoopbackAccess } from './loopback.ts';
-import { AccessRefused } from './refused.ts';
+import { isEmbedded } from './forms.ts';
 
 const TOKEN_BYTES = 32;
 /** Headers of proxies about the people behind them. */
@@ -19,12 +21,12 @@ export class AccessMissing extends ExpectedError {
   readonly exitCode = EXIT.usage;
 }
 
-export interface OpenAccessDeps extends Omit<AccessDeps, 'settings' | 'isSecure' | 'secretKeys'> {
+interface OpenAccessDeps extends Omit<AccessDeps, 'settings' | 'isSecure' | 'secretKeys'> {
   readonly settings: Pick<SettingsWithoutPlatform, 'access' | 'secretKeys' | 'listen'>;
   readonly pagesListen: ListenAddress;
 }
 
-export interface OpenedAccess {
+interface OpenedAccess {
   readonly access: Access;
   /** Whether `/logout` ends anything. */
   readonly canLogOut: boolean;
@@ -83,3 +85,40 @@ const withoutProxies =
     });
     await register(server, pages);
   };
+
+const LOCAL: Person = { name: 'local', role: 'operator', merchants: null };
+
+/** `token` is random and new for each process. */
+export function createLoopbackAccess(token: string): Access {
+  return {
+    register: (server) => {
+      server.addHook('onRequest', (request, _reply, done) => {
+        if (!isLocalName(request.headers.host)) done(new AccessRefused('otherName'));
+        else done(isEmbedded(request) ? new AccessRefused('otherSite') : undefined);
+      });
+      server.addHook('preHandler', (request, _reply, done) => {
+        const isSafe = request.method === 'GET' || request.method === 'HEAD' || hasToken(request, token);
+        done(isSafe ? undefined : new AccessRefused('noToken'));
+      });
+      return Promise.resolve();
+    },
+    personOf: () => LOCAL,
+    formToken: () => token,
+  };
+}
+
+/** A foreign page can have its own name point here; its requests then carry that name. */
+function isLocalName(host: string | undefined): boolean {
+  return (
+    host !== undefined && URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname)
+  );
+}
+
+function hasToken({ body, headers }: FastifyRequest, token: string): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') return false;
+  const given = (body as { readonly form_token?: unknown } | undefined)?.form_token;
+  if (typeof given !== 'string') return false;
+  const [was, is] = [Buffer.from(given), Buffer.from(token)];
+  return was.length === is.length && timingSafeEqual(was, is);
+}

@@ -1,6 +1,6 @@
 /** Hashed passwords, by scrypt: making one for the settings, and checking a typed one. */
 import { scrypt, timingSafeEqual } from 'node:crypto';
-import type { PasswordHash } from '../settings/settings.ts';
+import type { PasswordHash } from '../settings/values/access.ts';
 
 const HASH_BYTES = 32;
 export const SALT_BYTES = 16;

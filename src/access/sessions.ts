@@ -1,8 +1,11 @@
 /** Logins that last: a random number in a signed cookie, and a row that says whose it is until it is deleted or over. */
+import { createHmac, hkdfSync } from 'node:crypto';
+import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import { sha256Of } from '../host/sha256.ts';
 import type { AccessSettings } from '../settings/settings.ts';
+import type { SecretKey } from '../settings/values/credentials.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {
@@ -13,7 +16,6 @@ import {
   type PageSession,
 } from '../store/page-sessions.ts';
 import type { Person } from './access.ts';
-import { cookieNames, cookieOptions } from './cookies.ts';
 import { groupsWithRole, personWithRole, type Identity } from './roles.ts';
 
 const TOKEN_BYTES = 32;
@@ -115,3 +117,43 @@ function tokenIn(request: FastifyRequest, cookie: string): string | null {
   const { valid, value } = request.unsignCookie(request.cookies[cookie] ?? '');
   return valid && value !== '' ? sha256Of(value) : null;
 }
+
+const KEY_BYTES = 32;
+
+/** The keys that sign cookies: the first signs, all are believed. Without secret keys a key of this process alone. */
+export const cookieKeys = (secretKeys: readonly SecretKey[], random: (bytes: number) => Buffer): Buffer[] =>
+  secretKeys.length === 0
+    ? [random(KEY_BYTES)]
+    : secretKeys.map(({ key }) =>
+        Buffer.from(hkdfSync('sha256', key, '', 'daybook cookies of the pages', KEY_BYTES)),
+      );
+
+/** The value of a form's hidden field: bound to the session, or to the browser where there is none. */
+export const formTokenOf = (key: Buffer, boundTo: string): string =>
+  createHmac('sha256', key).update(`form ${boundTo}`).digest('base64url');
+
+interface CookieNames {
+  readonly session: string;
+  /** A random number of the browser, for forms of people without a session. */
+  readonly browser: string;
+  /** What a login at the provider began with. */
+  readonly flow: string;
+}
+
+/** Browsers take a name with this beginning only from this very host, over TLS. */
+const namesWith = (prefix: string): CookieNames => ({
+  session: `${prefix}daybook_session`,
+  browser: `${prefix}daybook_browser`,
+  flow: `${prefix}daybook_flow`,
+});
+
+export const cookieNames = (isSecure: boolean): CookieNames => namesWith(isSecure ? '__Host-' : '');
+
+/** No script reads it, and no form of another site sends it. Lax, as people come by links and from the provider. */
+export const cookieOptions = (isSecure: boolean, maxAgeS?: number): CookieSerializeOptions => ({
+  path: '/',
+  httpOnly: true,
+  sameSite: 'lax',
+  secure: isSecure,
+  ...(maxAgeS !== undefined && { maxAge: maxAgeS }),
+});

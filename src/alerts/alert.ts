@@ -1,4 +1,5 @@
 /** What an alert is, and what people read of it. Pure. */
+import { counted } from '../ledger/text.ts';
 
 /** What an alert is about, and the heading in docs/runbook.md that says what to do. */
 export const RUNBOOK_HEADINGS = {
@@ -67,3 +68,54 @@ export const linesOf = (alert: Alert): string[] => [
   ...(alert.runId === null ? [] : [`Run: ${alert.runId} (daybook runs ${alert.runId})`]),
   `Alert: ${alert.id}, raised ${alert.raisedAt.toISOString()}`,
 ];
+
+/** Slack refuses a header of more than 150 characters and a section of more than 3,000. */
+const HEADER_CHARACTERS_MAX = 150;
+const SECTION_CHARACTERS_MAX = 2_900;
+
+/** Slack reads these three as markup, in everything that is not plain text. */
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1)}…`);
+
+/** Cut as it is sent, and behind no half of an escaped character. */
+const cutEscaped = (text: string): string =>
+  cut(escaped(text), SECTION_CHARACTERS_MAX).replace(/&[a-z]*…$/, '…');
+
+/** None for no text, as Slack refuses an empty one. */
+const mrkdwn = (text: string) =>
+  text === '' ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: cutEscaped(text) } }];
+
+/** `text` is what a notification shows, `blocks` what the channel does. */
+export function slackDocument(alert: Alert) {
+  const lines = linesOf(alert);
+  return {
+    text: escaped(`daybook: ${alert.title}`),
+    blocks: [
+      {
+        type: 'header',
+        text: { type: 'plain_text', text: cut(`daybook: ${alert.title}`, HEADER_CHARACTERS_MAX) },
+      },
+      ...mrkdwn(alert.sentences.join('\n')),
+      ...mrkdwn(lines.slice(alert.sentences.length + 1).join('\n')),
+    ],
+  };
+}
+
+/** The most merchants, days or reasons that an alert names. The rest is counted. */
+export const NAMED_MAX = 5;
+
+/** `A1, A2 and 398 more`. */
+export function firstOf(names: readonly string[], count = names.length): string {
+  const named = names.slice(0, NAMED_MAX);
+  return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');
+}
+
+/** The first few sentences, then a count of the rest. */
+export function firstSentences(sentences: readonly string[], where: string): string[] {
+  const more = sentences.length - NAMED_MAX;
+  return more <= 0
+    ? [...sentences]
+    : [...sentences.slice(0, NAMED_MAX), `and ${counted(more, 'more', 'more')}: ${where}`];
+}

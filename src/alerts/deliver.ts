@@ -1,8 +1,9 @@
 /** Sends what is due in the outbox. Several processes may do so at the same time. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed } from '../store/alerts/outbox.ts';
-import type { DB } from '../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { alertOf } from './raise.ts';
 import type { Target } from './targets.ts';
 import { causeOf, type Sending, type Sent } from './webhook.ts';
@@ -17,7 +18,7 @@ const CLAIM_MS = 60_000;
 const FIRST_WAIT_MS = 30_000;
 const WAIT_MS_MAX = 3_600_000;
 
-export interface DeliverDeps {
+interface DeliverDeps {
   readonly db: Kysely<DB>;
   readonly targets: readonly Target[];
   readonly now: () => Date;
@@ -83,4 +84,45 @@ async function deliver(
   await noteFailed(db, claimed, { problem, delayMs: waitAfterMs(claimed.attempts, askedMs), took });
   onFailed({ alert: claimed.id, target: target.name, problem });
   return false;
+}
+
+const SEND_EVERY_MS = 10_000;
+/** How often the watchdog checks, for missed runs and the like. */
+const WATCHDOG_EVERY_MS = 30_000;
+
+interface Alerting {
+  /** Sends what is due. */
+  readonly deliver: () => Promise<unknown>;
+  /** Raises alerts that no run raises. */
+  readonly runWatchdog: () => Promise<unknown>;
+  /** Called with what failed. The next try comes in its time. */
+  readonly onFault: (error: unknown) => void;
+  readonly signal: AbortSignal;
+  readonly sendEveryMs?: number;
+  readonly watchdogEveryMs?: number;
+}
+
+/** Goes on until the signal aborts, and sends once more then. Never rejects. */
+export async function keepAlerting({
+  deliver,
+  runWatchdog,
+  onFault,
+  signal,
+  sendEveryMs = SEND_EVERY_MS,
+  watchdogEveryMs = WATCHDOG_EVERY_MS,
+}: Alerting): Promise<void> {
+  let checkedMs = -Infinity;
+  while (!signal.aborted) {
+    try {
+      if (performance.now() - checkedMs >= watchdogEveryMs) {
+        checkedMs = performance.now();
+        await runWatchdog();
+      }
+      await deliver();
+    } catch (error) {
+      onFault(error);
+    }
+    await sleep(sendEveryMs, undefined, { signal }).catch(() => undefined);
+  }
+  await deliver().catch(onFault);
 }

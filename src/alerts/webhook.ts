@@ -1,9 +1,8 @@
 /** Sends an alert to a webhook, or asks for an address: once, in bounded time, without following anybody elsewhere. */
 import { createHmac } from 'node:crypto';
 import { Agent, request } from 'undici';
-import type { Webhook } from '../settings/settings.ts';
-import { documentOf, type Alert } from './alert.ts';
-import { slackDocument } from './slack.ts';
+import type { Webhook } from '../settings/values/alerts.ts';
+import { documentOf, type Alert, slackDocument } from './alert.ts';
 
 /** How much of an answer is read at most. It is thrown away, and lets the connection end well. */
 const ANSWER_BYTES_MAX = 16_384;

@@ -1,12 +1,16 @@
 /** Checks a registration in full before anything is recorded or sent. */
-import { isFields, withoutBlanks, type Fields } from '../forms/fields.ts';
+import type { Kysely } from 'kysely';
+import { isFields, withoutBlanks, type Fields } from '../forms/text.ts';
 import { problemsOf, unknownField, type Problem } from '../forms/problem.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { payoutMethodTypes, referenceCodes } from '../store/reference/reference-lists.ts';
+import { RegistrationInvalid } from './errors.ts';
 import { eitherSchema, FIELD_NAMES, KINDS, type Registration } from './registration.ts';
 import { NOT_TEXT, RULES, type FieldReader, type RuleContext, type StoredReference } from './rules.ts';
 
 export type { StoredReference };
 
-export type CheckedRegistration =
+type CheckedRegistration =
   { readonly registration: Registration } | { readonly problems: readonly Problem[] };
 
 /** The path of a problem of the complete file. */
@@ -76,4 +80,27 @@ function inOrder(problems: readonly Problem[]): Problem[] {
     .map((problem, index) => ({ problem, index }))
     .sort((a, b) => rank(a.problem) - rank(b.problem) || a.index - b.index)
     .map(({ problem }) => problem);
+}
+
+/** Throws `RegistrationInvalid` with all problems. */
+export async function prepareRegistration(
+  db: Kysely<DB>,
+  file: unknown,
+  rules: Omit<RuleContext, 'reference'>,
+): Promise<Registration> {
+  const checked = checkRegistration(file, { ...rules, reference: await storedReference(db, file) });
+  if ('problems' in checked) throw new RegistrationInvalid(checked.problems);
+  return checked.registration;
+}
+
+/** The platform's lists for the bank's country, as last stored (docs/platform.md 4.2). */
+async function storedReference(db: Kysely<DB>, file: unknown): Promise<StoredReference> {
+  const country = bankCountryOf(file);
+  if (country === null) return { payoutMethods: null, banks: null };
+  const methodTypes = await payoutMethodTypes(db, country);
+  return {
+    payoutMethods: methodTypes === null ? null : [...methodTypes.keys()],
+    methodTypes,
+    banks: await referenceCodes(db, { kind: 'bank', country }),
+  };
 }

@@ -2,9 +2,10 @@
  * Registers a beneficiary (sp1401; docs/platform.md 2.5, 2.6, 3.1, 4.4). It is recorded before it is sent, and sent
  * again under the same number until a reply is stored. It is never sent while the same payee is under review.
  */
-import { randomUUID } from 'node:crypto';
+import { randomUUID, createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
+import type { Holder } from '../host/process-identity.ts';
 import type { BeneficiaryClient, RegistrationReply } from '../platform/beneficiary.ts';
 import { isPlatformError, PlatformRejected } from '../platform/errors.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
@@ -13,6 +14,8 @@ import {
   beneficiaryByMerOrderNo,
   beneficiaryInReview,
   type BeneficiaryRow,
+  decideBeneficiary,
+  lockBeneficiary,
 } from '../store/beneficiaries/beneficiaries.ts';
 import {
   beneficiaryPayload,
@@ -24,14 +27,18 @@ import {
   type BeneficiaryDraft,
   type Claim,
 } from '../store/beneficiaries/beneficiary-calls.ts';
-import { fingerprintKey } from '../store/secrets/fingerprint-key.ts';
-import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../store/notifications/notify-path.ts';
-import type { Holder } from '../host/process-identity.ts';
 import { retry } from '../store/engine/retry.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../store/notifications/notify-path.ts';
+import { fingerprintKey } from '../store/secrets/fingerprint-key.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
-import { OrderNoTaken, PayeeInReview, RegistrationInFlight, RegistrationUnanswered } from './errors.ts';
-import { payeeKeyOf } from './payee-key.ts';
+import {
+  OrderNoTaken,
+  PayeeInReview,
+  RegistrationInFlight,
+  RegistrationUnanswered,
+  RegistrationStands,
+} from './errors.ts';
 import type { Registration } from './registration.ts';
 
 /** One call with all its retries. */
@@ -164,7 +171,7 @@ async function takeUp(
 }
 
 /** The recorded fields, without the callbackUrl if daybook added it. */
-export function asInTheFile(
+function asInTheFile(
   { isNotified }: BeneficiaryRow,
   payload: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
@@ -204,3 +211,69 @@ async function call(
   }
   return retry(() => storeBeneficiaryReply(db, reply, now()));
 }
+
+/** Registers what was recorded, under the same number. Registering the same file again would do the same. */
+export async function resendBeneficiary(
+  deps: RegisterDeps,
+  merchant: MerchantAccess,
+  row: BeneficiaryRow,
+): Promise<Registered> {
+  const payload = await beneficiaryPayload(deps.db, row.merOrderNo, deps.secretKeys);
+  // It was checked before it was recorded.
+  return registerBeneficiary(deps, merchant, asInTheFile(row, payload) as unknown as Registration);
+}
+
+interface Settlement {
+  readonly id: number;
+  readonly status: '03' | '04';
+  readonly payeeId: string | null;
+  readonly note: string | null;
+}
+
+/** Why it must not be settled so, or null. If it is decided already, only a missing payeeId can be added. */
+function whyNot({ status, payeeId }: BeneficiaryRow, asked: Settlement): string | null {
+  if (status === 'refused') return 'was not taken by the platform; register it again';
+  if (payeeId !== null && asked.payeeId !== null && payeeId !== asked.payeeId)
+    return `has payeeId ${payeeId} from the platform already`;
+  if (status === '01' || status === 'sending') return null;
+  if (status !== asked.status) return `is ${status === '04' ? 'approved' : 'rejected'} by the platform`;
+  return payeeId === null && asked.payeeId !== null ? null : 'stands so already';
+}
+
+/** Throws `RegistrationStands`, with nothing changed. */
+export async function settleBeneficiary(
+  trx: Transaction<DB>,
+  { now, ...asked }: Settlement & { readonly now: Date },
+): Promise<BeneficiaryRow> {
+  const row = await lockBeneficiary(trx, asked.id);
+  const against = row === null ? 'is no registration' : whyNot(row, asked);
+  if (against !== null) {
+    throw new RegistrationStands(
+      `registration ${asked.id} ${against}; nothing was changed. \`daybook beneficiary status\` lists how they stand.`,
+    );
+  }
+  return (await decideBeneficiary(trx, asked.id, { ...asked, now }))!;
+}
+
+/** The same for every way to write an account number: with blanks, dashes or small letters. */
+const bare = (text: string): string => text.toUpperCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+
+/** A BIC of eight characters means the head office, as does the same with XXX at its end. */
+const headOffice = (swiftCode: string): string => swiftCode.replace(/^(.{8})XXX$/, '$1');
+
+/**
+ * The account that money goes to is what makes a payee. A corrected name or address is the same payee, and so is
+ * another currency, branch or order number: the document speaks of payees under review, not of currencies
+ * (docs/platform.md 3.1). If there is no bank, the wallet's method stands in its place.
+ */
+function accountOf(registration: Registration): readonly string[] {
+  const { countryCode, paymentMode, payoutMethod, accountNo, bankCode, swiftCode } = registration;
+  const bank = paymentMode === 'SWIFT' ? headOffice(swiftCode ?? '') : (bankCode ?? payoutMethod);
+  return [countryCode, bare(bank), bare(accountNo)];
+}
+
+/** HMAC-SHA-256 over the account, for one merchant. */
+const payeeKeyOf = (key: Buffer, merchantNo: string, registration: Registration): string =>
+  createHmac('sha256', key)
+    .update(JSON.stringify([merchantNo, ...accountOf(registration)]))
+    .digest('hex');

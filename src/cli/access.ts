@@ -1,11 +1,12 @@
 /** `access hash`: makes of a password what DAYBOOK_ACCESS_USERS takes. */
 import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { hashPassword, SALT_BYTES } from '../access/passwords.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { print } from './context.ts';
-import { hiddenLine } from './output/hidden-line.ts';
 
 const PASSWORD_CHARACTERS_MIN = 12;
 const PASSWORD_CHARACTERS_MAX = 1_000;
@@ -34,4 +35,16 @@ export function addAccessCommand(program: Command): void {
       const hash = await hashPassword(password, randomBytes(SALT_BYTES));
       print(self, { document: { hash }, text: hash });
     });
+}
+
+async function hiddenLine(question: string): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  process.stderr.write(question);
+  try {
+    return await lines.question('');
+  } finally {
+    lines.close();
+    process.stderr.write('\n');
+  }
 }

@@ -5,20 +5,28 @@ import { dayOf, parseDay } from '../ledger/business-day.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
 import { beginBackfill } from '../run/backfill/begin.ts';
 import { endCancelled } from '../run/backfill/end.ts';
-import { backfillStatuses } from '../run/backfill/progress.ts';
+import { backfillStatuses, type BackfillStatus } from '../run/backfill/progress.ts';
 import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { workOnBackfill } from '../run/backfill/work.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { askedRange, type DayRange } from '../run/range.ts';
+import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-remarks.ts';
 import { EXIT, mostSevere, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { runById } from '../store/runs.ts';
+import {
+  auditEventOf,
+  doneBy,
+  withBy,
+  offlineSettings,
+  platformSettings,
+  print,
+  stopSignal,
+  withApp,
+  withPlatform,
+} from './context.ts';
 import { collect } from './collect.ts';
-import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './audit-events.ts';
-import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-remarks.ts';
-import { backfillsTable } from './output/backfill-text.ts';
-import { lines } from './output/text.ts';
-import { timesOf } from './output/times.ts';
+import { lines, table } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 import { merchantsOf } from './range-flags.ts';
 
 interface BackfillFlags {
@@ -174,3 +182,33 @@ async function workHere(app: PlatformApp, log: Logger, id: number, signal: Abort
   const run = await runById(db, status!.runId);
   return (run?.exitCode ?? EXIT.incomplete) as ExitCode;
 }
+
+/** `open`, `done` or `cancelled`. */
+const stateOf = ({ endedAt, isCancelled }: BackfillStatus): string =>
+  endedAt === null ? 'open' : isCancelled ? 'cancelled' : 'done';
+
+const backfillsTable = (backfills: readonly BackfillStatus[], times: Times): string =>
+  table(
+    [
+      'backfill',
+      'days',
+      '>merchants',
+      'state',
+      '>days done',
+      '>days left',
+      'time left',
+      '?>failing',
+      '?asked for',
+    ],
+    backfills.map((one) => [
+      one.id,
+      `${one.from} to ${one.to}`,
+      one.merchants,
+      stateOf(one),
+      one.daysDone,
+      one.daysLeft,
+      one.endedAt === null ? leftName(one.leftMs) : '',
+      one.failing,
+      times.at(one.requestedAt),
+    ]),
+  );

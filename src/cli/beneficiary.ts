@@ -4,10 +4,14 @@
  */
 import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import { prepareRegistration } from '../beneficiaries/prepare.ts';
-import { registerBeneficiary, type RegisterDeps, type Registered } from '../beneficiaries/register.ts';
-import { resendBeneficiary } from '../beneficiaries/resend.ts';
-import { settleBeneficiary } from '../beneficiaries/settle.ts';
+import { prepareRegistration } from '../beneficiaries/check.ts';
+import {
+  registerBeneficiary,
+  type RegisterDeps,
+  type Registered,
+  resendBeneficiary,
+  settleBeneficiary,
+} from '../beneficiaries/register.ts';
 import { BENEFICIARY_ACCEPTED } from '../platform/wire.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { PlatformApp } from '../run/app.ts';
@@ -16,8 +20,17 @@ import type { FileRules } from '../settings/settings.ts';
 import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
 import { releaseBeneficiary } from '../store/beneficiaries/beneficiary-calls.ts';
 import { thisHolder } from '../host/process-identity.ts';
-import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './audit-events.ts';
+import {
+  offlineSettings,
+  platformSettings,
+  stopSignal,
+  print,
+  withApp,
+  withPlatform,
+  auditEventOf,
+  doneBy,
+  withBy,
+} from './context.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { line, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';

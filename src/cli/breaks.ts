@@ -1,17 +1,34 @@
 /** `breaks`: lists the breaks of the balance chain. Its subcommands handle each as a case. */
 import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
+import { readQuarantined } from '../platform/ledger-entry.ts';
+import { openPlatform, type App } from '../run/app.ts';
+import { askAboutBreak, type Asked } from '../run/breaks/break-answer.ts';
+import { breakCase, type BreakCase } from '../run/breaks/break-case.ts';
+import { messageToPlatform } from '../run/breaks/break-message.ts';
+import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../run/breaks/break-steps.ts';
+import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { lastSteps, stateOf } from '../store/breaks/break-cases.ts';
 import { listBreaks, type BreakRow } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { addCaseCommands } from './breaks-case.ts';
-import { addShowCommand } from './breaks-show.ts';
+import {
+  auditEventOf,
+  withBy,
+  offlineSettings,
+  print,
+  withApp,
+  type GlobalFlags,
+  createLog,
+} from './context.ts';
 import { collect } from './collect.ts';
-import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
-import { merchantsOf } from './range-flags.ts';
+import { caseText } from './output/break-case-text.ts';
+import { createRetryLog } from './output/progress-line.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
 import { counted, cutLine, line, lines, LIST_SHOWN_MAX } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
+import { merchantsOf } from './range-flags.ts';
 
 const EXAMPLES = `
 An open break keeps runs from being green until it heals or is resolved; an assigned one is still open.
@@ -91,3 +108,154 @@ function listText(found: readonly CaseRow[], times: Times): string {
 const closedText = (row: BreakRow, times: Times): string =>
   `\n${breakText(row, times.zone)}\n  ${row.status} ${times.at(row.closed_at)}` +
   (row.note === null ? '' : line`: ${row.note}`);
+
+const PUBLISHED_LATER =
+  'the next run or `daybook publish` publishes this in the manifest and summary of its day';
+
+interface Step {
+  readonly step: BreakStep;
+  readonly description: string;
+  /** What the note has to say, if a note is required; null if not. */
+  readonly noteOf: string | null;
+  /** The message for a break that it cannot be done to. */
+  readonly refusal: (id: string) => string;
+  readonly done: (id: string) => string;
+}
+
+const noOpen = (id: string): string => `no open break has the number ${id}; \`daybook breaks\` lists them.`;
+
+const STEPS: readonly Step[] = [
+  {
+    step: BREAK_STEPS.taken,
+    description: 'assign a break; it stays open',
+    noteOf: null,
+    refusal: noOpen,
+    done: (id) => `break ${id} is taken; it stays open until it heals or is resolved`,
+  },
+  {
+    step: BREAK_STEPS.commented,
+    description: 'add to what is known of a break, open or not',
+    noteOf: 'what there is to say',
+    refusal: (id) => `no break has the number ${id}; \`daybook breaks --all\` lists them.`,
+    done: (id) => `the comment is kept with break ${id}`,
+  },
+  {
+    step: BREAK_STEPS.resolved,
+    description: 'close a break that a person has cleared up',
+    noteOf: 'why it is no longer open',
+    refusal: noOpen,
+    done: (id) => lines(`break ${id} is resolved`, `${PUBLISHED_LATER}; the verdict stays broken`),
+  },
+  {
+    step: BREAK_STEPS.reopened,
+    description: 'open a resolved break again',
+    noteOf: null,
+    refusal: (id) =>
+      `no resolved break has the number ${id}; \`daybook breaks --all\` lists them. One that healed and is found again ` +
+      'has a new number.',
+    done: (id) => lines(`break ${id} is open again and unassigned`, PUBLISHED_LATER),
+  },
+];
+
+function addCaseCommands(breaks: Command): void {
+  for (const step of STEPS) {
+    const command = withBy(breaks.command(step.step.name)).argument('<id>', 'the break’s number');
+    if (step.noteOf === null) command.option('--note <text>', 'kept with it');
+    else command.requiredOption('--note <text>', `${step.noteOf}; kept with it`);
+    command
+      .description(step.description)
+      .addHelpText('after', `\nExample:\n  daybook breaks ${step.step.name} 7 --by Ada --note "case 4711"`)
+      .action((id: string, { note }: { readonly note?: string }, self: Command) =>
+        take(step, id, note, self),
+      );
+  }
+}
+
+/** Reads the id of a break. Throws `UsageError`. */
+function breakIdOf(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new UsageError(`${text} is no break’s number; \`daybook breaks\` lists them.`);
+}
+
+async function take(step: Step, text: string, noteGiven: string | undefined, self: Command): Promise<void> {
+  const id = breakIdOf(text);
+  const note = noteGiven?.trim();
+  if (note !== undefined && note.length > NOTE_CHARACTERS_MAX)
+    throw new UsageError(
+      `--note has over ${NOTE_CHARACTERS_MAX} characters; it is published with the day’s files.`,
+    );
+  if (note === '')
+    throw new UsageError(`--note is empty; say ${step.noteOf ?? 'something, or leave it out'}.`);
+  await withApp(offlineSettings(self), async ({ database, now }) => {
+    const row = await takeStep(database.db, step.step, {
+      id,
+      auditEvent: auditEventOf(self, id, note),
+      now: now(),
+      refused: () => new UsageError(step.refusal(text)),
+    });
+    print(self, { document: row, text: step.done(text) });
+  });
+}
+
+/** Short, as a page must load quickly, and most of it does not need the platform. */
+const RETRIES_MAX = 1;
+
+function addShowCommand(breaks: Command): void {
+  breaks
+    .command('show')
+    .argument('<id>', 'the break’s number')
+    .option('--offline', 'do not ask the platform')
+    .description('one break as a case: the rows around it, what else is known, and a message to the platform')
+    .addHelpText('after', '\nExamples:\n  daybook breaks show 7\n  daybook breaks show 7 --offline --json')
+    .action(async (text: string, { offline }: { readonly offline?: boolean }, self: Command) => {
+      const id = breakIdOf(text);
+      const settings = offlineSettings(self);
+      const times = timesOf(settings);
+      const { zone } = times;
+      await withApp(settings, async (app) => {
+        const { clockToleranceS } = settings;
+        const found = await breakCase(app.database.db, id, { clockToleranceS, readQuarantined });
+        if (found === null)
+          throw new UsageError(`no break has the number ${id}; \`daybook breaks --all\` lists them.`);
+        const asked = offline === true ? NOT_ASKED : await ask(found, app, settings);
+        const answer = 'answer' in asked ? asked.answer : null;
+        const message = messageToPlatform(found, answer, { zone, now: app.now() });
+        print(self, {
+          document: documentOf(found, asked, { message, zone }),
+          text: caseText(found, asked, { message, times }),
+        });
+      });
+    });
+}
+
+const NOT_ASKED: Asked = { failure: 'not asked, as --offline says' };
+
+async function ask(found: BreakCase, app: App, settings: SettingsWithoutPlatform): Promise<Asked> {
+  const { platform } = settings;
+  if (platform === null) return { failure: 'not asked, as its settings are missing (PLATFORM_BASE_URL)' };
+  const { db } = app.database;
+  const retriesMax = Math.min(RETRIES_MAX, platform.retriesMax);
+  const complete = { ...settings, platform: { ...platform, retriesMax } };
+  const log = createLog(settings.logLevel);
+  const client = openPlatform(complete, { onRetry: createRetryLog(log, () => performance.now()) });
+  try {
+    const access = async () =>
+      (await chosenMerchants({ database: app.database, settings: complete }, [found.row.merchant_no]))[0]!;
+    return await askAboutBreak({ db, reader: client.reader, access }, found.row);
+  } finally {
+    await client.close();
+  }
+}
+
+const documentOf = (
+  { row, state, takenBy, ...found }: BreakCase,
+  asked: Asked,
+  { message, zone }: { readonly message: string | null; readonly zone: string },
+) => ({
+  break: { ...row, state, taken_by: takenBy },
+  timeZone: zone,
+  ...found,
+  platform: 'answer' in asked ? asked.answer : null,
+  platformNotAsked: 'failure' in asked ? asked.failure : null,
+  message,
+});

@@ -1,18 +1,20 @@
 /** What every command uses: settings, the open app (`src/run/app.ts`), a signal for Ctrl-C, the log, and printing (`print.ts`). */
 import { readFileSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
 import { showableText } from '../ledger/text.ts';
-import { EXIT, Interrupted } from '../run/verdict/exit-codes.ts';
-import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
-import { loadSettings } from '../settings/load.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
-import { observerOf, tracesOf } from './observed.ts';
-import { ownVersion } from './version.ts';
-import { createRetryLog } from './output/retry-log.ts';
-import type { GlobalFlags } from './print.ts';
+import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
+import { EXIT, Interrupted, UsageError } from '../run/verdict/exit-codes.ts';
+import { loadSettings } from '../settings/load.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { AuditEvent } from '../store/audit.ts';
+import { observerOf, tracesOf } from './observed.ts';
+import { createRetryLog } from './output/progress-line.ts';
+import type { GlobalFlags } from './print.ts';
+import { ownVersion } from './version.ts';
 
 export * from './print.ts';
 
@@ -78,7 +80,7 @@ export async function withApp<Result>(
   }
 }
 
-export interface PlatformWork {
+interface PlatformWork {
   /** Receives metrics of the work, where they are enabled. */
   readonly metrics?: ProcessMetrics | null;
   /** Raises an alert if the platform's client cannot be opened, as no run can start. */
@@ -118,3 +120,35 @@ export async function withPlatform<Result>(
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export { doneBy } from '../store/audit.ts';
+
+const BY_CHARACTERS_MAX = 100;
+
+export const withBy = (command: Command): Command =>
+  command.option('--by <name>', 'who does it, for the record (default: the system’s user)');
+
+/** The audit event of a command that was made with `withBy`. Throws `UsageError` for a `--by` that is not a name. */
+export function auditEventOf(command: Command, subject: string | number, note?: string): AuditEvent {
+  const path: string[] = [];
+  for (let at = command; at.parent !== null; at = at.parent) path.unshift(at.name());
+  return { by: whoIn(command), command: path.join(' '), subject: String(subject), note };
+}
+
+function whoIn(command: Command): string {
+  const given = command.opts<{ readonly by?: string }>().by?.trim();
+  if (given === undefined) return systemUser();
+  if (given === '' || given.length > BY_CHARACTERS_MAX || /\p{C}/u.test(given)) {
+    throw new UsageError(`--by takes a name of 1 to ${BY_CHARACTERS_MAX} characters in one line.`);
+  }
+  return given;
+}
+
+/** In a container, the process may run under a number that belongs to no user. */
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}

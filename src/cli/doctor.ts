@@ -9,7 +9,7 @@ import { clockOf, openPlatform } from '../run/app.ts';
 import type { Settings } from '../settings/settings.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { createLog, platformSettings, stopSignal, print } from './context.ts';
-import { createRetryLog } from './output/retry-log.ts';
+import { createRetryLog } from './output/progress-line.ts';
 import { scheduledJobs } from './schedule.ts';
 import { lines } from './output/text.ts';
 

@@ -2,16 +2,20 @@
 import type { Command } from 'commander';
 import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { placesOf } from '../statements/entry-places.ts';
+import { placesOf, type EntryPlace, type EntryPlaces } from '../statements/entry-places.ts';
+import type { QuarantineRow } from '../store/amendments.ts';
+import type { BreakRow } from '../store/breaks/breaks.ts';
 import {
   adjacentBreaks,
   ENTRIES_FOUND_MAX,
   findEntries,
   unreadableOfNumber,
+  type EntryHistory,
 } from '../store/entry-history.ts';
+import { amountOf, differences } from './amendments.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { entriesText, type FoundByNumber, type FoundEntry } from './output/entries-text.ts';
-import { timesOf } from './output/times.ts';
+import { counted, line, lines } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 interface FindFlags {
   readonly merchant?: string;
@@ -68,4 +72,101 @@ const unknownEntry = (batchNo: string, merchant: string | undefined): UsageError
       'that number. Give the full number; upper and lower case matter. If it was booked on a day ' +
       'that was never read (`daybook status` shows which were), `daybook run --from DAY --to DAY` reads it; what came ' +
       'without a readable number is in `daybook quarantine --all`.',
+  );
+
+/** A merchant's entry with its history, its places in statements, and adjacent breaks. */
+interface FoundEntry extends EntryHistory, EntryPlaces {
+  readonly breaks: readonly BreakRow[];
+}
+
+interface FoundByNumber {
+  readonly batchNo: string;
+  readonly entries: readonly FoundEntry[];
+  readonly quarantined: readonly QuarantineRow[];
+  /** More merchants may have this number than are shown. */
+  readonly isCut: boolean;
+}
+
+const entriesText = ({ batchNo, entries, quarantined, isCut }: FoundByNumber, times: Times): string =>
+  lines(
+    ...entries.map((entry, at) => lines(at > 0 && '', entryText(batchNo, entry, times))),
+    isCut &&
+      `\nonly the first ${counted(entries.length, 'merchant')} with this number are shown: name one with --merchant`,
+    quarantined.length > 0 && entries.length > 0 && '',
+    ...quarantined.map((row) => quarantinedText(batchNo, row, times)),
+    `\n${times.note}`,
+  );
+
+function entryText(batchNo: string, found: FoundEntry, times: Times): string {
+  const { merchantNo, contents, vanishedAt, absentSince, places, unread, breaks } = found;
+  const { entry } = contents.at(-1)!;
+  return lines(
+    line`entry ${batchNo} of merchant ${merchantNo}: ${amountOf(entry)}, balance ${entry.balance}`,
+    line`  booked at ${entry.bookedAt}, transaction type ${entry.transactionType}`,
+    vanishedAt !== null && `  the platform no longer has it since ${times.at(vanishedAt)}`,
+    absentSince !== null &&
+      `  a reading missed it at ${times.at(absentSince)}: it stays until a later reading says the same`,
+    ...contents.map((_, at) => versionText(found, at, times)),
+    ...places.filter((place) => isReported(place, found)).map((place) => placeText(place, found, times)),
+    places.length === 0 &&
+      `  no statement of ${entry.currency} ${entry.bookedAt.slice(0, 10)} is published yet`,
+    unread > 0 && `  ${counted(unread, 'older revision')} not read`,
+    ...breaks.map((row) => adjacentBreakText(row, batchNo, times)),
+  );
+}
+
+function versionText({ contents }: FoundEntry, at: number, times: Times): string {
+  const { version, entry, seenAt, runId } = contents[at]!;
+  const before = contents[at - 1];
+  const what = before === undefined ? 'first seen' : differences({ before: before.entry, after: entry });
+  return line`  version ${version}, ${times.at(seenAt)}${runId === null ? '' : ` (run ${runId})`}: ${what}`;
+}
+
+/**
+ * Whether a place is shown: if the entry is in it or its file could not be read. The current revision of the entry's
+ * own day is also shown if the entry is not in it.
+ */
+const isReported = (
+  { isCurrent, found, problem, currency, day }: EntryPlace,
+  { contents }: FoundEntry,
+): boolean => {
+  const { entry } = contents.at(-1)!;
+  const isOwn = entry.currency === currency && entry.bookedAt.startsWith(day);
+  return found !== null || problem !== null || (isCurrent && isOwn);
+};
+
+function placeText(
+  { revision, isCurrent, file, publishedAt, supersededAt, problem, found }: EntryPlace,
+  { vanishedAt }: FoundEntry,
+  times: Times,
+): string {
+  const name = line`revision ${revision}${isCurrent ? ', the current one' : ''}`;
+  if (problem !== null) return line`  ${file} (${name}) cannot be read: ${problem}`;
+  if (found === null) {
+    const why = vanishedAt === null ? '; the next `daybook run` or `daybook publish` brings it' : '';
+    return line`  not in ${file} (${name}, published ${times.at(publishedAt)})${why}`;
+  }
+  return isCurrent
+    ? line`  line ${found.line} of ${file} (${name})`
+    : line`  was line ${found.line} of ${file} (${name}, superseded ${times.at(supersededAt)})`;
+}
+
+function adjacentBreakText(row: BreakRow, batchNo: string, times: Times): string {
+  const where =
+    row.before_batch_no === batchNo
+      ? 'lies right before it'
+      : row.after_batch_no === batchNo
+        ? 'lies right after it'
+        : 'may come from it';
+  const standing = row.status === 'open' ? 'open' : `${row.status} ${times.at(row.closed_at)}`;
+  return `  break ${row.id} (${standing}) ${where}: \`daybook breaks show ${row.id}\` explains it`;
+}
+
+const quarantinedText = (batchNo: string, row: QuarantineRow, times: Times): string =>
+  lines(
+    line`unreadable entry ${row.id} of merchant ${row.merchant_no} has the number ${batchNo}: ${row.reason}`,
+    `  seen first ${times.at(row.first_seen_at)}` +
+      (row.released_at === null ? ', and still sent' : `, no longer sent since ${times.at(row.released_at)}`),
+    row.acknowledged_at !== null && line`  acknowledged ${times.at(row.acknowledged_at)}: ${row.note ?? ''}`,
+    `  \`daybook quarantine${row.released_at === null && row.acknowledged_at === null ? '' : ' --all'}\` shows it as received`,
   );

@@ -1,22 +1,22 @@
 /** `jobs`: what is on the queue for workers, which jobs were given up, and how to send those back. */
 import type { Command } from 'commander';
+import { waitAgain } from '../queue/enqueue.ts';
 import {
   countDeadLetters,
   deadLetters,
   laneCounts,
   type DeadLetter,
   type LaneCounts,
+  redrive,
+  type Redriven,
 } from '../queue/job-table.ts';
-import type { Queue } from '../queue/queue.ts';
-import { redrive, type Redriven } from '../queue/redrive.ts';
-import { waitAgain } from '../queue/waiting-merchants.ts';
+import { type Queue, openQueue } from '../queue/queue.ts';
 import type { App } from '../run/app.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './audit-events.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import { auditEventOf, doneBy, withBy, offlineSettings, print, withApp } from './context.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
-import { withQueue } from './queue.ts';
 
 const SHOWN = 100;
 
@@ -102,3 +102,29 @@ const redrivenText = ({ sent, kept }: Redriven): string =>
       `${counted(kept.length, 'job stays', 'jobs stay')} given up, as another job of the merchant has to be done first: ` +
         'run the same command again then',
   );
+
+/**
+ * Opens the queue for `work`, and always closes it. `supervises` is for workers. Throws `UsageError` if DAYBOOK_WORKERS is
+ * not `queue`, and what `openQueue` throws.
+ */
+export async function withQueue<Result>(
+  {
+    database,
+    settings,
+  }: Pick<App, 'database'> & { readonly settings: Pick<SettingsWithoutPlatform, 'workers'> },
+  { supervises, onProblem }: { readonly supervises: boolean; readonly onProblem: (error: unknown) => void },
+  work: (queue: Queue) => Promise<Result>,
+): Promise<Result> {
+  if (settings.workers !== 'queue') {
+    throw new UsageError(
+      'there is no queue: DAYBOOK_WORKERS is none, so the schedule does the work itself. Set it to queue and run ' +
+        '`daybook migrate` to have workers.',
+    );
+  }
+  const queue = await openQueue(database.db, { supervises, onProblem });
+  try {
+    return await work(queue);
+  } finally {
+    await queue.close();
+  }
+}

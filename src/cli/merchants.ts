@@ -3,10 +3,10 @@ import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../ledger/merchant-no.ts';
-import { UsageError } from '../run/verdict/exit-codes.ts';
 import { clockOf, openPlatform } from '../run/app.ts';
+import { UsageError, EXIT } from '../run/verdict/exit-codes.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import { adoptSecretKey } from '../store/secrets/key-check.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import {
   addMerchant,
   disableMerchant,
@@ -14,11 +14,21 @@ import {
   setMerchantStatus,
   type MerchantRow,
 } from '../store/merchants.ts';
-import { offlineSettings, platformSettings, stopSignal, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './audit-events.ts';
-import { unknownMerchant } from './range-flags.ts';
+import { adoptSecretKey } from '../store/secrets/key-check.ts';
+import { rekey, type RekeyReport } from '../store/secrets/rekey.ts';
+import {
+  auditEventOf,
+  doneBy,
+  withBy,
+  offlineSettings,
+  platformSettings,
+  stopSignal,
+  print,
+  withApp,
+} from './context.ts';
 import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
+import { unknownMerchant } from './range-flags.ts';
 
 interface AddFlags {
   readonly merchantNo: string;
@@ -194,4 +204,48 @@ async function tokenFrom({ tokenStdin, tokenEnv }: AddFlags): Promise<string> {
   if (token === '') throw new UsageError('the token is empty.');
   if (!TOKEN.test(token)) throw new UsageError(`the token ${TOKEN_RULE}; give the token alone.`);
   return token;
+}
+
+/** It is a subcommand of `merchants`, because tokens are added there. */
+export function addRekeyCommand(program: Command): void {
+  const merchants =
+    program.commands.find((command) => command.name() === 'merchants') ?? program.command('merchants');
+  withBy(merchants.command('rekey'))
+    .description(
+      'encrypt every stored token, application, beneficiary and notification with the first secret key',
+    )
+    .addHelpText(
+      'after',
+      '\nTo change keys: put a new one in front in DAYBOOK_SECRET_KEYS, restart what runs, `daybook merchants rekey`,\n' +
+        'then take away the keys it says nothing needs any more. It can be stopped and started again at any time.',
+    )
+    .action(async (_flags: object, self: Command) => {
+      const { secretKeys, ...settings } = offlineSettings(self);
+      await withApp({ ...settings, secretKeys }, async ({ database, now }) => {
+        // Recorded first: the work takes many transactions and may be stopped between two of them.
+        await recordAuditEvent(database.db, auditEventOf(self, secretKeys[0]?.id ?? 'no key'), now());
+        const report = await rekey(database.db, secretKeys);
+        print(self, {
+          document: report,
+          text: textOf(report),
+          exitCode: report.unreadable > 0 ? EXIT.needsPerson : EXIT.done,
+        });
+      });
+    });
+}
+
+function textOf({ keyId, rekeyed, unreadable, problems, idle }: RekeyReport): string {
+  const changed = rekeyed.filter(({ count }) => count > 0);
+  const unnamed = unreadable - problems.length;
+  return lines(
+    changed.length === 0 && `nothing to do: everything readable is encrypted with key "${keyId}"`,
+    ...changed.map(
+      ({ table, column, count }) => `${counted(count, 'row')} of ${table} (${column}) now under "${keyId}"`,
+    ),
+    unreadable > 0 && `${counted(unreadable, 'row')} left as they are:`,
+    ...problems.map((problem) => `  ${problem}`),
+    unnamed > 0 && `  and ${unnamed} more`,
+    idle.length > 0 &&
+      `nothing needs ${idle.map((id) => `"${id}"`).join(', ')} any more: it can be taken away`,
+  );
 }

@@ -1,7 +1,6 @@
 /** `migrate`: brings the database to this version. */
 import type { Command } from 'commander';
-import { installQueue } from '../queue/install.ts';
-import { QUEUE_SCHEMA } from '../queue/lanes.ts';
+import { installQueue, QUEUE_SCHEMA } from '../queue/queue.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { migrate } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/waits.ts';

@@ -16,8 +16,7 @@ import {
 } from '../store/notifications/notification-outcomes.ts';
 import { freeSpace } from '../store/engine/free-space.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
-import { offlineSettings, stopSignal, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './audit-events.ts';
+import { offlineSettings, stopSignal, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 

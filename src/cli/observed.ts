@@ -8,7 +8,7 @@ import { UNOBSERVED, type Observer } from '../run/observer.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
-import type { MetricsPage } from '../web/health.ts';
+import type { MetricsPage } from '../web/readiness.ts';
 import { jobs } from '../../jobs/all.ts';
 
 /** Failures of sending traces are logged this often at most. */

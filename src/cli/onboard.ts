@@ -1,27 +1,43 @@
 /** `onboard`: applications for merchants (sp1101): check, submit, status, list, settle. */
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { adviceOf } from '../onboarding/advice.ts';
+import { thisHolder } from '../host/process-identity.ts';
+import {
+  adviceOf,
+  statusOfApplication,
+  type ApplicationStatus,
+  type RecordedName,
+} from '../onboarding/application-status.ts';
 import { checkApplication, type ApplicationRules } from '../onboarding/check.ts';
 import { ApplicationInvalid } from '../onboarding/errors.ts';
-import { forget } from '../onboarding/forget.ts';
-import { settleApplication } from '../onboarding/settle.ts';
+import { forget, settleApplication } from '../onboarding/settle.ts';
+import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
+import { UsageError, EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
+import type { FileRules } from '../settings/settings.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { freeSpace } from '../store/engine/free-space.ts';
-import { statusOfApplication, type ApplicationStatus } from '../onboarding/application-status.ts';
-import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
-import { UsageError } from '../run/verdict/exit-codes.ts';
-import type { FileRules } from '../settings/settings.ts';
-import { markBrokenOff } from '../store/onboarding/application-calls.ts';
-import { listApplications, type ApplicationRow } from '../store/onboarding/applications.ts';
 import { callbackUrlOf, newNotifySecret } from '../store/notifications/notify-path.ts';
-import { thisHolder } from '../host/process-identity.ts';
-import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './audit-events.ts';
+import { markBrokenOff } from '../store/onboarding/application-calls.ts';
+import {
+  listApplications,
+  type ApplicationRow,
+  type ApplicationState,
+} from '../store/onboarding/applications.ts';
+import {
+  auditEventOf,
+  doneBy,
+  withBy,
+  offlineSettings,
+  platformSettings,
+  stopSignal,
+  print,
+  withApp,
+  withPlatform,
+  type CommandOutput,
+} from './context.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
-import { lines, table } from './output/text.ts';
-import { timesOf } from './output/times.ts';
-import { invalid, documentOf, statusOutput, textOf } from './output/onboard-text.ts';
+import { lines, table, line } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 const LISTED_MAX = 1_000;
 
@@ -270,3 +286,53 @@ const openItemsOfOne = (application: ApplicationRow): ApplicationStatus => ({
   recordedName: null,
   findings: null,
 });
+
+/** The exit code that each state gives to a script that submits or asks. */
+const EXIT_OF: Readonly<Record<ApplicationState, ExitCode>> = {
+  submitting: EXIT.done,
+  accepted: EXIT.done,
+  approved: EXIT.done,
+  refused: EXIT.needsPerson,
+  supplement: EXIT.needsPerson,
+  rejected: EXIT.needsPerson,
+  unknown: EXIT.incomplete,
+};
+
+const invalid = ({ problems, message }: ApplicationInvalid): CommandOutput => ({
+  document: { problems },
+  text: message,
+  exitCode: EXIT.usage,
+});
+
+const documentOf = ({ application, ...rest }: ApplicationStatus) => ({ ...application, ...rest });
+
+const statusOutput = (status: ApplicationStatus, times: Times): CommandOutput => ({
+  document: documentOf(status),
+  text: lines(textOf(status, times), times.note),
+  exitCode: status.replacedBy === null ? EXIT_OF[status.application.state] : EXIT.done,
+});
+
+function textOf(
+  { application, replacedBy, advice, recordedName, findings }: ApplicationStatus,
+  times: Times,
+): string {
+  const { id, state, merOrderNo, bizFlow, processVersion, problem, changedAt } = application;
+  const version = findings?.processVersion ?? processVersion;
+  return lines(
+    `application ${id}: ${state} since ${times.at(changedAt)}`,
+    line`  merOrderNo ${merOrderNo}${bizFlow === null ? '' : `, bizFlow ${bizFlow}`}`,
+    problem !== null && line`  problem: ${problem}`,
+    ...(findings?.reasons ?? []).map((reason) => line`  reason: ${reason}`),
+    findings !== null && findings.fields.length > 0 && line`  fields: ${findings.fields.join(', ')}`,
+    version !== null && line`  process version: ${version}`,
+    recordedName !== null && line`  ${recordedText(recordedName)}`,
+    replacedBy !== null && `  replaced by application ${replacedBy}`,
+    line`  ${advice}`,
+  );
+}
+
+const recordedText = ({ isAsSent, name }: RecordedName): string =>
+  (isAsSent
+    ? 'the platform has the merchant under the English name that was sent'
+    : 'the platform has the merchant under another English name than was sent') +
+  (name !== null ? `: ${name}` : isAsSent ? '' : '; --reveal prints it');

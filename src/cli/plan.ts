@@ -1,21 +1,21 @@
 /** `plan`: shows what `run` with the same flags would do, and writes nothing. */
 import type { Command } from 'commander';
-import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
-import { notReadLines } from '../run/status-remarks.ts';
-import { clockNews } from '../run/clock-text.ts';
-import { EXIT, mostSevere } from '../run/verdict/exit-codes.ts';
+import type { SeenFigures } from '../reconcile/reconcile.ts';
 import { runDeps } from '../run/app.ts';
-import { daysName } from '../run/verdict/judge.ts';
+import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
+import { clockNews } from '../run/clock-text.ts';
+import { extendedLookbackText } from '../run/lateness-text.ts';
+import type { PlannedDay } from '../run/plan-days.ts';
 import { planRun, type PlanReport } from '../run/plan.ts';
 import { sumOfSync } from '../run/stages/sync-tally.ts';
+import { notReadLines } from '../run/status-remarks.ts';
+import { EXIT, mostSevere } from '../run/verdict/exit-codes.ts';
+import { daysName } from '../run/verdict/judge.ts';
 import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
 import { createProgressLine } from './output/progress-line.ts';
+import { syncDocument, breakText, breakTexts } from './output/run-text.ts';
+import { lines, table, counted } from './output/text.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
-import { syncDocument } from './output/run-document.ts';
-import { plannedDaysText } from './output/plan-days-text.ts';
-import { extendedLookbackText } from '../run/lateness-text.ts';
-import { breakText, breakTexts } from './output/run-text.ts';
-import { lines, table } from './output/text.ts';
 
 const HELP = `
 With several merchants, \`run\` may make a few calls more or fewer. The time zone is proven by the newest entries, in
@@ -90,4 +90,79 @@ function planText(report: PlanReport, zone: string): string {
     report.breaksOpened.length + report.breaksHealed.length > 0 && `\ntimes are of ${zone}`,
     '\nnothing was written',
   );
+}
+
+/** `width` is that of the terminal if left out. */
+export function plannedDaysText(days: readonly PlannedDay[], width?: number): string {
+  if (days.length === 0) return 'no account day would change';
+  const fresh = days.filter(({ before }) => before === null);
+  const changed = days.filter(({ before }) => before !== null);
+  const withheld = days.filter((day) => day.withheld !== null);
+  return lines(
+    fresh.length > 0 && `${counted(fresh.length, 'account day')} would be new:`,
+    fresh.length > 0 && freshTable(fresh, width),
+    fresh.length > 0 && changed.length > 0 && '',
+    changed.length > 0 && `${counted(changed.length, 'account day')} would change:`,
+    changed.length > 0 && changedTable(changed, width),
+    ...withheld.map((day) => `${nameOf(day)} would not be published: ${day.withheld!}`),
+  );
+}
+
+const nameOf = ({ account: { merchantNo, currency }, day }: PlannedDay): string =>
+  `${merchantNo} ${currency} ${day}`;
+
+/** Sum and count of the credits or of the debits. */
+const side = (total: string, count: number): string => `${total} (${count})`;
+const credits = ({ creditTotal, creditCount }: SeenFigures): string => side(creditTotal, creditCount);
+const debits = ({ debitTotal, debitCount }: SeenFigures): string => side(debitTotal, debitCount);
+const revision = (number: number | null): string => (number === null ? 'none' : `r${number}`);
+
+const freshTable = (days: readonly PlannedDay[], width?: number): string =>
+  table(
+    [
+      ...['merchant', 'day', 'account', '?>credits', '?>debits', '>closing', 'verdict'],
+      ...['>breaks', 'revision'],
+    ],
+    days.map(({ account: { merchantNo, currency }, day, after, revision: { after: number } }) => [
+      merchantNo,
+      day,
+      currency,
+      credits(after),
+      debits(after),
+      after.closing,
+      after.verdict,
+      after.breakCount,
+      revision(number),
+    ]),
+    width,
+  );
+
+const changedTable = (days: readonly PlannedDay[], width?: number): string =>
+  table(
+    ['merchant', 'day', 'account', 'figure', '>now', '>then'],
+    days.flatMap((day) =>
+      changesIn(day).map((cells, at) => [
+        ...(at === 0 ? [day.account.merchantNo, day.day, day.account.currency] : ['', '', '']),
+        ...cells,
+      ]),
+    ),
+    width,
+  );
+
+type Change = readonly [figure: string, now: string, then: string];
+
+/** The figures that differ, and always the revision. If no figure differs, the rows of the statement do. */
+function changesIn({ before: now, after: then, revision: { before, after } }: PlannedDay): Change[] {
+  const spelled: Change[] = [
+    ['opening', now!.opening, then.opening],
+    ['credits', credits(now!), credits(then)],
+    ['debits', debits(now!), debits(then)],
+    ['closing', now!.closing, then.closing],
+    ['verdict', now!.verdict, then.verdict],
+    ['breaks', String(now!.breakCount), String(then.breakCount)],
+  ];
+  const moved = spelled.filter(([, one, other]) => one !== other);
+  const rows: Change =
+    before === null ? ['rows', 'not published', 'published'] : ['rows', 'as published', 'other content'];
+  return [...(moved.length > 0 ? moved : [rows]), ['revision', revision(before), revision(after)]];
 }

@@ -9,8 +9,7 @@ import { openDatabase } from '../store/engine/connection.ts';
 import { assertMigrated } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/waits.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
-import { offlineSettings, print } from './context.ts';
-import { auditEventOf, withBy } from './audit-events.ts';
+import { offlineSettings, print, auditEventOf, withBy } from './context.ts';
 import { counted, lines, table } from './output/text.ts';
 import { dayFlag } from './range-flags.ts';
 

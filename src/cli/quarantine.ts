@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { acknowledgeUnreadable, listQuarantine } from '../store/amendments.ts';
-import { offlineSettings, print, withApp } from './context.ts';
-import { auditEventOf, doneBy, withBy } from './audit-events.ts';
+import { offlineSettings, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
 import { counted, line, lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';
 

@@ -12,8 +12,7 @@ import { deliverAtEnd, reportThrown } from './alerting.ts';
 import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
 import { createProgressLine } from './output/progress-line.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
-import { runDocument } from './output/run-document.ts';
-import { runText } from './output/run-text.ts';
+import { runDocument, runText } from './output/run-text.ts';
 
 const ABOUT: Readonly<Record<RunCommand, string>> = {
   run: 'read the ledger, prove it, publish statements: yesterday and the lookback, or --from to --to',

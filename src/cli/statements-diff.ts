@@ -5,11 +5,16 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { showableLines } from '../ledger/text.ts';
-import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
+import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
+import { showableLines, showableText } from '../ledger/text.ts';
+import { wallSecond, wallTime } from '../ledger/wall-time.ts';
 import type { App } from '../run/app.ts';
+import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
+import type { Cells } from '../statements/differing-rows.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
 import { causesOf, rowsBetween } from '../statements/revision-diff.ts';
+import { causeText, type CausedRow } from '../statements/row-causes.ts';
+import { changeOf, tallyRows as tallyOf, type ChangeCounts } from '../statements/row-tally.ts';
 import {
   revisionsOnDay,
   statementOf,
@@ -18,10 +23,9 @@ import {
 } from '../store/statements/statements.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
-import { accountsFlagged, dayFlag } from './range-flags.ts';
-import { diffText, rowDocument, tallyRows } from './output/statements-diff-text.ts';
-import { counted, lines } from './output/text.ts';
+import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
+import { accountsFlagged, dayFlag } from './range-flags.ts';
 
 /** Most accounts shown as text; `--json` has all. */
 const ACCOUNTS_SHOWN_MAX = 20;
@@ -196,3 +200,103 @@ async function write(text: string): Promise<void> {
   if (stdout.destroyed || stdout.write(showableLines(text))) return;
   await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => undefined);
 }
+
+/** Most rows shown of an account; the rest is counted. */
+const ROWS_SHOWN_MAX = 20;
+
+/** Keeps the rows to be shown and counts all. */
+const tallyRows = () => tallyOf(ROWS_SHOWN_MAX);
+
+/** The `--json` form of a row. */
+const rowDocument = (row: CausedRow) => ({ change: changeOf(row), ...row });
+
+interface DiffTextInput {
+  readonly before: StatementRow;
+  readonly after: StatementRow;
+  /** The first rows. */
+  readonly shown: readonly CausedRow[];
+  readonly counts: ChangeCounts;
+  /** A sentence if the files could not be compared; null otherwise. */
+  readonly problem: string | null;
+}
+
+function diffText({ before, after, shown, counts, problem }: DiffTextInput, zone: string): string {
+  const account = { merchantNo: before.merchant_no, currency: before.currency };
+  const all = counts.came + counts.went + counts.changed;
+  const name = `${before.merchant_no} ${before.currency} ${before.day}`;
+  return lines(
+    `${showableText(name)}: revision ${before.revision} to ${after.revision}`,
+    after.supersedes === before.revision && after.reason !== null && `why: ${showableText(after.reason)}`,
+    figuresTable(before, after, zone),
+    '',
+    problem !== null && `its entries cannot be compared: ${problem}`,
+    problem === null && all === 0 && sameRowsText(before, after),
+    all > 0 &&
+      `${counted(counts.came, 'entry', 'entries')} added, ${counts.went} removed, ${counts.changed} changed`,
+    ...shown.flatMap((row) => [
+      ...rowTexts(row),
+      `    ${causeText(row, account, (at) => wallSecond(at.getTime(), zone))}`,
+    ]),
+    all > shown.length && `  and ${counted(all - shown.length, 'entry', 'entries')} more (--json gives all)`,
+  );
+}
+
+const sameRowsText = (before: StatementRow, after: StatementRow): string =>
+  before.sha256 === after.sha256 ? 'entries: the same' : 'entries: the same, in another order';
+
+function figuresTable(before: StatementRow, after: StatementRow, zone: string): string {
+  const published = ({ published_at }: StatementRow): string => wallTime(published_at.getTime(), zone);
+  const amount = (what: string, column: 'opening' | 'credit_total' | 'debit_total' | 'closing') => {
+    const moved = subtractAmounts(after[column], before[column]);
+    return [what, before[column], after[column], signed(moved, compareAmounts(moved, '0'))];
+  };
+  const count = (what: string, column: 'credit_count' | 'debit_count' | 'break_count') => {
+    const moved = after[column] - before[column];
+    return [what, before[column], after[column], signed(String(moved), moved)];
+  };
+  return table(
+    ['', `>r${before.revision}`, `>r${after.revision}`, '>moved by'],
+    [
+      ['published', published(before), published(after), ''],
+      amount('opening', 'opening'),
+      amount('credits', 'credit_total'),
+      count('  entries', 'credit_count'),
+      amount('debits', 'debit_total'),
+      count('  entries', 'debit_count'),
+      amount('closing', 'closing'),
+      ['verdict', before.verdict, after.verdict, ''],
+      count('breaks', 'break_count'),
+    ],
+  );
+}
+
+const signed = (moved: string, sign: number): string => (sign === 0 ? '' : sign > 0 ? `+${moved}` : moved);
+
+const CHANGE_WORDS = { came: 'added', went: 'removed', changed: 'changed' } as const;
+
+function rowTexts(row: CausedRow): string[] {
+  const { batchNo, before, after, changed } = row;
+  const cells = (after ?? before)!;
+  const differences = changed.map(
+    (column) => `${nameOf(column)} ${before![column]! || 'none'} → ${after![column]! || 'none'}`,
+  );
+  return [
+    `  ${CHANGE_WORDS[changeOf(row)]} ${showableText(`${batchNo}: ${cells['booked_at'] ?? ''}, ${cells['transaction_type'] ?? ''}`)}`,
+    `    ${showableText((changed.length > 0 ? differences : otherCells(cells)).join(', '))}`,
+  ];
+}
+
+const nameOf = (column: string): string => column.replaceAll('_', ' ');
+
+/** Columns that are shown before the others, or that all rows of the account share. */
+const COLUMNS_OF_THE_HEAD: ReadonlySet<string> = new Set([
+  'batch_no',
+  'booked_at',
+  'currency',
+  'transaction_type',
+]);
+
+const otherCells = (cells: Cells): string[] =>
+  Object.entries(cells)
+    .filter(([column, cell]) => cell !== '' && !COLUMNS_OF_THE_HEAD.has(column))
+    .map(([column, cell]) => `${nameOf(column)} ${cell}`);

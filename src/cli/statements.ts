@@ -1,11 +1,11 @@
 /** `statements`: lists what was published, and downloads it with proof. */
 import { Option, type Command } from 'commander';
+import { thisHolder } from '../host/process-identity.ts';
 import { bytesOf } from '../objects/object-store.ts';
-import { recordAuditEvent } from '../store/audit.ts';
-import { collect } from './collect.ts';
-import { auditEventOf, withBy } from './audit-events.ts';
-import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { App } from '../run/app.ts';
+import { underLeasesAsNeeded } from '../run/leases.ts';
+import { UsageError, EXIT } from '../run/verdict/exit-codes.ts';
+import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
 import { formatNote, inFormat } from '../statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
@@ -13,22 +13,32 @@ import type { StatementFormat } from '../statements/formats/format.ts';
 import { SPREADSHEET } from '../statements/formats/spreadsheet.ts';
 import { fileOf, manifestFileNextTo, manifestKey, nameIn, SIGNATURE_EXTENSION } from '../statements/keys.ts';
 import { isUnsigned } from '../statements/sign-manifest.ts';
-import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import {
   listStatements,
   statementOf,
   statementsOfDay,
   type StatementRow,
 } from '../store/statements/statements.ts';
-import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
-import { accountsFlagged, currencyFlag, dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
+import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
+import {
+  auditEventOf,
+  withBy,
+  offlineSettings,
+  print,
+  withApp,
+  type GlobalFlags,
+  stopSignal,
+} from './context.ts';
+import { collect } from './collect.ts';
 import { download } from './download.ts';
-import { getMonth, type MonthFlags } from './statements-month.ts';
-import { addStatementsAdoptCommand } from './statements-adopt.ts';
+import { createProgressLine } from './output/progress-line.ts';
+import { cutLine, line, lines, LIST_SHOWN_MAX, longTable, counted } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
+import { accountsFlagged, currencyFlag, dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { addStatementsDiffCommand } from './statements-diff.ts';
 import { addStatementsKeygenCommand } from './statements-keygen.ts';
-import { cutLine, line, lines, LIST_SHOWN_MAX, longTable } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
+import { getMonth, type MonthFlags } from './statements-month.ts';
 
 export function addStatementsCommand(program: Command): void {
   const statements = program.command('statements').description('find and download published statements');
@@ -246,4 +256,57 @@ function listText(rows: readonly StatementRow[], times: Times | null): string {
     ...reasons,
     `${reasons.length > 0 ? '\n' : ''}${times.note}`,
   );
+}
+
+const LEFT_SHOWN_MAX = 20;
+
+function addStatementsAdoptCommand(statements: Command): void {
+  withBy(statements.command('adopt'))
+    .description(
+      'take over a store whose statements another database published, and go on with their revisions',
+    )
+    .action(async (_flags: object, self: Command) => {
+      const settings = offlineSettings(self);
+      const { signingKey } = settings;
+      await withApp(settings, async ({ database, objects, now }) => {
+        const { db } = database;
+        const line = createProgressLine();
+        const report = await underLeasesAsNeeded(
+          { db, holder: thisHolder(), signal: stopSignal() },
+          (leaseOf, signal) =>
+            adoptStore({
+              ...{ db, leaseOf, objects, now, signal, signingKey },
+              onDay: ({ days, statements: count }) => line.show({ stage: 'adopt', days, statements: count }),
+            }),
+        ).finally(() => line.clear());
+        await recordAuditEvent(db, auditEventOf(self, objects.location), now());
+        print(self, {
+          document: { store: objects.location, ...report },
+          text: adoptText(report, objects.location),
+          exitCode: report.left.length > 0 || report.forked > 0 ? EXIT.needsPerson : EXIT.done,
+        });
+      });
+    });
+}
+
+function adoptText(
+  { formerOwner, days, statements, closes, left, forked }: AdoptReport,
+  location: string,
+): string {
+  const from = formerOwner === null ? '' : `, which database ${formerOwner} owned`;
+  return [
+    `${location}${from}, is this database’s now: ${days} days checked, ${statements} revisions taken over` +
+      (closes === 0 ? '' : `, and ${counted(closes, 'close')} of months`),
+    ...left.slice(0, LEFT_SHOWN_MAX).map(({ key, why }) => `not taken over: ${key}: ${why}`),
+    ...(left.length > LEFT_SHOWN_MAX ? [`and ${left.length - LEFT_SHOWN_MAX} more`] : []),
+    ...(left.length > 0
+      ? ['the next run publishes these days anew, under revisions above those that lie there']
+      : []),
+    ...(forked > 0
+      ? [
+          `${counted(forked, 'manifest')} of another branch of the chain, as two databases went on from the same one: ` +
+            '`daybook publish --repair` makes each anew at the end of the chain',
+        ]
+      : []),
+  ].join('\n');
 }

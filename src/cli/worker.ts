@@ -1,8 +1,7 @@
 /** `worker`: takes one merchant after another from the queue, as long as it runs. */
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Logger } from 'pino';
-import type { JobEnd } from '../queue/work.ts';
-import { keepWorking } from '../queue/worker.ts';
+import { type JobEnd, keepWorking } from '../queue/worker.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
 import { enqueueBackfills, workOnBackfillJob } from '../run/backfill/queued.ts';
 import { BackfillSlices } from '../run/backfill/slice-work.ts';
@@ -12,7 +11,7 @@ import { EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { withAlerting } from './alerting.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
-import { withQueue } from './queue.ts';
+import { withQueue } from './jobs.ts';
 
 const AT_ONCE_MAX = 1_000;
 

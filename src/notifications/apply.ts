@@ -13,8 +13,7 @@ import {
 import type { NotificationKind } from '../store/notifications/notify-path.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { readBeneficiaryResult } from './beneficiary-result.ts';
-import { changeOf, readOnboardingResult } from './onboarding-result.ts';
-import { belongsToAnother } from './process-onboarding.ts';
+import { changeOf, readOnboardingResult, belongsToAnother } from './onboarding-result.ts';
 import type { ProcessContext } from './verdict.ts';
 
 /** The notification cannot be applied. The message says why. Nothing was changed. */

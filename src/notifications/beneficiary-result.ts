@@ -2,14 +2,30 @@
  * The result of a registration (sp3401): its status and payeeId, and what they may change (docs/platform.md 3.1, 6.2).
  * The document shows no other fields. Pure.
  */
+import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { BENEFICIARY_STATUSES, type BeneficiaryStatus } from '../platform/wire.ts';
-import type { BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
-import { readJson, reference, type Reading } from './read-json.ts';
-import { applies, changesNothing, type Verdict } from './verdict.ts';
+import {
+  type BeneficiaryRow,
+  applyBeneficiaryResult,
+  beneficiaryByNotifyHash,
+} from '../store/beneficiaries/beneficiaries.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { bodyOf, type OpenNotification } from '../store/notifications/notification-outcomes.ts';
+import {
+  readJson,
+  reference,
+  type Reading,
+  applies,
+  changesNothing,
+  type Verdict,
+  settled,
+  type ProcessContext,
+  type Settlement,
+} from './verdict.ts';
 
 /** What is taken from the payload; the rest stays in the inbox. */
-export interface BeneficiaryResult {
+interface BeneficiaryResult {
   readonly status: BeneficiaryStatus;
   readonly payeeId: string | null;
   /** The document does not show these two. They are compared if they come. */
@@ -20,7 +36,7 @@ export interface BeneficiaryResult {
 /** What a result is compared with. */
 export type RegistrationState = Pick<BeneficiaryRow, 'merOrderNo' | 'bizFlowNo' | 'payeeId' | 'status'>;
 
-export interface RegistrationChange {
+interface RegistrationChange {
   readonly status: '03' | '04';
   readonly payeeId: string | null;
 }
@@ -78,3 +94,23 @@ export function judgeBeneficiary(
 
 const decidedBefore = (status: '03' | '04'): string =>
   `the registration was ${status === '04' ? 'approved' : 'rejected'} before`;
+
+/** Runs in the transaction that settles the notification, with the registration locked. */
+export async function processBeneficiaryResult(
+  trx: Transaction<DB>,
+  notification: OpenNotification,
+  { secretKeys, now }: ProcessContext,
+): Promise<Settlement> {
+  const { notifyHash } = notification;
+  const registration = await beneficiaryByNotifyHash(trx, notifyHash);
+  if (registration === null) return settled(changesNothing('unknown', 'this path was never issued'), null);
+  const { merOrderNo } = registration;
+  const { result, problem } = readBeneficiaryResult(bodyOf(secretKeys, notification));
+  if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);
+  const verdict = judgeBeneficiary(result, registration);
+  if (verdict.change === null) return settled(verdict, merOrderNo);
+  const isApplied = await applyBeneficiaryResult(trx, { ...verdict.change, notifyHash, now });
+  return isApplied
+    ? settled(verdict, merOrderNo)
+    : settled(changesNothing('contradiction', 'the registration stands otherwise'), merOrderNo);
+}

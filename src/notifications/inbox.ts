@@ -3,23 +3,19 @@
  * acknowledged once it is in the database. Posts to unknown paths have a lane of their own, and only a limited share of
  * them is kept. A sender sees no difference.
  */
+import { isIPv6 } from 'node:net';
 import type { Kysely } from 'kysely';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { lastError, retry } from '../store/engine/retry.ts';
-import { knownAmong, type NotifyPath } from '../store/notifications/known-paths.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { knownAmong, type NotifyPath, newestKnownPaths } from '../store/notifications/known-paths.ts';
 import {
   keepNotifications,
   sealNotification,
   type SealedNotification,
 } from '../store/notifications/notifications.ts';
 import { notifyHashOf, type NotificationKind } from '../store/notifications/notify-path.ts';
-import type { DB } from '../store/engine/schema.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
-import { createBatches } from './batches.ts';
-import { InboxUnavailable } from './inbox-unavailable.ts';
-import { createKnownPaths, nameOf } from './known-paths.ts';
-import { createGate, INBOX_LIMITS, type InboxLimits } from './limits.ts';
-
-export { InboxUnavailable } from './inbox-unavailable.ts';
 
 /** Posts of one commit. At 64 kB each, and a third more when encrypted, one statement takes them easily. */
 export const COMMIT_POSTS_MAX = 64;
@@ -31,7 +27,7 @@ const QUERIED_PATHS_MAX = 500;
 /** No sender waits longer than this for a commit or a query. */
 const COMMIT_MS_MAX = 5_000;
 
-export interface Post {
+interface Post {
   readonly kind: NotificationKind;
   /** The last part of the path. */
   readonly secret: string;
@@ -122,3 +118,234 @@ const storedBytes = (body: string): number => Math.ceil((Buffer.byteLength(body)
  */
 const keepTwice = (db: Kysely<DB>, sealed: readonly SealedNotification[]): Promise<void> =>
   retry(() => keepNotifications(db, sealed), { delaysMs: [0], atEnd: lastError });
+
+interface BatchesOptions<Item, Answer> {
+  /** Items of one batch. */
+  readonly itemsMax: number;
+  /** The most items held in memory, in number and in bytes. One more is refused. */
+  readonly heldMax: number;
+  readonly heldBytesMax: number;
+  readonly bytesOf: (item: Item) => number;
+  /** The longest wait for a batch. */
+  readonly timeoutMs: number;
+  /** Answers in the items' order. */
+  readonly work: (items: readonly Item[]) => Promise<readonly Answer[]>;
+}
+
+interface Waiting<Item, Answer> {
+  readonly item: Item;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: InboxUnavailable) => void;
+}
+
+/** The returned function throws `InboxUnavailable` if there is no capacity, or if the work failed or took too long. */
+function createBatches<Item, Answer>(options: BatchesOptions<Item, Answer>): (item: Item) => Promise<Answer> {
+  const { itemsMax, heldMax, heldBytesMax, bytesOf, timeoutMs, work } = options;
+  const waiting: Waiting<Item, Answer>[] = [];
+  let [held, heldBytes] = [0, 0];
+  let isAtWork = false;
+
+  const workOff = async (): Promise<void> => {
+    if (isAtWork) return;
+    isAtWork = true;
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, itemsMax);
+      try {
+        const answers = await withinTime(work(batch.map(({ item }) => item)), timeoutMs);
+        for (const [index, { resolve }] of batch.entries()) resolve(answers[index]!);
+      } catch (error) {
+        const unavailable = new InboxUnavailable('the post could not be kept', { cause: error });
+        for (const { reject } of batch) reject(unavailable);
+      }
+    }
+    isAtWork = false;
+  };
+
+  return async (item) => {
+    const bytes = bytesOf(item);
+    if (held >= heldMax || heldBytes + bytes > heldBytesMax)
+      throw new InboxUnavailable(`${held} posts wait to be kept already`);
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    held += 1;
+    heldBytes += bytes;
+    waiting.push({ item, resolve, reject });
+    void workOff();
+    try {
+      return await promise;
+    } finally {
+      held -= 1;
+      heldBytes -= bytes;
+    }
+  };
+}
+
+/** The work may still succeed after its time is over. At worst a post is then kept twice, which processing notices. */
+async function withinTime<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`not done within ${timeoutMs / 1_000} s`)), timeoutMs);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The most paths of each kind in memory. Older ones are queried when a post arrives. */
+const PATHS_HELD_MAX = 50_000;
+/** They are read again after this time, so that paths that ended drop out. */
+const PATHS_READ_EVERY_MS = 60_000;
+
+interface KnownPaths {
+  /** False does not mean unknown: the database has to be asked. */
+  readonly has: (path: NotifyPath) => boolean;
+  readonly add: (path: NotifyPath) => void;
+  /** Reads them now. Never rejects: a path that is not in memory is queried. */
+  readonly read: () => Promise<void>;
+}
+
+interface KnownPathsDeps {
+  readonly db: Kysely<DB>;
+  readonly now: () => Date;
+  readonly clock: () => number;
+}
+
+function createKnownPaths({ db, now, clock }: KnownPathsDeps): KnownPaths {
+  let held = new Set<string>();
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  const read = async (): Promise<void> => {
+    readAtMs = clock();
+    try {
+      held = new Set((await newestKnownPaths(db, PATHS_HELD_MAX, now())).map(nameOf));
+    } catch {
+      // The database cannot be reached: what is in memory stays until the next read.
+    }
+  };
+  return {
+    has: (path) => {
+      if (clock() - readAtMs >= PATHS_READ_EVERY_MS) void read();
+      return held.has(nameOf(path));
+    },
+    add: (path) => {
+      if (held.size < 2 * PATHS_HELD_MAX) held.add(nameOf(path));
+    },
+    read,
+  };
+}
+
+const nameOf = ({ kind, notifyHash }: NotifyPath): string => `${kind}:${notifyHash}`;
+
+interface InboxLimits {
+  /** Posts to one path an hour, from one source and in all. Senders of more get a `Retry-After`. */
+  readonly pathSourcePosts: number;
+  readonly pathPosts: number;
+  /** Posts to unknown paths that are kept an hour, from one source and in all, and their bytes as stored. */
+  readonly unknownSourcePosts: number;
+  readonly unknownPosts: number;
+  readonly unknownSourceBytes: number;
+  readonly unknownBytes: number;
+}
+
+/**
+ * `UNKNOWN_KEPT` holds exactly a day of posts to unknown paths at the full rate, and one more hour's share. So noise
+ * cannot push out a post that has been kept for less than a day.
+ */
+export const INBOX_LIMITS: InboxLimits = {
+  pathSourcePosts: 60,
+  pathPosts: 200,
+  unknownSourcePosts: 100,
+  unknownPosts: 800,
+  unknownSourceBytes: 1_000_000,
+  unknownBytes: 5_000_000,
+};
+
+/** The most paths and sources that are remembered. */
+const NAMES_MAX = 20_000;
+
+interface Gate {
+  /** Whether one more post to this path is taken in, be the path known or unknown. */
+  readonly letsIn: (notifyHash: string, source: string | null) => boolean;
+  /** Whether one more post to an unknown path is kept. */
+  readonly keepsUnknown: (source: string | null, bytes: number) => boolean;
+}
+
+export function createGate(limits: InboxLimits, clock: () => number): Gate {
+  const shares = (perHour: number) => createShares({ perHour, namesMax: NAMES_MAX, clock });
+  const [pathSources, paths] = [shares(limits.pathSourcePosts), shares(limits.pathPosts)];
+  const [sourcePosts, posts] = [shares(limits.unknownSourcePosts), shares(limits.unknownPosts)];
+  const [sourceBytes, bytesInAll] = [shares(limits.unknownSourceBytes), shares(limits.unknownBytes)];
+  return {
+    letsIn: (notifyHash, source) =>
+      pathSources.take(`${notifyHash} ${networkOf(source)}`) && paths.take(notifyHash),
+    keepsUnknown: (source, bytes) => {
+      const network = networkOf(source);
+      return (
+        sourcePosts.take(network) &&
+        sourceBytes.take(network, bytes) &&
+        posts.take('all') &&
+        bytesInAll.take('all', bytes)
+      );
+    },
+  };
+}
+
+/** What counts as one source: an address, or for IPv6 the network of 64 bits that one customer has. */
+export function networkOf(source: string | null): string {
+  if (source === null || !isIPv6(source)) return source ?? '';
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(source)?.[1];
+  if (mapped !== undefined) return mapped;
+  // The URL parser gives every spelling of an address the same form.
+  const [head = '', tail] = new URL(`http://[${source.replace(/%.*$/, '')}]`).hostname
+    .slice(1, -1)
+    .split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const last = tail === '' ? [] : tail.split(':');
+    while (groups.length + last.length < 8) groups.push('0');
+    groups.push(...last);
+  }
+  return groups.slice(0, 4).join(':');
+}
+
+const HOUR_MS = 3_600_000;
+
+interface SharesOptions {
+  /** What a name may take at once, and then again every hour. */
+  readonly perHour: number;
+  /** The most names remembered. The one not seen for longest is forgotten first, and then has a full share again. */
+  readonly namesMax: number;
+  /** Ms since any moment, never going back. */
+  readonly clock: () => number;
+}
+
+interface Shares {
+  /** Takes `amount` from the share of `name`. False if less is left; nothing is taken then. */
+  readonly take: (name: string, amount?: number) => boolean;
+}
+
+export function createShares({ perHour, namesMax, clock }: SharesOptions): Shares {
+  const left = new Map<string, { readonly amount: number; readonly atMs: number }>();
+  return {
+    take: (name, amount = 1) => {
+      const atMs = clock();
+      const before = left.get(name);
+      const has =
+        before === undefined
+          ? perHour
+          : Math.min(perHour, before.amount + ((atMs - before.atMs) * perHour) / HOUR_MS);
+      const isEnough = has >= amount;
+      // The name moves to the end of the map. So the first key is the one not seen for longest.
+      left.delete(name);
+      left.set(name, { amount: isEnough ? has - amount : has, atMs });
+      if (left.size > namesMax) left.delete(left.keys().next().value!);
+      return isEnough;
+    },
+  };
+}
+
+/** The post may not be kept. The sender has to send it again. */
+export class InboxUnavailable extends ExpectedError {
+  override readonly name = 'InboxUnavailable';
+  readonly exitCode = EXIT.incomplete;
+  /** What the server answers with. */
+  readonly statusCode = 503;
+}

@@ -2,12 +2,35 @@
  * The result of an application (sp3101): what it says (docs/platform.md 6.1), and what it may change (docs/platform.md
  * 3.2). Pure.
  */
+import { createHmac } from 'node:crypto';
+import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { MERCHANT_NO, TOKEN } from '../ledger/merchant-no.ts';
 import { APPLICATION_APPROVED, APPLICATION_NEEDS_DOCUMENTS } from '../platform/wire.ts';
-import type { ApplicationDecision, JudgedApplication } from '../store/onboarding/application-results.ts';
-import { readJson, reference, type Reading } from './read-json.ts';
-import { applies, changesNothing, type Verdict } from './verdict.ts';
+import type { DB } from '../store/engine/schema.ts';
+import {
+  appliedBefore,
+  bodyOf,
+  type OpenNotification,
+} from '../store/notifications/notification-outcomes.ts';
+import {
+  type ApplicationDecision,
+  type JudgedApplication,
+  applicationByNotifyHash,
+  applyApplicationResult,
+} from '../store/onboarding/application-results.ts';
+import { applicationByBizFlow } from '../store/onboarding/applications.ts';
+import {
+  readJson,
+  reference,
+  type Reading,
+  applies,
+  changesNothing,
+  type Verdict,
+  settled,
+  type ProcessContext,
+  type Settlement,
+} from './verdict.ts';
 
 /** What is taken from the payload (docs/platform.md 6.1). */
 export interface OnboardingResult {
@@ -118,4 +141,64 @@ function againstApproval(
   return approval?.token === result.token && approval.merchantNo === result.merchantNo
     ? changesNothing('duplicate', 'the same merchant number and token were delivered before')
     : changesNothing('second-token', 'another merchant number or token than the one delivered before');
+}
+
+/** Runs in the transaction that settles the notification, with the application locked. */
+export async function processOnboardingResult(
+  trx: Transaction<DB>,
+  notification: OpenNotification,
+  { secretKeys, digestKey, now }: ProcessContext,
+): Promise<Settlement> {
+  const application = await applicationByNotifyHash(trx, notification.notifyHash);
+  if (application === null) return settled(changesNothing('unknown', 'this path was never issued'), null);
+  const { id, merOrderNo } = application;
+  const { result, problem } = readOnboardingResult(bodyOf(secretKeys, notification));
+  if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);
+
+  const digest = digestOf(result, digestKey);
+  const earlier = await appliedBefore(trx, notification.notifyHash, digest);
+  const verdict = judgeOnboarding(
+    result,
+    application,
+    earlier.map((one) => readOnboardingResult(bodyOf(secretKeys, one)).result).filter((one) => one !== null),
+  );
+  if (verdict.change === null) return settled(verdict, merOrderNo);
+  if (await belongsToAnother(trx, id, result))
+    return settled(changesNothing('contradiction', 'its bizFlow is another application’s'), merOrderNo);
+  const done = await applyApplicationResult(
+    trx,
+    { id, merOrderNo },
+    {
+      decision: verdict.change,
+      bizFlow: result.bizFlow,
+      processVersion: result.processVersion,
+      merNameEn: result.merNameEn,
+      secretKeys,
+      now,
+    },
+  );
+  switch (done) {
+    case 'applied':
+      return settled(verdict, merOrderNo, digest);
+    case 'second-token':
+      return settled(changesNothing('second-token', 'the merchant has another token already'), merOrderNo);
+    case 'conflict':
+      return settled(changesNothing('contradiction', 'the application was decided before'), merOrderNo);
+  }
+}
+
+/** The same for two results that `judgeOnboarding` takes for one. */
+const digestOf = ({ bizFlow, code, message, merchantNo, token }: OnboardingResult, key: Buffer): string =>
+  createHmac('sha256', key)
+    .update(JSON.stringify([bizFlow, code, message, merchantNo, token]))
+    .digest('hex');
+
+/** Whether the bizFlow of a result belongs to another application. */
+export async function belongsToAnother(
+  trx: Transaction<DB>,
+  id: number,
+  { bizFlow }: OnboardingResult,
+): Promise<boolean> {
+  const found = await applicationByBizFlow(trx, bizFlow);
+  return found !== null && found.id !== id;
 }

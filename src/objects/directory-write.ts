@@ -2,8 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { makeFolder } from '../host/make-folder.ts';
-import { directoryUnreachable, errorCode } from './directory-errors.ts';
-import type { Directory, Files, OpenFile } from './directory-files.ts';
+import {
+  directoryUnreachable,
+  errorCode,
+  type Directory,
+  type Files,
+  type OpenFile,
+} from './directory-files.ts';
 import { fenced, metered, type Digest, type ObjectContent, type PutOptions } from './object-store.ts';
 
 /** Statements are for their owner alone, whatever the umask. */

@@ -2,10 +2,19 @@
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
-import { isPart, partEpoch, walkKeys, type Directory, type Files, type OpenFile } from './directory-files.ts';
-import { directoryRefusal, directoryUnreachable, errorCode } from './directory-errors.ts';
+import {
+  isPart,
+  partEpoch,
+  walkKeys,
+  type Directory,
+  type Files,
+  type OpenFile,
+  directoryRefusal,
+  directoryUnreachable,
+  errorCode,
+} from './directory-files.ts';
 import { FILE_MODE, makePrivateFolder, writeNamed } from './directory-write.ts';
-import { filesIn } from './file-system.ts';
+import { filesIn } from './local-files.ts';
 import { digestOf, foundAs, ObjectStoreRefused, verifyStored, type ObjectStore } from './object-store.ts';
 
 const READ_CHUNK_BYTES = 256 * 1024;

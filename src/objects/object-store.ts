@@ -1,8 +1,8 @@
 /**
  * Where statements are stored, as other modules see it: few operations, each safe to repeat, alike for S3 and a folder.
  */
-import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { createHash } from 'node:crypto';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 /** What an object holds: its size and the SHA-256 of its bytes, lower-case hex. */
 export interface Digest {
@@ -253,4 +253,45 @@ export async function foundAs(store: ObjectStore, key: string, written: Digest):
   const found = await readBack(store, key);
   if (found !== null && sameDigest(found, written)) return found;
   throw new ObjectExists(key);
+}
+
+export interface ObjectStoreSettings {
+  /** `s3://bucket/prefix` or `file:///folder`. */
+  readonly statementsUrl: string;
+  /** Null: true if an endpoint is set, else false. */
+  readonly s3ForcePathStyle: boolean | null;
+  /** If it holds `statements`, an endpoint on another machine may be called by plain http. */
+  readonly allowInsecure?: readonly string[];
+  /** `IDLE_TIMEOUT_MS` if left out. */
+  readonly idleTimeoutMs?: number;
+  /** Endpoint, region and credentials, under the names of the AWS SDK. It searches elsewhere for what is missing here. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The begin of a stream, more than `enough` bytes of it, and what follows; null if nothing does. */
+export async function firstBytes(
+  stream: AsyncIterable<Uint8Array>,
+  enough: number,
+): Promise<{ readonly bytes: Buffer; readonly rest: AsyncIterator<Uint8Array> | null }> {
+  const rest = stream[Symbol.asyncIterator]();
+  const chunks: Uint8Array[] = [];
+  for (let held = 0; held <= enough; held += chunks.at(-1)!.byteLength) {
+    const next = await rest.next();
+    if (next.done === true) return { bytes: Buffer.concat(chunks), rest: null };
+    chunks.push(next.value);
+  }
+  return { bytes: Buffer.concat(chunks), rest };
+}
+
+/** The complete stream again. A reader that stops also stops the rest. */
+export async function* joined(
+  begin: Uint8Array,
+  rest: AsyncIterator<Uint8Array> | null,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield begin;
+    if (rest !== null) yield* { [Symbol.asyncIterator]: () => rest };
+  } finally {
+    await rest?.return?.();
+  }
 }

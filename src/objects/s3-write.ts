@@ -8,8 +8,9 @@ import {
   type PutObjectCommandInput,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { firstBytes, joined } from './first-bytes.ts';
 import {
+  firstBytes,
+  joined,
   compareStored,
   fenced,
   metered,
@@ -20,10 +21,23 @@ import {
   type PutOptions,
   type StoredDigest,
 } from './object-store.ts';
-import { bareEtag, objectAt, rootOf, type Bucket } from './s3-bucket.ts';
-import { isConditionFailed, isConditionUnknown, isMissing, isTimedOut, s3Unreachable } from './s3-errors.ts';
-import type { IfMatch } from './s3-if-match.ts';
-import { noteSecond, putMislabelled, refusesSecond, type Md5, type ServerSeen } from './s3-server.ts';
+import {
+  bareEtag,
+  objectAt,
+  rootOf,
+  type Bucket,
+  isConditionFailed,
+  isConditionUnknown,
+  isMissing,
+  isTimedOut,
+  s3Unreachable,
+  type IfMatch,
+  noteSecond,
+  putMislabelled,
+  refusesSecond,
+  type Md5,
+  type ServerSeen,
+} from './s3-server.ts';
 
 /**
  * Two parts in flight, one being filled, and the first one: an upload holds about 48 MiB, whatever its size. 10,000 parts

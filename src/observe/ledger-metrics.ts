@@ -1,7 +1,10 @@
 /** How the ledgers of all merchants stand, as metrics. */
+import { dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import { isNoFailure } from '../run/alerts/watch.ts';
 import type { Health } from '../run/health.ts';
-import { endOfDayMs, only, seconds, timestamp, type Sample, type StateMetric } from './sample.ts';
+import type { MerchantStatus } from '../run/status.ts';
+import type { InboxCounts } from '../store/fleet-counts.ts';
 import type { State } from './state.ts';
 import { ENTRY_FIGURES } from './work-metrics.ts';
 
@@ -200,3 +203,111 @@ const BACKLOG: readonly StateMetric[] = [
 ];
 
 export const LEDGER_METRICS: readonly StateMetric[] = [...PROOF, ...RUNS, ...BACKLOG];
+
+const ofEach =
+  (value: (status: MerchantStatus, state: State) => number | null): StateMetric['samples'] =>
+  (state) =>
+    state.merchants.flatMap((status) => {
+      const found = value(status, state);
+      return found === null ? [] : [{ value: found, labels: { merchant: status.merchantNo } }];
+    });
+
+const metric = (name: string, help: string, value: Parameters<typeof ofEach>[0]): StateMetric => ({
+  name,
+  help,
+  labels: ['merchant'],
+  samples: ofEach(value),
+});
+
+export const MERCHANT_METRICS: readonly StateMetric[] = [
+  metric(
+    'daybook_merchant_last_good_reading_timestamp_seconds',
+    'When the merchant was last read and nothing was left undone for it.',
+    ({ lastGoodRunAt }) => lastGoodRunAt && timestamp(lastGoodRunAt),
+  ),
+  metric(
+    'daybook_merchant_proven_through_timestamp_seconds',
+    'The end of the last day up to which the merchant is proven.',
+    ({ provenThrough }, { zone }) => {
+      const endMs = endOfDayMs(provenThrough, zone);
+      return endMs === null ? null : seconds(endMs);
+    },
+  ),
+  metric(
+    'daybook_merchant_dates_missing',
+    'Days of the merchant that are over and of which something is missing.',
+    ({ daysMissing }) => daysMissing,
+  ),
+  metric('daybook_merchant_breaks_open', 'Open breaks of the merchant.', ({ openBreaks }) => openBreaks),
+  metric(
+    'daybook_merchant_windows_uncertified',
+    'Windows of the merchant without a certificate.',
+    ({ uncertified }) => uncertified,
+  ),
+  metric(
+    'daybook_merchant_entries_unreadable',
+    'Unacknowledged unreadable entries of the merchant.',
+    ({ quarantined }) => quarantined,
+  ),
+];
+
+const ofInbox =
+  (value: (inbox: InboxCounts, at: Date) => number | null): StateMetric['samples'] =>
+  ({ inbox, at }: State) =>
+    only(inbox && value(inbox, at));
+
+export const INBOX_METRICS: readonly StateMetric[] = [
+  {
+    name: 'daybook_inbox_waiting',
+    help: 'Pushed results that are not processed yet, or wait for the reply to our own request.',
+    samples: ofInbox(({ waiting }) => waiting),
+  },
+  {
+    name: 'daybook_inbox_oldest_age_seconds',
+    help: 'How long the oldest of these has been waiting; 0 where none waits.',
+    samples: ofInbox(({ oldestAt }, at) =>
+      oldestAt === null ? 0 : seconds(at.getTime() - oldestAt.getTime()),
+    ),
+  },
+  {
+    name: 'daybook_inbox_waiting_bytes',
+    help: 'How much these take in the database, encrypted.',
+    samples: ofInbox(({ waitingBytes }) => waitingBytes),
+  },
+  {
+    name: 'daybook_inbox_needs_person',
+    help: 'Pushed results that a person has to check: contradictions, second tokens, and unreadable posts.',
+    samples: ofInbox(({ needsPerson }) => needsPerson),
+  },
+  {
+    name: 'daybook_inbox_unknown',
+    help: 'Posts by paths that were never issued, as far as they are kept.',
+    samples: ofInbox(({ unknown }) => unknown),
+  },
+];
+
+interface Sample {
+  readonly value: number;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface StateMetric {
+  readonly name: string;
+  /** One sentence for the person who reads the scrape. */
+  readonly help: string;
+  readonly labels?: readonly string[];
+  /** What is not known is left out: there is no sample then, and no false 0. */
+  readonly samples: (state: State) => readonly Sample[];
+}
+
+/** One sample without labels; none for null. */
+const only = (value: number | null | undefined): Sample[] =>
+  value === null || value === undefined ? [] : [{ value }];
+
+const seconds = (ms: number): number => ms / 1_000;
+
+const timestamp = (at: Date): number => seconds(at.getTime());
+
+/** The instant at which a day is over; null for null. */
+const endOfDayMs = (day: BusinessDay | null, zone: string | null): number | null =>
+  day === null || zone === null ? null : dayWindow(day, zone).endMs + 1;

@@ -1,10 +1,7 @@
 /** The text of `/metrics` and of `daybook metrics`: what this process does, and how everything stands. */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Observer } from '../run/observer.ts';
-import { INBOX_METRICS } from './inbox-metrics.ts';
-import { LEDGER_METRICS } from './ledger-metrics.ts';
-import { MERCHANT_METRICS } from './merchant-metrics.ts';
-import type { StateMetric } from './sample.ts';
+import { INBOX_METRICS, LEDGER_METRICS, MERCHANT_METRICS, type StateMetric } from './ledger-metrics.ts';
 import type { State } from './state.ts';
 import { createWorkMetrics } from './work-metrics.ts';
 

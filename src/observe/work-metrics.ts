@@ -1,6 +1,6 @@
 /** Counts what this process does, as it does it. The registry comes from whoever puts the process together. */
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { MerchantOutcome } from '../run/active-run.ts';
+import type { MerchantOutcome } from '../run/report.ts';
 import type { Observer } from '../run/observer.ts';
 import { STAGES } from '../run/stages/stages-of.ts';
 

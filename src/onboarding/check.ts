@@ -2,15 +2,15 @@
  * Checks an application (sp1101, docs/platform.md 2.3, 2.4, 4.3), field by field in the document's order. All of it is
  * checked before anything is sent, as the platform may not take the same application a second time.
  */
+import { BlockList, isIP } from 'node:net';
 import type { z } from 'zod';
-import type { BusinessDay } from '../ledger/entry.ts';
-import { isCountryCode } from '../ledger/countries.ts';
-import { fieldsOf, isFields, isGiven, listOf, required, type Fields } from '../forms/fields.ts';
+import { fieldsOf, isFields, isGiven, listOf, required, type Fields, type ListRules } from '../forms/text.ts';
 import { problemsOf, unknownField, type Problem } from '../forms/problem.ts';
+import { isCountryCode } from '../ledger/countries.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { uploadPathProblem, type FilePathRules } from '../platform/upload-path.ts';
 import type { CodeLists } from '../settings/settings.ts';
-import { callbackUrl } from './callback-url.ts';
-import { filePaths, personImages, type FilePathRules } from './file-paths.ts';
-import { odditiesIn } from './oddities.ts';
+import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notifications/notify-path.ts';
 import {
   choice,
   codes,
@@ -54,7 +54,7 @@ export interface ApplicationPayload extends Fields {
   readonly processVersion?: string;
 }
 
-export type CheckedApplication =
+type CheckedApplication =
   { readonly payload: ApplicationPayload } | { readonly problems: readonly Problem[] };
 
 const isChina = ({ countryCode }: Fields): boolean => countryCode === 'CN';
@@ -195,3 +195,114 @@ export function checkApplication(file: unknown, rules: ApplicationRules): Checke
   });
   return { problems };
 }
+
+const PRIVATE = new BlockList();
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  PRIVATE.addSubnet(network, prefix, 'ipv4');
+}
+for (const [network, prefix] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+] as const) {
+  PRIVATE.addSubnet(network, prefix, 'ipv6');
+}
+
+function isPublicHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const version = isIP(host);
+  if (version !== 0) return !PRIVATE.check(host, version === 4 ? 'ipv4' : 'ipv6');
+  return host.includes('.') && !/\.(?:localhost|local|internal|lan|home|test)\.?$/i.test(host);
+}
+
+function wrongAddress(value: string): string | null {
+  if (!URL.canParse(value)) return 'is no URL, like https://company.example/notify';
+  const url = new URL(value);
+  if (url.protocol !== 'https:') return 'must begin with https://';
+  if (url.username !== '' || url.password !== '') return 'must not carry a user or password';
+  return isPublicHost(url.hostname) ? null : 'is not an address the platform could reach from outside';
+}
+
+/** Our own address is only checked for its length: it may be a loopback address, for tests. */
+const callbackUrl = (ours: string | null) =>
+  text(CALLBACK_URL_CHARACTERS_MAX, (value) => (value === ours ? null : wrongAddress(value)));
+
+const PEOPLE = ['customerId', 'shareholder', 'director', 'legalPerson'];
+
+const listIn = (fields: Fields, name: string): readonly unknown[] => {
+  const value = fields[name];
+  return Array.isArray(value) ? value : [];
+};
+
+/** No rule says how files are named, so a name that says front or back only leads to a warning. */
+const swappedImages = (file: Fields): Problem[] =>
+  PEOPLE.flatMap((name) =>
+    listIn(file, name).flatMap((person, index) =>
+      isFields(person) && person['type'] === ID_CARD && seemSwapped(listIn(person, 'certificates'))
+        ? [
+            {
+              path: `${name}[${index}].certificates`,
+              problem:
+                'seem to be in the wrong order by their names: an ID card’s front goes first, then its back',
+            },
+          ]
+        : [],
+    ),
+  );
+
+/**
+ * `OTHER` is the catalog's prompt to enter a name (docs/platform.md 2.2). It is not known whether the appendix has it
+ * as a code. The list in the settings decides. Without a list there is a warning.
+ */
+function otherNature({ businessNature }: Fields, list: readonly string[] | null): Problem[] {
+  const at = isFields(businessNature) ? listIn(businessNature, 'natures').indexOf('OTHER') : -1;
+  if (at === -1 || list !== null) return [];
+  const problem = 'is the catalog’s prompt to enter a nature; the platform may ask which one is meant';
+  return [{ path: `businessNature.natures[${at}]`, problem }];
+}
+
+/** Warnings in the document's order. `natures` is the list of codes in the settings, or null. */
+const odditiesIn = (file: Fields, natures: readonly string[] | null): Problem[] => [
+  ...swappedImages(file),
+  ...otherNature(file, natures),
+];
+
+const FILE_PATH_CHARACTERS_MAX = 1_024;
+
+export type { FilePathRules };
+
+/** A list of at least one path, without repeats. */
+function filePaths(rules: FilePathRules, wrong?: ListRules['wrong']) {
+  const path = text(FILE_PATH_CHARACTERS_MAX, (value) => uploadPathProblem(value, rules));
+  return listOf({ element: () => path, wrong });
+}
+
+/** The `type` of a person whose document is an ID card. */
+const ID_CARD = '0';
+
+/** An ID card has two images (docs/platform.md 2.4). */
+function wrongCount({ length }: readonly unknown[]): string | null {
+  if (length === 2) return null;
+  const there = length === 1 ? 'is 1' : `are ${length}`;
+  return `must be two images for an ID card, front and back; there ${there}`;
+}
+
+/** Scanned images of a person's document: `[front, back]` for an ID card. */
+const personImages = (rules: FilePathRules, type: unknown) =>
+  filePaths(rules, type === ID_CARD ? wrongCount : undefined);
+
+const lastPart = (path: unknown): string => (typeof path === 'string' ? (path.split('/').at(-1) ?? '') : '');
+const saysFront = (path: unknown) => /front/i.test(lastPart(path)) && !/back/i.test(lastPart(path));
+const saysBack = (path: unknown) => /back/i.test(lastPart(path)) && !/front/i.test(lastPart(path));
+
+/** Whether the file names say that the back comes before the front. */
+const seemSwapped = (images: readonly unknown[]): boolean =>
+  images.length === 2 && (saysBack(images[0]) || saysFront(images[1]));

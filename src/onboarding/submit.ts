@@ -5,22 +5,36 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { isPlatformError, PlatformRejected, type PlatformError } from '../platform/errors.ts';
-import type { ApplicationReceipt, ApplicationClient } from '../platform/application.ts';
-import { markAccepted, markRefused, markUnknown } from '../store/onboarding/application-calls.ts';
-import { applicationById, applicationDetail, type ApplicationRow } from '../store/onboarding/applications.ts';
-import { isConnectionError } from '../store/engine/errors.ts';
-import { adoptSecretKey } from '../store/secrets/key-check.ts';
-import { callbackUrlOf, notifyHashOf } from '../store/notifications/notify-path.ts';
 import type { Holder } from '../host/process-identity.ts';
-import type { DB } from '../store/engine/schema.ts';
-import type { SecretKey } from '../store/secrets/secrets.ts';
+import type { ApplicationReceipt, ApplicationClient } from '../platform/application.ts';
+import { isPlatformError, PlatformRejected, type PlatformError } from '../platform/errors.ts';
+import { isConnectionError } from '../store/engine/errors.ts';
 import { lastError, retry } from '../store/engine/retry.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { isUniqueViolation } from '../store/engine/unique-violation.ts';
-import { checkApplication, type ApplicationRules } from './check.ts';
-import { ApplicationInvalid, ReceiptNotStored } from './errors.ts';
+import { callbackUrlOf, notifyHashOf } from '../store/notifications/notify-path.ts';
+import {
+  markAccepted,
+  markRefused,
+  markUnknown,
+  lockApplications,
+  recordApplication,
+  type NewApplication,
+} from '../store/onboarding/application-calls.ts';
+import {
+  applicationById,
+  applicationDetail,
+  type ApplicationRow,
+  applicationByMerOrderNo,
+  openPayloads,
+  replacementOf,
+} from '../store/onboarding/applications.ts';
+import { adoptSecretKey } from '../store/secrets/key-check.ts';
+import type { SecretKey } from '../store/secrets/secrets.ts';
+import { checkApplication, type ApplicationRules, type ApplicationPayload } from './check.ts';
+import { ApplicationInvalid, ReceiptNotStored, ApplicationStands } from './errors.ts';
 import { findingsOf } from './findings.ts';
-import { recordNewApplication, replaceable } from './record.ts';
+import { findApplication } from './settle.ts';
 import { isSuppliedVersion } from './values.ts';
 
 const ORDER_NO_RANDOM_BYTES = 11;
@@ -50,7 +64,7 @@ export interface SubmitDeps {
   readonly storeDelaysMs?: readonly number[];
 }
 
-export interface Submission {
+interface Submission {
   /** The content of the file. */
   readonly file: unknown;
   /** The application this one is submitted in place of. */
@@ -176,3 +190,64 @@ async function keepReceipt(
 /** The call cannot be made a second time. So its outcome is stored even if the database connection is cut meanwhile. */
 const persistently = <Result>({ storeDelaysMs }: SubmitDeps, work: () => Promise<Result>): Promise<Result> =>
   retry(work, { delaysMs: storeDelaysMs, withinMs: Infinity, atEnd: lastError });
+
+const NOTHING_SENT = 'Nothing was sent';
+
+/** The application that a new one replaces. Throws `ApplicationStands` if it must not be replaced. */
+async function replaceable(db: Kysely<DB>, id: number): Promise<ApplicationRow> {
+  const earlier = await findApplication(db, id);
+  if (earlier.state === 'approved') {
+    throw new ApplicationStands(
+      `application ${id} is approved: there is nothing to replace. ${NOTHING_SENT}.`,
+    );
+  }
+  if (earlier.state === 'submitting') {
+    throw new ApplicationStands(`application ${id} is being submitted right now. ${NOTHING_SENT}.`);
+  }
+  const later = await replacementOf(db, id);
+  if (later !== null) {
+    throw new ApplicationStands(
+      `application ${id} is replaced already, by ${later.id}; name that one instead. ${NOTHING_SENT}.`,
+    );
+  }
+  return earlier;
+}
+
+/** The same for every way to write a registration number: with or without dashes, in capital or small letters. */
+const companyOf = ({ countryCode, certificateNo }: ApplicationPayload): string =>
+  `${countryCode} ${certificateNo.toUpperCase().replaceAll(/[^\p{L}\p{N}]/gu, '')}`;
+
+/**
+ * Only one process records at a time. Throws `ApplicationStands` if the order number is taken, or if another
+ * application for the same registration number is undecided and is not the one to be replaced.
+ */
+function recordNewApplication(
+  db: Kysely<DB>,
+  application: NewApplication & { readonly payload: ApplicationPayload },
+): Promise<ApplicationRow> {
+  const { merOrderNo, payload, replaces, secretKeys } = application;
+  return db.transaction().execute(async (trx) => {
+    await lockApplications(trx);
+    if (replaces !== null) await replaceable(trx, replaces);
+    const namesake = await applicationByMerOrderNo(trx, merOrderNo);
+    if (namesake !== null) {
+      throw new ApplicationStands(
+        `merOrderNo is that of application ${namesake.id} already (${namesake.state}): see \`daybook onboard status ` +
+          `${namesake.id}\`; a new application takes another, or leaves it out. ${NOTHING_SENT}.`,
+      );
+    }
+    const company = companyOf(payload);
+    const open = await openPayloads(trx, secretKeys);
+    const twin = open.find(
+      (one) => one.application.id !== replaces && companyOf(one.payload as ApplicationPayload) === company,
+    );
+    if (twin !== undefined) {
+      const { id, state } = twin.application;
+      throw new ApplicationStands(
+        `application ${id} is for the same registration number and stands as ${state}: \`daybook onboard status ${id}\` ` +
+          `says what to do; --replaces ${id} submits this one in its place. ${NOTHING_SENT}.`,
+      );
+    }
+    return recordApplication(trx, application);
+  });
+}

@@ -4,8 +4,8 @@
  */
 import { isCountryCode } from '../ledger/countries.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { listOf } from '../forms/fields.ts';
 import {
+  listOf,
   charactersIn,
   hasLatinLettersOnly,
   isDay,

@@ -4,10 +4,9 @@ import { area, curveStepAfter, line } from 'd3-shape';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { wallTime } from '../ledger/wall-time.ts';
-import type { BalancePoint } from '../store/pages/balance-points.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
+import type { BalancePoint } from '../store/pages/balance-points.ts';
 import { breakAddress } from './addresses.ts';
-import { axisLabels } from './axis-labels.ts';
 import { html, when, type Html } from './html.ts';
 import type { View } from './view.ts';
 
@@ -140,3 +139,21 @@ function balanceTable(
     )}
   </details>`;
 }
+
+const DIGITS_MAX = 21;
+
+/** Ticks in order, all the same step apart, in the reader's language. */
+export function axisLabels(ticks: readonly number[], locale: string): string[] {
+  if (ticks.length === 0) return [];
+  const largest = Math.max(...ticks.map(Math.abs));
+  const step = ticks.length > 1 ? Math.abs(ticks[1]! - ticks[0]!) : largest;
+  const digits = step === 0 ? 1 : placeOf(largest) - placeOf(step) + 1;
+  const format = new Intl.NumberFormat(`${locale}-u-nu-latn`, {
+    notation: 'compact',
+    maximumSignificantDigits: Math.min(Math.max(digits, 1), DIGITS_MAX),
+  });
+  return ticks.map((tick) => format.format(tick));
+}
+
+/** The place of a number's first digit, counted from the units. */
+const placeOf = (value: number): number => Number(value.toExponential(6).split('e')[1]);

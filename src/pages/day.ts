@@ -1,7 +1,7 @@
 /** The page of an account's day: figures, balance, entries, breaks, revisions and certificates. */
-import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { explain } from '../ledger/chain/break-stories.ts';
 import { sameStated } from '../ledger/chain/figures.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import { knownBreak } from '../store/breaks/breaks.ts';
 import { figuresOf } from '../store/figures.ts';
@@ -11,19 +11,18 @@ import type { UnreadableWithin } from '../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
 import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
-import { rowsSection, type RowsShown } from './day-rows.ts';
 import { adjustmentLink } from './close.ts';
+import { rowsSection, type RowsShown } from './day-rows.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { stateMark, type DayMark } from './months.ts';
 import { revisionsSection, type ComparisonShown } from './revisions.ts';
-import { unreadableSection } from './unreadable.ts';
 import { scrolling } from './tables.ts';
 import { page, type View } from './view.ts';
 
 const UNREADABLE_SHOWN_MAX = 20;
 
-export interface DayShown {
+interface DayShown {
   readonly account: Account;
   readonly day: BusinessDay;
   /** Null where the previous days were not read, or precede the account's first entry. */
@@ -219,3 +218,29 @@ function certificatesSection(view: View, { certificates, certificatesInAll }: Da
     )}
     ${when(certificatesInAll > certificates.length, () => html`<p>${day.certificatesMore(format.count(certificatesInAll - certificates.length))}</p>`)}`;
 }
+
+/** `inAll`: how many there are; `entries` may be only the first of them. */
+const unreadableSection = (
+  { texts, format }: View,
+  entries: readonly UnreadableWithin[],
+  inAll: number,
+): Part =>
+  when(
+    entries.length > 0,
+    () =>
+      html`<h2>${texts.unreadable.title}</h2>
+        <p class="soft">${texts.unreadable.meaning}</p>
+        <ul>
+          ${entries.map((one) => item(texts, one))}
+        </ul>
+        ${when(inAll > entries.length, () => html`<p>${texts.unreadable.more(format.count(inAll - entries.length))}</p>`)}`,
+  );
+
+const item = (
+  { unreadable }: View['texts'],
+  { id, batchNo, reason, acknowledgedAt }: UnreadableWithin,
+): Html =>
+  html`<li>
+    ${batchNo ?? unreadable.numberless(id)}:
+    ${reason}${when(acknowledgedAt !== null, () => html` (${unreadable.acknowledged})`)}
+  </li> `;

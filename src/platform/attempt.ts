@@ -1,11 +1,12 @@
 /** One HTTP call and its outcome as a value: the text of the reply, or why there is none and whether to try again. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { TextDecoder } from 'node:util';
-import type { Pool } from 'undici';
+import { Pool, type Dispatcher } from 'undici';
 import { clockReadingOf, type ClockReading } from './clock-reading.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type PlatformError } from './errors.ts';
-import { Exchange, REPLY_BYTES_MAX, type FullReply } from './exchange.ts';
 import { isRetryableStatus, retryAfterMs } from './retry.ts';
 import { excerptOf } from './secrets.ts';
+import type { PlatformSettings } from './settings.ts';
 import type { Operation } from './wire.ts';
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
@@ -13,7 +14,7 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 /**
  * `seldom`: for a reply that the contract does not know. That rarely changes by itself, so only two more tries follow.
  */
-export type Retryable = 'yes' | 'seldom' | 'no';
+type Retryable = 'yes' | 'seldom' | 'no';
 
 export interface Failure {
   readonly error: PlatformError;
@@ -105,11 +106,7 @@ function refused(call: OutgoingCall, response: FullReply, text: string): Failed 
 }
 
 /** Sends a call once. Every failure is in the outcome; rejects only with the reason of `signal`. */
-export async function attemptCall(
-  pool: Pool,
-  call: OutgoingCall,
-  signal?: AbortSignal,
-): Promise<Outcome<Reply>> {
+async function attemptCall(pool: Pool, call: OutgoingCall, signal?: AbortSignal): Promise<Outcome<Reply>> {
   const exchange = new Exchange(call.machineMs);
   const late = new Error('no complete reply in time');
   const timer = setTimeout(() => exchange.abort(late), call.timeoutMs);
@@ -151,4 +148,127 @@ export async function attemptCall(
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
   }
+}
+
+/** Most bytes of a reply that are read; a page of 100 entries has about 20 kB. */
+export const REPLY_BYTES_MAX = 4_194_304;
+
+interface FullReply {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Null if the body is longer than `REPLY_BYTES_MAX`; then the rest of it is not read. */
+  readonly bytes: Buffer | null;
+  /** When, by the machine's clock, the reply's head arrived. */
+  readonly receivedMs: number;
+}
+
+type Head = Omit<FullReply, 'bytes'>;
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #machineMs: () => number;
+  readonly #reply = Promise.withResolvers<FullReply>();
+  #controller: Dispatcher.DispatchController | null = null;
+  #givenUpFor: Error | null = null;
+  #head: Head | null = null;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #sentMs: number;
+  #isBegun = false;
+
+  constructor(machineMs: () => number) {
+    this.#machineMs = machineMs;
+    this.#sentMs = machineMs();
+  }
+
+  /** Whether a byte of the request may have left. */
+  get isBegun(): boolean {
+    return this.#isBegun;
+  }
+
+  /** When, by the machine's clock, the request was written. */
+  get sentMs(): number {
+    return this.#sentMs;
+  }
+
+  /** What it was given up for, see `abort`. */
+  get givenUpFor(): Error | null {
+    return this.#givenUpFor;
+  }
+
+  /** Rejects with the error of the connection, or with the reason given to `abort`. */
+  send(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions): Promise<FullReply> {
+    dispatcher.dispatch(request, this);
+    return this.#reply.promise;
+  }
+
+  /** Gives the exchange up, with its connection. While it waits for a connection, it fails as soon as there is one. */
+  abort(reason: Error): void {
+    this.#givenUpFor ??= reason;
+    this.#controller?.abort(this.#givenUpFor);
+  }
+
+  /** There is a connection, and the request is about to be written: before that, not a byte of it has left. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#givenUpFor !== null) {
+      controller.abort(this.#givenUpFor);
+      return;
+    }
+    this.#controller = controller;
+    this.#isBegun = true;
+    this.#sentMs = this.#machineMs();
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // An interim answer; the reply follows.
+    if (statusCode < 200) return;
+    this.#head = { statusCode, headers, receivedMs: this.#machineMs() };
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= REPLY_BYTES_MAX) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    this.#reply.resolve({ ...this.#head!, bytes: null });
+    controller.abort(new Error('the reply is too long'));
+  }
+
+  onResponseEnd(): void {
+    const chunks = this.#chunks;
+    this.#reply.resolve({
+      ...this.#head!,
+      bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks),
+    });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#reply.reject(error);
+  }
+}
+
+const KEEP_ALIVE_MS = 30_000;
+
+export interface Connections {
+  /** Sends a call once. Every failure is in the outcome; rejects only with the reason of `signal`. */
+  readonly attempt: (call: OutgoingCall, signal?: AbortSignal) => Promise<Outcome<Reply>>;
+  readonly close: () => Promise<void>;
+}
+
+export function openConnections({ baseUrl, concurrency, timeoutMs }: PlatformSettings): Connections {
+  const pool = new Pool(new URL(baseUrl).origin, {
+    connections: concurrency,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connect: { timeout: timeoutMs },
+    // Our own time-out covers the complete call; those of undici would only add less exact ones.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return { attempt: (call, signal) => attemptCall(pool, call, signal), close: () => pool.close() };
 }

@@ -2,8 +2,6 @@
  * Decides which owner may call next, and when. Pure; request-queue.ts gives the reason of each rule. No step iterates
  * over all owners, as there may be tens of thousands: only over those with calls on the wire.
  */
-import { WaitQueue, bySeen, byTurn, type Owner, type Waiting } from './wait-queue.ts';
-import { SortedList } from './sorted-list.ts';
 
 /** An owner is expected back within this time of its last call. */
 const LATELY_MS = 10_000;
@@ -11,7 +9,7 @@ const LATELY_MS = 10_000;
 const REMEMBERED_MS = 600_000;
 
 /** The next owner; null if none may call before `atMs`. */
-export interface Next {
+interface Next {
   readonly owner: Owner | null;
   /** Infinite if a slot has to come back first. */
   readonly atMs: number;
@@ -199,4 +197,128 @@ function firstOf(one: Owner | null, other: Owner | null, share: number): Owner |
   const oneIsOver = one.inFlight >= share;
   if (oneIsOver !== other.inFlight >= share) return oneIsOver ? other : one;
   return byTurn(one, other) < 0 ? one : other;
+}
+
+/** A call that waits. */
+export interface Waiting {
+  readonly rank: number;
+  readonly go: () => void;
+  readonly fail: (error: Error) => void;
+  /** The platform asked its owner to wait. */
+  readonly held: () => void;
+}
+
+/** A caller, with its slots and waiting calls. */
+export interface Owner {
+  readonly name: string;
+  /** Order of arrival. */
+  readonly number: number;
+  /** By rank, then by arrival. */
+  readonly waiting: Waiting[];
+  inFlight: number;
+  heldUntilMs: number;
+  /** Number of the last turn it got. */
+  turn: number;
+  lastSeenMs: number;
+  /** Whether its last call was answered; false before the first answer. */
+  isAnswered: boolean;
+  /** No call of it has ended yet. */
+  isNew: boolean;
+}
+
+/** Longest unserved first; owners never served by arrival. */
+const byTurn = (one: Owner, other: Owner): number => one.turn - other.turn || one.number - other.number;
+
+/** Orders numbers that may be infinite. */
+const inOrder = (one: number, other: number): number => (one === other ? 0 : one < other ? -1 : 1);
+
+/** Least recent call first. */
+const bySeen = (one: Owner, other: Owner): number =>
+  inOrder(one.lastSeenMs, other.lastSeenMs) || one.number - other.number;
+
+/** Earliest end of hold first. */
+const byHold = (one: Owner, other: Owner): number =>
+  inOrder(one.heldUntilMs, other.heldUntilMs) || one.number - other.number;
+
+class WaitQueue {
+  readonly #ready = new SortedList<Owner>(byTurn);
+  readonly #held = new SortedList<Owner>(byHold);
+
+  /** An owner's turn and hold must not change while it is queued. */
+  add(owner: Owner): void {
+    this.#held.add(owner);
+  }
+
+  remove(owner: Owner): void {
+    this.#held.remove(owner);
+    this.#ready.remove(owner);
+  }
+
+  /** Moves owners whose hold is over to the ready list. Must be called before the other methods. */
+  release(nowMs: number): void {
+    for (let owner = this.#held.first; owner !== undefined; owner = this.#held.first) {
+      if (owner.heldUntilMs > nowMs) return;
+      this.#held.remove(owner);
+      this.#ready.add(owner);
+    }
+  }
+
+  get readyCount(): number {
+    return this.#ready.size;
+  }
+
+  /** The ready owner whose turn it is. */
+  get first(): Owner | null {
+    return this.#ready.first ?? null;
+  }
+
+  /** When the next hold ends; infinite without a hold. */
+  get heldUntilMs(): number {
+    return this.#held.first?.heldUntilMs ?? Number.POSITIVE_INFINITY;
+  }
+}
+
+/** An always ordered list. Places are found by binary search, so that long lists stay quick. */
+class SortedList<Item> {
+  readonly #items: Item[] = [];
+  readonly #compare: (one: Item, other: Item) => number;
+
+  /** `compare` is negative if `one` goes first, and 0 only for an item and itself. */
+  constructor(compare: (one: Item, other: Item) => number) {
+    this.#compare = compare;
+  }
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  get first(): Item | undefined {
+    return this.#items[0];
+  }
+
+  get last(): Item | undefined {
+    return this.#items.at(-1);
+  }
+
+  add(item: Item): void {
+    this.#items.splice(this.#placeOf(item), 0, item);
+  }
+
+  /** Does nothing if the item is not in the list. What it is ordered by must be as it was when it was added. */
+  remove(item: Item): void {
+    const place = this.#placeOf(item);
+    if (this.#items[place] === item) this.#items.splice(place, 1);
+  }
+
+  /** How many items go before this one. */
+  #placeOf(item: Item): number {
+    let low = 0;
+    let high = this.#items.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#compare(this.#items[middle]!, item) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }

@@ -1,5 +1,6 @@
 /** Reads one entry of a reply and checks each field. What cannot be read goes into quarantine, with the reason. */
 import { instantsOf, parseDay, InvalidDay } from '../ledger/business-day.ts';
+import type { QuarantinedReading } from '../ledger/chain/quarantined-entries.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import {
   canonicalAmount,
@@ -7,8 +8,9 @@ import {
   isWithinDigits,
   INTEGER_DIGITS_MAX,
   type Currencies,
+  subtractAmounts,
 } from '../ledger/money.ts';
-import type { ExactJson } from './exact-json.ts';
+import { type ExactJson, parseExactJson } from './exact-json.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from './wire.ts';
 
 /**
@@ -26,7 +28,7 @@ const BOOKED_MS_MAX = INSTANT_MS_MAX - 48 * HOUR_MS;
 /** The largest steps that clocks have skipped, in hours: one hour, and a full day where the date line moved. */
 const SKIPPED_HOURS = [1, 24];
 
-export interface EntryReading {
+interface EntryReading {
   readonly zone: string;
   readonly currencies: Currencies;
   /** The window asked for. It decides which instant is meant when the clock repeats an hour. */
@@ -38,7 +40,7 @@ export interface EntryReading {
   readonly notices: string[];
 }
 
-export type EntryOutcome =
+type EntryOutcome =
   | { readonly ok: true; readonly entry: LedgerEntry }
   | { readonly ok: false; readonly reason: string; readonly batchNo: string | null };
 
@@ -204,4 +206,53 @@ export function readLedgerEntry(element: unknown, reading: EntryReading): EntryO
     notices.length = noticesBefore;
     return { ok: false, reason: error.message, batchNo };
   }
+}
+
+const NOTHING: QuarantinedReading = { currency: null, nets: [] };
+
+/**
+ * The currency, and the signed amounts that the text may mean. If it has one amount: that one. If it has credit and
+ * debit: their difference, or either of them. If its only amount is negative: also the same with the other sign.
+ * Never throws.
+ */
+export function readQuarantined(raw: string): QuarantinedReading {
+  const json = parsed(raw);
+  if (json === null || typeof json.value !== 'object' || json.value === null) return NOTHING;
+  const { currency, inAmount, outAmount } = json.value as Readonly<Record<string, unknown>>;
+  const credit = quarantinedAmountOf(inAmount, json);
+  const debit = quarantinedAmountOf(outAmount, json);
+  return {
+    currency: typeof currency === 'string' && /^[A-Z]{3}$/.test(currency) ? currency : null,
+    nets: netsOf(credit, debit),
+  };
+}
+
+function netsOf(credit: string | null, debit: string | null): string[] {
+  if (credit !== null && debit !== null) {
+    return [...new Set([subtractAmounts(credit, debit), credit, negated(debit)])].filter(
+      (net) => !isZeroText(net),
+    );
+  }
+  const net = credit ?? (debit === null ? null : negated(debit));
+  if (net === null) return [];
+  return (credit ?? debit)!.startsWith('-') ? [net, negated(net)] : [net];
+}
+
+const negated = (amount: string): string => subtractAmounts('0', amount);
+const isZeroText = (amount: string): boolean => /^-?0(?:\.0*)?$/.test(amount);
+
+function parsed(raw: string): ExactJson | null {
+  try {
+    return parseExactJson(raw);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** The amount, if it is a number or a text that reads as one. */
+function quarantinedAmountOf(value: unknown, { digitsOf }: ExactJson): string | null {
+  if (typeof value !== 'string') return null;
+  const canonical = canonicalAmount(digitsOf(value) ?? value, null);
+  return canonical !== null && isWithinDigits(canonical.amount) ? canonical.amount : null;
 }

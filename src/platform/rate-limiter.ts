@@ -1,7 +1,5 @@
 /** Limits the rate of calls: with a limit of this process's own, or with a shared one. */
 import type { TimeSource } from './alarm.ts';
-import type { Hold, SharedLimit } from './shared-limit.ts';
-import { Slices } from './slices.ts';
 
 /** Without a limit of calls a second, the holds of other processes are asked for so often, while there are calls. */
 const HOLDS_EVERY_MS = 5_000;
@@ -89,4 +87,111 @@ export function createHoldListener(limit: SharedLimit, { onHold, onMore }: RateL
       void ask();
     },
   };
+}
+
+/** Calls of this owner may not begin for so long, from now on. */
+export interface Hold {
+  readonly owner: string;
+  readonly forMs: number;
+}
+
+/** A part of the rate that no other process has. */
+interface Slice {
+  /** From now on. The first call may begin then, and each further one after another spacing. */
+  readonly afterMs: number;
+  /** Holds added since the last reply, by any process. */
+  readonly holds: readonly Hold[];
+}
+
+export interface SharedLimit {
+  /** Reserves as many calls, spaced by so many ms, behind those of all processes. Rejects if there is no answer. */
+  readonly take: (calls: number, spacingMs: number) => Promise<Slice>;
+  /** Resolves to the holds added since the last call, at first to all. Rejects if there is no answer. */
+  readonly holds: () => Promise<readonly Hold[]>;
+  /** Rejects if there is no answer. */
+  readonly sendHolds: (holds: readonly Hold[]) => Promise<void>;
+}
+
+interface HoldSender {
+  readonly send: (hold: Hold) => void;
+  /** Resolves once all holds are sent, or sending failed. */
+  readonly flush: () => Promise<void>;
+}
+
+export function createHoldSender(limit: Pick<SharedLimit, 'sendHolds'>): HoldSender {
+  /** By owner; of two holds the longer one. */
+  let unsent = new Map<string, number>();
+  let sending: Promise<void> | null = null;
+  const sendAll = async (): Promise<void> => {
+    while (unsent.size > 0) {
+      const holds = [...unsent].map(([owner, forMs]) => ({ owner, forMs }));
+      unsent = new Map();
+      // If it fails, the platform still asks each process to wait.
+      await limit.sendHolds(holds).catch(() => undefined);
+    }
+    sending = null;
+  };
+  return {
+    send: ({ owner, forMs }) => {
+      unsent.set(owner, Math.max(forMs, unsent.get(owner) ?? 0));
+      sending ??= sendAll();
+    },
+    flush: () => sending ?? Promise.resolve(),
+  };
+}
+
+/** Shorter: calls are lost while all slots are taken. Longer: more calls may come together. */
+const LIFE_MS = 500;
+/** The longest part of the rate that is asked for at once. */
+const SLICE_MAX_MS = 500;
+const SECOND_MS = 1_000;
+
+export class Slices {
+  readonly spacingMs: number;
+  readonly #callsMax: number;
+  /** The instants of the calls at hand, in order. */
+  readonly #instants: number[] = [];
+  /** When calls began, the last few. */
+  readonly #begun: number[] = [];
+
+  /** For `ratePerS` calls a second by all processes, of which this one makes `concurrency` at once at most. */
+  constructor(ratePerS: number, concurrency: number) {
+    this.spacingMs = SECOND_MS / ratePerS;
+    // As many as can go at once: more would be lost if the platform took a second to answer.
+    this.#callsMax = Math.max(1, Math.min(concurrency, Math.floor(SLICE_MAX_MS / this.spacingMs)));
+  }
+
+  /** When the next call may begin; infinite if none is at hand. */
+  dueMs(nowMs: number): number {
+    this.#dropLost(nowMs);
+    return this.#instants[0] ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** A call begins. */
+  use(nowMs: number): void {
+    this.#instants.shift();
+    this.#begun.push(nowMs);
+    if (this.#begun.length > 2 * this.#callsMax) this.#begun.shift();
+  }
+
+  /**
+   * How many calls to ask for, so that they last about half a second; 0 while enough are at hand. `canGo`: as many
+   * could begin now.
+   */
+  wanted(canGo: number, nowMs: number): number {
+    this.#dropLost(nowMs);
+    const lately = this.#begun.filter((begunMs) => begunMs > nowMs - SECOND_MS).length;
+    const target = Math.min(this.#callsMax, Math.max(canGo, Math.ceil(lately / 2)));
+    const atHand = this.#instants.length;
+    return canGo === 0 || atHand > target / 2 ? 0 : target - atHand;
+  }
+
+  /** Adds what was asked for: as many calls, from that instant on. */
+  add(calls: number, beginMs: number): void {
+    for (let call = 0; call < calls; call += 1) this.#instants.push(beginMs + call * this.spacingMs);
+  }
+
+  #dropLost(nowMs: number): void {
+    while (this.#instants[0] !== undefined && this.#instants[0] + LIFE_MS < nowMs) this.#instants.shift();
+  }
 }

@@ -15,17 +15,17 @@
  * is 2 for each. The next two released slots go to `M2`; from then on, both alternate.
  */
 import { createAlarm, type TimeSource } from './alarm.ts';
-import type { Owner, Waiting } from './wait-queue.ts';
+import { type Owner, type Waiting, FairScheduler } from './fair-scheduler.ts';
 import {
   createHoldListener,
   createLocalRateLimiter,
   createSharedRateLimiter,
   type RateLimiter,
   type RateLimiterEvents,
+  type Hold,
+  type SharedLimit,
+  createHoldSender,
 } from './rate-limiter.ts';
-import type { Hold, SharedLimit } from './shared-limit.ts';
-import { createHoldSender } from './send-holds.ts';
-import { FairScheduler } from './fair-scheduler.ts';
 
 export type { TimeSource } from './alarm.ts';
 

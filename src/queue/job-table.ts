@@ -2,9 +2,17 @@
  * Reads pg-boss's table of jobs, where pg-boss itself has no bounded way to ask. Its columns are those of the version
  * that package.json names.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { DB } from '../store/engine/schema.ts';
-import { DEAD_LETTERS, LANES, QUEUE_SCHEMA, type Lane, type MerchantJob } from './lanes.ts';
+import {
+  DEAD_LETTERS,
+  LANES,
+  QUEUE_SCHEMA,
+  type Lane,
+  type MerchantJob,
+  executorOf,
+  type Queue,
+} from './queue.ts';
 
 export const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
 /** States of a job that is still to be done, as pg-boss orders them: created, retry, active. */
@@ -63,7 +71,7 @@ export interface DeadLetter extends MerchantJob {
   readonly givenUpAt: Date;
 }
 
-export interface DeadLetterFilter {
+interface DeadLetterFilter {
   readonly limit: number;
   readonly merchants?: readonly string[] | undefined;
   readonly ids?: readonly string[];
@@ -103,4 +111,73 @@ export async function merchantsWithJob(
     SELECT singleton_key AS "merchantNo" FROM ${JOBS}
     WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`.execute(db);
   return new Set(rows.map(({ merchantNo }) => merchantNo));
+}
+
+/** Dead letters that are shown; their count covers all. */
+const SHOWN = 10;
+
+export interface QueueGlance {
+  readonly lanes: readonly LaneCounts[];
+  readonly givenUpCount: number;
+  /** The first of them. */
+  readonly givenUp: readonly DeadLetter[];
+}
+
+/** What is on the queue; null if its tables are missing. */
+export async function glanceAtQueue(db: Kysely<DB>): Promise<QueueGlance | null> {
+  const { rows } = await sql<{ exists: boolean }>`
+    SELECT to_regclass(${`${QUEUE_SCHEMA}.job`}) IS NOT NULL AS exists`.execute(db);
+  if (!rows[0]!.exists) return null;
+  return {
+    lanes: await laneCounts(db),
+    givenUpCount: await countDeadLetters(db),
+    givenUp: await deadLetters(db, { limit: SHOWN }),
+  };
+}
+
+/** Dead letters that are read in one call. */
+const LETTERS_MAX = 10_000;
+
+export interface Redriven {
+  /** These are on their queue again, with all their attempts. */
+  readonly sent: readonly DeadLetter[];
+  /** These stay: another job of their merchant has to be done first. */
+  readonly kept: readonly DeadLetter[];
+}
+
+/**
+ * Sends dead letters back, of some merchants or of all, one for each merchant and queue: the oldest. The others stay, as
+ * do those of a merchant with a job that waits or is at work. `trx` is the transaction that opens their runs again.
+ */
+export async function redrive(
+  { boss }: Pick<Queue, 'boss'>,
+  trx: Transaction<DB>,
+  merchants?: readonly string[],
+): Promise<Redriven> {
+  const db = executorOf(trx);
+  const letters = await deadLetters(trx, { limit: LETTERS_MAX, merchants });
+  const ids = (await sendable(trx, letters)).map(({ id }) => id);
+  if (ids.length === 0) return { sent: [], kept: letters };
+  // A dead letter that could not be returned before is marked as failed; it must wait like the others to be sent.
+  await boss.retry(DEAD_LETTERS, ids, { db });
+  await boss.redrive(DEAD_LETTERS, { ids, limit: ids.length, db });
+  const left = new Set((await deadLetters(trx, { limit: ids.length, ids })).map(({ id }) => id));
+  const sent = letters.filter(({ id }) => ids.includes(id) && !left.has(id));
+  return { sent, kept: letters.filter((letter) => !sent.includes(letter)) };
+}
+
+/** The oldest letter of each merchant and queue where no other job of the merchant is open. */
+async function sendable(trx: Transaction<DB>, letters: readonly DeadLetter[]): Promise<DeadLetter[]> {
+  const chosen: DeadLetter[] = [];
+  for (const lane of LANES) {
+    const own = letters.filter((letter) => letter.lane === lane);
+    const merchants = [...new Set(own.map(({ merchantNo }) => merchantNo))];
+    const taken = await merchantsWithJob(trx, lane, merchants);
+    for (const letter of own) {
+      if (taken.has(letter.merchantNo)) continue;
+      taken.add(letter.merchantNo);
+      chosen.push(letter);
+    }
+  }
+  return chosen;
 }

@@ -1,10 +1,8 @@
 /** Opens the queue: pg-boss on daybook's own connections. */
-import type { Kysely } from 'kysely';
-import type { PgBoss } from 'pg-boss';
+import { type Kysely, CompiledQuery, sql } from 'kysely';
+import type { PgBoss, Db, Queue as QueueOptions } from 'pg-boss';
 import { MigrationsPending } from '../store/engine/errors.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { executorOf } from './executor.ts';
-import { QUEUE_SCHEMA } from './lanes.ts';
 
 /** How often pg-boss searches for jobs of dead workers. All workers together search once in this time. */
 const SUPERVISE_EVERY_S = 10;
@@ -19,7 +17,7 @@ export interface Queue {
 }
 
 /** Makes a pg-boss. Loading it takes long, so only who uses it does that. */
-export async function newBoss(
+async function newBoss(
   db: Kysely<DB>,
   options: { readonly supervise: boolean; readonly migrate: boolean; readonly createSchema?: boolean },
 ): Promise<PgBoss> {
@@ -62,4 +60,106 @@ export async function openQueue(
     );
   }
   return { boss, db, close };
+}
+
+/** pg-boss sends some of its work as one script with its own BEGIN and COMMIT. */
+const isScript = (text: string): boolean => /^\s*BEGIN\b/i.test(text);
+
+/**
+ * For pg-boss's option `db`. Given a transaction, the statements are part of it. Throws the errors of
+ * src/store/engine/errors.ts.
+ */
+export const executorOf = (db: Kysely<DB>): Db => ({
+  async executeSql(text, values = []) {
+    const query = CompiledQuery.raw(text, [...values]);
+    if (!isScript(text)) return { rows: [...(await db.executeQuery(query)).rows] };
+    return db.connection().execute(async (connection) => {
+      try {
+        return { rows: [...(await connection.executeQuery(query)).rows] };
+      } catch (error) {
+        // The script's transaction is still open, and the next user of the connection must not be in it.
+        await connection.executeQuery(CompiledQuery.raw('ROLLBACK')).catch(() => undefined);
+        throw error;
+      }
+    });
+  },
+});
+
+/**
+ * Makes or updates pg-boss's tables, and all queues with their options. Returns true if tables or queues were missing
+ * or of an older version. The schema itself is only made if it is missing, as that needs a right on the database.
+ */
+export async function installQueue(db: Kysely<DB>): Promise<boolean> {
+  const { rows } = await sql<{ exists: boolean }>`
+    SELECT to_regnamespace(${QUEUE_SCHEMA}) IS NOT NULL AS exists`.execute(db);
+  const boss = await newBoss(db, { supervise: false, migrate: true, createSchema: !rows[0]!.exists });
+  const before = (await boss.isInstalled()) ? await boss.schemaVersion() : null;
+  try {
+    await boss.start();
+    const isNew = await bringQueues(boss);
+    return isNew || (await boss.schemaVersion()) !== before;
+  } finally {
+    await boss.stop({ graceful: false });
+  }
+}
+
+/** True if one was missing. The options of the others are set again. */
+async function bringQueues(boss: PgBoss): Promise<boolean> {
+  const known = new Set((await boss.getQueues()).map(({ name }) => name));
+  for (const { name, policy, ...options } of QUEUES) {
+    if (known.has(name)) await boss.updateQueue(name, options);
+    else await boss.createQueue(name, { ...options, ...(policy !== undefined && { policy }) });
+  }
+  return QUEUES.some(({ name }) => !known.has(name));
+}
+
+/** The database schema of pg-boss's tables, separate from daybook's own. */
+export const QUEUE_SCHEMA = 'daybook_queue';
+
+/** The queues that workers take jobs from, the most urgent first. */
+export const LANES = ['night', 'backfill'] as const;
+export type Lane = (typeof LANES)[number];
+
+/** Where a job goes whose last attempt failed. Nothing takes it from there but `jobs redrive`. */
+export const DEAD_LETTERS = 'dead';
+
+/** A job that failed, or whose worker died, is tried again this often before it is given up. */
+export const RETRY_LIMIT = 5;
+/** The pause before the first of these attempts. It doubles each time, with some jitter. */
+const RETRY_DELAY_S = 5;
+const RETRY_DELAY_MAX_S = 300;
+
+/** A job goes back to its queue if its worker has not been heard of for this long. */
+const HEARTBEAT_S = 20;
+/** No merchant takes longer. It is the longest time that pg-boss knows. */
+const EXPIRE_S = 86_400;
+/** How long a job waits for a worker before it is dropped; its run then says so. */
+const KEPT_WAITING_S = 14 * 86_400;
+const KEPT_DONE_S = 86_400;
+const KEPT_DEAD_S = 90 * 86_400;
+
+const worked = {
+  // One job a merchant, waiting or at work: the next one is refused until it is done.
+  policy: 'exclusive',
+  deadLetter: DEAD_LETTERS,
+  retryLimit: RETRY_LIMIT,
+  retryDelay: RETRY_DELAY_S,
+  retryBackoff: true,
+  retryDelayMax: RETRY_DELAY_MAX_S,
+  heartbeatSeconds: HEARTBEAT_S,
+  expireInSeconds: EXPIRE_S,
+  retentionSeconds: KEPT_WAITING_S,
+  deleteAfterSeconds: KEPT_DONE_S,
+} as const;
+
+/** All queues. The dead letters come first, as the others name them. */
+const QUEUES: readonly QueueOptions[] = [
+  { name: DEAD_LETTERS, retryLimit: 0, retentionSeconds: KEPT_DEAD_S, deleteAfterSeconds: KEPT_DEAD_S },
+  ...LANES.map((name) => ({ name, ...worked })),
+];
+
+/** One merchant's work in one run. */
+export interface MerchantJob {
+  readonly runId: number;
+  readonly merchantNo: string;
 }

@@ -1,11 +1,10 @@
 /** The loop of a worker: takes jobs, works on some of them side by side, and takes the next ones. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClaimedJob } from './enqueue.ts';
-import { holdJobs, type HeldJobs } from './held-jobs.ts';
+import { EXIT, ExpectedError, exitCodeOf } from '../ledger/ending.ts';
+import { LeaseHeld } from '../store/engine/lease.ts';
+import { type ClaimedJob, attemptOf, affectedBy, giveBack } from './enqueue.ts';
 import { isEmpty } from './job-table.ts';
-import { LANES, type Lane, type MerchantJob } from './lanes.ts';
-import type { Queue } from './queue.ts';
-import { attempt, type JobEnd, type Work } from './work.ts';
+import { LANES, type Lane, type MerchantJob, type Queue } from './queue.ts';
 
 /** How often a worker with free places asks for jobs. */
 const ASK_EVERY_MS = 1_000;
@@ -149,4 +148,140 @@ async function finish(
   const timer = setTimeout(() => stop.abort(), withinMs);
   await Promise.all(atWork);
   clearTimeout(timer);
+}
+
+/** Often enough that a worker is not taken for dead if some heartbeats are late (`HEARTBEAT_S` in queue.ts). */
+const HEARTBEAT_EVERY_MS = 5_000;
+
+/** The job returned to the queue, as no heartbeat of this worker arrived for too long. Another worker may have it. */
+class JobTakenBack extends ExpectedError {
+  override readonly name = 'JobTakenBack';
+  readonly exitCode = EXIT.incomplete;
+}
+
+interface HeldJobs {
+  /** How many there are; of one lane, if it is given. */
+  readonly size: (lane?: Lane) => number;
+  /** Adds a job that was taken. The signal aborts with `JobTakenBack` once the job is no longer this worker's. */
+  readonly add: (job: ClaimedJob) => AbortSignal;
+  readonly remove: (job: ClaimedJob) => void;
+  /** Sends one heartbeat for all jobs now. */
+  readonly beat: () => Promise<void>;
+  /** Ends the heartbeats. */
+  readonly close: () => void;
+}
+
+/** Begins the heartbeats. `onProblem` is called if one could not be sent; the next one is sent in any case. */
+function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unknown) => void): HeldJobs {
+  const held = new Map<string, { readonly job: ClaimedJob; readonly lost: AbortController }>();
+  const beat = async (): Promise<void> => {
+    for (const lane of LANES) {
+      const jobs = [...held.values()].map(({ job }) => job).filter((job) => job.lane === lane);
+      if (jobs.length === 0) continue;
+      const response = await boss.touch(lane, jobs.map(attemptOf));
+      const still = new Set((response as { readonly settled: readonly string[] }).settled);
+      for (const { id, merchantNo } of jobs) {
+        if (!still.has(id))
+          held
+            .get(id)
+            ?.lost.abort(
+              new JobTakenBack(
+                `the job of ${merchantNo} returned to the queue, as no heartbeat arrived for too long; another worker does it.`,
+              ),
+            );
+      }
+    }
+  };
+  let isBeating = false;
+  const timer = setInterval(() => {
+    if (isBeating) return;
+    isBeating = true;
+    void beat()
+      .catch(onProblem)
+      .finally(() => (isBeating = false));
+  }, HEARTBEAT_EVERY_MS);
+  return {
+    size: (lane) =>
+      lane === undefined ? held.size : [...held.values()].filter(({ job }) => job.lane === lane).length,
+    add: (job) => {
+      const lost = new AbortController();
+      held.set(job.id, { job, lost });
+      return lost.signal;
+    },
+    remove: ({ id }) => void held.delete(id),
+    beat,
+    close: () => clearInterval(timer),
+  };
+}
+
+/** When to try again a merchant on whom another process is at work. */
+const BUSY_AGAIN_S = 15;
+
+/**
+ * - `done`: the work is done, and the job with it
+ * - `busy`: another process is at work on the merchant; the job is taken again later
+ * - `given-back`: the worker was asked to stop; the job may be taken by another one
+ * - `failed`: it is tried again after a pause, or was the last attempt
+ * - `lost`: the job was no longer this worker's
+ */
+type JobOutcome = 'done' | 'busy' | 'given-back' | 'failed' | 'lost';
+
+export interface JobEnd<Result> {
+  readonly job: ClaimedJob;
+  readonly outcome: JobOutcome;
+  /** What the work returned; null unless `done`. */
+  readonly result: Result | null;
+  /** Why it did not get done. */
+  readonly error?: unknown;
+  readonly ms: number;
+}
+
+/**
+ * Does the work of one job. It is called again for the same job if its end could not be reported to the queue, so it must
+ * skip finished work. Once `signal` aborts it has to end soon, and may throw anything. Throws
+ * `LeaseHeld` if another process is at work on the merchant.
+ */
+type Work<Result> = (job: ClaimedJob, signal: AbortSignal) => Promise<Result>;
+
+interface Attempt<Result> {
+  readonly work: Work<Result>;
+  /** Aborts when the job is no longer this worker's. */
+  readonly lost: AbortSignal;
+  /** Aborts when this worker has to stop. */
+  readonly stop: AbortSignal;
+}
+
+/** Works on the job, and reports to the queue. Throws only the error of that report: the job then comes back by itself. */
+async function attempt<Result>(
+  queue: Queue,
+  job: ClaimedJob,
+  { work, lost, stop }: Attempt<Result>,
+): Promise<JobEnd<Result>> {
+  const { boss } = queue;
+  const beganMs = performance.now();
+  const ended = (outcome: JobOutcome, more: { result?: Result; error?: unknown } = {}): JobEnd<Result> => ({
+    job,
+    outcome,
+    result: null,
+    ...more,
+    ms: performance.now() - beganMs,
+  });
+  try {
+    const result = await work(job, AbortSignal.any([lost, stop]));
+    const completed = await boss.complete(job.lane, attemptOf(job));
+    return affectedBy(completed) > 0 ? ended('done', { result }) : ended('lost');
+  } catch (error) {
+    if (lost.aborted) return ended('lost', { error });
+    if (stop.aborted) {
+      await giveBack(queue, job, 0);
+      return ended('given-back');
+    }
+    if (error instanceof LeaseHeld) {
+      await giveBack(queue, job, BUSY_AGAIN_S);
+      return ended('busy', { error });
+    }
+    const { message } = error instanceof Error ? error : { message: String(error) };
+    await boss.fail(job.lane, attemptOf(job), { message, exitCode: exitCodeOf(error) });
+    return ended('failed', { error });
+  }
 }

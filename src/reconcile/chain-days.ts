@@ -6,7 +6,6 @@ import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { addAmounts, canonicalAmount, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { markUndecided } from './undecided-days.ts';
 
 export interface ChainDaysOptions {
   readonly account: Account;
@@ -171,3 +170,22 @@ function assertFoots(account: Account, made: DayFigures, before: DayFigures | un
 
 const nameOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
   `account day ${merchantNo} ${currency} ${day}`;
+
+/** Whether the choice between several balances begins on this day: it has a break, or nothing proven comes before it. */
+export const beginsChoice = ({ restarted, breakCount, breaksAfter }: DayFigures): boolean =>
+  restarted || breakCount > breaksAfter;
+
+/**
+ * Marks the days that may close on other balances, from the one where the choice begins to the last. `others` are those
+ * of the last day; without a break in between, all closings are off by the same amount.
+ */
+export function markUndecided(days: readonly DayFigures[], others: readonly string[]): readonly DayFigures[] {
+  const last = days.at(-1);
+  if (last === undefined || others.length === 0) return days;
+  const begin = Math.max(0, days.findLastIndex(beginsChoice));
+  return days.map((day, at) => {
+    if (at < begin) return day;
+    const off = subtractAmounts(day.closing, last.closing);
+    return { ...day, otherClosings: others.map((other) => addAmounts(other, off)) };
+  });
+}

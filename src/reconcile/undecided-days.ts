@@ -10,26 +10,7 @@ import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts'
 import type { DayFigures } from '../store/account-days.ts';
 import { isLedgerBegin } from '../store/ledger-past.ts';
 import type { AccountInZone, AccountView } from './account-view.ts';
-import type { ChainDaysOptions } from './chain-days.ts';
-
-/** Whether the choice between several balances begins on this day: it has a break, or nothing proven comes before it. */
-const beginsChoice = ({ restarted, breakCount, breaksAfter }: DayFigures): boolean =>
-  restarted || breakCount > breaksAfter;
-
-/**
- * Marks the days that may close on other balances, from the one where the choice begins to the last. `others` are those
- * of the last day; without a break in between, all closings are off by the same amount.
- */
-export function markUndecided(days: readonly DayFigures[], others: readonly string[]): readonly DayFigures[] {
-  const last = days.at(-1);
-  if (last === undefined || others.length === 0) return days;
-  const begin = Math.max(0, days.findLastIndex(beginsChoice));
-  return days.map((day, at) => {
-    if (at < begin) return day;
-    const off = subtractAmounts(day.closing, last.closing);
-    return { ...day, otherClosings: others.map((other) => addAmounts(other, off)) };
-  });
-}
+import { beginsChoice, type ChainDaysOptions } from './chain-days.ts';
 
 /** The days before `day` that are not decided, in order. */
 export async function undecidedDaysBefore(

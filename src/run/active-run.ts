@@ -7,15 +7,11 @@ import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import type { ManifestPrefetch } from '../statements/manifest-prefetch.ts';
-import type { PublishedNow } from '../statements/published-now.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { MonthsHeld } from '../store/lateness.ts';
-import type { HistoricalComparison } from '../store/historical-days.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { RunAlerts } from './alerts/at-end.ts';
 import type { Joining } from './join-merchants.ts';
@@ -25,7 +21,7 @@ import type { Observer } from './observer.ts';
 import type { Progress } from './progress.ts';
 import type { Waits } from './side-by-side.ts';
 import type { DayRange, MerchantDays } from './range.ts';
-import type { HealingRead, MerchantSync, MerchantTrouble, PublishOutcome, RunCommand } from './report.ts';
+import type { RunCommand } from './report.ts';
 
 /** Everything a run uses. The caller opens it and closes it. */
 export interface RunDeps {
@@ -124,24 +120,6 @@ export interface MerchantWork extends ActiveRun {
   readonly lease: Lease;
   readonly join: Joining;
   readonly manifestPrefetch: ManifestPrefetch;
-}
-
-/** What was done for one merchant, gathered while it is done, so that a failure half-way still reports what is kept. */
-export interface MerchantOutcome {
-  readonly merchantNo: string;
-  sync: MerchantSync | null;
-  reconcile: ReconcileReport | null;
-  healingReads: readonly HealingRead[];
-  /** Its days may hold another merchant's entries: they are compared before they are published. */
-  isToCompare: boolean;
-  publish: PublishOutcome | null;
-  trouble: MerchantTrouble | null;
-  /** How older days compared with the platform, to be recorded with the merchant's end; null if they were not compared. */
-  historicalCompared: HistoricalComparison | null;
-  /** Months that were found to hold at a month end; null otherwise. */
-  monthsHeld: MonthsHeld | null;
-  /** What was published and is recorded as done together with the merchant's end. */
-  readonly publishedNow: PublishedNow;
 }
 
 /** A new zone gate: nothing is proven when a run begins. */

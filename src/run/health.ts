@@ -5,8 +5,8 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { glanceAtQueue, type QueueGlance } from '../queue/glance.ts';
-import type { Schedule } from '../settings/schedule.ts';
+import { glanceAtQueue, type QueueGlance } from '../queue/job-table.ts';
+import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { activeMerchants } from '../store/merchants.ts';

@@ -14,10 +14,10 @@ import type { UnreportedChanges } from '../store/unreported-changes.ts';
 import { noteForAlerts } from './alerts/note-facts.ts';
 import type { Discrepancy } from './discrepancies.ts';
 import { outcomeOfAll } from './outcomes.ts';
-import { runFigures, type RunReport, type OpenItems } from './report.ts';
+import { type MerchantOutcome, runFigures, type RunReport, type OpenItems } from './report.ts';
 import { openItemsOf, type MerchantOpenItems } from './open-items.ts';
 import { STAGES } from './stages/stages-of.ts';
-import { accountsAsked, type ActiveRun, type MerchantOutcome } from './active-run.ts';
+import { accountsAsked, type ActiveRun } from './active-run.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 
 /** So many merchants are ended together, with a few statements for all of them. */

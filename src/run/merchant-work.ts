@@ -9,7 +9,8 @@ import { reconcileStage } from './stages/reconcile-stage.ts';
 import { UNOBSERVED } from './observer.ts';
 import type { Stage } from './stages/stages-of.ts';
 import { syncStage } from './stages/sync-stage.ts';
-import type { MerchantOutcome, MerchantWork } from './active-run.ts';
+import type { MerchantWork } from './active-run.ts';
+import type { MerchantOutcome } from './report.ts';
 
 /** What the merchants of a run learn from each other. */
 export interface StoreTrouble {

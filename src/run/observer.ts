@@ -1,7 +1,7 @@
 /** What a process tells of its work while it does it, for its metrics and traces. No one has to listen. */
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { CallMade, Retry } from '../platform/transport.ts';
-import type { MerchantOutcome } from './active-run.ts';
+import type { MerchantOutcome } from './report.ts';
 import type { Stage } from './stages/stages-of.ts';
 
 export interface Observer {

@@ -1,6 +1,7 @@
 /** Puts what was done for each merchant together into the outcome of a run. Pure. */
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import {
+  type MerchantOutcome,
   runFigures,
   type BusyMerchant,
   type PublishOutcome,
@@ -8,7 +9,6 @@ import {
   type StageOutcome,
   type OpenItems,
 } from './report.ts';
-import type { MerchantOutcome } from './active-run.ts';
 
 /** The outcome of all merchants, in the order given. */
 export function outcomeOfAll(

@@ -4,6 +4,9 @@ import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
+import type { PublishedNow } from '../statements/published-now.ts';
+import type { MonthsHeld } from '../store/lateness.ts';
+import type { HistoricalComparison } from '../store/historical-days.ts';
 import type { ForeignManifest } from '../statements/write-manifest.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
 import type { HeldDay } from '../store/held-absences.ts';
@@ -115,6 +118,24 @@ export interface BusyMerchant {
   readonly exitCode: ExitCode;
   /** A sentence that names the other process. */
   readonly message: string;
+}
+
+/** What was done for one merchant, gathered while it is done, so that a failure half-way still reports what is kept. */
+export interface MerchantOutcome {
+  readonly merchantNo: string;
+  sync: MerchantSync | null;
+  reconcile: ReconcileReport | null;
+  healingReads: readonly HealingRead[];
+  /** Its days may hold another merchant's entries: they are compared before they are published. */
+  isToCompare: boolean;
+  publish: PublishOutcome | null;
+  trouble: MerchantTrouble | null;
+  /** How older days compared with the platform, to be recorded with the merchant's end; null if they were not compared. */
+  historicalCompared: HistoricalComparison | null;
+  /** Months that were found to hold at a month end; null otherwise. */
+  monthsHeld: MonthsHeld | null;
+  /** What was published and is recorded as done together with the merchant's end. */
+  readonly publishedNow: PublishedNow;
 }
 
 /** What the stages did for all merchants. */

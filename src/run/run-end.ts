@@ -20,6 +20,7 @@ import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.t
 import { judge, type RunFailure } from './verdict/judge.ts';
 import { awaitsPerson, type Reason } from './verdict/reason.ts';
 import {
+  type MerchantOutcome,
   runFigures,
   TIME_ZONE_ON_TRUST,
   type BusyMerchant,
@@ -29,7 +30,7 @@ import {
 } from './report.ts';
 import { NOTHING_STANDS } from './open-items.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
-import { isNightlyRun, type ActiveRun, type MerchantOutcome, type RunDeps } from './active-run.ts';
+import { isNightlyRun, type ActiveRun, type RunDeps } from './active-run.ts';
 
 /** How a run came to its end. */
 export interface RunEnd {

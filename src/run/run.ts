@@ -13,7 +13,7 @@ import { MerchantEnds } from './merchant-ends.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { UNOBSERVED } from './observer.ts';
 import type { DayRange, MerchantDays } from './range.ts';
-import type { RunReport } from './report.ts';
+import type { MerchantOutcome, RunReport } from './report.ts';
 import { endRun, failureOf, type RunMerchants } from './run-end.ts';
 import type { DueJob } from './schedule/due.ts';
 import { noticeShared } from './stages/notice-stage.ts';
@@ -25,7 +25,6 @@ import {
   isNightlyRun,
   runZoneGate,
   type ActiveRun,
-  type MerchantOutcome,
   type RunDeps,
   type RunRequest,
 } from './active-run.ts';

@@ -1,7 +1,7 @@
 /** What is reported of how it stands next to the figures, in the same words by `status` and by its page. Pure. */
 import { countedInText as counted, showableText } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
-import type { QueueGlance } from '../queue/glance.ts';
+import type { QueueGlance } from '../queue/job-table.ts';
 import type { Undelivered } from '../store/alerts/outbox.ts';
 import type { BackfillStatus } from './backfill/progress.ts';
 import { checkedText } from './checked.ts';

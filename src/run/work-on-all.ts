@@ -12,7 +12,8 @@ import { UNOBSERVED } from './observer.ts';
 import { sideBySide } from './side-by-side.ts';
 import { noticeShared } from './stages/notice-stage.ts';
 import type { Stage } from './stages/stages-of.ts';
-import type { ActiveRun, MerchantOutcome } from './active-run.ts';
+import type { ActiveRun } from './active-run.ts';
+import type { MerchantOutcome } from './report.ts';
 
 /** How many merchants are worked on side by side, unless a setting says otherwise. */
 const MERCHANTS_AT_ONCE = 8;

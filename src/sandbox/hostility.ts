@@ -1,6 +1,7 @@
 /**
  * How the sandbox misbehaves: each way is a setting, and requests are counted, so that a test knows when one strikes.
  */
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 
 /** Strikes at every n-th request; 0: never. */
@@ -47,7 +48,7 @@ export type Hostility = z.output<typeof hostilitySchema>;
 export const HOSTILITY_OFF: Hostility = hostilitySchema.parse({});
 
 /** Ways to spoil a complete reply, in the order of trial. */
-export const REPLY_STRIKES = [
+const REPLY_STRIKES = [
   'http429Every',
   'http500Every',
   'resetEvery',
@@ -56,12 +57,12 @@ export const REPLY_STRIKES = [
   'htmlEvery',
   'errorDocumentEvery',
 ] as const;
-export type ReplyStrike = (typeof REPLY_STRIKES)[number];
+type ReplyStrike = (typeof REPLY_STRIKES)[number];
 
 /** Ways that do what was asked and do not answer. */
-export type LossStrike = 'lostRepliesEvery';
+type LossStrike = 'lostRepliesEvery';
 
-export type RowStrike = 'liveInsertsEvery' | 'wrongTotalsEvery' | 'duplicateRowsEvery' | 'missingRowsEvery';
+type RowStrike = 'liveInsertsEvery' | 'wrongTotalsEvery' | 'duplicateRowsEvery' | 'missingRowsEvery';
 
 /** Counts requests and says which strikes hit the current one. */
 export class Striker {
@@ -93,4 +94,41 @@ export class Striker {
     this.#strikes += 1;
     return true;
   }
+}
+
+const RETRY_AFTER_S = 1;
+
+/** Sends the answer chosen when the request was received. */
+export type Answer = (reply: FastifyReply) => FastifyReply;
+
+export const refuse = (reply: FastifyReply, status: number, code: string, message: string): FastifyReply =>
+  reply.code(status).send({ code, message });
+
+export function cut(reply: FastifyReply): FastifyReply {
+  reply.hijack();
+  reply.raw.destroy();
+  return reply;
+}
+
+const SPOILED: Readonly<Record<Exclude<ReplyStrike, 'truncatedEvery'>, Answer>> = {
+  http429Every: (reply) =>
+    reply
+      .header('retry-after', String(RETRY_AFTER_S))
+      .code(429)
+      .send({ code: 'E42900', message: 'slow down' }),
+  http500Every: (reply) => refuse(reply, 500, 'E50000', 'out of order'),
+  resetEvery: cut,
+  // The connection stays open and silent until the client gives up.
+  stallEvery: (reply) => reply.hijack(),
+  htmlEvery: (reply) =>
+    reply.type('text/html').send('<!doctype html><title>Maintenance</title><p>Back soon.'),
+  errorDocumentEvery: (reply) => reply.send({ code: 'E99999', message: 'system busy' }),
+};
+
+/** What is answered in place of the operation; null if the operation may answer. */
+export function spoiled(striker: Striker): Answer | null {
+  for (const way of REPLY_STRIKES) {
+    if (way !== 'truncatedEvery' && striker.strikes(way)) return SPOILED[way];
+  }
+  return null;
 }

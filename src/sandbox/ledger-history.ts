@@ -5,10 +5,9 @@
 import { tzOffset } from '@date-fns/tz';
 import { z } from 'zod';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
-import type { SandboxEntry } from './ledger.ts';
+import { type SandboxEntry, permutation } from './ledger.ts';
 import type { MerchantLedger } from './merchant-ledger.ts';
 import { LATITUDE_DEFAULTS, type Latitude } from './latitude.ts';
-import { permutation } from './random.ts';
 import type { Striker } from './hostility.ts';
 
 const millis = z

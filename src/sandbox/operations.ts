@@ -2,14 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { registrationSchema, type Catalog } from './beneficiary.ts';
-import type { Striker } from './hostility.ts';
+import { type Striker, cut, refuse, spoiled, type Answer } from './hostility.ts';
 import { enclose, spell } from './latitude.ts';
 import { ledgerPage, ledgerRequestSchema } from './ledger-history.ts';
 import { applicationSchema } from './merchant-access.ts';
-import type { SandboxMerchants } from './merchants.ts';
-import { cut, refuse, spoiled, type Answer } from './misbehaviour.ts';
+import type { SandboxMerchants } from './merchant-ledger.ts';
 import { itemsOf, referenceReply, referenceRequestSchema } from './reference-data.ts';
-import { accepted, Refused } from './refusal.ts';
+import { accepted, Refused } from './field-checks.ts';
 import type { Reviews } from './reviews.ts';
 import type { Scenario } from './scenario.ts';
 

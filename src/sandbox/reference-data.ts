@@ -1,7 +1,7 @@
 /** sp2502 as the document has it (docs/platform.md 2.2, 4.2): five lists from the scenario. */
 import { z } from 'zod';
 import type { MetaType } from '../platform/wire.ts';
-import { Refused } from './refusal.ts';
+import { Refused } from './field-checks.ts';
 
 const item = z.strictObject({ code: z.string().min(1), name: z.string().min(1) });
 const method = z.strictObject({ ...item.shape, type: z.enum(['WALLET', 'BANK']) });

@@ -3,11 +3,11 @@
  * scenario, and its outcome is pushed to its callback address (docs/platform.md 3, 6).
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { accountOf, type SentRegistration } from './beneficiary.ts';
 import type { SentApplication } from './merchant-access.ts';
 import type { Pushes } from './pushes.ts';
-import { Refused } from './refusal.ts';
-import { createDecisions } from './review-decisions.ts';
+import { Refused } from './field-checks.ts';
 import {
   applicationReply,
   applicationResult,
@@ -17,8 +17,10 @@ import {
   type HeldApplication,
   type HeldPayee,
   type NewMerchant,
-} from './review-results.ts';
-import { markerIn, type Outcome, type ReviewSettings } from './review-rules.ts';
+  markerIn,
+  type Outcome,
+  type ReviewSettings,
+} from './review-rules.ts';
 
 export interface Reviews {
   /**
@@ -38,7 +40,7 @@ export interface Reviews {
   readonly close: () => void;
 }
 
-export interface ReviewDeps {
+interface ReviewDeps {
   readonly seed: number;
   readonly settings: ReviewSettings;
   readonly pushes: Pushes;
@@ -120,3 +122,40 @@ export function createReviews({ seed, settings, pushes, onApproved }: ReviewDeps
 
 const isUnderReview = (payees: readonly HeldPayee[], account: string): boolean =>
   payees.some(({ status, merchantNo, sent }) => status === '01' && accountOf(merchantNo, sent) === account);
+
+interface Decisions {
+  /**
+   * Calls `decide` after the delay. Resolves at once, or when all is done if the outcome is pushed before the reply.
+   */
+  readonly plan: (decide: () => Promise<void>) => Promise<void>;
+  /** Resolves when no decision is pending. */
+  readonly settled: () => Promise<void>;
+  /** Drops the decisions whose delay is not over. */
+  readonly close: () => void;
+}
+
+function createDecisions({ delayMs, pushBeforeReply }: ReviewSettings): Decisions {
+  const closing = new AbortController();
+  const pending = new Set<Promise<void>>();
+
+  const decideLater = async (decide: () => Promise<void>): Promise<void> => {
+    if (!pushBeforeReply) {
+      const isOpen = await sleep(delayMs, true, { signal: closing.signal }).catch(() => false);
+      if (!isOpen) return;
+    }
+    await decide();
+  };
+
+  return {
+    plan: async (decide) => {
+      const work = decideLater(decide);
+      pending.add(work);
+      void work.finally(() => pending.delete(work));
+      if (pushBeforeReply) await work;
+    },
+    settled: async () => {
+      while (pending.size > 0) await Promise.all(pending);
+    },
+    close: () => closing.abort(),
+  };
+}

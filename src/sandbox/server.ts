@@ -1,15 +1,14 @@
 /** The sandbox as a server on loopback: the platform's operations and notifications, and controls for tests. */
-import fastify from 'fastify';
-import { addControls } from './controls.ts';
-import { hostilitySchema, Striker, type Hostility } from './hostility.ts';
-import type { SandboxEntry } from './ledger.ts';
+import fastify, { type FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { hostilitySchema, Striker, type Hostility, refuse } from './hostility.ts';
 import { wallTime } from './ledger-history.ts';
-import { createMerchants } from './merchants.ts';
-import { refuse } from './misbehaviour.ts';
+import type { SandboxEntry } from './ledger.ts';
+import { createMerchants, type SandboxMerchants } from './merchant-ledger.ts';
 import { addOperations } from './operations.ts';
-import { createPushes, type Delivery } from './pushes.ts';
-import type { HeldApplication, HeldPayee, NewMerchant } from './review-results.ts';
-import { createReviews } from './reviews.ts';
+import { createPushes, type Delivery, type Pushes } from './pushes.ts';
+import type { HeldApplication, HeldPayee, NewMerchant } from './review-rules.ts';
+import { createReviews, type Reviews } from './reviews.ts';
 import { scenarioSchema, type Scenario, type ScenarioInput } from './scenario.ts';
 
 const BODY_BYTES_MAX = 64 * 1_024;
@@ -107,4 +106,56 @@ export function createSandbox(input: ScenarioInput): Sandbox {
     pushes: pushes.all,
     settled: reviews.settled,
   };
+}
+
+interface Controlled {
+  readonly scenario: Scenario;
+  readonly striker: Striker;
+  readonly merchants: SandboxMerchants;
+  readonly reviews: Reviews;
+  readonly pushes: Pushes;
+  readonly setHostility: (hostility: Partial<Hostility>) => void;
+  readonly setNow: (nowMs: number) => void;
+}
+
+function addControls(server: FastifyInstance, controlled: Controlled): void {
+  const { scenario, striker, merchants, reviews, pushes, setHostility, setNow } = controlled;
+  server.get('/sandbox', () => ({
+    about: 'the payments platform, acted out; nothing here is real',
+    merchants: merchants.all(),
+    days: { from: scenario.from, to: scenario.to, timeZone: scenario.timeZone },
+    planted: scenario.planted,
+    hostility: striker.hostility,
+    requests: striker.requests,
+    applications: reviews.applications().map(({ bizFlow, sent, outcome, isDecided }) => ({
+      bizFlow,
+      merNameEn: sent.merNameEn,
+      outcome,
+      isDecided,
+    })),
+    payees: reviews.payees().map(({ bizFlowNo, payeeId, merchantNo, status }) => ({
+      bizFlowNo,
+      payeeId,
+      merchantNo,
+      status,
+    })),
+    pushes: pushes.all(),
+    markers: 'SANDBOX-APPROVE, -SUPPLEMENT, -REJECT or -NEVER anywhere in a request decides its review',
+    switches: {
+      'POST /sandbox/hostility': 'a JSON object of the settings under hostility; those left out are off',
+      'POST /sandbox/now': '{"now":"2026-03-16T01:30:00+08:00"}: the sandbox clock',
+    },
+  }));
+  server.post('/sandbox/hostility', (request, reply) => {
+    const parsed = hostilitySchema.safeParse(request.body);
+    if (!parsed.success) return refuse(reply, 400, 'E40000', z.prettifyError(parsed.error));
+    setHostility(parsed.data);
+    return reply.send(striker.hostility);
+  });
+  server.post('/sandbox/now', (request, reply) => {
+    const parsed = z.strictObject({ now: z.iso.datetime({ offset: true }) }).safeParse(request.body);
+    if (!parsed.success) return refuse(reply, 400, 'E40000', z.prettifyError(parsed.error));
+    setNow(Date.parse(parsed.data.now));
+    return reply.send(parsed.data);
+  });
 }

@@ -2,9 +2,8 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
 import type { SettingsProblem } from './invalid.ts';
-import type { SettingsSource } from './source.ts';
-import type { RawSettings } from './raw.ts';
-import { SETTING_PLACES, type SettingPlace } from './schema.ts';
+import type { SettingsSource } from './environment.ts';
+import { type RawSettings, SETTING_PLACES, type SettingPlace } from './schema.ts';
 
 /** A header value with fewer characters than this next to its placeholders is a word like `Bearer`, not a secret. */
 const HEADER_SECRET_CHARACTERS_MIN = 8;

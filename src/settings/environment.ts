@@ -1,8 +1,6 @@
 /** Reads settings from environment variables, and reports misspelled names. */
 import type { SettingsProblem } from './invalid.ts';
-import type { SettingsSource } from './source.ts';
-import type { RawSettings } from './raw.ts';
-import { SETTING_PLACES, type SettingPlace } from './schema.ts';
+import { type RawSettings, SETTING_PLACES, type SettingPlace } from './schema.ts';
 import { didYouMean } from './suggest.ts';
 
 /**
@@ -83,4 +81,19 @@ function givenFor(place: SettingPlace, { env, readFile }: EnvironmentSource): Gi
     const code = (error as NodeJS.ErrnoException).code ?? 'unreadable';
     return { key: name, problem: `names a file that cannot be read (${code})`, example };
   }
+}
+
+export interface SettingsSource {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly readFile: (path: string) => string;
+  /** Mode of a file, to check that others cannot read it. Without this function nothing is checked. */
+  readonly modeOf?: (path: string) => number;
+  /** The config file; by default the one that `DAYBOOK_CONFIG` names, if any. */
+  readonly configPath?: string | undefined;
+  /** The folder from which a relative data directory starts; by default the process's working directory. */
+  readonly cwd?: string;
+  /** Parts that must be complete. `verify` and `statements` need none. */
+  readonly needs?: readonly 'platform'[];
+  /** Environment variables that resemble settings and are not, such as the one that `--token-env` names. */
+  readonly otherNames?: readonly string[];
 }

@@ -4,13 +4,16 @@ import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import { SettingsInvalid, type SettingsProblem } from './invalid.ts';
 import { readConfigFile } from './config-file.ts';
-import { readEnvironment } from './environment.ts';
-import { accessProblems, accessSettingsOf } from './access.ts';
-import { alertProblems, alertSettingsOf } from './alerts.ts';
-import { scheduleOf } from './schedule.ts';
-import { SECTIONS, SETTING_PLACES, settingsSchema, type SettingsDocument } from './schema.ts';
-import type { RawSettings } from './raw.ts';
-import type { SettingsSource } from './source.ts';
+import { readEnvironment, type SettingsSource } from './environment.ts';
+import { accessProblems, accessSettingsOf, alertProblems, alertSettingsOf } from './sections.ts';
+import {
+  scheduleOf,
+  SECTIONS,
+  SETTING_PLACES,
+  settingsSchema,
+  type SettingsDocument,
+  type RawSettings,
+} from './schema.ts';
 import type { PlatformSection, Settings, SettingsWithoutPlatform } from './settings.ts';
 import { didYouMean } from './suggest.ts';
 

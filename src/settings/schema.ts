@@ -5,6 +5,8 @@
 import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
 import { ALWAYS_PUBLISHED, PUBLISHABLE_FORMATS } from '../ledger/statement-formats.ts';
+import { SUCCESS_CODES } from '../ledger/success-codes.ts';
+import { clientText, hashedPasswords, headerName, roles } from './values/access.ts';
 import {
   baseUrl,
   databaseUrl,
@@ -14,12 +16,18 @@ import {
   publicUrl,
   statementsUrl,
 } from './values/addresses.ts';
-import { clientText, hashedPasswords, headerName, roles } from './values/access.ts';
 import { alertSecret, alertUrls, mailAddress, mailAddresses, pingUrl, smtpUrl } from './values/alerts.ts';
 import { merchantNo, referralChannel, secretKeys, signingKey, token } from './values/credentials.ts';
-import { headerTemplates } from './values/headers.ts';
-import { SUCCESS_CODES } from '../ledger/success-codes.ts';
-import { codeLists, codes, countries, currencyUnits, networks, someOf, someOrNone } from './values/lists.ts';
+import {
+  headerTemplates,
+  codeLists,
+  codes,
+  countries,
+  currencyUnits,
+  networks,
+  someOf,
+  someOrNone,
+} from './values/lists.ts';
 import {
   cronExpression,
   directory,
@@ -33,7 +41,7 @@ import {
 } from './values/scalars.ts';
 
 /** What a setting's schema says in addition to its type. */
-export interface SettingNotes {
+interface SettingNotes {
   /** A value that is accepted. */
   readonly example: string;
   /** Messages never repeat its value. */
@@ -178,3 +186,41 @@ export const SETTING_PLACES: readonly SettingPlace[] = Object.entries(settingsSc
 );
 
 export const SECTIONS: readonly string[] = Object.keys(settingsSchema.shape);
+
+/** Values by section and key. `sources` has the name the user gave each by: a variable, or a key in the file. */
+export interface RawSettings {
+  readonly sections: Record<string, Record<string, unknown>>;
+  readonly sources: Map<SettingPlace, string>;
+}
+
+type Section = SettingsDocument['daybook'];
+const PREFIX = 'schedule';
+
+/**
+ * A cron expression for each setting `schedule...`, and the IANA zone they are in.
+ *
+ * ### Example
+ * `scheduleNightly: 30 1 * * *` is `nightly: '30 1 * * *'` here.
+ */
+export type Schedule = {
+  readonly [
+    Key in keyof Section as Key extends 'scheduleZone'
+      ? never
+      : Key extends `${typeof PREFIX}${infer Job}`
+        ? Uncapitalize<Job>
+        : never
+  ]: Section[Key];
+} & { readonly zone: string };
+
+/** Without a zone of its own, the schedule is in `platformZone`, or in UTC. */
+export function scheduleOf(section: Section, platformZone: string | undefined): Schedule {
+  const times = Object.entries(section).flatMap(([key, value]) =>
+    key.startsWith(PREFIX) && key !== 'scheduleZone' ? [[jobOf(key), value]] : [],
+  );
+  return { ...(Object.fromEntries(times) as Schedule), zone: section.scheduleZone ?? platformZone ?? 'UTC' };
+}
+
+function jobOf(key: string): string {
+  const job = key.slice(PREFIX.length);
+  return job.charAt(0).toLowerCase() + job.slice(1);
+}

@@ -2,7 +2,11 @@
 import type { Check } from '../ledger/checks.ts';
 import type { PublishableFormat } from '../ledger/statement-formats.ts';
 import type { SigningKey } from '../signing/keys.ts';
-import type { Schedule } from './schedule.ts';
+import type { Schedule } from './schema.ts';
+import type { Grant, PasswordHash } from './values/access.ts';
+import type { ListenAddress } from './values/addresses.ts';
+import type { Webhook } from './values/alerts.ts';
+import type { SecretKey } from './values/credentials.ts';
 
 /** The only merchant in a simple setup. Further ones are in the database. */
 export interface SettingsMerchant {
@@ -55,25 +59,6 @@ export interface CodeLists {
   readonly natures: readonly string[] | null;
 }
 
-/** The address a server listens on. Port 0 means any free port. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** 32 bytes for AES-256-GCM. Stored secrets refer to the key by its id. */
-export interface SecretKey {
-  readonly id: string;
-  readonly key: Buffer;
-}
-
-/** A webhook. Its address is a secret, as it may hold the key to the place behind it. */
-export interface Webhook {
-  /** `json`: a signed document of daybook's own; `slack`: what Slack's incoming webhooks take. */
-  readonly kind: 'json' | 'slack';
-  readonly url: string;
-}
-
 /** Where alerts are sent. */
 export interface AlertSettings {
   readonly webhooks: readonly Webhook[];
@@ -88,23 +73,6 @@ export interface AlertSettings {
   } | null;
   /** Requested after each successful daily run; null if none. */
   readonly pingUrl: string | null;
-}
-
-/** A hashed password, as `daybook access hash` makes it. */
-export interface PasswordHash {
-  /** Logarithm to base 2 of scrypt's N; then its r and p. */
-  readonly cost: number;
-  readonly blockSize: number;
-  readonly parallel: number;
-  readonly salt: Buffer;
-  readonly hash: Buffer;
-}
-
-/** What a person may see and do at the pages. */
-export interface Grant {
-  readonly role: 'viewer' | 'operator';
-  /** Null: all. */
-  readonly merchants: readonly string[] | null;
 }
 
 /** Who may log in at the pages, and how. */

@@ -7,12 +7,7 @@ import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
 import { columnsNamed, columnsOf, STATEMENT_COLUMNS, type StatementColumn } from './formats/columns.ts';
 import { CSV } from './formats/csv.ts';
 import { cellsOf, NoStatement, recordsOf } from './formats/csv-records.ts';
-import {
-  type Changes,
-  type PublishedRevision,
-  type RowCells,
-  type StatementFormat,
-} from './formats/format.ts';
+import type { Changes, PublishedRevision, RowCells, StatementFormat } from './formats/format.ts';
 import { dayPrefix, fileOf } from './keys.ts';
 import { otherFormatsIn, zoneIn, type OtherFormats } from './manifest.ts';
 import { rowsBetween } from './revision-diff.ts';

@@ -4,7 +4,7 @@ import type { Chosen } from '../ledger/account-filter.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import { quarantinedIn } from '../ledger/chain/quarantined-entries.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { readQuarantined } from '../platform/quarantined.ts';
+import { readQuarantined } from '../platform/ledger-entry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { adjustmentsOf, closesOfMonth, type Adjustment, type MonthClose } from '../store/month-close.ts';
 import { unreadableWithin } from '../store/quarantine.ts';

@@ -1,7 +1,6 @@
 /** Packs a month into one ZIP, and proves each file while it is packed. */
-import { firstBytes } from '../objects/first-bytes.ts';
-import { bytesOf } from '../objects/object-store.ts';
-import { FormatTooSmall } from './formats/too-small.ts';
+import { firstBytes, bytesOf } from '../objects/object-store.ts';
+import { FormatTooSmall } from './formats/format.ts';
 import { monthCsv, type Month, type ListedMonth } from './month.ts';
 import type { MonthFile } from './month-files.ts';
 import { zipped, type ZippedFile } from './zipped.ts';

@@ -1,18 +1,23 @@
 /** Stores readings, judges missing entries when all is stored, and counts what it did. */
-import { createTimesSeen, type FullMinutes } from '../ledger/whole-minutes.ts';
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Window } from '../ledger/entry.ts';
+import { createTimesSeen, type FullMinutes } from '../ledger/whole-minutes.ts';
 import { lengthMs } from '../ledger/window.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { NOTHING_CHANGED, type StoredWindow, type WindowReading } from '../store/window-reading.ts';
-import { countNameless, judgeReading, storeWindow } from '../store/windows.ts';
+import {
+  countNameless,
+  judgeReading,
+  storeWindow,
+  compareWideWithStored,
+  storeWide,
+} from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
-import { createContradicted } from './contradicted.ts';
-import { createCheckedStore } from './store-checked.ts';
-import { holds, plannedIn, type WideWindow } from './wide-windows.ts';
+import { createContradicted, type ContradictedReadings } from './contradicted.ts';
+import { holds, plannedIn, type WideWindow, wideOf } from './wide-windows.ts';
 
 /** Most different sentences counted one by one in a report; all others are counted together. */
 const NOTICES_MAX = 100;
@@ -49,7 +54,7 @@ export const NOTHING_STORED: StoredReadings = {
 
 const FIGURES = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'unchanged'] as const;
 
-export interface ReadingStoreOptions {
+interface ReadingStoreOptions {
   readonly db: Kysely<DB>;
   readonly lease: Lease;
   readonly merchantNo: string;
@@ -149,7 +154,7 @@ function createAbsences({ db, lease, merchantNo, runId, now, planned }: ReadingS
 }
 
 /** What storing readings leads to. */
-export interface Outcome {
+interface Outcome {
   readonly tally: ReturnType<typeof createTally>;
   readonly absences: ReturnType<typeof createAbsences>;
   readonly uncertified: UncertifiedSpan[];
@@ -212,4 +217,64 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
       fullMinutes: tally.times.fullMinutes(),
     }),
   };
+}
+
+/** Stores readings of several planned windows, and says of others whether they are to be stored now. */
+function createCheckedStore(
+  { db, lease, merchantNo, runId, now }: ReadingStoreOptions,
+  contradicted: ContradictedReadings,
+  { tally, absences, uncertified }: Outcome,
+) {
+  const again: WideWindow[] = [];
+
+  const storeSeveral = async (own: readonly Asked[], read: NotedReading): Promise<void> => {
+    const windows = own.map(({ window }) => window);
+    const wide = wideOf(windows, own[0]!.currency);
+    const { currency } = wide;
+    const toStore = { merchantNo, currency, runId, now: now(), planned: windows, reading: read.reading };
+    const checked = await compareWideWithStored(db, toStore);
+    const odd = contradicted.oddIn(wide, checked);
+    if (odd.length > 0) {
+      again.push(...contradicted.reject(wide, checked, odd));
+      return;
+    }
+    contradicted.accept(wide, read);
+    const sure = checked.filter(
+      (one) => !contradicted.mustWait({ ...wide, window: one.part.window }, one, { read, isAlone: false }),
+    );
+    const did = await storeWide(db, lease, sure);
+    tally.count(read, sure.length, did);
+    sure.forEach(({ part: { window, reading } }, at) => {
+      absences.note({ window, currency }, reading, did.absent[at]!);
+    });
+  };
+
+  /**
+   * Stores a reading that is not believed as one that was not certified: what came is kept, and the window is on record as
+   * unproven, whatever proved it before.
+   */
+  const storeDoubted = async ({ window, currency }: Asked, read: NotedReading, problem: string) => {
+    const reading = { ...read.reading, certified: false, problem };
+    const did = await storeWindow(db, lease, { merchantNo, window, currency, runId, now: now(), reading });
+    tally.count(read, 1, did);
+    uncertified.push({ window, problem });
+  };
+
+  /** Whether a reading of a window that the platform contradicted itself about is to be stored now, as it is. */
+  const isBelieved = async (part: Asked, read: NotedReading): Promise<boolean> => {
+    const problem = contradicted.problemOf(part, read);
+    contradicted.accept(part, read);
+    if (problem !== null) {
+      await storeDoubted(part, read, problem);
+      return false;
+    }
+    const { reading } = read;
+    if (reading.entries.length > 0) return true;
+    const { window, currency } = part;
+    const toStore = { merchantNo, currency, runId, now: now(), planned: [window], reading };
+    const [checked] = await compareWideWithStored(db, toStore);
+    return !contradicted.mustWait(part, checked!, { read, isAlone: true });
+  };
+
+  return { storeSeveral, isBelieved, storeDoubted, takeAgain: () => again.splice(0) };
 }

@@ -1,5 +1,5 @@
 /** Answers `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else: `schedule` and `worker`. */
-import type { ListenAddress } from '../settings/settings.ts';
+import type { ListenAddress } from '../settings/values/addresses.ts';
 import { createHealthServer, listenOn, type HealthServerDeps } from './server.ts';
 
 export interface HealthListener {

@@ -3,18 +3,18 @@
  * right one, and where notifications are stored there must be a key.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
-import { secretKeysProblem } from '../store/secrets/key-check.ts';
 import { appliedMigrations, migrationNames, newerText } from '../store/engine/migrations.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { secretKeysProblem } from '../store/secrets/key-check.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
-import type { Readiness } from './health.ts';
 
 const DATABASE_ANSWER_MS_MAX = 2_000;
 /** An answer is reused for this long, as anyone may ask as often as they like. */
 export const READINESS_LASTS_MS = 1_000;
 
-export interface ReadinessDeps {
+interface ReadinessDeps {
   /** Uses a connection of its own, if the database has more than one, so that no post waits for it. */
   readonly db: Kysely<DB>;
   readonly secretKeys: readonly SecretKey[];
@@ -79,4 +79,28 @@ async function inTime(asked: Promise<string | null>): Promise<string | null> {
     timer.abort();
     late.catch(() => undefined);
   }
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  /** For each thing needed, what is wrong with it, or null. It holds no secrets, as anyone may ask. */
+  readonly checks: Readonly<Record<string, string | null>>;
+}
+
+/** The text and content type of `/metrics`: counts and times, no personal data. */
+export interface MetricsPage {
+  readonly contentType: string;
+  readonly text: () => Promise<string>;
+}
+
+export function addMetrics(server: FastifyInstance, { contentType, text }: MetricsPage): void {
+  server.get('/metrics', async (_request, reply) => reply.type(contentType).send(await text()));
+}
+
+export function addHealth(server: FastifyInstance, readiness: () => Promise<Readiness>): void {
+  server.get('/healthz', (_request, reply) => reply.send({ alive: true }));
+  server.get('/readyz', async (_request, reply) => {
+    const found = await readiness();
+    return reply.code(found.ready ? 200 : 503).send(found);
+  });
 }

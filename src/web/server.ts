@@ -1,16 +1,18 @@
 /** The HTTP server: routes, limits, and refusals, which are all identical so that they reveal nothing. */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { withinOneOf } from '../host/networks.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Inbox } from '../notifications/inbox.ts';
-import { limitConnections, type ConnectionLimits } from './connections.ts';
-import { addHealth, addMetrics, type MetricsPage, type Readiness } from './health.ts';
-import { addNotify } from './notify.ts';
+import { NOTIFY_SECRET, type NotificationKind } from '../store/notifications/notify-path.ts';
+import { addHealth, addMetrics, type MetricsPage, type Readiness } from './readiness.ts';
 
 export const BODY_BYTES_MAX = 64 * 1_024;
 
 /** Time limits for a sender. */
-export interface Times {
+interface Times {
   /** From a request's first byte, or from the opening of the connection, to the last byte of its headers. */
   readonly headersMs: number;
   /** From a request's first byte to its last. */
@@ -97,7 +99,7 @@ export function createHealthServer({ readiness, metrics, onRefusal }: HealthServ
 
 const LOOPBACK: readonly string[] = ['127.0.0.0/8', '::1'];
 
-export interface BareServerDeps extends Pick<WebDeps, 'onRefusal' | 'trustedProxies' | 'times'> {
+interface BareServerDeps extends Pick<WebDeps, 'onRefusal' | 'trustedProxies' | 'times'> {
   /** Most characters of a part of the path that differs from one request to the next. Default: fastify's, 100. */
   readonly maxParamLength?: number;
   /** The address that is answered in place of the one that was asked for. */
@@ -170,4 +172,107 @@ export async function listenOn(
       { cause: error },
     );
   }
+}
+
+const KINDS: readonly NotificationKind[] = ['onboarding', 'beneficiary'];
+
+/**
+ * Known and unknown paths, and valid and invalid posts, are treated alike and get the same answer: 200 once the post
+ * is committed, 503 if it cannot be. The platform may never repeat a post that is refused, and the document names no
+ * content type (docs/platform.md 6.1). So a post is stored whatever its content type, and with or without a slash at
+ * the end of its path.
+ */
+function addNotify(server: FastifyInstance, inbox: Inbox): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser(ANY_TYPE, { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, body);
+  });
+  const paths = KINDS.flatMap((kind) =>
+    ['', '/'].map((end) => ({ kind, path: `/notify/${kind}/:secret${end}` })),
+  );
+  for (const { kind, path } of paths) {
+    server.post<{ Params: { secret: string } }>(
+      path,
+      {
+        onRequest: (request, _reply, done) => {
+          request.raw.headers['content-type'] = ANY_TYPE;
+          done();
+        },
+      },
+      async (request, reply) => {
+        const { secret } = request.params;
+        if (!NOTIFY_SECRET.test(secret)) {
+          reply.callNotFound();
+          return reply;
+        }
+        await inbox.keep({ kind, secret, body: textOf(request.body), source: request.ip });
+        return reply.code(200).send({ received: true });
+      },
+    );
+  }
+}
+
+/** Every post is read as this type. Fastify would refuse an unknown type before our code sees the post. */
+const ANY_TYPE = 'application/octet-stream';
+
+/** The body as text, without loss. Bytes that are not UTF-8 become `base64:...`, which is no valid JSON either. */
+function textOf(body: unknown): string {
+  if (!Buffer.isBuffer(body)) return '';
+  return isUtf8(body) ? body.toString('utf8') : `base64:${body.toString('base64')}`;
+}
+
+interface ConnectionLimits {
+  readonly connectionsMax: number;
+  /** Most connections from one address. Trusted proxies bring many senders and are not limited. */
+  readonly perAddressMax: number;
+  readonly isTrusted: (address: string) => boolean;
+}
+
+type Shed = 'too-many-connections' | 'too-many-of-one-address';
+
+/** Limits a server that is not listening yet. `onShed` is called for each connection that is closed. */
+function limitConnections(
+  server: Server,
+  { connectionsMax, perAddressMax, isTrusted }: ConnectionLimits,
+  onShed: (why: Shed) => void,
+): void {
+  // Idle connections, by when they opened or had their last complete request; the first has been idle longest.
+  const dawdling = new Set<Socket>();
+  const perAddress = new Map<string, number>();
+  let open = 0;
+
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const ofAddress = (perAddress.get(address) ?? 0) + 1;
+    if (ofAddress > perAddressMax && !isTrusted(address)) {
+      onShed('too-many-of-one-address');
+      socket.destroy();
+      return;
+    }
+    perAddress.set(address, ofAddress);
+    open += 1;
+    dawdling.add(socket);
+    socket.once('close', () => {
+      open -= 1;
+      dawdling.delete(socket);
+      const left = perAddress.get(address)! - 1;
+      if (left === 0) perAddress.delete(address);
+      else perAddress.set(address, left);
+    });
+    if (open <= connectionsMax) return;
+    const [first] = dawdling;
+    // If there is no idle one, all others are being answered and end by themselves. Then the new one has to try
+    // again.
+    onShed('too-many-connections');
+    (first ?? socket).destroy();
+  });
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    // While a request's body is still coming, the connection counts as idle. Once it is complete, it is being
+    // answered.
+    request.once('end', () => dawdling.delete(socket));
+    response.once('close', () => {
+      if (!socket.destroyed) dawdling.add(socket);
+    });
+  });
 }

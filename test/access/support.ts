@@ -8,7 +8,7 @@ import { hashPassword } from '../../src/access/passwords.ts';
 import { createFormats } from '../../src/pages/format.ts';
 import { loginPage } from '../../src/pages/login.ts';
 import { EN } from '../../src/pages/texts/en.ts';
-import { accessProblems, accessSettingsOf } from '../../src/settings/access.ts';
+import { accessProblems, accessSettingsOf } from '../../src/settings/sections.ts';
 import { settingsSchema } from '../../src/settings/schema.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 

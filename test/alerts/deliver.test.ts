@@ -2,8 +2,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AlertContent } from '../../src/alerts/alert.ts';
-import { deliverDue, waitAfterMs } from '../../src/alerts/deliver.ts';
-import { keepAlerting } from '../../src/alerts/keep-alerting.ts';
+import { deliverDue, waitAfterMs, keepAlerting } from '../../src/alerts/deliver.ts';
 import { raise, raiseCondition } from '../../src/alerts/raise.ts';
 import { targetsOf, type Target } from '../../src/alerts/targets.ts';
 import { claimDeliveries, listAlerts, undelivered } from '../../src/store/alerts/outbox.ts';

@@ -1,8 +1,7 @@
 /** One alert to a real receiver: what it gets, how it can check it, and what a receiver in trouble does to daybook. */
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Alert } from '../../src/alerts/alert.ts';
-import { slackDocument } from '../../src/alerts/slack.ts';
+import { type Alert, slackDocument } from '../../src/alerts/alert.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
 import { postAlert } from '../../src/alerts/webhook.ts';
 import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../support/receivers.ts';

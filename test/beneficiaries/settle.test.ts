@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { settleBeneficiary } from '../../src/beneficiaries/settle.ts';
+import { settleBeneficiary } from '../../src/beneficiaries/register.ts';
 import { listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
 import { inReview, replied, sending } from '../notifications/subjects.ts';
 import { NOW } from '../notifications/support.ts';

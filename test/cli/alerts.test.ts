@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { installQueue } from '../../src/queue/install.ts';
+import { installQueue } from '../../src/queue/queue.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../support/receivers.ts';

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { withHealthPort } from '../../src/cli/observed.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { helpOf, samplesOf } from '../observe/support.ts';
-import { installQueue } from '../../src/queue/install.ts';
+import { installQueue } from '../../src/queue/queue.ts';
 import { openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, startDaybook, type Env, type Started } from './daybook.ts';
 

@@ -1,7 +1,7 @@
 /** `jobs` and the queue's part of `migrate`, run as processes. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { RETRY_LIMIT } from '../../src/queue/lanes.ts';
+import { RETRY_LIMIT } from '../../src/queue/queue.ts';
 import { freshDatabase } from '../support/database.ts';
 import { queueStage, type QueueStage } from '../queue/support.ts';
 import { daybook, type Env } from './daybook.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { noticeDocument } from '../../src/cli/output/run-document.ts';
+import { noticeDocument } from '../../src/cli/output/run-text.ts';
 
 it('a notice about every account of a merchant has an empty currency in JSON', () => {
   const notice = {

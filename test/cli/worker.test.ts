@@ -1,7 +1,7 @@
 /** `worker` and `schedule` over the queue, as processes: a slot is queued once, done, reported, and a lost job is reported too. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { installQueue } from '../../src/queue/install.ts';
+import { installQueue } from '../../src/queue/queue.ts';
 import { openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, startDaybook, type Env } from './daybook.ts';
 

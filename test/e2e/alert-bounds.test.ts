@@ -4,7 +4,7 @@ import { sql, type Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { finishAlerting, type EndedRun, type RunAlerts } from '../../src/run/alerts/at-end.ts';
 import { finishWaitingRuns } from '../../src/run/queued/finish.ts';
-import { installQueue } from '../../src/queue/install.ts';
+import { installQueue } from '../../src/queue/queue.ts';
 import { listAlerts } from '../../src/store/alerts/outbox.ts';
 import { recordAuditEvent } from '../../src/store/audit.ts';
 import { unreportedDownloads } from '../../src/store/alerts/downloads.ts';

@@ -2,8 +2,7 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { enqueue } from '../../src/queue/enqueue.ts';
-import { installQueue } from '../../src/queue/install.ts';
-import { openQueue, type Queue } from '../../src/queue/queue.ts';
+import { installQueue, openQueue, type Queue } from '../../src/queue/queue.ts';
 import { keepWorking } from '../../src/queue/worker.ts';
 import { beginBackfill } from '../../src/run/backfill/begin.ts';
 import { endCancelled } from '../../src/run/backfill/end.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
-import { prepareRegistration } from '../../src/beneficiaries/prepare.ts';
+import { prepareRegistration } from '../../src/beneficiaries/check.ts';
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import { statusOfApplication } from '../../src/onboarding/application-status.ts';
 import { submitApplication } from '../../src/onboarding/submit.ts';

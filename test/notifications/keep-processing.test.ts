@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createInbox } from '../../src/notifications/inbox.ts';
-import { keepProcessing, type KeepProcessingDeps } from '../../src/notifications/keep-processing.ts';
-import type { ProcessReport } from '../../src/notifications/process.ts';
+import {
+  keepProcessing,
+  type KeepProcessingDeps,
+  type ProcessReport,
+} from '../../src/notifications/process.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';

@@ -1,9 +1,15 @@
 /** Posts from out-of-scope records cost little, are limited, and delay no one's result. */
 import { describe, expect, it } from 'vitest';
-import { createInbox, InboxUnavailable, type InboxDeps } from '../../src/notifications/inbox.ts';
-import { createGate, INBOX_LIMITS, networkOf } from '../../src/notifications/limits.ts';
+import {
+  createInbox,
+  InboxUnavailable,
+  type InboxDeps,
+  createGate,
+  INBOX_LIMITS,
+  networkOf,
+  createShares,
+} from '../../src/notifications/inbox.ts';
 import { processNotifications, UNKNOWN_KEPT } from '../../src/notifications/process.ts';
-import { createShares } from '../../src/notifications/shares.ts';
 import { PATH_LIVES_DAYS } from '../../src/store/notifications/known-paths.ts';
 import {
   appliedBefore,

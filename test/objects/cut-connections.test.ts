@@ -5,7 +5,7 @@ import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type ObjectStore } from '../../src/objects/object-store.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { IDLE_TIMEOUT_MS, TRIES_MAX } from '../../src/objects/open-bucket.ts';
+import { IDLE_TIMEOUT_MS, TRIES_MAX } from '../../src/objects/s3.ts';
 import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { startProxy } from '../support/proxy.ts';
 import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './s3-servers.ts';

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { startFauxqs } from 'fauxqs';
-import { openObjectStore, type ObjectStoreSettings } from '../../src/objects/open.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
+import type { ObjectStoreSettings, ObjectStore } from '../../src/objects/object-store.ts';
+import { openObjectStore } from '../../src/objects/open.ts';
 
 export interface S3Server {
   readonly env: Readonly<Record<string, string>>;

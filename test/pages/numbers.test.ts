@@ -1,7 +1,7 @@
 /** Numbers on pages, as readers write them and as an axis shows them. */
 import { describe, expect, test } from 'vitest';
-import { readAmount } from '../../src/pages/amount-reader.ts';
-import { axisLabels } from '../../src/pages/axis-labels.ts';
+import { readAmount } from '../../src/pages/format.ts';
+import { axisLabels } from '../../src/pages/chart.ts';
 
 describe('an amount is read as the reader’s language writes it', () => {
   test.each([

@@ -1,8 +1,7 @@
 /** The scheduler decides as the plain rules do, and costs the same with many owners. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Owner, Waiting } from '../../src/platform/wait-queue.ts';
-import { FairScheduler } from '../../src/platform/fair-scheduler.ts';
+import { type Owner, type Waiting, FairScheduler } from '../../src/platform/fair-scheduler.ts';
 import { PlainScheduler } from './plain-scheduler.ts';
 
 const idle = (): Waiting => ({ rank: 0, go: () => undefined, fail: () => undefined, held: () => undefined });

@@ -1,6 +1,6 @@
 /** What can be read from the raw text of an entry that cannot be read as one. */
 import { expect, test } from 'vitest';
-import { readQuarantined } from '../../src/platform/quarantined.ts';
+import { readQuarantined } from '../../src/platform/ledger-entry.ts';
 
 const NOTHING = { currency: null, nets: [] };
 

@@ -1,8 +1,7 @@
 /** What counts as a refusal, in every layer of a reply, and what is data in spite of its name. */
 import { describe, expect, test } from 'vitest';
 import { createSuccessCheck, SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
-import { refusalIn } from '../../src/platform/refusal.ts';
-import { layersOf } from '../../src/platform/reply.ts';
+import { refusalIn, layersOf } from '../../src/platform/reply.ts';
 
 const refusalOf = (reply: unknown, codes: readonly string[] = SUCCESS_CODES): string | null =>
   refusalIn(

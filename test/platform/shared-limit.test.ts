@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRequestQueue } from '../../src/platform/request-queue.ts';
-import type { SharedLimit } from '../../src/platform/shared-limit.ts';
-import { Slices } from '../../src/platform/slices.ts';
+import { type SharedLimit, Slices } from '../../src/platform/rate-limiter.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { virtualLimit } from './virtual-limit.ts';
 

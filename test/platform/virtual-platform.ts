@@ -1,6 +1,5 @@
 /** A platform in virtual time, with merchants that it treats badly, and a run over many merchants a few at a time. */
-import type { Outcome, Reply } from '../../src/platform/attempt.ts';
-import type { Connections } from '../../src/platform/connections.ts';
+import type { Outcome, Reply, Connections } from '../../src/platform/attempt.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
 import type { TimeSource } from '../../src/platform/request-queue.ts';
 import { createTransportOver, type Transport } from '../../src/platform/transport.ts';

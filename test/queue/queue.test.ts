@@ -2,10 +2,8 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { enqueue } from '../../src/queue/enqueue.ts';
-import { executorOf } from '../../src/queue/executor.ts';
-import { installQueue } from '../../src/queue/install.ts';
+import { executorOf, installQueue, openQueue } from '../../src/queue/queue.ts';
 import { isEmpty, laneCounts } from '../../src/queue/job-table.ts';
-import { openQueue } from '../../src/queue/queue.ts';
 import { freshDatabase } from '../support/database.ts';
 import { merchantsOf, queueStage, type QueueStage } from './support.ts';
 

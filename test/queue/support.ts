@@ -1,9 +1,7 @@
 /** A queue on a real server for tests, and ways to make time pass on it. */
 import { sql } from 'kysely';
 import { enqueue } from '../../src/queue/enqueue.ts';
-import { installQueue } from '../../src/queue/install.ts';
-import type { Lane } from '../../src/queue/lanes.ts';
-import { openQueue, type Queue } from '../../src/queue/queue.ts';
+import { installQueue, type Lane, openQueue, type Queue } from '../../src/queue/queue.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 
 export interface QueueStage {

@@ -1,9 +1,9 @@
 /** Merchants that wait for a job that will not come are found, on a real server, and no others. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { RETRY_LIMIT } from '../../src/queue/lanes.ts';
-import { redrive } from '../../src/queue/redrive.ts';
-import { lostMerchants, runsToFinish, waitAgain } from '../../src/queue/waiting-merchants.ts';
+import { RETRY_LIMIT } from '../../src/queue/queue.ts';
+import { redrive } from '../../src/queue/job-table.ts';
+import { lostMerchants, runsToFinish, waitAgain } from '../../src/queue/enqueue.ts';
 import { queueStage, type QueueStage } from './support.ts';
 
 let stage: QueueStage;

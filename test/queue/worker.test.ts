@@ -1,11 +1,9 @@
 /** Workers on a real server, in this process: what they take, what they give back, and what comes of failures. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { deadLetters, isEmpty, laneCounts } from '../../src/queue/job-table.ts';
-import { RETRY_LIMIT } from '../../src/queue/lanes.ts';
-import { redrive } from '../../src/queue/redrive.ts';
+import { deadLetters, isEmpty, laneCounts, redrive } from '../../src/queue/job-table.ts';
+import { RETRY_LIMIT } from '../../src/queue/queue.ts';
 import type { ClaimedJob } from '../../src/queue/enqueue.ts';
-import type { JobEnd } from '../../src/queue/work.ts';
-import { keepWorking, type WorkerOptions } from '../../src/queue/worker.ts';
+import { type JobEnd, keepWorking, type WorkerOptions } from '../../src/queue/worker.ts';
 import { LeaseHeld } from '../../src/store/engine/lease.ts';
 import { merchantsOf, queueStage, type QueueStage } from './support.ts';
 

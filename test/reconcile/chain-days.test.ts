@@ -2,8 +2,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ContinuityBreak, LedgerEntry } from '../../src/ledger/entry.ts';
-import { chainDays, type ChainDaysOptions, type ChainedDays } from '../../src/reconcile/chain-days.ts';
-import { decisionOf, markUndecided, type ToDecide } from '../../src/reconcile/undecided-days.ts';
+import {
+  chainDays,
+  type ChainDaysOptions,
+  type ChainedDays,
+  markUndecided,
+} from '../../src/reconcile/chain-days.ts';
+import { decisionOf, type ToDecide } from '../../src/reconcile/undecided-days.ts';
 import type { DayFigures } from '../../src/store/account-days.ts';
 import { entryOf } from '../ledger/all-orders.ts';
 

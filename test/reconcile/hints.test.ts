@@ -3,7 +3,7 @@ import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { explain, storiesOf } from '../../src/ledger/chain/break-stories.ts';
 import type { LedgerEntry, UnreadableEntry } from '../../src/ledger/entry.ts';
 import { addAmounts } from '../../src/ledger/money.ts';
-import { readQuarantined } from '../../src/platform/quarantined.ts';
+import { readQuarantined } from '../../src/platform/ledger-entry.ts';
 import { knownBreak, listBreaks } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';

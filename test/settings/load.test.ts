@@ -6,7 +6,7 @@ import { SettingsInvalid } from '../../src/settings/invalid.ts';
 import { keyPairOf, readSigningKey } from '../../src/signing/keys.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
-import type { SettingsSource } from '../../src/settings/source.ts';
+import type { SettingsSource } from '../../src/settings/environment.ts';
 
 const TOKEN = 'tok-3f9b1c-very-secret';
 const PAIR = keyPairOf(Buffer.alloc(32, 7), Buffer.alloc(8, 1));

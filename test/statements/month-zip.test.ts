@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FormatTooSmall } from '../../src/statements/formats/too-small.ts';
+import { FormatTooSmall } from '../../src/statements/formats/format.ts';
 import { monthOf } from '../../src/statements/month.ts';
 import type { MonthFile } from '../../src/statements/month-files.ts';
 import { zippedMonth } from '../../src/statements/month-zip.ts';

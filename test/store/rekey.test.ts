@@ -7,7 +7,7 @@ import {
   CIPHERTEXT_COLUMNS,
   secretKeysInUse,
   type CiphertextColumn,
-} from '../../src/store/secrets/ciphertexts.ts';
+} from '../../src/store/secrets/key-check.ts';
 import { addMerchant, merchantTokens } from '../../src/store/merchants.ts';
 import { rekey } from '../../src/store/secrets/rekey.ts';
 import { decryptSecret, encryptSecret, type SecretKey } from '../../src/store/secrets/secrets.ts';

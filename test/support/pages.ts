@@ -1,5 +1,5 @@
 /** Pages over a stage of tests: a real server, asked as a browser asks. */
-import { createLoopbackAccess } from '../../src/access/loopback.ts';
+import { createLoopbackAccess } from '../../src/access/open.ts';
 import type { Access } from '../../src/access/access.ts';
 import { jobs } from '../../jobs/all.ts';
 import type { WebEvent } from '../../src/web/server.ts';

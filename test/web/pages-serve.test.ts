@@ -2,8 +2,8 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLoopbackAccess } from '../../src/access/loopback.ts';
-import type { ListenAddress } from '../../src/settings/settings.ts';
+import { createLoopbackAccess } from '../../src/access/open.ts';
+import type { ListenAddress } from '../../src/settings/values/addresses.ts';
 import type { WebEvent } from '../../src/web/server.ts';
 import { serve } from '../../src/web/serve.ts';
 import { KEYS, NOW } from '../notifications/support.ts';

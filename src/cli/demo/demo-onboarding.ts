@@ -5,7 +5,7 @@ import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
-import { prepareRegistration } from '../../beneficiaries/prepare.ts';
+import { prepareRegistration } from '../../beneficiaries/check.ts';
 import { registerBeneficiary } from '../../beneficiaries/register.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { submitApplication } from '../../onboarding/submit.ts';

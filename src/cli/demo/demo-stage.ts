@@ -3,14 +3,16 @@
  * results.
  */
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { rmSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPlatformApp, type PlatformApp } from '../../run/app.ts';
 import type { ScenarioInput } from '../../sandbox/scenario.ts';
+import { loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Serving } from '../../web/serve.ts';
 import { stopSignal } from '../context.ts';
-import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
+import { PORT_DEFAULT } from '../sandbox.ts';
 
 export const SETTINGS_FILE = '.daybook/demo-onboarding.yaml';
 const DATA_DIR = '.daybook/demo-onboarding';
@@ -88,4 +90,25 @@ export async function until<Found>(find: () => Promise<Found | undefined>): Prom
     await sleep(CHECK_EVERY_MS);
   }
   throw new Error(`the sandbox pushed no result within ${RESULT_MS_MAX / 1_000} s`);
+}
+
+/** The address that `daybook sandbox` listens on. */
+export const SANDBOX_URL = `http://127.0.0.1:${PORT_DEFAULT}`;
+
+/**
+ * Reads settings from the file at `path`; if there is none, writes it from `text` first. The platform is at `url`.
+ * The environment is ignored, as it may belong to a real installation. Throws `SettingsInvalid`.
+ */
+export function settingsForDemo(path: string, text: () => string, url: string): Settings {
+  if (!existsSync(path)) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text(), { mode: 0o600 });
+  }
+  const settings = loadSettings({
+    env: {},
+    configPath: path,
+    readFile: (file) => readFileSync(file, 'utf8'),
+    needs: ['platform'],
+  });
+  return { ...settings, platform: { ...settings.platform, baseUrl: url } };
 }

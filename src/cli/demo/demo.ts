@@ -3,29 +3,29 @@
  * result.
  */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { packageFile } from '../../host/package-file.ts';
 import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
-import { chosenMerchants } from '../../run/chosen-merchants.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
+import { chosenMerchants } from '../../run/chosen-merchants.ts';
 import type { RunReport } from '../../run/report.ts';
-import { sumOfSync } from '../../run/stages/sync-tally.ts';
 import { executeRun } from '../../run/run.ts';
+import { sumOfSync } from '../../run/stages/sync-tally.ts';
 import { readScenario, type Scenario } from '../../sandbox/scenario.ts';
+import type { ListenAddress } from '../../settings/values/addresses.ts';
 import { listAccountDays, type AccountDayRow } from '../../store/account-days.ts';
 import { listBreaks } from '../../store/breaks/breaks.ts';
 import { addMerchant } from '../../store/merchants.ts';
 import { listStatements } from '../../store/statements/statements.ts';
 import { stopSignal, print, type GlobalFlags } from '../context.ts';
-import { DEMO_PAGES, showDemoPages } from './demo-pages.ts';
-import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
 import { createProgressLine } from '../output/progress-line.ts';
-import { runDocument } from '../output/run-document.ts';
-import { accountDaysTable, breakTexts } from '../output/run-text.ts';
+import { runDocument, accountDaysTable, breakTexts } from '../output/run-text.ts';
 import { counted, lines } from '../output/text.ts';
 import { timesOf } from '../output/times.ts';
+import { SANDBOX_URL, settingsForDemo } from './demo-stage.ts';
 
 const SCENARIO = packageFile('config/sandbox.yaml');
 const SETTINGS_FILE = '.daybook/demo.yaml';
@@ -151,4 +151,37 @@ async function demoText(
     settings.pagesListen !== null && `${command('serve')}      (pages in the browser)`,
     pagesUrl !== null && `\nPages: ${pagesUrl}/  (Ctrl-C ends it)`,
   );
+}
+
+/** Where `npx daybook serve` with the demo's settings shows them, too. */
+const DEMO_PAGES: ListenAddress = { host: '127.0.0.1', port: 8082 };
+
+/** Calls `show` with the pages' address once they are served, and closes them after the signal. */
+async function showDemoPages(
+  app: PlatformApp,
+  signal: AbortSignal,
+  show: (url: string) => Promise<void>,
+): Promise<void> {
+  // Loading the server takes long, and a script has no use for it.
+  const { pagesShown } = await import('../pages-shown.ts');
+  const { createPagesServer } = await import('../../web/pages-server.ts');
+  const { listenOn, ListenRefused } = await import('../../web/server.ts');
+  const deps = {
+    ...pagesShown({ ...app.settings, pagesListen: DEMO_PAGES }, app)!,
+    onRefusal: () => undefined,
+  };
+  let server = createPagesServer(deps);
+  const url = await listenOn(server, DEMO_PAGES).catch(async (error: unknown) => {
+    if (!(error instanceof ListenRefused)) throw error;
+    // Somebody else has the port.
+    server = createPagesServer(deps);
+    return listenOn(server, { ...DEMO_PAGES, port: 0 });
+  });
+  try {
+    await show(url);
+    if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    server.server.closeAllConnections();
+    await server.close();
+  }
 }

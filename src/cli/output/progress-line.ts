@@ -1,10 +1,12 @@
 /** Shows on one line of a terminal how far a run is. Without a terminal it writes nothing. */
+import type { Logger } from 'pino';
+import type { Retry } from '../../platform/transport.ts';
 import type { Progress } from '../../run/progress.ts';
 import { counted } from './text.ts';
 
 const REDRAW_MS = 100;
 
-export interface ProgressLine {
+interface ProgressLine {
   readonly show: (progress: Progress) => void;
   readonly clear: () => void;
 }
@@ -81,5 +83,18 @@ export function createProgressLine(
       terminal.write(`\r\u001b[K${wording(progress)}`);
     },
     clear: () => void terminal.write('\r\u001b[K'),
+  };
+}
+
+/** For this long, further retries of the same subject are only logged at level debug. */
+const QUIET_MS = 10_000;
+
+export function createRetryLog(log: Logger, clock: () => number): (retry: Retry) => void {
+  const reportedMs = new Map<string, number>();
+  return (retry) => {
+    const nowMs = clock();
+    const isNews = nowMs - (reportedMs.get(retry.subject) ?? Number.NEGATIVE_INFINITY) >= QUIET_MS;
+    if (isNews) reportedMs.set(retry.subject, nowMs);
+    log[isNews ? 'warn' : 'debug'](retry, 'calling again');
   };
 }

@@ -1,19 +1,20 @@
 /** Words the report of a run for a person: why it is not green, what was read, each account day, the files. */
-import type { UnrepairedFile } from '../../statements/repair-files.ts';
 import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/chain/break-stories.ts';
+import { wallSecond } from '../../ledger/wall-time.ts';
 import { checkedText } from '../../run/checked.ts';
+import { extendedLookbackText } from '../../run/lateness-text.ts';
+import type { Proven } from '../../run/proven.ts';
+import type { RunReport, MerchantSync } from '../../run/report.ts';
+import { endText } from '../../run/run-state.ts';
+import { sumOfSync } from '../../run/stages/sync-tally.ts';
+import { requestedText } from '../../run/status-lists.ts';
 import { EXIT } from '../../run/verdict/exit-codes.ts';
 import { daysName } from '../../run/verdict/judge.ts';
 import type { Reason } from '../../run/verdict/reason.ts';
-import type { Proven } from '../../run/proven.ts';
-import { endText } from '../../run/run-state.ts';
-import { requestedText } from '../../run/status-lists.ts';
-import type { RunReport } from '../../run/report.ts';
-import { sumOfSync } from '../../run/stages/sync-tally.ts';
-import { wallSecond } from '../../ledger/wall-time.ts';
+import type { UnrepairedFile } from '../../statements/repair-files.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
-import { extendedLookbackText } from '../../run/lateness-text.ts';
+import type { KnownNotice } from '../../store/notices.ts';
 import { counted, line, lines, table } from './text.ts';
 
 /** Most account days shown on a terminal; statements have them all. */
@@ -128,7 +129,7 @@ function readingText({ sync }: RunReport): string | null {
 const provenText = ({ provenFrom, provenThrough }: Pick<Proven, 'provenFrom' | 'provenThrough'>): string =>
   provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
 
-export interface RunTextContext {
+interface RunTextContext {
   /** The account days that the run changed in some way. */
   readonly days: readonly AccountDayRow[];
   /** Where statements are published. */
@@ -197,3 +198,20 @@ function unrepairedText(files: readonly UnrepairedFile[]): string {
       : '')
   );
 }
+
+export const syncDocument = ({ report, ...merchant }: MerchantSync) => ({
+  ...merchant,
+  report: {
+    ...report,
+    failure: report.failure && { name: report.failure.name, message: report.failure.message },
+  },
+});
+
+/** A notice about every account of a merchant has the currency ''. */
+export const noticeDocument = (notice: KnownNotice) => ({ ...notice, currency: notice.currency ?? '' });
+
+export const runDocument = (report: RunReport) => ({
+  ...report,
+  sync: report.sync.map(syncDocument),
+  standing: { ...report.standing, notices: report.standing.notices.map(noticeDocument) },
+});

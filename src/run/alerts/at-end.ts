@@ -8,7 +8,6 @@ import { takeAlertEvents, type RevisedEvent } from '../../store/alerts/events.ts
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
-import type { RunDeps } from '../active-run.ts';
 import type { RunCommand } from '../report.ts';
 import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
 import {
@@ -60,7 +59,12 @@ const conditionOf = (command: RunCommand): string => (command === 'run' ? NIGHT 
 /** A server that takes longer for a statement of an end with its alerts ends it, so that nothing stays locked. */
 const STATEMENT_MS_MAX = 20_000;
 
-type Deps = Pick<RunDeps, 'db' | 'now' | 'zone'> & { readonly alerts?: RunAlerts };
+interface Deps {
+  readonly db: Kysely<DB>;
+  readonly now: () => Date;
+  readonly zone: string;
+  readonly alerts?: RunAlerts;
+}
 
 /**
  * Records the end by `finish`, with its alerts in the same transaction. If they cannot be stored, the end is recorded

@@ -1,6 +1,6 @@
 /** Which merchants a night was missed for. The one place that alerts ask for this. */
 import { sql, type Kysely } from 'kysely';
-import { NAMED_MAX } from '../../alerts/words.ts';
+import { NAMED_MAX } from '../../alerts/alert.ts';
 import { activeWith } from '../../store/fleet-counts.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { instantOfSlot, lastSlot, nextTime } from '../schedule/due.ts';

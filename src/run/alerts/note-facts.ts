@@ -10,7 +10,7 @@ import {
 } from '../../store/alerts/events.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
-import type { MerchantOutcome } from '../active-run.ts';
+import type { MerchantOutcome } from '../report.ts';
 import type { MerchantOpenItems } from '../open-items.ts';
 
 /** Notes new breaks, revised days, and tokens that do not work; crosses off tokens that work again. */

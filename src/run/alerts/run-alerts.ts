@@ -1,6 +1,5 @@
 /** Words what the end of a run tells people: from its reasons and from what was noted while it worked. Pure. */
-import type { AlertContent } from '../../alerts/alert.ts';
-import { firstOf, firstSentences, NAMED_MAX } from '../../alerts/words.ts';
+import { type AlertContent, firstOf, firstSentences, NAMED_MAX } from '../../alerts/alert.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import type { Downloaded } from '../../store/alerts/downloads.ts';

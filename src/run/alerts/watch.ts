@@ -1,7 +1,7 @@
 /** Raises what no run tells: a night that was missed, a run that was killed. Any process that lives may check. */
 import type { Kysely } from 'kysely';
 import { raiseCondition, type Raising } from '../../alerts/raise.ts';
-import { firstOf } from '../../alerts/words.ts';
+import { firstOf } from '../../alerts/alert.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import { endConditions } from '../../store/alerts/conditions.ts';

@@ -1,8 +1,7 @@
 /** Backfills where workers do them: one job a merchant on the lane of backfills, which does slice after slice. */
 import { enqueue } from '../../queue/enqueue.ts';
 import { merchantsWithJob, waitingOn } from '../../queue/job-table.ts';
-import type { MerchantJob } from '../../queue/lanes.ts';
-import type { Queue } from '../../queue/queue.ts';
+import type { MerchantJob, Queue } from '../../queue/queue.ts';
 import { openPart, partsToDo } from '../../store/backfills.ts';
 import { EXIT, mostSevere, type ExitCode } from '../verdict/exit-codes.ts';
 import { endBackfills } from './end.ts';

@@ -5,13 +5,8 @@ import { leaveOut, openPart, partsToDo, putOff, storeSlice, type OpenPart } from
 import { isDatabaseTrouble } from '../../store/engine/errors.ts';
 import { LeaseHeld, LeaseLost } from '../../store/engine/lease.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
-import {
-  runZoneGate,
-  type ActiveRun,
-  type MerchantOutcome,
-  type RunDeps,
-  type RunRequest,
-} from '../active-run.ts';
+import { runZoneGate, type ActiveRun, type RunDeps, type RunRequest } from '../active-run.ts';
+import type { MerchantOutcome } from '../report.ts';
 import { runDeps, type PlatformApp } from '../app.ts';
 import { checkedBy } from '../checked.ts';
 import { chosenMerchants } from '../chosen-merchants.ts';

@@ -1,6 +1,6 @@
 /** Puts a run on record and its merchants on the queue, in one transaction. */
 import type { Transaction } from 'kysely';
-import type { MerchantJob } from '../../queue/lanes.ts';
+import type { MerchantJob } from '../../queue/queue.ts';
 import { EXIT } from '../../ledger/ending.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { endWaiting, lockSlot, openRunOfSlot, queueRun } from '../../store/queued-runs.ts';

@@ -1,6 +1,6 @@
 /** The end of a queued run, once none of its merchants waits: one exit code and one summary for all of them. */
 import type { ExitCode } from '../../ledger/ending.ts';
-import { lostMerchants, runsToFinish } from '../../queue/waiting-merchants.ts';
+import { lostMerchants, runsToFinish } from '../../queue/enqueue.ts';
 import { noteBreaks } from '../../store/alerts/events.ts';
 import { markNoticesReported, unreportedNotices } from '../../store/notices.ts';
 import {

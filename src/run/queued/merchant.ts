@@ -1,6 +1,6 @@
 /** What a worker does with one job: one merchant of a queued run, from reading to published. */
 import { EXIT, type ExitCode } from '../../ledger/ending.ts';
-import type { MerchantJob } from '../../queue/lanes.ts';
+import type { MerchantJob } from '../../queue/queue.ts';
 import { merchantEnd } from '../../store/run-merchants.ts';
 import { endWaiting, queuedRun } from '../../store/queued-runs.ts';
 import { runZoneGate, type ActiveRun, type RunDeps, type RunRequest } from '../active-run.ts';
@@ -11,7 +11,7 @@ import { underLeases, type HeldLeases } from '../leases.ts';
 import { endMerchants } from '../merchant-ends.ts';
 import { runRanges } from '../merchant-ranges.ts';
 import { nothingDoneFor } from '../merchant-work.ts';
-import type { MerchantOutcome } from '../active-run.ts';
+import type { MerchantOutcome } from '../report.ts';
 import { prepare } from '../run.ts';
 import { markReported } from '../run-end.ts';
 import { withExplainedFailure } from '../stages/sync-stage.ts';

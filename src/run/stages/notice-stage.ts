@@ -26,7 +26,8 @@ import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { entriesBefore } from '../../sync/ledger-past.ts';
 import type { FiguresSeen } from '../../reconcile/reconcile.ts';
-import type { MerchantOutcome, MerchantWork, RunDeps } from '../active-run.ts';
+import type { MerchantWork, RunDeps } from '../active-run.ts';
+import type { MerchantOutcome } from '../report.ts';
 
 /** Older days are not judged: no one asks about an entry that was missing a month ago. */
 const JUDGED_DAYS_MAX = 31;

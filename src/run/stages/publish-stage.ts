@@ -9,9 +9,9 @@ import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/write-manifest.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
 import type { DayRange } from '../range.ts';
-import { accountDayKey, type PublishOutcome } from '../report.ts';
+import { type MerchantOutcome, accountDayKey, type PublishOutcome } from '../report.ts';
 import { sharedDays } from './notice-stage.ts';
-import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
+import type { MerchantWork } from '../active-run.ts';
 
 /**
  * Publishes the days of the range; without a range everything that is due, as the cascade may have changed days

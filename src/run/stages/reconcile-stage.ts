@@ -1,5 +1,5 @@
 /** Chains a merchant's accounts, reads the spans of breaks again, and chains what that changed. */
-import { readQuarantined } from '../../platform/quarantined.ts';
+import { readQuarantined } from '../../platform/ledger-entry.ts';
 import { accountsOf } from '../../ledger/account-filter.ts';
 import { addDays } from '../../ledger/business-day.ts';
 import {
@@ -15,7 +15,8 @@ import { syncMerchant } from '../../sync/sync.ts';
 import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';
 import { afterReadingAgain } from './sync-tally.ts';
 import type { KnownAhead } from '../known-ahead.ts';
-import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
+import type { MerchantWork } from '../active-run.ts';
+import type { MerchantOutcome } from '../report.ts';
 
 /** Most breaks checked to choose the spans of one run: many may lie in one span. */
 const BREAKS_CHECKED_MAX = 10 * HEALING_READS_MAX;

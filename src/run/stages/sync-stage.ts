@@ -17,8 +17,8 @@ import {
   withHistoricalDays,
 } from './historical-days.ts';
 import type { DayRange } from '../range.ts';
-import type { MerchantSync } from '../report.ts';
-import type { ActiveRun, MerchantOutcome, MerchantWork } from '../active-run.ts';
+import type { MerchantOutcome, MerchantSync } from '../report.ts';
+import type { ActiveRun, MerchantWork } from '../active-run.ts';
 
 /**
  * Syncs the merchant's days. A merchant that is only known has to join first. Trouble of this merchant, even a fault of

@@ -7,7 +7,8 @@ import { keepNotices, type FirstNotice } from '../../store/notices.ts';
 import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { entriesBefore } from '../../sync/ledger-past.ts';
-import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
+import type { MerchantWork } from '../active-run.ts';
+import type { MerchantOutcome } from '../report.ts';
 
 /**
  * To be called once the days are chained. Where the account may begin on zero, the platform is asked once whether it has

@@ -1,8 +1,24 @@
 /** Checks settings about who may log in at the pages: hashed passwords, roles, names of headers and claims. */
 import { z } from 'zod';
 import { MERCHANT_NO } from '../../ledger/merchant-no.ts';
-import type { Grant, PasswordHash } from '../settings.ts';
-import { jsonText, reading, Wrong } from './reading.ts';
+import { jsonText, reading, Wrong } from './scalars.ts';
+
+/** What a person may see and do at the pages. */
+export interface Grant {
+  readonly role: 'viewer' | 'operator';
+  /** Null: all. */
+  readonly merchants: readonly string[] | null;
+}
+
+/** A hashed password, as `daybook access hash` makes it. */
+export interface PasswordHash {
+  /** Logarithm to base 2 of scrypt's N; then its r and p. */
+  readonly cost: number;
+  readonly blockSize: number;
+  readonly parallel: number;
+  readonly salt: Buffer;
+  readonly hash: Buffer;
+}
 
 const ENTRIES_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 100;

@@ -1,7 +1,12 @@
 /** Checks addresses in settings: the platform, this server, the statements. */
 import { isLoopback } from '../../host/loopback.ts';
-import type { ListenAddress } from '../settings.ts';
-import { reading, Wrong } from './reading.ts';
+import { reading, Wrong } from './scalars.ts';
+
+/** The address a server listens on. Port 0 means any free port. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
 
 /** A callbackUrl may have 255 characters. This leaves 75 for its path: the kind and the secret. */
 const PUBLIC_URL_CHARACTERS_MAX = 180;

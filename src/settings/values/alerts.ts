@@ -1,7 +1,13 @@
 /** Checks where alerts go: webhooks, mail, and the address requested after a successful run. Messages repeat no address. */
 import { z } from 'zod';
-import type { Webhook } from '../settings.ts';
-import { jsonText, reading, text, Wrong } from './reading.ts';
+import { jsonText, reading, text, Wrong } from './scalars.ts';
+
+/** A webhook. Its address is a secret, as it may hold the key to the place behind it. */
+export interface Webhook {
+  /** `json`: a signed document of daybook's own; `slack`: what Slack's incoming webhooks take. */
+  readonly kind: 'json' | 'slack';
+  readonly url: string;
+}
 
 const WEBHOOKS_MAX = 20;
 const MAILBOXES_MAX = 50;

@@ -1,8 +1,13 @@
 /** Checks credentials in settings: merchant number, token, agent number, secret keys, signing key. */
 import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
 import { readSigningKey, type SigningKey } from '../../signing/keys.ts';
-import type { SecretKey } from '../settings.ts';
-import { reading, text, Wrong } from './reading.ts';
+import { reading, text, Wrong } from './scalars.ts';
+
+/** 32 bytes for AES-256-GCM. Stored secrets refer to the key by its id. */
+export interface SecretKey {
+  readonly id: string;
+  readonly key: Buffer;
+}
 
 const SECRET_KEY_BYTES = 32;
 /** 32 random bytes have 30 different values on average. Fewer than 16 occur once in 10^17 keys. */

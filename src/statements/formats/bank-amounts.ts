@@ -1,8 +1,15 @@
 /** Amounts as formats of a bank want them: with no more decimals than their currency has by ISO 4217. */
-import { createCurrencies, decimalsOf } from '../../ledger/money.ts';
-import type { StatementDay } from './format.ts';
-import type { Places } from './places.ts';
-import { FormatTooSmall } from './too-small.ts';
+import type { StatedFigures } from '../../ledger/entry.ts';
+import {
+  createCurrencies,
+  decimalsOf,
+  addAmounts,
+  compareAmounts,
+  subtractAmounts,
+} from '../../ledger/money.ts';
+import { counted } from '../../ledger/text.ts';
+import type { Places } from './columns.ts';
+import { type StatementDay, type PublishedRevision, FormatTooSmall } from './format.ts';
 
 const ISO_4217 = createCurrencies({});
 /** Metals, funds and tests (XAU, XXX), to which ISO gives no minor unit; but for five currencies of several countries. */
@@ -62,3 +69,34 @@ export function bankAmounts(day: StatementDay, format: string): BankAmounts {
 /** How an entry's amount is named. */
 export const ofEntry = (amount: string, batchNo: string): string =>
   `the amount ${amount} of entry ${batchNo}`;
+
+/** What opening + credits - debits lacks of the closing; null where they agree. */
+export function missingIn({ opening, creditTotal, debitTotal, closing }: StatedFigures): string | null {
+  const missing = subtractAmounts(closing, subtractAmounts(addAmounts(opening, creditTotal), debitTotal));
+  return compareAmounts(missing, '0') === 0 ? null : missing;
+}
+
+/** `2 entries that may be of this day came and could not be read` */
+export const unreadableText = (count: number): string =>
+  `${counted(count, 'entry', 'entries')} that may be of this day came and could not be read`;
+
+/** The verdict, the breaks, what could not be read, by how much the figures do not add up, and where the opening is from. */
+export function notesOf({
+  figures,
+  unreadable,
+}: Pick<PublishedRevision, 'figures' | 'unreadable'>): string[] {
+  const { verdict, breakCount, breaksAfter, restarted, otherClosings } = figures;
+  const missing = missingIn(figures);
+  return [
+    ...[verdict, `breaks: ${breakCount}`],
+    ...(breaksAfter === 0
+      ? []
+      : [`${breaksAfter} of them between the last balance of the day and the next entry`]),
+    ...(unreadable === 0 ? [] : [`${unreadableText(unreadable)}: the figures lack what they say`]),
+    ...(missing === null ? [] : [`a net ${missing} is missing between opening and closing`]),
+    ...(restarted ? ['opening derived from the first entry'] : []),
+    ...(otherClosings === undefined
+      ? []
+      : [`may close on ${otherClosings.join(' or ')} as well: nothing decides`]),
+  ];
+}

@@ -93,3 +93,25 @@ export const columnsNamed = (
   known: readonly StatementColumn[],
 ): readonly StatementColumn[] =>
   names.map((name) => known.find((column) => column.name === name) ?? { name, isAmount: false });
+
+/** The places of cells in a row. */
+export interface Places {
+  readonly batchNo: number;
+  readonly bookedAt: number;
+  readonly type: number;
+  readonly credit: number;
+  readonly debit: number;
+  readonly balance: number;
+}
+
+export function placesOf(columns: readonly StatementColumn[]): Places {
+  const placeOf = (name: string): number => columns.findIndex((column) => column.name === name);
+  return {
+    batchNo: placeOf('batch_no'),
+    bookedAt: placeOf('booked_at'),
+    type: placeOf('transaction_type'),
+    credit: placeOf('credit'),
+    debit: placeOf('debit'),
+    balance: placeOf('balance'),
+  };
+}

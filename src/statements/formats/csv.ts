@@ -1,7 +1,14 @@
 /** Statements as CSV: RFC 4180, UTF-8 without BOM, CRLF; the same rows give the same bytes. */
+import { Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
 import { stringify } from 'csv-stringify/sync';
-import { csvRows } from './csv-rows.ts';
-import type { RowCells, StatementDay, StatementFormat, StatementReader } from './format.ts';
+import {
+  type RowCells,
+  type StatementDay,
+  type StatementFormat,
+  type StatementReader,
+  UnreadableRows,
+} from './format.ts';
 
 /** Cells are quoted where they hold a comma, a quote or a line's end; no cell is altered. */
 export const csvText = (rows: readonly RowCells[]): string =>
@@ -50,3 +57,27 @@ export const CSV: StatementFormat & {
   write,
   reader: { hasHeader: true, rows: csvRows },
 };
+
+const BATCH_ROWS = 2_000;
+
+/** Every row, the header first, whatever number of cells it has. Throws `UnreadableRows`, and what reading throws. */
+export async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly RowCells[]> {
+  const source = Readable.from(bytes, { objectMode: false });
+  const rows = parse({ relax_column_count: true, record_delimiter: '\r\n' });
+  source.on('error', (error) => rows.destroy(error));
+  source.pipe(rows);
+  let batch: RowCells[] = [];
+  try {
+    for await (const row of rows as AsyncIterable<string[]>) {
+      batch.push(row);
+      if (batch.length < BATCH_ROWS) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+  } catch (error) {
+    throw error instanceof CsvError ? new UnreadableRows(error.message) : error;
+  } finally {
+    source.destroy();
+  }
+}

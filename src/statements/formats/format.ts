@@ -2,6 +2,7 @@
  * What a format of statements is. CSV is the one every statement is published in: it is the file that is proven,
  * compared and searched. The other formats are made from it, when it is published or when somebody downloads it.
  */
+import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import type { Account, BusinessDay, StatedFigures } from '../../ledger/entry.ts';
 import type { RowDifference } from '../differing-rows.ts';
 import type { StatementColumn } from './columns.ts';
@@ -88,4 +89,17 @@ export interface StatementReader {
 /** The bytes are not a valid file of the format. */
 export class UnreadableRows extends Error {
   override readonly name = 'UnreadableRows';
+}
+
+/** A day does not fit into a format: too many entries, or too long an amount. The CSV holds every day. */
+export class FormatTooSmall extends ExpectedError {
+  override readonly name = 'FormatTooSmall';
+  readonly exitCode = EXIT.usage;
+  /** `why`: the end of a sentence that begins with the statement and the format. */
+  constructor({ account, day }: Pick<StatementDay, 'account' | 'day'>, format: string, why: string) {
+    super(
+      `the statement of ${account.merchantNo} in ${account.currency} for ${day} cannot be written as ${format}: ${why}. ` +
+        'Take the CSV, which holds every day.',
+    );
+  }
 }

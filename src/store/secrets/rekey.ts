@@ -1,7 +1,6 @@
 /** Encrypts with the first key what other keys encrypted, so that the other keys can be removed. */
 import { sql, type Kysely } from 'kysely';
-import { CIPHERTEXT_COLUMNS, secretKeysInUse, type CiphertextColumn } from './ciphertexts.ts';
-import { adoptSecretKey } from './key-check.ts';
+import { CIPHERTEXT_COLUMNS, secretKeysInUse, type CiphertextColumn, adoptSecretKey } from './key-check.ts';
 import type { DB } from '../engine/schema.ts';
 import {
   decryptSecret,

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { breaksPage } from '../../pages/breaks.ts';
 import { casePage, type CaseShown } from '../../pages/break-case.ts';
 import type { Texts } from '../../pages/texts/en.ts';
-import { readQuarantined } from '../../platform/quarantined.ts';
+import { readQuarantined } from '../../platform/ledger-entry.ts';
 import { breakCase, type BreakCase } from '../../run/breaks/break-case.ts';
 import { messageToPlatform } from '../../run/breaks/break-message.ts';
 import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../../run/breaks/break-steps.ts';

@@ -131,3 +131,6 @@ export const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
     .header('vary', 'accept-language, cookie')
     .type('text/html; charset=utf-8')
     .send(page);
+
+/** Of a text that begins with a year. */
+export const YEARS = /^(?:19|20|21)\d\d-/;

@@ -1,12 +1,14 @@
 /** Chooses the entries of a day that a request asks for. */
 import type { Kysely } from 'kysely';
 import { instantsOf, splitAtTransitions } from '../../ledger/business-day.ts';
-import type { BusinessDay, Window } from '../../ledger/entry.ts';
+import { createChain } from '../../ledger/chain/chain.ts';
+import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
-import { readAmount } from '../../pages/amount-reader.ts';
+import { readAmount } from '../../pages/format.ts';
 import type { RowsPlace, RowsShown } from '../../pages/day-rows.ts';
-import { breaksBefore } from '../../store/pages/breaks-of-day.ts';
 import type { DB } from '../../store/engine/schema.ts';
+import { ENTRIES_WITHIN_MAX, entriesAround, entriesByNumber } from '../../store/entries-around.ts';
+import { breaksBefore } from '../../store/pages/breaks-of-day.ts';
 import {
   entriesSearched,
   entryNumbered,
@@ -15,9 +17,9 @@ import {
   type DayOfAccount,
   type EntriesFound,
   type Sort,
+  type EntryPlace,
 } from '../../store/pages/day-rows.ts';
 import type { Asked, PagesContext } from './context.ts';
-import { inStatementOrder, type InOrder } from './statement-order.ts';
 
 const ROWS_A_PAGE = 100;
 /** A day with more entries is not searched: a page must load quickly. */
@@ -151,4 +153,43 @@ function timeIn(text: string, day: BusinessDay, window: Window, zone: string): n
   if (at !== undefined) return at;
   const parts = splitAtTransitions(window, zone);
   return parts.find(({ beginMs }) => wallSecond(beginMs, zone) > wanted)?.beginMs ?? null;
+}
+
+/** Entries chained on each side of those shown: their balances determine the order. */
+const CHAINED_AROUND = 60;
+
+interface InOrder {
+  readonly entries: readonly LedgerEntry[];
+  /** Whether they stand as in the statement; otherwise they are in order of time, or as they were asked for. */
+  readonly isChained: boolean;
+}
+
+/**
+ * The entries at these neighbouring places, as the statement has them there. Full seconds around them are read, and all
+ * that may trade places with them. Where a second holds too many for that, they are given by time.
+ */
+async function inStatementOrder(
+  { db, settings: { clockToleranceS } }: PagesContext,
+  { account, window }: DayOfAccount,
+  places: readonly EntryPlace[],
+): Promise<InOrder> {
+  const [first, last] = [places[0], places.at(-1)];
+  if (first === undefined || last === undefined) return { entries: [], isChained: true };
+  const span = {
+    beginMs: first.bookedMs - clockToleranceS * 1_000,
+    endMs: last.bookedMs + clockToleranceS * 1_000,
+  };
+  const around = await entriesAround(db, account, span, CHAINED_AROUND);
+  const within = around.filter(({ bookedMs }) => bookedMs >= span.beginMs && bookedMs <= span.endMs);
+  if (within.length >= ENTRIES_WITHIN_MAX) {
+    const numbers = places.map(({ batchNo }) => batchNo);
+    const found = await entriesByNumber(db, account.merchantNo, numbers);
+    return { entries: numbers.flatMap((batchNo) => found.get(batchNo) ?? []), isChained: false };
+  }
+  const isOfDay = ({ bookedMs }: LedgerEntry): boolean =>
+    bookedMs >= window.beginMs && bookedMs <= window.endMs;
+  const from = around.filter(isOfDay).findIndex(({ batchNo }) => batchNo === first.batchNo);
+  const chain = createChain<LedgerEntry>({ clockToleranceS, start: null });
+  const chained = [...chain.push(around), ...chain.end()].map(({ entry }) => entry).filter(isOfDay);
+  return { entries: chained.slice(from, from + places.length), isChained: true };
 }

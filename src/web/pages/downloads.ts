@@ -1,7 +1,7 @@
 /** `/download/...`: the bytes of published files, each download on record with its person. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { firstBytes, joined } from '../../objects/first-bytes.ts';
+import { firstBytes, joined } from '../../objects/object-store.ts';
 import { formatNote, inFormat } from '../../statements/fetch-in-format.ts';
 import { STATEMENT_FORMATS } from '../../statements/formats/all.ts';
 import { CSV } from '../../statements/formats/csv.ts';

@@ -8,9 +8,8 @@ import { monthOf, type Month } from '../../statements/month.ts';
 import { closedMonths } from '../../store/month-close.ts';
 import { accountsPage } from '../../store/pages/accounts-page.ts';
 import { dayFacts } from '../../store/pages/day-facts.ts';
-import { addPage, type Asked, type PagesContext } from './context.ts';
+import { addPage, type Asked, type PagesContext, YEARS } from './context.ts';
 import { PageRefusal } from './page-refusal.ts';
-import { YEARS } from './years.ts';
 
 /** Rows of the grid: with 31 marks each the page stays well below 100 kB. */
 const ACCOUNTS_A_PAGE = 20;

@@ -1,9 +1,9 @@
 /** Says in plain words on a page why there is none. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AccessRefused, type RefusalWhy } from '../../access/refused.ts';
+import { AccessRefused, type RefusalWhy } from '../../access/access.ts';
 import { messagePage } from '../../pages/view.ts';
 import type { Texts } from '../../pages/texts/en.ts';
-import { FormatTooSmall } from '../../statements/formats/too-small.ts';
+import { FormatTooSmall } from '../../statements/formats/format.ts';
 import type { WebEvent } from '../server.ts';
 import { DatabaseRefused, reasonOf } from '../../store/engine/errors.ts';
 import { PageRefusal } from './page-refusal.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { csvRows } from '../../../src/cli/standalone/csv-rows.ts';
-import { csvRows as csvParseRows } from '../../../src/statements/formats/csv-rows.ts';
+import { csvRows as csvParseRows } from '../../../src/statements/formats/csv.ts';
 
 type Reader = typeof csvRows;
 

@@ -1,10 +1,9 @@
 /** Fields of a statement as the messages that SWIFT allows: each short enough, balances carried from one to the next. */
 import { addDays } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
-import type { StatementDay } from '../format.ts';
+import { type StatementDay, FormatTooSmall } from '../format.ts';
 import { sha256Of } from '../../../host/sha256.ts';
 import { bankAmounts } from '../bank-amounts.ts';
-import { FormatTooSmall } from '../too-small.ts';
 import { swiftText } from './swift-text.ts';
 
 const END = '\r\n';

@@ -1,9 +1,8 @@
 /** Statements as SWIFT MT940, for older ERPs: docs/decisions/formats.md. */
 import type { RowCells, StatementDay, StatementFormat } from '../format.ts';
-import { bankAmounts, ofEntry, type BankAmounts } from '../bank-amounts.ts';
-import { placesOf, type Places } from '../places.ts';
+import { bankAmounts, ofEntry, type BankAmounts, notesOf } from '../bank-amounts.ts';
+import { placesOf, type Places } from '../columns.ts';
 import { sha256Of } from '../../../host/sha256.ts';
-import { notesOf } from '../notes.ts';
 import { createMessages, swiftAmount } from './messages.ts';
 import { linesOf, swiftText } from './swift-text.ts';
 

@@ -3,7 +3,7 @@ import { entriesIn } from '../../../ledger/chain/figures.ts';
 import type { StatedFigures } from '../../../ledger/entry.ts';
 import { counted } from '../../../ledger/text.ts';
 import type { PublishedRevision, StatementDay } from '../format.ts';
-import { missingIn, unreadableText } from '../notes.ts';
+import { missingIn, unreadableText } from '../bank-amounts.ts';
 import { grouped } from './drawable.ts';
 import { COLOR, STYLE, type TextStyle } from './drawing.ts';
 import type { Column, Row } from './table.ts';

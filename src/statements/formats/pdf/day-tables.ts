@@ -2,7 +2,7 @@
 import { addAmounts, subtractAmounts } from '../../../ledger/money.ts';
 import { counted } from '../../../ledger/text.ts';
 import type { Changes, PublishedRevision, RowCells, StatementDay } from '../format.ts';
-import { placesOf, type Places } from '../places.ts';
+import { placesOf, type Places } from '../columns.ts';
 import { countText, instantText } from './day-figures.ts';
 import { grouped } from './drawable.ts';
 import { COLOR, STYLE } from './drawing.ts';

@@ -2,7 +2,7 @@
 import { entriesIn } from '../../../ledger/chain/figures.ts';
 import type { StatementColumn } from '../columns.ts';
 import type { Changes, PublishedRevision, StatementDay } from '../format.ts';
-import { missingIn } from '../notes.ts';
+import { missingIn } from '../bank-amounts.ts';
 import type { TextKind, Value } from './cells.ts';
 
 /** Rows of a sheet, its header first, some at a time. */
