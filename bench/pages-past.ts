@@ -4,6 +4,7 @@ import { dayWindow } from '../src/ledger/business-day.ts';
 import type { BusinessDay } from '../src/ledger/entry.ts';
 import type { DB } from '../src/store/engine/schema.ts';
 import { ZONE } from './scenario.ts';
+import { markPublished } from './seed.ts';
 
 export interface PagesPast {
   readonly merchants: number;
@@ -44,6 +45,7 @@ export async function seedPages(db: Kysely<DB>, past: PagesPast): Promise<void> 
   await Promise.all([accountDays.execute(db), statements.execute(db)]);
   await seedRevisions(db);
   await seedLargeDay(db, past);
+  await markPublished(db);
   await sql`VACUUM (ANALYZE)`.execute(db);
 }
 

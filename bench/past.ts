@@ -8,6 +8,7 @@ import { addDays, daysFromTo, dayWindow } from '../src/ledger/business-day.ts';
 import type { DB } from '../src/store/engine/schema.ts';
 import type { PastPlatform } from './processes.ts';
 import { ZONE } from './scenario.ts';
+import { markPublished } from './seed.ts';
 import type { WireRow } from './wire-row.ts';
 
 export const PAST_ENTRIES_A_DAY = 2;
@@ -77,6 +78,7 @@ export async function seedPast(db: Kysely<DB>, { scenario, days }: PastPlatform)
       'P' || merchant_no || '-' || day || '-2', begin_ms + ${DEBIT_HOUR * HOUR_MS}::bigint,
       row_number() OVER (PARTITION BY merchant_no ORDER BY day) = 1, 1, false
     FROM ${nights} ORDER BY day`.execute(db);
+  await markPublished(db);
   await seedPublished(db, nights);
   await sql`
     INSERT INTO run (command, holder, from_day, to_day, started_at, finished_at, exit_code, figures)

@@ -150,7 +150,7 @@ function figuresTable(view: View, known: AccountDayRow | null, published: Statem
       </tbody>
     </table>`,
   )}
-  ${when(known?.publish_due === true && published !== undefined, () => html`<p class="said">${isAlike(known!, published!) ? texts.day.dueUnseen : texts.day.due}</p>`)}`;
+  ${when(known !== null && known.is_due && published !== undefined, () => html`<p class="said">${isAlike(known!, published!) ? texts.day.dueUnseen : texts.day.due}</p>`)}`;
 }
 
 const isAlike = (known: AccountDayRow, published: StatementRow): boolean =>

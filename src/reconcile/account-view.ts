@@ -11,7 +11,7 @@ import type { CertifiedCheck } from './certified-check.ts';
 import { createKnownDays, type KnownDays } from './known-days.ts';
 
 /** What of an account was read before the pass. */
-export interface ReadAlready extends Pick<AccountToChain, 'entries' | 'stated'> {
+export interface ReadAlready extends Pick<AccountToChain, 'entries' | 'statements'> {
   /** Null once an earlier pass has written days. */
   readonly around: AccountToChain['around'] | null;
 }

@@ -1,12 +1,11 @@
 /** Chains an account's changed days, and after each of them the later days that change with it. */
-import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
-import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { chainStretch, earliest, jumpsAfter, type Stretch, type StretchOptions } from './chain-stretch.ts';
-import { emptied, emptiedDaysBefore, isOpeningKnownBefore } from './emptied-days.ts';
+import { emptied, emptiedDaysBefore } from './emptied-days.ts';
 import { storedDiffers } from './stored-differs.ts';
-import { createAccountView, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
+import { createAccountView, type AccountInZone, type AccountView } from './account-view.ts';
+import { opensOtherwise } from './up-to-date.ts';
 
 /** The most that one pass holds in memory and one transaction writes. The next pass does the rest. */
 export interface PassMax {
@@ -76,7 +75,7 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       );
       const stored = await view.known.stored(day);
       const made = stretch.chained.days.find((one) => one.day === day);
-      const known = stored ?? options.read?.stated.find((one) => one.day === day);
+      const known = stored ?? options.read?.statements.find((one) => one.day === day);
       const figures = made ?? (known === undefined ? undefined : emptied(known));
       if (figures !== undefined) keep(figures, stored);
     }
@@ -117,53 +116,13 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
     const before = await frontOf(stretch);
     await take(stretch);
     const next = await view.known.storedAfter(stretch.days.at(-1)!);
-    if (next !== undefined && (await openingChanged(next, options, view))) waiting.add(next.day);
+    if (next !== undefined && (await reopens(next, options, view))) waiting.add(next.day);
     await chainFront(before);
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };
 }
 
-/**
- * Of the days whose chain started without a predecessor, those that can now be joined to an earlier day, because the
- * time between has been read.
- */
-export async function joiningDays(
-  options: AccountInZone,
-  restarted: readonly BusinessDay[],
-): Promise<BusinessDay[]> {
-  const view = createAccountView(options);
-  const { known } = view;
-  const joining: BusinessDay[] = [];
-  for (const day of restarted) {
-    const before = await known.storedBefore(day);
-    if (before === undefined) continue;
-    if (
-      (await isProvenUpToDay(before, day, options, view)) ||
-      (await isOpeningKnownBefore(before, day, options, view))
-    ) {
-      joining.push(day);
-    }
-  }
-  return joining;
-}
-
-/** Whether a stored day would now start from another balance, or after another entry, than when it was chained. */
-async function openingChanged(
-  next: DayFigures,
-  options: ChainAccountOptions,
-  view: AccountView,
-): Promise<boolean> {
-  const now = await view.known.before(next.day);
-  const then = await view.known.storedBefore(next.day);
-  if (now === undefined) return false;
-  if (next.restarted) return isProvenUpToDay(now, next.day, options, view);
-  return (
-    then === undefined ||
-    compareAmounts(now.closing, then.closing) !== 0 ||
-    otherClosingsText(now.otherClosings) !== otherClosingsText(then.otherClosings) ||
-    now.lastBatchNo !== then.lastBatchNo ||
-    now.lastBookedMs !== then.lastBookedMs ||
-    now.isOrderFinal !== then.isOrderFinal
-  );
-}
+/** Whether the pass changed what a stored day opens on. */
+const reopens = async (next: DayFigures, own: AccountInZone, view: AccountView): Promise<boolean> =>
+  opensOtherwise(next, await view.known.before(next.day), await view.known.storedBefore(next.day), own, view);

@@ -1,7 +1,6 @@
 /** Days at the start of an account whose entries have all vanished: their balance is known from the next entry only. */
 import { dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
-import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
+import { subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { firstBookedMs, type AccountInZone, type AccountView } from './account-view.ts';
 
@@ -48,22 +47,4 @@ export async function emptiedDaysBefore(
     quiet.unshift({ ...day, opening, closing: opening, restarted: false, otherClosings });
   }
   return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
-}
-
-/**
- * Whether the balance of the empty day `before` now follows from the first entry of `day`, and differs from the stored
- * one.
- */
-export async function isOpeningKnownBefore(
-  before: DayFigures,
-  day: BusinessDay,
-  options: AccountInZone,
-  { known, isCertified }: AccountView,
-): Promise<boolean> {
-  if (before.lastBookedMs !== null) return false;
-  const stored = await known.stored(day);
-  const firstMs = await firstBookedMs(day, options);
-  if (stored === undefined || firstMs === undefined) return false;
-  if (compareAmounts(stored.opening, before.closing) === 0) return false;
-  return isCertified({ beginMs: dayWindow(before.day, options.zone).beginMs, endMs: firstMs });
 }

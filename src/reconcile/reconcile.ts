@@ -138,7 +138,7 @@ async function chainInPasses(
     options.signal.throwIfAborted();
     const chained = await chainAccount({ ...options, ...own, read: already, changed: waiting });
     await take({ account: own.account, gapless: read.gapless, changed: waiting, chained });
-    already = { entries: read.entries, stated: read.stated, around: null };
+    already = { entries: read.entries, statements: read.statements, around: null };
     waiting = chained.left;
   }
 }

@@ -1,12 +1,12 @@
 /**
  * Asserts what green means: an account's proven days since its first are its days with figures, and its days with a current
- * statement. Whatever differs is named.
+ * statement, whose rows are its entries. Whatever differs is named.
  */
 import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { covers } from '../ledger/window.ts';
-import { daysWithoutFigures } from '../reconcile/days-without-figures.ts';
+import { daysOutOfDate } from '../reconcile/up-to-date.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { lawFacts, type LawFacts } from '../store/law-facts.ts';
 import { askInParts } from './many-merchants.ts';
@@ -14,7 +14,7 @@ import { askInParts } from './many-merchants.ts';
 /** Days of an account that are not in all three sets. */
 export interface Discrepancy extends Account {
   /**
-   * `no-figures`: proven, and without figures. `no-statement`: proven, with figures, and without a statement that says them.
+   * `no-figures`: proven, and without up-to-date figures. `no-statement`: proven, with figures, and without a statement of them and their entries.
    * `not-read`: with a statement that was adopted, of days that this database has not read. `in-doubt`: published, and not proven
    * any more, as a later reading failed or entries are absent.
    */
@@ -31,20 +31,17 @@ export const discrepanciesOf = (
 ): Promise<Discrepancy[]> =>
   askInParts(merchants, async (some) => {
     const found = [];
-    for (const facts of await lawFacts(db, some)) found.push(...(await discrepanciesIn(facts, zone)));
+    for (const facts of await lawFacts(db, some)) found.push(...(await discrepanciesIn(db, facts, zone)));
     return found;
   });
 
-async function discrepanciesIn(facts: LawFacts, zone: string): Promise<Discrepancy[]> {
-  const { merchantNo, currency, certified, figured, stated, changed, unpublished, doubted } = facts;
+async function discrepanciesIn(db: Kysely<DB>, facts: LawFacts, zone: string): Promise<Discrepancy[]> {
+  const { merchantNo, currency, certified, stated, changed, unpublished, doubted } = facts;
   const isProven = (day: BusinessDay): boolean => covers(certified, dayWindow(day, zone));
-  const bare = await daysWithoutFigures(
-    { zone, isCertified: (span) => Promise.resolve(covers(certified, span)) },
-    { figured, stated: stated.map((day) => ({ day })) },
-    changed,
-  );
+  const isCertified = (span: Window) => Promise.resolve(covers(certified, span));
+  const own = { db, account: { merchantNo, currency }, zone, isCertified };
   const differing: Pick<Discrepancy, 'what' | 'days'>[] = [
-    { what: 'no-figures', days: [...new Set([...bare, ...changed.filter(isProven)])].sort() },
+    { what: 'no-figures', days: (await daysOutOfDate(own, facts)).filter(isProven) },
     { what: 'no-statement', days: unpublished.filter(isProven) },
     { what: 'not-read', days: stated.filter((day) => !isProven(day) && !changed.includes(day)) },
     { what: 'in-doubt', days: doubted.filter((day) => !isProven(day)) },

@@ -7,7 +7,6 @@ import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { entriesOfBusiestDays } from '../store/account-days.ts';
 import { merchantsWithBreaks } from '../store/breaks/break-hints.ts';
-import { merchantsWithDerivedOpenings } from '../store/changed-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { merchantsWithUnreadable } from '../store/amendments.ts';
 import { merchantsToCompare } from '../store/notices.ts';
@@ -21,8 +20,6 @@ const DAYS_BACK = 7;
 export interface KnownAhead {
   /** Breaks that have not healed. */
   readonly hasBreaks: boolean;
-  /** Days whose opening was taken from their own first entry, although a day before is stored. */
-  readonly hasDerivedOpening: boolean;
   /** Unreadable entries that the platform still sends. */
   readonly hasUnreadable: boolean;
   /** Entries of the busiest of the last days, all accounts together. */
@@ -33,7 +30,7 @@ export interface KnownAhead {
   readonly olderDays: HistoricalComparison | null;
 }
 
-/** By merchant; six statements for some hundred merchants. */
+/** By merchant; five statements for some hundred merchants. */
 export async function knownAhead(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -48,9 +45,8 @@ async function askOf(
   merchants: readonly string[],
   days: { readonly from: BusinessDay; readonly to: BusinessDay },
 ): Promise<[string, KnownAhead][]> {
-  const [broken, restarted, unreadable, busiest, olderDays, toCompare] = await Promise.all([
+  const [broken, unreadable, busiest, olderDays, toCompare] = await Promise.all([
     merchantsWithBreaks(db, merchants).then((found) => new Set(found)),
-    merchantsWithDerivedOpenings(db, merchants),
     merchantsWithUnreadable(db, merchants),
     entriesOfBusiestDays(db, merchants, days),
     historicalComparisons(db, merchants),
@@ -60,7 +56,6 @@ async function askOf(
     merchantNo,
     {
       hasBreaks: broken.has(merchantNo),
-      hasDerivedOpening: restarted.has(merchantNo),
       hasUnreadable: unreadable.has(merchantNo),
       busiestDay: busiest.get(merchantNo) ?? 0,
       isToCompare: toCompare.has(merchantNo),

@@ -116,7 +116,7 @@ export async function endMerchants(
 }
 
 /**
- * The discrepancies that the merchant's part of the run answers for: of stages that it did, of days that it was to publish,
+ * The discrepancies that the merchant's part of the run answers for: of stages that it did, of days that it was to work on,
  * less days that it published or that it says why not.
  */
 function answeredFor(
@@ -131,15 +131,13 @@ function answeredFor(
   return discrepancies.flatMap((one) => {
     // What the run itself could not read is a reason already.
     if (one.what === 'in-doubt' && sync !== null && sync.report.uncertified.length > 0) return [];
-    if (one.what !== 'no-statement') return [one];
-    if (!STAGES[request.command].includes('publish')) return [];
+    if (one.what === 'not-read' || one.what === 'in-doubt') return [one];
+    if (one.what === 'no-statement' && !STAGES[request.command].includes('publish')) return [];
     const { merchantNo, currency } = one;
-    const days = one.days.filter(
-      (day) =>
-        isOfRun(day) &&
-        !reported.has(keyOf(one, day)) &&
-        !publishedNow.has({ account: { merchantNo, currency }, day }),
-    );
+    const isSaid = (day: BusinessDay): boolean =>
+      one.what === 'no-statement' &&
+      (reported.has(keyOf(one, day)) || publishedNow.has({ account: { merchantNo, currency }, day }));
+    const days = one.days.filter((day) => isOfRun(day) && !isSaid(day));
     return days.length === 0 ? [] : [{ ...one, days }];
   });
 }

@@ -39,6 +39,8 @@ export interface Prepared {
   readonly account: Account;
   readonly day: BusinessDay;
   readonly figures: DayFigures;
+  /** Of the figures and of the entries that they were made of. */
+  readonly contentHash: number;
   /** The published statement; undefined before the first one. */
   readonly current: StatementRow | undefined;
   /** All published revisions, oldest first. */
@@ -56,7 +58,7 @@ export interface Prepared {
  * and checked here, that of another one while it is written. Throws `StatementMisfit`.
  */
 export async function prepareRevision(
-  { account, day, own: figures, isBegun }: DueAccountDay,
+  { account, day, own: figures, isBegun, contentHash }: DueAccountDay,
   past: Pick<PastOfDay, 'statements' | 'unreadable'>,
   options: PublishDayOptions,
 ): Promise<Prepared> {
@@ -64,7 +66,8 @@ export async function prepareRevision(
   const current = earlier.at(-1);
   const unreadable = past.unreadable(account.currency);
   const holds = current !== undefined && (await isAsPublished(current, figures, options));
-  const prepared = { account, day, figures, current, earlier, unreadable, isUnfinished: holds };
+  const own = { account, day, figures, contentHash, current };
+  const prepared = { ...own, earlier, unreadable, isUnfinished: holds };
   if (holds && !isBegun) return { ...prepared, content: null };
   const content = () => dayContent(account, day, options);
   const isHeld = options.held?.together(account, day) !== undefined;

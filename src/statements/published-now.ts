@@ -1,6 +1,7 @@
 /** Keeps what was published of a merchant in this run and is not recorded as done yet. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { AccountOnDay } from '../store/statements/openings.ts';
+import type { SettledDay } from '../store/statements/record-published.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
 
 /**
@@ -8,13 +9,13 @@ import type { StoredRow } from '../store/statements/stored-files.ts';
  * then the days are due: if the process dies, the next run finds them unchanged and writes nothing.
  */
 export class PublishedNow {
-  readonly #settled = new Map<string, AccountOnDay>();
+  readonly #settled = new Map<string, SettledDay>();
   readonly #stored = new Map<string, StoredRow>();
   readonly #newDays = new Set<BusinessDay>();
   readonly #touched = new Set<BusinessDay>();
 
   /** Account days that are published as they are. */
-  get settled(): readonly AccountOnDay[] {
+  get settled(): readonly SettledDay[] {
     return [...this.#settled.values()];
   }
 
@@ -37,7 +38,7 @@ export class PublishedNow {
     return this.#settled.has(keyOf(one));
   }
 
-  add(days: readonly AccountOnDay[], stored: readonly StoredRow[]): void {
+  add(days: readonly SettledDay[], stored: readonly StoredRow[]): void {
     for (const one of days) this.#settled.set(keyOf(one), one);
     for (const row of stored) this.#stored.set(row.object_key, row);
   }

@@ -12,7 +12,7 @@ import pLimit from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { AccountOnDay } from '../store/statements/openings.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
-import { recordSettled, recordUnderLease } from '../store/statements/record-published.ts';
+import { recordSettled, recordUnderLease, type SettledDay } from '../store/statements/record-published.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
@@ -180,7 +180,7 @@ async function settle(
   }
   if (days.size === 0) return;
   await writeTransaction(db, lease, async (trx) => {
-    const settled: AccountOnDay[] = [];
+    const settled: SettledDay[] = [];
     for (const files of days.keys()) {
       const { merchantNo, day, fine } = files;
       if (fine.length > 0 && (await isStillExplained(trx, merchantNo, day, zone, files)))
@@ -190,5 +190,5 @@ async function settle(
   });
 }
 
-const fineOf = ({ merchantNo, day, fine }: DayFiles): AccountOnDay[] =>
-  fine.map((currency) => ({ account: { merchantNo, currency }, day }));
+const fineOf = ({ fine, accounts }: DayFiles): SettledDay[] =>
+  accounts.filter(({ account }) => fine.includes(account.currency));

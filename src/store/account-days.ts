@@ -153,7 +153,17 @@ export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBooked
 }
 
 /** The columns that hold a day's figures. */
-export type FigureRow = Omit<AccountDayRow, 'merchant_no' | 'revision' | 'publish_due' | 'begun_revision'>;
+export type FigureRow = Omit<
+  AccountDayRow,
+  | 'merchant_no'
+  | 'revision'
+  | 'publish_due'
+  | 'begun_revision'
+  | 'entries_fingerprint'
+  | 'content_hash'
+  | 'published_hash'
+  | 'is_due'
+>;
 
 /** A stored day as the chain makes it. */
 export const dayFigures = (row: FigureRow): DayFigures => ({

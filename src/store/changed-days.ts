@@ -1,4 +1,4 @@
-/** Keeps which days of an account have changed entries, so that their figures have to be made anew. */
+/** Says which days of an account have other entries than their figures were made of, so that these have to be made anew. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
@@ -6,21 +6,14 @@ import { ofAccounts } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 
 /**
- * Days whose entries changed after their figures were made: one item an account, days in order. Uses the key of
- * changed_day.
+ * Days whose entries changed after their figures were made: one item an account, days in order. Uses day_entries_changed.
  */
 export async function changedDays(
   db: Kysely<DB>,
   accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  const rows = await db
-    .selectFrom('changed_day')
-    .selectAll()
-    .where(ofAccounts(accounts))
-    .orderBy('merchant_no')
-    .orderBy('currency')
-    .orderBy('day')
-    .execute();
+  const { rows } = await sql<AccountsDay>`
+    SELECT * FROM changed_day WHERE ${ofAccounts(accounts)} ORDER BY merchant_no, currency, day`.execute(db);
   return byAccount(rows);
 }
 
@@ -36,39 +29,13 @@ export async function changedDaysOfEach(
   );
 }
 
-/**
- * For each account, the days whose opening was taken from their own first entry, because the day before was not
- * known. Once the time before them is proven, they have to be chained again. An account's first day has nothing before
- * it and is left out. Uses account_day_restarted.
- */
-export async function derivedOpeningDays(
-  db: Kysely<DB>,
-  accounts: AccountFilter,
-): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
-    SELECT later.merchant_no, later.currency, later.day
-    FROM account_day later CROSS JOIN LATERAL (
-      SELECT day FROM account_day
-      WHERE merchant_no = later.merchant_no AND currency = later.currency AND day < later.day
-      ORDER BY day DESC LIMIT 1
-    ) AS earlier
-    WHERE later.restarted AND ${ofAccounts(accounts, 'later')}
-    ORDER BY later.merchant_no, later.currency, later.day`.execute(db);
-  return byAccount(rows);
+interface AccountsDay {
+  readonly merchant_no: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
 }
 
-/** Of these merchants, those with days whose opening was taken from their own first entry. */
-export async function merchantsWithDerivedOpenings(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const days = await derivedOpeningDays(db, { merchants, currencies: null });
-  return new Set(days.map(({ account }) => account.merchantNo));
-}
-
-function byAccount(
-  rows: readonly { merchant_no: string; currency: string; day: string }[],
-): { account: Account; days: BusinessDay[] }[] {
+function byAccount(rows: readonly AccountsDay[]): { account: Account; days: BusinessDay[] }[] {
   const accounts: { account: Account; days: BusinessDay[] }[] = [];
   for (const { merchant_no: merchantNo, currency, day } of rows) {
     const last = accounts.at(-1);
@@ -78,7 +45,7 @@ function byAccount(
   return accounts;
 }
 
-/** Puts days on the list of changed ones, so that they get new figures. */
+/** Makes days count as changed whatever their entries are, so that they get new figures. */
 export async function markChangedDays(
   trx: Transaction<DB>,
   account: Account,
@@ -86,8 +53,10 @@ export async function markChangedDays(
 ): Promise<void> {
   if (days.length === 0) return;
   await trx
-    .insertInto('changed_day')
+    .insertInto('day_entries')
     .values(days.map((day) => ({ merchant_no: account.merchantNo, currency: account.currency, day })))
-    .onConflict((conflict) => conflict.doNothing())
+    .onConflict((conflict) =>
+      conflict.columns(['merchant_no', 'currency', 'day']).doUpdateSet({ figured_fingerprint: null }),
+    )
     .execute();
 }

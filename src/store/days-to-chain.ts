@@ -18,7 +18,13 @@ import {
   type DaysAround,
   type FigureRow,
 } from './account-days.ts';
-import { PROVEN_SPANS } from './certified-windows.ts';
+import {
+  chainFactColumns,
+  statedWithoutFigures,
+  windowsOf,
+  type ChainFacts,
+  type ChainFactsRow,
+} from './chain-facts.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import { CHAIN_BATCH, chainEntriesOf, type ChainBatch, type FirstEntries } from './entries.ts';
@@ -44,23 +50,17 @@ export interface ToChainAsked {
   readonly within: Window;
 }
 
-/** An account with figures or with changed days. */
-export interface AccountToChain {
+/** An account with figures, with changed days or with statements. What is proven of it is read inside `within`. */
+export interface AccountToChain extends ChainFacts {
   readonly account: Account;
-  /** Days whose entries changed after their figures were made, in order. */
-  readonly changed: readonly BusinessDay[];
   /** The last day with figures; null if there is none. */
   readonly last: BusinessDay | null;
   /** How far days with figures follow each other without a gap; null if there is none. */
   readonly gapless: Gapless | null;
-  /** The days with figures from the end of `gapless` on, in order. */
-  readonly figured: readonly BusinessDay[];
-  /** Days with a current statement and without figures, in order: they were adopted. With what their statement says. */
-  readonly stated: readonly DayFigures[];
+  /** What the statements of the days `stated` say: these days were adopted. */
+  readonly statements: readonly DayFigures[];
   /** The stored days around the first changed day, or else around the last one. */
   readonly around: DaysAround;
-  /** What is proven for the account inside `within`, as `certifiedWindows` says it. */
-  readonly certified: readonly Window[];
   /** By day, the entries or the first of them. Days that are not in it were not read. */
   readonly entries: ReadonlyMap<BusinessDay, FirstEntries>;
   /** Those of the days asked for that hold entries by their figures. */
@@ -75,17 +75,14 @@ export interface Gapless {
   readonly through: BusinessDay;
 }
 
-interface Row {
+interface Row extends ChainFactsRow {
   readonly currency: string;
   readonly changed: BusinessDay[] | null;
   readonly last: BusinessDay | null;
-  readonly begun: BusinessDay | null;
   readonly since: BusinessDay | null;
-  readonly figured: BusinessDay[] | null;
-  readonly stated: FigureRow[] | null;
+  readonly statements: FigureRow[] | null;
   readonly first: BusinessDay | null;
   readonly around: FigureRow[] | null;
-  readonly certified: [number, number][] | null;
   readonly entries: (ChainBatch & { readonly day: BusinessDay })[] | null;
   readonly busy: BusinessDay[] | null;
   readonly opens_on_balance: boolean;
@@ -102,24 +99,11 @@ const FIGURES = sql`json_build_object(${STATED}, 'last_batch_no', last_batch_no,
 const FIGURES_OF_STATEMENT = sql`json_build_object(${STATED}, 'last_batch_no', NULL, 'last_booked_ms', NULL,
   'other_closings', other_closings, 'clean_end', true, 'jumps_in', false)`;
 
-/**
- * The days with a statement and without figures of a row `account (currency, begun, since)`. From `begun` to `since` every
- * day has figures, so it reads nothing there.
- */
-export const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
-  const outside = (table: 'statement' | 'account_day', days: RawBuilder<unknown>) => sql`
-    SELECT day FROM ${sql.table(table)}
-    WHERE merchant_no = ${merchantNo} AND currency = account.currency AND ${days}`;
-  const before = sql`day < coalesce(account.begun, 'infinity')`;
-  // An upper end as well lets the planner expect few rows.
-  const after = sql`day > account.since AND day < 'infinity'`;
-  return sql`(${outside('statement', before)} UNION ALL ${outside('statement', after)}) EXCEPT ${outside('account_day', after)}`;
-};
-
 /** The accounts with figures, with changed days or with statements: `first` is where they are checked, `since` where a gap may be. */
-const accountsKnown = (merchantNo: string, chosen: string | null): RawBuilder<unknown> => sql`
+const accountsKnown = (merchantNo: string, chosen: string | null, within: Window): RawBuilder<unknown> => sql`
       SELECT own.currency, own.changed, own.last, coalesce(own.first, own.last, own.begun) AS first, own.begun,
-        CASE WHEN gapless.from_day = own.begun THEN gapless.through_day ELSE own.begun END AS since
+        CASE WHEN gapless.from_day = own.begun THEN gapless.through_day ELSE own.begun END AS since,
+        ${within.beginMs}::bigint AS begin_ms, ${within.endMs}::bigint AS end_ms
       FROM (
         SELECT known.currency,
           (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
@@ -151,15 +135,13 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
         ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
         ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
       ) AS part (day, begin_ms, end_ms)
-    ), account AS MATERIALIZED (${accountsKnown(merchantNo, chosen)})
-    SELECT account.*,
-      (SELECT json_agg(day ORDER BY day) FROM account_day
-       WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day BETWEEN account.since AND 'infinity') AS figured,
+    ), account AS MATERIALIZED (${accountsKnown(merchantNo, chosen, within)})
+    SELECT account.*, ${chainFactColumns(merchantNo)},
       (SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
         SELECT ${FIGURES_OF_STATEMENT} AS figures FROM statement
         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = bare.day
         ORDER BY revision DESC LIMIT 1
-      ) AS last) AS stated,
+      ) AS last) AS statements,
       (SELECT json_agg(near.figures ORDER BY near.day) FROM (
         (SELECT day, ${FIGURES} AS figures FROM account_day
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < account.first
@@ -169,9 +151,6 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day >= account.first
          ORDER BY day LIMIT ${sql.lit(DAYS_FROM)})
       ) AS near) AS around,
-      (SELECT json_agg(json_build_array(lower(span), upper(span) - 1) ORDER BY span)
-       FROM (SELECT ${merchantNo}::text AS merchant_no, account.currency, ${within.beginMs}::bigint AS begin_ms,
-         ${within.endMs}::bigint AS end_ms) AS asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS span) AS certified,
       (SELECT json_agg(row_to_json(own)) FROM (
         SELECT part.day, batch.*
         FROM part LEFT JOIN changed ON changed.currency = account.currency AND changed.day = part.day
@@ -213,16 +192,20 @@ function accountToChain(merchantNo: string, row: Row): AccountToChain {
     const read = chainEntriesOf(batch);
     if (read !== null) entries.set(batch.day, { entries: read, limit: ENTRIES_A_DAY_MAX });
   }
+  const statements = (row.statements ?? []).map(dayFigures);
   return {
     account: { merchantNo, currency: row.currency },
     changed: row.changed ?? [],
+    derived: row.derived ?? [],
+    begun: row.begun,
+    stated: statements.map(({ day }) => day),
     last: row.last,
     gapless:
       row.begun === null ? null : { from: row.begun, through: lastInRow(row.since!, row.figured ?? []) },
     figured: row.figured ?? [],
-    stated: (row.stated ?? []).map(dayFigures),
-    around: daysAround((row.around ?? []).map(dayFigures), row.first ?? row.stated![0]!.day),
-    certified: (row.certified ?? []).map(([beginMs, endMs]) => ({ beginMs, endMs })),
+    statements,
+    around: daysAround((row.around ?? []).map(dayFigures), row.first ?? statements[0]!.day),
+    certified: windowsOf(row.certified),
     entries,
     busy: row.busy ?? [],
     opensOnBalance: row.opens_on_balance,

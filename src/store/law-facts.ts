@@ -3,29 +3,26 @@
  * days. Days that are known to have figures without a gap are not read again, so it costs little however long the history is.
  */
 import { sql, type Kysely } from 'kysely';
-import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
-import { PROVEN_SPANS } from './certified-windows.ts';
-import { statedWithoutFigures } from './days-to-chain.ts';
+import {
+  chainFactColumns,
+  statedWithoutFigures,
+  windowsOf,
+  type ChainFacts,
+  type ChainFactsRow,
+} from './chain-facts.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import { publishedAccounts } from './statements/statements.ts';
 
-export interface LawFacts extends Account {
-  /** The days with figures from the first place on where a gap may be, in order. */
-  readonly figured: readonly BusinessDay[];
-  /** Days without figures that have a current statement. */
-  readonly stated: readonly BusinessDay[];
-  /** Days without figures whose entries changed. */
-  readonly changed: readonly BusinessDay[];
-  /** Days with figures that no current statement has. */
+export interface LawFacts extends Account, ChainFacts {
+  /** Days with figures whose current statement was not made of these and of their entries; or they have none. */
   readonly unpublished: readonly BusinessDay[];
   /** Days with a statement near a span whose last reading failed, or in which entries are absent and not held. */
   readonly doubted: readonly BusinessDay[];
-  /** What is proven, in order. */
-  readonly certified: readonly Window[];
 }
 
 /** One row for each account of these merchants, by merchant and currency, in one statement. */
@@ -51,22 +48,13 @@ export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Pr
         ORDER BY day LIMIT 1
       ) AS first ON true
     )
-    SELECT account.merchant_no AS "merchantNo", account.currency,
-      (SELECT json_agg(day ORDER BY day) FROM account_day WHERE ${ofAccount} AND day BETWEEN account.since AND 'infinity') AS figured,
+    SELECT account.merchant_no AS "merchantNo", account.currency, account.begun,
+      ${chainFactColumns(merchantNo)},
       (SELECT json_agg(day ORDER BY day) FROM (${statedWithoutFigures(merchantNo)}) AS bare) AS stated,
-      (SELECT json_agg(day ORDER BY day) FROM changed_day AS changed WHERE ${ofAccount} AND NOT EXISTS (
-        SELECT FROM account_day AS own
-        WHERE (own.merchant_no, own.currency, own.day) = (changed.merchant_no, changed.currency, changed.day)
-      )) AS changed,
-      (SELECT json_agg(due.day ORDER BY due.day) FROM account_day AS due LEFT JOIN LATERAL (
-        SELECT * FROM statement AS own
-        WHERE (own.merchant_no, own.currency, own.day) = (due.merchant_no, due.currency, due.day)
-        ORDER BY revision DESC LIMIT 1
-      ) AS last ON true
-      WHERE due.merchant_no = account.merchant_no AND due.currency = account.currency AND due.publish_due
-        AND (last.opening, last.credit_total, last.credit_count, last.debit_total, last.debit_count, last.closing)
-          IS DISTINCT FROM (due.opening, due.credit_total, due.credit_count, due.debit_total, due.debit_count, due.closing)
-      ) AS unpublished,
+      (SELECT json_agg(day ORDER BY day) FROM changed_day WHERE ${ofAccount}) AS changed,
+      (SELECT json_agg(due.day ORDER BY due.day) FROM account_day AS due
+       WHERE due.merchant_no = account.merchant_no AND due.currency = account.currency
+         AND due.is_due AND due.published_hash IS DISTINCT FROM due.content_hash) AS unpublished,
       (SELECT json_agg(DISTINCT own.day) FROM (
          SELECT begin_ms, end_ms FROM sync_window
          WHERE merchant_no = account.merchant_no AND certified_at IS NULL
@@ -74,26 +62,23 @@ export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Pr
          UNION ALL SELECT begin_ms, end_ms FROM absent_entry WHERE ${ofAccount} AND held_since IS NULL
        ) AS open JOIN account_day AS own ON ${ofAccount} AND own.revision IS NOT NULL
          AND own.day BETWEEN to_timestamp(open.begin_ms / 1000)::date - 1 AND to_timestamp(open.end_ms / 1000)::date + 1
-      ) AS doubted,
-      (SELECT json_agg(json_build_array(lower(span), upper(span) - 1) ORDER BY span)
-       FROM (SELECT account.*) AS asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS span) AS certified
+      ) AS doubted
     FROM account ORDER BY account.merchant_no, account.currency`.execute(db);
-  return rows.map(({ figured, stated, changed, unpublished, doubted, certified, ...account }) => ({
+  return rows.map(({ figured, stated, changed, derived, unpublished, doubted, certified, ...account }) => ({
     ...account,
     figured: figured ?? [],
     stated: stated ?? [],
     changed: changed ?? [],
+    derived: derived ?? [],
     unpublished: unpublished ?? [],
     doubted: doubted ?? [],
-    certified: (certified ?? []).map(([beginMs, endMs]) => ({ beginMs, endMs })),
+    certified: windowsOf(certified),
   }));
 }
 
-interface FactRow extends Account {
-  readonly figured: BusinessDay[] | null;
+interface FactRow extends Account, ChainFactsRow {
   readonly stated: BusinessDay[] | null;
   readonly changed: BusinessDay[] | null;
   readonly unpublished: BusinessDay[] | null;
   readonly doubted: BusinessDay[] | null;
-  readonly certified: (readonly [number, number])[] | null;
 }

@@ -230,11 +230,7 @@ async function markBelieved(
       UPDATE ledger_entry SET vanished_at = ${now}
       WHERE merchant_no = ${merchantNo} AND batch_no = ANY (ARRAY(SELECT batch_no FROM believed))
         AND vanished_at IS NULL
-      RETURNING currency, booked_at
-    ), days AS (
-      INSERT INTO changed_day (merchant_no, currency, day)
-      SELECT DISTINCT ${merchantNo}, currency, booked_at::date FROM marked
-      ON CONFLICT DO NOTHING
+      RETURNING 1
     )
     SELECT count(*) AS vanished FROM marked`.execute(trx);
   return rows[0]!.vanished;

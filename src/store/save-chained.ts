@@ -64,24 +64,28 @@ const saving = (
     WITH held AS MATERIALIZED ${held}, saved AS (
       INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
         closing, verdict, break_count, breaks_after, restarted, last_batch_no, last_booked_ms, clean_end, jumps_in,
-        other_closings, publish_due)
-      SELECT ${merchantNo}, made.*, true FROM held CROSS JOIN unnest(${figureArrays(figures)}) AS made
+        other_closings, publish_due, entries_fingerprint)
+      SELECT ${merchantNo}, made.*, true, coalesce((
+        SELECT fingerprint FROM day_entries
+        WHERE (merchant_no, currency, day) = (${merchantNo}, made.currency, made.day)
+      ), 0) FROM held CROSS JOIN unnest(${figureArrays(figures)}) AS made (currency, day)
       ON CONFLICT (merchant_no, currency, day) DO UPDATE SET
         opening = excluded.opening, credit_total = excluded.credit_total, credit_count = excluded.credit_count,
         debit_total = excluded.debit_total, debit_count = excluded.debit_count, closing = excluded.closing,
         verdict = excluded.verdict, break_count = excluded.break_count, breaks_after = excluded.breaks_after,
         restarted = excluded.restarted, last_batch_no = excluded.last_batch_no,
         last_booked_ms = excluded.last_booked_ms, clean_end = excluded.clean_end, jumps_in = excluded.jumps_in,
-        other_closings = excluded.other_closings, publish_due = true
+        other_closings = excluded.other_closings, publish_due = true,
+        entries_fingerprint = excluded.entries_fingerprint
     ), cleared AS (
-      DELETE FROM changed_day
-      WHERE merchant_no = ${merchantNo} AND ((currency, day) IN (SELECT one.* FROM ${rowsOf(done)})) IS TRUE
-        AND EXISTS (SELECT FROM held)
+      UPDATE day_entries SET figured_fingerprint = fingerprint
+      WHERE merchant_no = ${merchantNo} AND is_changed
+        AND ((currency, day) IN (SELECT one.* FROM ${rowsOf(done)})) IS TRUE AND EXISTS (SELECT FROM held)
       RETURNING merchant_no, currency, day
     ), listed AS (
-      INSERT INTO changed_day (merchant_no, currency, day)
+      INSERT INTO day_entries (merchant_no, currency, day)
       SELECT ${merchantNo}, one.* FROM held CROSS JOIN ${rowsOf(left)}
-      ON CONFLICT DO NOTHING
+      ON CONFLICT (merchant_no, currency, day) DO UPDATE SET figured_fingerprint = NULL
     ), gapless AS (
       INSERT INTO figured_days AS known (merchant_no, currency, from_day, through_day)
       SELECT ${merchantNo}, one.* FROM held CROSS JOIN unnest(

@@ -67,7 +67,7 @@ export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
 }
 
 /**
- * For a WITH: inserts entries that are not stored yet, as `fresh`, notes their days, and counts late ones. Known ones are skipped by the
+ * For a WITH: inserts entries that are not stored yet, as `fresh`, and counts late ones. Known ones are skipped by the
  * primary key, without a dead row and without a lock. Nothing is inserted if `held` has no row. `sent` are the
  * entries, as `sentRows` gives them.
  */
@@ -81,10 +81,6 @@ export const freshEntries = (
     SELECT ${merchantNo}, sent.*, ${now}::timestamptz FROM ${held} AS held CROSS JOIN ${sent}
     ON CONFLICT (merchant_no, batch_no) DO NOTHING
     RETURNING batch_no, currency, booked_at, booked_ms
-  ), days AS (
-    INSERT INTO changed_day (merchant_no, currency, day)
-    SELECT DISTINCT ${merchantNo}, currency, booked_at::date FROM fresh
-    ON CONFLICT DO NOTHING
   ), ${countedLate({ merchantNo, runId, now })}`;
 
 /** After so many days without a change, a number that was used for two entries may change again. */
@@ -179,11 +175,6 @@ async function recordAmendments(
         version = c.version + c.differs::int, vanished_at = NULL
       FROM changed c WHERE e.merchant_no = ${merchantNo} AND e.ctid = c.place
       RETURNING 1
-    ), days AS (
-      INSERT INTO changed_day (merchant_no, currency, day)
-      SELECT ${merchantNo}, currency, booked_at::date FROM changed
-      UNION SELECT ${merchantNo}, was_currency, was_booked_at::date FROM changed
-      ON CONFLICT DO NOTHING
     )
     SELECT count(*) AS touched, count(*) FILTER (WHERE differs) AS amended, count(*) FILTER (WHERE returns) AS returned,
       (SELECT count(*) FROM written) AS written,

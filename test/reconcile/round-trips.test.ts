@@ -18,7 +18,7 @@ const FIRST = '2026-03-01';
 const dayAt = (nth: number): string => addDays(FIRST, nth);
 /** Seven days read again, and the one after them. */
 const SWEPT = { from: dayAt(-5), to: dayAt(3) };
-const KNOWN = { hasBreaks: false, hasDerivedOpening: false };
+const KNOWN = { hasBreaks: false };
 /** The read, the beginning with the lease, the write, the commit. */
 const PLAIN = 2;
 
@@ -109,6 +109,29 @@ test.each([ENTRIES_A_DAY_MAX - 1, ENTRIES_A_DAY_MAX, 3 * ENTRIES_A_DAY_MAX])(
     expect((await figures()).at(-1)).toBe(`USD ${dayAt(2)} ${count} ${140 + count}.00`);
   },
 );
+
+test('an old day that changed is chained alone, however long the row of days with figures after it is', async () => {
+  const days = Array.from({ length: 12 }, (_, nth) => dayAt(nth));
+  const all = entriesOf('USD', [20, 20, 20, 0, 20, 0, 20, 20, 20, 20, 20, 20]);
+  for (const [from, to] of [
+    [0, 8],
+    [8, 10],
+    [10, 12],
+  ]) {
+    await ledger.synced(all, days.slice(from, to));
+    await ledger.reconciled();
+  }
+  const amended = all.map((entry, nth) => (nth === 25 ? { ...entry, transactionType: 'X' } : entry));
+  await ledger.synced(amended, [dayAt(1)]);
+  expect(await ledger.reconciled()).toMatchObject({ daysChained: 1 });
+  // So is a day before the first one, and the first one with it.
+  const earlier = accountEntries(90_00, [[`${dayAt(-1)} 10:00:00`, 10_00]], 'P').map((entry) => ({
+    ...entry,
+    currency: 'USD',
+  }));
+  await ledger.synced(earlier, [dayAt(-1)]);
+  expect(await ledger.reconciled()).toMatchObject({ daysChained: 2 });
+});
 
 test('days elsewhere get the same figures with more statements', async () => {
   await thirdDay({ EUR: [20, 20, 20], USD: [20, 20, 20] });

@@ -31,7 +31,7 @@ const TABLES = [
   'ledger_entry',
   'ledger_entry_version',
   'sync_window',
-  'changed_day',
+  'day_entries',
   'account_day',
   'continuity_break',
   'statement',

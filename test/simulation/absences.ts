@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import { notChainedByLaw } from '../support/chain-law.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import {
   PLAIN_ZONE,
@@ -14,7 +15,7 @@ import {
 import { booksOf, DAYS_BEFORE, FIRST_DAY, type Books } from './books.ts';
 import { differences } from './history-end.ts';
 import type { Oracle } from './oracle.ts';
-import { endOf, openPlayer, type Played, type Player } from './player.ts';
+import { endOf, lawOf, openPlayer, type Played, type Player } from './player.ts';
 import { readPublished } from './published.ts';
 import { MERCHANT, openRig, type Rig } from './rig.ts';
 
@@ -177,6 +178,7 @@ async function playBoth(
       ...(isUntouched && table.drawn.turns.every(({ isBack }) => !isBack) && revised.length > 0
         ? [`statements were revised, though nothing vanished: ${revised.join()}; ${played.said}`]
         : []),
+      ...(await notChainedByLaw(lawOf(player))),
       ...damages,
     ],
   };

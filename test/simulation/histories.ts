@@ -15,6 +15,7 @@ import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunRequest } from '../../src/run/active-run.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
+import { notChainedByLaw } from '../support/chain-law.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import { historyCases, type Act, type Fault, type HistoryCase } from './history-cases.ts';
 import { differences, endingOf } from './history-end.ts';
@@ -24,7 +25,7 @@ import { stateOf, type State } from './history-state.ts';
 import { createKillSwitch } from './kill-switch.ts';
 import type { Oracle } from './oracle.ts';
 import { readPublished, type Published } from './published.ts';
-import { notAsRecorded, openings, wrongStatements } from './published-laws.ts';
+import { needlessRevisions, notAsRecorded, openings, wrongStatements } from './published-laws.ts';
 import { MERCHANT, openRig, type Rig } from './rig.ts';
 
 const MINUTE_MS = 60_000;
@@ -154,6 +155,10 @@ async function step(stage: Stage, request: RunRequest, fault: Fault | null): Pro
     ...published.damages,
     ...wrongStatements(published, after.booked, stage.drawn.toleranceS),
     ...wronglyVanished(common),
+    ...needlessRevisions(after.statements),
+    ...(await notChainedByLaw({
+      ...{ db: rig.db, merchantNo: MERCHANT.merchantNo, zone: platform.zone, near: platform.firstDay },
+    })),
   ];
   if (died) stage.unsettled = true;
   else if (error !== null && !isExpected(error, fault))

@@ -47,7 +47,11 @@ export async function stateOf(db: Kysely<DB>): Promise<State> {
     .where('merchant_no', '=', of)
     .where('released_at', 'is', null)
     .execute();
-  const changed = await db.selectFrom('changed_day').select(['currency', 'day']).execute();
+  const changed = await db
+    .selectFrom('changed_day')
+    .select(['currency', 'day'])
+    .$narrowType<{ currency: string; day: string }>()
+    .execute();
   const statements = await db.selectFrom('statement').selectAll().where('merchant_no', '=', of).execute();
   const windows = await db
     .selectFrom('sync_window')

@@ -11,6 +11,7 @@ import { executeReferenceRun } from '../../src/run/reference-run.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { loadSettings } from '../../src/settings/load.ts';
+import type { ChainLawAsked } from '../support/chain-law.ts';
 import { PLAIN_ZONE } from '../support/plain-platform.ts';
 import { skippingTime } from '../support/virtual-time.ts';
 import { endingOf, type Ending } from './history-end.ts';
@@ -92,3 +93,8 @@ export async function openPlayer(
 
 export const endOf = async ({ rig, folder }: Player): Promise<Ending> =>
   endingOf(rig.db, await readPublished(folder, MERCHANT.merchantNo));
+
+/** What the law of the days to chain is asked of. */
+export const lawOf = ({ rig: { db } }: Player): ChainLawAsked => ({
+  ...{ db, merchantNo: MERCHANT.merchantNo, zone: PLAIN_ZONE, near: '2026-03-01' },
+});

@@ -12,9 +12,11 @@ import { openObjectStore } from '../../src/objects/open.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
+import type { RunDeps } from '../../src/run/active-run.ts';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
+import { notChainedByLaw } from '../support/chain-law.ts';
 import { differencesFromLaw } from '../support/positive-law.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import { createKillSwitch, KILLED_AT, type Kill } from './kill-switch.ts';
@@ -148,36 +150,47 @@ function createBooks(drawn: readonly Line[]) {
   return { change, reader };
 }
 
+const adopt = ({ db, holder, signal, objects, now }: RunDeps) =>
+  underLeasesAsNeeded({ db, holder, signal }, (leaseOf, held) =>
+    adoptStore({ db, leaseOf, objects, now, signal: held }),
+  );
+
 interface Stage {
   readonly rig: Rig;
   readonly books: ReturnType<typeof createBooks>;
   readonly folder: string;
   readonly objects: ObjectStore;
   nowMs: number;
+  /** False while a store was not adopted completely: publishing refuses what it does not know then. */
+  isAdopted: boolean;
 }
+
+const depsOf = (
+  { rig, books, nowMs, objects }: Stage,
+  kill: ReturnType<typeof createKillSwitch>,
+  failedDay: number | null,
+): RunDeps =>
+  rig.deps({
+    db: kill.database(rig.db),
+    reader: kill.reader(books.reader(nowMs, failedDay)),
+    objects: kill.objects(objects),
+    ...{ zone: 'UTC', nowMs, resweepDays: 2, toleranceS: 2 },
+  });
 
 /** What is wrong after the step; nothing if the law holds or the step's end says that something differs. */
 async function play(stage: Stage, { act, fault, change }: Step): Promise<string[]> {
-  const { rig, books } = stage;
-  books.change(change);
+  const { rig } = stage;
+  stage.books.change(change);
   stage.nowMs += act.what === 'night' ? DAY_MS : 2 * 3_600_000;
   const kill = createKillSwitch(fault !== null && 'kill' in fault ? fault.kill : null);
   await rig.endLease();
-  const deps = rig.deps({
-    db: kill.database(rig.db),
-    reader: kill.reader(
-      books.reader(stage.nowMs, fault !== null && 'failedDay' in fault ? fault.failedDay : null),
-    ),
-    objects: kill.objects(stage.objects),
-    ...{ zone: 'UTC', nowMs: stage.nowMs, resweepDays: 2, toleranceS: 2 },
-  });
+  const deps = depsOf(stage, kill, fault !== null && 'failedDay' in fault ? fault.failedDay : null);
   try {
     if (act.what === 'adopt') {
       await rig.empty();
-      const { db, holder, signal, objects, now } = deps;
-      await underLeasesAsNeeded({ db, holder, signal }, (leaseOf, held) =>
-        adoptStore({ db, leaseOf, objects, now, signal: held }),
-      );
+      stage.isAdopted = false;
+      await adopt(deps);
+      stage.isAdopted = true;
       return [];
     }
     const range = 'from' in act ? { from: dayText(act.from), to: dayText(act.from + act.days - 1) } : null;
@@ -190,6 +203,10 @@ async function play(stage: Stage, { act, fault, change }: Step): Promise<string[
     return [];
   }
 }
+
+/** What of the days to chain is found by another way than all rows show. It holds after every step, whatever became of it. */
+const wronglyChosen = ({ rig: { db } }: Stage): Promise<string[]> =>
+  notChainedByLaw({ db, merchantNo: MERCHANT.merchantNo, zone: 'UTC', near: dayText(0) });
 
 async function greenThough({ rig, folder, nowMs }: Stage, isPublished: boolean): Promise<string[]> {
   const beginOf = (day: string) => Date.parse(`${day}T00:00:00Z`);
@@ -204,11 +221,15 @@ async function check(rig: Rig, drawn: ProofCase): Promise<readonly string[]> {
   const statementsUrl = pathToFileURL(folder).href;
   const objects = await openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} });
   const nowMs = FIRST_MS + (DAYS + 4) * DAY_MS + 5_400_000;
-  const stage: Stage = { rig, books: createBooks(drawn.lines), folder, objects, nowMs };
+  const stage: Stage = { rig, books: createBooks(drawn.lines), folder, objects, nowMs, isAdopted: true };
   const broken: string[] = [];
   try {
-    for (const [at, step] of drawn.steps.entries())
-      broken.push(...(await play(stage, step)).map((one) => `step ${at} (${step.act.what}): ${one}`));
+    for (const [at, step] of drawn.steps.entries()) {
+      const wrong = [...(await play(stage, step)), ...(await wronglyChosen(stage))];
+      broken.push(...wrong.map((one) => `step ${at} (${step.act.what}): ${one}`));
+    }
+    await rig.endLease();
+    if (!stage.isAdopted) await adopt(depsOf(stage, createKillSwitch(null), null));
     const through = Math.floor((stage.nowMs - FIRST_MS) / DAY_MS);
     const all: Step = {
       change: { what: 'none' },

@@ -1,20 +1,11 @@
 /** The laws of published files. Each function returns a sentence for everything that breaks its law. */
+import type { StatementRow } from '../../src/store/statements/statements.ts';
 import { hundredths, rowsOf, statementId, type Published, type PublishedStatement } from './published.ts';
 
 const HEADER = 'batch_no,booked_at,currency,transaction_type,credit,debit,balance';
 
 /** What the database has recorded of a statement. */
-export interface StatementRecord {
-  readonly currency: string;
-  readonly day: string;
-  readonly revision: number;
-  readonly sha256: string;
-  readonly opening: string;
-  readonly closing: string;
-  readonly verdict: string;
-  readonly break_count: number;
-  readonly restarted: boolean;
-}
+export type StatementRecord = StatementRow;
 
 /** By how many seconds clocks are put forward or back. In text this resembles a jump in time. */
 const CLOCK_LEAPS_S = [0, 1_800, 3_600];
@@ -164,6 +155,30 @@ export function notAsRecorded(published: Published, records: readonly StatementR
   }
   for (const id of current.keys()) findings.push(`a recorded statement is in no manifest: ${id}`);
   return findings;
+}
+
+/** A revision that an earlier run had begun is published whatever it holds. */
+const BEGUN = /^an interrupted run had begun this revision/;
+
+/** Revisions with the file of the one before that state nothing else either. */
+export function needlessRevisions(recorded: readonly StatementRecord[]): string[] {
+  const fileAndStated = (row: StatementRecord): string =>
+    [
+      ...[row.sha256, row.opening, row.credit_total, row.credit_count, row.debit_total, row.debit_count],
+      ...[row.closing, row.verdict, row.break_count, row.breaks_after, row.restarted, row.other_closings],
+      row.columns,
+    ].join();
+  const byRevision = new Map(recorded.map((row) => [`${row.currency} ${row.day} ${row.revision}`, row]));
+  return recorded.flatMap((row) => {
+    const before = byRevision.get(`${row.currency} ${row.day} ${row.revision - 1}`);
+    return before === undefined ||
+      BEGUN.test(row.reason ?? '') ||
+      fileAndStated(row) !== fileAndStated(before)
+      ? []
+      : [
+          `a revision states what the one before does: ${statementId(row.currency, row.day)} r${row.revision}`,
+        ];
+  });
 }
 
 export interface OpeningFindings {

@@ -5,12 +5,13 @@
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { Window } from '../../src/ledger/entry.ts';
 import type { DayRange } from '../../src/run/range.ts';
+import { notChainedByLaw } from '../support/chain-law.ts';
 import { PLAIN_ZONE } from '../support/plain-platform.ts';
 import { DAYS_BEFORE, FIRST_DAY } from './books.ts';
 import { differences, endingOf, type Ending } from './history-end.ts';
 import { covers } from './history-state.ts';
 import type { Oracle } from './oracle.ts';
-import { endOf, openPlayer, type Played, type Player } from './player.ts';
+import { endOf, lawOf, openPlayer, type Played, type Player } from './player.ts';
 import { readPublished } from './published.ts';
 import { refusalCases, type RefusalCase } from './refusal-cases.ts';
 import { startRefusingPlatform, type Answered, type RefusingPlatform } from './refusing-platform.ts';
@@ -135,6 +136,7 @@ async function playBoth(
       ...wronglyGreen(played, platform.answered()),
       ...green.map((one) => `exit 0, though ${one}`),
       ...(await wrongNow(refused, honest)),
+      ...(await notChainedByLaw(lawOf(refused))),
     ],
   };
 }

@@ -176,10 +176,6 @@ test('with breaks are recorded at once, as a person may resolve them at any time
     .set({ balance: '999' })
     .where('batch_no', '=', `B${SECOND} 00:00:10`)
     .execute();
-  await database.db
-    .insertInto('changed_day')
-    .values({ merchant_no: MERCHANT, currency: 'USD', day: SECOND })
-    .execute();
   await book.reconciled();
   const publishedNow = new PublishedNow();
   const { published } = await book.published(objects, { publishedNow });
@@ -190,7 +186,11 @@ test('with breaks are recorded at once, as a person may resolve them at any time
 
 test('and became due again after that are not recorded', () => {
   const publishedNow = new PublishedNow();
-  const on = (day: BusinessDay) => ({ account: { merchantNo: MERCHANT, currency: 'USD' }, day });
+  const on = (day: BusinessDay) => ({
+    account: { merchantNo: MERCHANT, currency: 'USD' },
+    day,
+    contentHash: 1,
+  });
   publishedNow.add(BOTH.map(on), []);
   publishedNow.takeBack(on(SECOND));
   expect(publishedNow.settled).toEqual([on(FIRST)]);

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filter.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
-import { changedDays, derivedOpeningDays } from '../../src/store/changed-days.ts';
+import { changedDays } from '../../src/store/changed-days.ts';
 import { listAmendments, listVanished } from '../../src/store/amendments.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';
 import { breaksToHeal, countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
@@ -29,7 +29,6 @@ const nameOf = (about: About): string =>
 const QUERIES: readonly [string, (db: Kysely<DB>, accounts: AccountFilter) => Promise<readonly About[]>][] = [
   ['changed days', changedDays],
   ['first changed days', async (db, accounts) => (await firstDueBatch(db, accounts)).changed],
-  ['restarted days', derivedOpeningDays],
   ['account days', listAccountDays],
   ['days that are due', dueAccountDays],
   ['statements of days that are due', (db, accounts) => statementsOfDueDays(db, accounts, LAST_DAY)],

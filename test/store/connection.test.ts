@@ -197,6 +197,7 @@ describe('the embedded database', () => {
       '0045_odd_entries',
       '0046_older_windows',
       '0047_begun_revisions',
+      '0048_day_entries',
       '0050_one_number_two_entries',
       '0051_plain_names',
     ]);

@@ -30,8 +30,12 @@ const OLD_ENTRIES = 40_000;
 const NEW_ENTRIES = 100;
 const WEEK_MS = 7 * 86_400_000;
 
+const HASH_OF_ZEROS = sql`
+  hash_record_extended(ROW(0::numeric, 0::numeric, 0, 0::numeric, 0, 0::numeric, 0::numeric), 0) >> 11`;
+
 /** Two merchants with years of entries, days and statements in three currencies, and one certificate per hour. One day is due. */
 async function fill(db: Kysely<DB>): Promise<void> {
+  await sql`ALTER TABLE ledger_entry DISABLE TRIGGER USER`.execute(db);
   await sql`
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at)
     SELECT 'M100' || (1 + n % 2), 'OLD' || n, (ARRAY['EUR', 'HKD', 'USD'])[1 + n % 3], '1', 1, n,
@@ -53,11 +57,16 @@ async function fill(db: Kysely<DB>): Promise<void> {
     FROM generate_series(1, ${OLD_ENTRIES}) n`.execute(db);
   await sql`
     INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
-      closing, verdict, publish_due)
-    SELECT merchant_no, currency, day, 0, 0, 0, 0, 0, 0, 'continuous', false FROM statement
-    UNION ALL SELECT ${MERCHANT}, 'USD', ${dayOf(DAY.beginMs, 'UTC')}::date, 0, 0, 100, 0, 0, 0, 'continuous', true`.execute(
+      closing, verdict, publish_due, published_hash)
+    SELECT merchant_no, currency, day, 0, 0, 0, 0, 0, 0, 'continuous', false, ${HASH_OF_ZEROS} FROM statement
+    UNION ALL SELECT ${MERCHANT}, 'USD', ${dayOf(DAY.beginMs, 'UTC')}::date, 0, 0, 100, 0, 0, 0, 'continuous', true, NULL`.execute(
     db,
   );
+  // As if all but that day had been chained and published.
+  await sql`ALTER TABLE ledger_entry ENABLE TRIGGER USER`.execute(db);
+  await sql`
+    INSERT INTO day_entries (merchant_no, currency, day, fingerprint, figured_fingerprint)
+    SELECT merchant_no, currency, day, 1, 1 FROM statement`.execute(db);
   await sql`
     INSERT INTO figured_days SELECT merchant_no, currency, min(day), max(day) FROM account_day GROUP BY merchant_no, currency`.execute(
     db,
@@ -80,7 +89,7 @@ describe.each([
   beforeAll(async () => {
     database = await freshDatabase();
     db = database.db;
-    for (const table of ['ledger_entry', 'sync_window', 'statement', 'account_day']) {
+    for (const table of ['ledger_entry', 'sync_window', 'statement', 'account_day', 'day_entries']) {
       await sql`ALTER TABLE ${sql.table(table)} SET (autovacuum_enabled = false)`.execute(db);
     }
     if (analyze[0] === 'before') await sql`ANALYZE`.execute(db);

@@ -6,6 +6,7 @@ const LEDGER_TABLES = [
   'certified_span',
   'changed_day',
   'continuity_break',
+  'day_entries',
   'late_entry_count',
   'late_statement',
   'ledger_entry',

@@ -173,7 +173,7 @@ it('goes by the keys, whatever the planner assumes about the tables', async () =
   expect(await rowsLookedAt(direct.db, record)).toBeLessThan(50);
   const settled = [MERCHANT, 'OTHER1'].map((merchantNo) => ({
     account: { merchantNo, currency: 'USD' },
-    day: FIRST,
+    ...{ day: FIRST, contentHash: 1 },
   }));
   const settle = () =>
     direct.db.transaction().execute((trx) => recordSettled(trx, night([FIRST]).stored!, settled));

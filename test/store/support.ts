@@ -111,7 +111,7 @@ export async function footprints(db: Kysely<DB>): Promise<unknown[]> {
     'ledger_entry_version',
     'quarantined_entry',
     'sync_window',
-    'changed_day',
+    'day_entries',
     'absent_entry',
   ];
   const all: unknown[] = [];

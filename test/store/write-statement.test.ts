@@ -24,9 +24,9 @@ beforeEach(async () => {
 afterAll(() => direct.close());
 
 const note = (day: number) =>
-  sql`INSERT INTO changed_day SELECT 'M', 'USD', ${`2026-03-0${day}`}::date FROM `;
+  sql`INSERT INTO day_entries SELECT 'M', 'USD', ${`2026-03-0${day}`}::date FROM `;
 const noted = async (): Promise<string[]> =>
-  (await direct.db.selectFrom('changed_day').select('day').orderBy('day').execute()).map(({ day }) => day);
+  (await direct.db.selectFrom('day_entries').select('day').orderBy('day').execute()).map(({ day }) => day);
 const lost = (): Error => Object.assign(new Error('cut'), { code: '08006' });
 
 it('a lost attempt that arrives after the next one writes nothing', async () => {
@@ -101,7 +101,7 @@ it('in a rehearsal, a write that is refused spoils nothing that comes after it',
     await write(1);
     await expect(write(0)).rejects.toMatchObject({ code: '22008' });
     await write(2);
-    const rows = await rehearsal.selectFrom('changed_day').select('day').orderBy('day').execute();
+    const rows = await rehearsal.selectFrom('day_entries').select('day').orderBy('day').execute();
     expect(rows.map(({ day }) => day)).toEqual(['2026-03-01', '2026-03-02']);
   });
   expect(await noted()).toEqual([]);

@@ -24,7 +24,7 @@ export interface Differences {
   readonly statements: readonly string[];
 }
 
-interface Span {
+export interface Span {
   readonly beginMs: number;
   readonly endMs: number;
 }
@@ -46,7 +46,7 @@ export async function differencesFromLaw(asked: LawAsked): Promise<Differences> 
     .where('merchant_no', '=', merchantNo)
     .execute();
   const published = [...(await readPublished(folder, merchantNo)).statements.values()];
-  const { covers } = await proven(db, merchantNo);
+  const { covers } = await provenOf(db, merchantNo);
   const figures: string[] = [];
   const statements: string[] = [];
   const currencies = new Set([...entries, ...figured, ...published].map(({ currency }) => currency));
@@ -90,7 +90,7 @@ export async function differencesFromLaw(asked: LawAsked): Promise<Differences> 
 }
 
 /** What certificates cover of a currency, less windows whose last reading failed and less absent entries. */
-async function proven(db: Kysely<DB>, merchantNo: string) {
+export async function provenOf(db: Kysely<DB>, merchantNo: string) {
   const { rows: held } = await sql<{ currency: string; begin: number; end: number }>`
     SELECT currency, lower(span) AS begin, upper(span) - 1 AS end
     FROM certified_span CROSS JOIN LATERAL unnest(spans) AS span WHERE merchant_no = ${merchantNo}`.execute(

@@ -86,6 +86,10 @@ export interface AccountDay {
    */
   closing: string;
   /**
+   * A hash of the amounts, the counts and the fingerprint of the entries.
+   */
+  content_hash: Generated<number>;
+  /**
    * How many credits.
    */
   credit_count: number;
@@ -109,6 +113,14 @@ export interface AccountDay {
    * Sum of the debits, in units of the currency.
    */
   debit_total: string;
+  /**
+   * The fingerprint in day_entries of the entries that the figures were made of.
+   */
+  entries_fingerprint: Generated<string>;
+  /**
+   * publish_due is set, or published_hash is not content_hash.
+   */
+  is_due: Generated<boolean>;
   /**
    * True where the first entry does not start from the balance that an earlier day left: both days report that break.
    */
@@ -137,6 +149,10 @@ export interface AccountDay {
    * True where figures or entries changed since the statement was last written or compared.
    */
   publish_due: Generated<boolean>;
+  /**
+   * The content_hash that the current statement was found to have; null where it was not compared yet.
+   */
+  published_hash: number | null;
   /**
    * True where the opening was derived from the day's first entry, as nothing proven lies before it.
    */
@@ -591,15 +607,15 @@ export interface ChangedDay {
   /**
    * Currency code of the account.
    */
-  currency: string;
+  currency: string | null;
   /**
    * The business day.
    */
-  day: string;
+  day: string | null;
   /**
    * The platform's number of the merchant.
    */
-  merchant_no: string;
+  merchant_no: string | null;
 }
 
 export interface ContinuityBreak {
@@ -910,6 +926,33 @@ export interface DaybookStatements {
    * Verdict as published: continuous, reordered or broken.
    */
   verdict: string | null;
+}
+
+export interface DayEntries {
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * The business day.
+   */
+  day: string;
+  /**
+   * The fingerprint of the entries that the figures were made of; null where they are to be made, whatever the entries are.
+   */
+  figured_fingerprint: string | null;
+  /**
+   * The sum of a hash of each entry that has not vanished, whatever their order; 0 without entries.
+   */
+  fingerprint: Generated<string>;
+  /**
+   * The two differ. A column of its own has statistics, so that the planner knows how rare it is.
+   */
+  is_changed: Generated<boolean>;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
 }
 
 export interface FiguredDays {
@@ -2091,6 +2134,7 @@ export interface DB {
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
   database_identity: DatabaseIdentity;
+  day_entries: DayEntries;
   daybook_account_days: DaybookAccountDays;
   daybook_coverage: DaybookCoverage;
   daybook_open_breaks: DaybookOpenBreaks;

@@ -20,6 +20,8 @@ export interface DueDay {
 export interface DueAccountDay extends AccountOnDay, NearDays {
   /** A run has begun the next revision's file, and no row names it. */
   readonly isBegun: boolean;
+  /** Of the figures and of the entries that they were made of. */
+  readonly contentHash: number;
 }
 
 /** The accounts that are due on a day, by currency. */
@@ -84,7 +86,7 @@ const IN_ORDER = sql`ORDER BY merchant_no, due_day, currency, day`;
 
 /** `due_row`: the rows of the due days and of those next to them. */
 const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> =>
-  dueWithNear(sql`publish_due AND ${ofAccounts(filter)}
+  dueWithNear(sql`is_due AND ${ofAccounts(filter)}
         AND ${filter.fromDay === undefined ? sql`true` : sql`day >= ${filter.fromDay}`}
         AND ${filter.toDay === undefined ? sql`true` : sql`day <= ${filter.toDay}`}
         AND ${within(start)}`);
@@ -136,10 +138,12 @@ function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
   const { merchant_no: merchantNo, currency, due_day: day } = rows[0]!;
   const account: Account = { merchantNo, currency };
   const near = rows.map(dayFigures);
+  const { begun_revision, content_hash } = rows.find((row) => row.day === day)!;
   return {
     account,
     day,
-    isBegun: rows.some((row) => row.day === day && row.begun_revision !== null),
+    isBegun: begun_revision !== null,
+    contentHash: content_hash,
     own: near.find((row) => row.day === day)!,
     before: near.find((row) => row.day < day),
     after: near.find((row) => row.day > day),

@@ -10,7 +10,7 @@ import type { StatementRow } from './statements.ts';
 const dueRows = (db: Kysely<DB>, filter: DayFilter) =>
   db
     .selectFrom('account_day')
-    .where('publish_due', '=', true)
+    .where('is_due', '=', true)
     .where(ofAccounts(filter))
     .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
     .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
@@ -49,7 +49,7 @@ export async function statementsOfDueDays(
       WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day
       ORDER BY revision DESC LIMIT 1
     ) AS s
-    WHERE ${ofAccounts(accounts, 'd')} AND d.publish_due AND d.day <= ${toDay}
+    WHERE ${ofAccounts(accounts, 'd')} AND d.is_due AND d.day <= ${toDay}
     ORDER BY s.currency, s.day`.execute(db);
   return rows;
 }

@@ -46,7 +46,7 @@ export async function firstDueOf(
 ): Promise<FirstDue> {
   const { rows } = await sql<FoundRow>`
     WITH RECURSIVE ${publishedAccounts(merchantNo)},
-    ${dueWithNear(sql`publish_due AND merchant_no = ${merchantNo} AND day BETWEEN ${fromDay}::date AND ${toDay}::date`)},
+    ${dueWithNear(sql`is_due AND merchant_no = ${merchantNo} AND day BETWEEN ${fromDay}::date AND ${toDay}::date`)},
     asked AS MATERIALIZED (SELECT * FROM (${daysAsked(asked)}) AS one WHERE day IN (SELECT day FROM due)),
     few AS MATERIALIZED (
       SELECT currency, day, begin_ms, end_ms

@@ -161,11 +161,17 @@ export async function recordBegun(
   });
 }
 
+/** An account's day that is published as it was read. */
+export interface SettledDay extends AccountOnDay {
+  /** Of the content that was read. */
+  readonly contentHash: number;
+}
+
 /** Stores what was read back, and marks account days as not due any more: they are published as they are. */
 export async function recordSettled(
   trx: Transaction<DB>,
   stored: readonly StoredRow[],
-  settled: readonly AccountOnDay[],
+  settled: readonly SettledDay[],
 ): Promise<void> {
   if (stored.length === 0 && settled.length === 0) return;
   const merchants = arrayLiteral(settled.map(({ account }) => account.merchantNo));
@@ -173,15 +179,21 @@ export async function recordSettled(
   // named twice, so that the planner expects few rows and goes by the key.
   await sql`
     WITH kept_stored AS (${storedKept(stored)})
-    UPDATE account_day AS settled SET publish_due = false, revision = (
-      SELECT max(revision) FROM statement
-      WHERE (merchant_no, currency, day) = (settled.merchant_no, settled.currency, settled.day)
+    UPDATE account_day AS settled SET publish_due = false, (revision, published_hash) = (
+      SELECT revision, CASE WHEN
+        (own.opening, own.credit_total, own.credit_count, own.debit_total, own.debit_count, own.closing) =
+        (settled.opening, settled.credit_total, settled.credit_count, settled.debit_total, settled.debit_count, settled.closing)
+        THEN one.content_hash END
+      FROM statement AS own
+      WHERE (own.merchant_no, own.currency, own.day) = (settled.merchant_no, settled.currency, settled.day)
+      ORDER BY revision DESC LIMIT 1
     )
     FROM unnest(
       ${merchants}::text[],
       ${arrayLiteral(settled.map(({ account }) => account.currency))}::text[],
-      ${arrayLiteral(settled.map(({ day }) => day))}::date[]
-    ) AS one (merchant_no, currency, day)
+      ${arrayLiteral(settled.map(({ day }) => day))}::date[],
+      ${arrayLiteral(settled.map(({ contentHash }) => contentHash))}::bigint[]
+    ) AS one (merchant_no, currency, day, content_hash)
     WHERE one.merchant_no = ANY (${merchants}::text[])
       AND (settled.merchant_no, settled.currency, settled.day) = (one.merchant_no, one.currency, one.day)`.execute(
     trx,

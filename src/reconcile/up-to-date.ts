@@ -1,0 +1,115 @@
+/**
+ * The law of what is to be chained: an account's certified days, from its first one on, less the days with up-to-date figures.
+ *
+ * Figures are up to date if they were made of the entries that are stored, and open on what is known of the time before them.
+ * Days that are not certified and hold entries are chained as well; they are not published.
+ */
+import { addDays, dayWindow } from '../ledger/business-day.ts';
+import { otherClosingsText } from '../ledger/chain/figures.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { compareAmounts } from '../ledger/money.ts';
+import type { DayFigures } from '../store/account-days.ts';
+import type { ChainFacts } from '../store/chain-facts.ts';
+import {
+  createAccountView,
+  firstBookedMs,
+  isProvenUpToDay,
+  type AccountInZone,
+  type AccountView,
+} from './account-view.ts';
+
+/** The account's days without up-to-date figures, in order: each for one of three reasons. */
+export async function daysOutOfDate(own: AccountInZone, facts: ChainFacts): Promise<BusinessDay[]> {
+  const { changed, derived } = facts;
+  const bare = await daysWithoutFigures(own, facts);
+  const reopened = await reopenedDays(
+    own,
+    derived.filter((day) => !changed.includes(day)),
+  );
+  return [...changed, ...bare, ...reopened].sort();
+}
+
+/**
+ * The certified days from the account's first one on that have no figures; `changed` are about to get some.
+ * A day without entries passes a balance on, so it counts only if all time since the begin of the day before that has
+ * figures is certified, or is about to be filled. A day with a statement of another database and no entry counts by itself.
+ */
+async function daysWithoutFigures(
+  { zone, isCertified }: AccountInZone,
+  { begun, figured, stated, changed }: ChainFacts,
+): Promise<BusinessDay[]> {
+  const spanOf = (from: BusinessDay, to = from) => ({
+    beginMs: dayWindow(from, zone).beginMs,
+    endMs: dayWindow(to, zone).endMs,
+  });
+  const known = new Set([...figured, ...changed, ...(begun === null ? [] : [begun])]);
+  const isInRow = (day: BusinessDay): boolean => begun !== null && begun <= day && day < figured[0]!;
+  const mayCount = stated.filter((day) => !known.has(day));
+  const all = [...known, ...mayCount].filter((day) => !isInRow(day)).sort();
+  const [first, last] = [all[0], all.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  // One question about all of it reads every certificate that the questions below need.
+  await isCertified(spanOf(first, last));
+  const found: BusinessDay[] = [];
+  for (const day of mayCount) if (await isCertified(spanOf(day))) found.push(day);
+  const held = [...known, ...found].sort();
+  for (const [at, day] of held.entries()) {
+    if (isInRow(day)) continue;
+    const next = held[at + 1];
+    for (let empty = addDays(day, 1); next === undefined || empty < next; empty = addDays(empty, 1)) {
+      if (!(await isCertified(spanOf(day, empty)))) break;
+      found.push(empty);
+    }
+  }
+  return found;
+}
+
+/** Of the days whose chain started without a predecessor, those that can now be joined to an earlier day. */
+async function reopenedDays(own: AccountInZone, derived: readonly BusinessDay[]): Promise<BusinessDay[]> {
+  if (derived.length === 0) return [];
+  const view = createAccountView(own);
+  const { stored, storedBefore } = view.known;
+  const reopened: BusinessDay[] = [];
+  for (const day of derived) {
+    const [next, before] = [await stored(day), await storedBefore(day)];
+    if (next !== undefined && (await opensOtherwise(next, before, before, own, view))) reopened.push(day);
+  }
+  return reopened;
+}
+
+/**
+ * Whether a stored day would open on another balance, or after another entry, with `now` before it than with `then`, from
+ * which it was chained. An opening that was derived gives way to any that is known.
+ */
+export async function opensOtherwise(
+  next: DayFigures,
+  now: DayFigures | undefined,
+  then: DayFigures | undefined,
+  own: AccountInZone,
+  view: AccountView,
+): Promise<boolean> {
+  if (now === undefined) return false;
+  if (next.restarted)
+    return (await isProvenUpToDay(now, next.day, own, view)) || (await givesItsBalance(next, now, own, view));
+  return (
+    then === undefined ||
+    compareAmounts(now.closing, then.closing) !== 0 ||
+    otherClosingsText(now.otherClosings) !== otherClosingsText(then.otherClosings) ||
+    now.lastBatchNo !== then.lastBatchNo ||
+    now.lastBookedMs !== then.lastBookedMs ||
+    now.isOrderFinal !== then.isOrderFinal
+  );
+}
+
+/** Whether the balance of the empty day `before` follows from the first entry of `next`, and differs from the one it has. */
+async function givesItsBalance(
+  next: DayFigures,
+  before: DayFigures,
+  own: AccountInZone,
+  { isCertified }: AccountView,
+): Promise<boolean> {
+  if (before.lastBookedMs !== null || compareAmounts(next.opening, before.closing) === 0) return false;
+  const firstMs = await firstBookedMs(next.day, own);
+  if (firstMs === undefined) return false;
+  return isCertified({ beginMs: dayWindow(before.day, own.zone).beginMs, endMs: firstMs });
+}

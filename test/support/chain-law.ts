@@ -1,0 +1,117 @@
+/**
+ * The law of what is to be chained, worked out from all rows: an account's certified days, and those with entries, less the
+ * days whose figures were made of the stored entries and open on what is known of the time before them.
+ */
+import { sql, type Kysely } from 'kysely';
+import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import { accountsToChain } from '../../src/reconcile/accounts-to-chain.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
+import { provenOf, type Span } from './positive-law.ts';
+
+export interface ChainLawAsked {
+  readonly db: Kysely<DB>;
+  readonly merchantNo: string;
+  readonly zone: string;
+  /** Any days: where rows are read at once. */
+  readonly near: string;
+}
+
+/** Days that daybook would chain now and the law would not, or the other way round. */
+export async function notChainedByLaw(asked: ChainLawAsked): Promise<string[]> {
+  const { db, merchantNo, zone, near } = asked;
+  const accounts = { merchantNo, currencies: null };
+  const { work } = await accountsToChain({ db, zone, accounts, days: { from: near, to: near } });
+  const chosen = new Set(
+    work.flatMap(({ account, days }) => days.map((day) => `${account.currency} ${day}`)),
+  );
+  const due = await toChainByLaw(asked);
+  const differing = [
+    ...[...due].flatMap(([day, why]) => (chosen.has(day) ? [] : [`${day} is to be chained, as ${why}`])),
+    ...[...chosen].filter((day) => !due.has(day)).map((day) => `${day} would be chained without need`),
+  ];
+  return differing.map((one) => `the days to chain are not those of the law: ${one}`);
+}
+
+/** A day as all its rows show it. */
+interface Day {
+  readonly currency: string;
+  readonly day: string;
+  /** The fingerprint of its entries is not the one that was kept. */
+  readonly is_forgotten: boolean;
+  readonly is_figured: boolean;
+  readonly is_stated: boolean;
+  /** Its figures were made of other entries. */
+  readonly is_changed: boolean;
+  readonly first_ms: number | null;
+  readonly restarted: boolean | null;
+  readonly opening: string | null;
+  readonly closing: string | null;
+  readonly last_booked_ms: number | null;
+}
+
+const daysOf = async (db: Kysely<DB>, merchantNo: string): Promise<Day[]> => {
+  const { rows } = await sql<Day>`
+    WITH held AS (
+      SELECT currency, booked_at::date AS day, min(booked_ms) AS first_ms,
+        sum(entry_hash(batch_no, transaction_type, credit, debit, balance, booked_at, booked_ms)) AS fingerprint
+      FROM ledger_entry WHERE merchant_no = ${merchantNo} AND vanished_at IS NULL GROUP BY 1, 2
+    ), figured AS (SELECT * FROM account_day WHERE merchant_no = ${merchantNo}),
+    kept AS (SELECT * FROM day_entries WHERE merchant_no = ${merchantNo}),
+    stated AS (SELECT DISTINCT currency, day, true AS is_stated FROM statement WHERE merchant_no = ${merchantNo})
+    SELECT currency, day, coalesce(held.fingerprint, 0) <> coalesce(kept.fingerprint, 0) AS is_forgotten,
+      figured.opening IS NOT NULL AS is_figured,
+      coalesce(is_stated, false) AS is_stated,
+      kept.day IS NOT NULL AND kept.figured_fingerprint IS DISTINCT FROM coalesce(held.fingerprint, 0) AS is_changed,
+      held.first_ms, restarted, opening, closing, last_booked_ms
+    FROM held FULL JOIN figured USING (currency, day) FULL JOIN kept USING (currency, day)
+      FULL JOIN stated USING (currency, day)
+    ORDER BY currency, day`.execute(db);
+  return rows;
+};
+
+/** By currency and day, why. */
+async function toChainByLaw({ db, merchantNo, zone }: ChainLawAsked): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const { covers } = await provenOf(db, merchantNo);
+  for (const [currency, rows] of Map.groupBy(await daysOf(db, merchantNo), (row) => row.currency)) {
+    const isCertified = (span: Span) => covers(currency, span);
+    const put = (day: string, why: string) => found.set(`${currency} ${day}`, why);
+    const byDay = new Map(rows.map((row) => [row.day, row]));
+    let isKnown = false;
+    let before: Day | undefined;
+    const last = rows.at(-1)!.day;
+    for (let day = rows[0]!.day; day <= last || isKnown; day = addDays(day, 1)) {
+      const own = byDay.get(day);
+      const isCovered = isCertified(dayWindow(day, zone));
+      const holds = own?.is_figured === true || own?.is_changed === true;
+      isKnown = isCovered && (isKnown || holds || own?.is_stated === true);
+      if (own?.is_forgotten === true) put(day, 'its entries are not those that were counted');
+      if (own?.is_changed === true) put(day, 'its entries changed');
+      else if (isKnown && own?.is_figured !== true) put(day, 'it has no figures');
+      else if (own?.is_figured === true && opensWrongly(own, before, isCertified, zone))
+        put(day, 'it opens on another balance than is known');
+      if (own?.is_figured === true) before = own;
+    }
+  }
+  return found;
+}
+
+/** Whether a day with figures does not open on what the day with figures before it leaves. */
+function opensWrongly(
+  { restarted, opening, first_ms }: Day,
+  before: Day | undefined,
+  isCertified: (span: Span) => boolean,
+  zone: string,
+): boolean {
+  if (before === undefined) return false;
+  const isSame = Number(opening) === Number(before.closing);
+  if (restarted !== true) return !isSame;
+  const { last_booked_ms: lastMs } = before;
+  if (lastMs !== null)
+    return first_ms === null || first_ms <= lastMs || isCertified({ beginMs: lastMs, endMs: first_ms });
+  return (
+    first_ms !== null &&
+    !isSame &&
+    isCertified({ beginMs: dayWindow(before.day, zone).beginMs, endMs: first_ms })
+  );
+}
