@@ -174,7 +174,8 @@ async function take(
   { onReading, onWindowDone }: ReadWindowsOptions,
 ): Promise<void> {
   const complete = task.second === null ? { asked: task, read } : task.second.add(read);
-  if (complete !== null) await onReading({ window: complete.asked.window, currency: task.currency }, complete.read);
+  if (complete !== null)
+    await onReading({ window: complete.asked.window, currency: task.currency }, complete.read);
   task.retryBudget.partsLeft -= 1;
   if (task.retryBudget.partsLeft === 0) task.planned.forEach(onWindowDone);
 }

@@ -44,7 +44,9 @@ export async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise
 /** Crosses off trouble that no process has seen since. */
 export async function endUnseen(db: Kysely<DB>, name: string, since: Date): Promise<void> {
   await sql`
-    DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, reported_at) <= ${since}`.execute(db);
+    DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, reported_at) <= ${since}`.execute(
+    db,
+  );
 }
 
 /** What the watchdog checks and no run reports. */

@@ -88,5 +88,7 @@ export async function markRevisionsReported(
       ${column(({ day }) => day)}::date[], ${column(({ revision }) => revision)}::integer[]
     ) AS reported (merchant_no, currency, day, revision)
     WHERE unreported_revision.merchant_no = reported.merchant_no AND unreported_revision.currency = reported.currency
-      AND unreported_revision.day = reported.day AND unreported_revision.revision <= reported.revision`.execute(trx);
+      AND unreported_revision.day = reported.day AND unreported_revision.revision <= reported.revision`.execute(
+    trx,
+  );
 }
