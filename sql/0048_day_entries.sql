@@ -23,8 +23,10 @@ COMMENT ON COLUMN day_entries.figured_fingerprint IS
 COMMENT ON COLUMN day_entries.is_changed IS 'The two differ. A column of its own has statistics, so that the planner knows how rare it is.';
 
 -- A record's hash is a sum over its fields: hashed once more, two entries that swap a field do not add up to the same.
+-- PostgreSQL's hash of a numeric leaves out its sign, so each sign is a field of its own.
 CREATE FUNCTION entry_hash(text, text, numeric, numeric, numeric, timestamp, bigint) RETURNS bigint
-LANGUAGE sql IMMUTABLE AS 'SELECT hashtextextended(hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7), 0)::text, 0)';
+LANGUAGE sql IMMUTABLE AS
+  'SELECT hashtextextended(hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $3 < 0, $4 < 0, $5 < 0), 0)::text, 0)';
 
 INSERT INTO day_entries (merchant_no, currency, day, fingerprint)
 SELECT merchant_no, currency, booked_at::date,
@@ -76,7 +78,8 @@ UPDATE account_day AS own SET entries_fingerprint = day_entries.fingerprint FROM
 WHERE (own.merchant_no, own.currency, own.day) = (day_entries.merchant_no, day_entries.currency, day_entries.day);
 ALTER TABLE account_day
   ADD COLUMN content_hash bigint NOT NULL GENERATED ALWAYS AS (hash_record_extended(
-    ROW(opening, credit_total, credit_count, debit_total, debit_count, closing, entries_fingerprint), 0) >> 11) STORED,
+    ROW(opening, credit_total, credit_count, debit_total, debit_count, closing, entries_fingerprint,
+      opening < 0, credit_total < 0, debit_total < 0, closing < 0, entries_fingerprint < 0), 0) >> 11) STORED,
   ADD COLUMN published_hash bigint;
 COMMENT ON COLUMN account_day.entries_fingerprint IS 'The fingerprint in day_entries of the entries that the figures were made of.';
 COMMENT ON COLUMN account_day.content_hash IS 'A hash of the amounts, the counts and the fingerprint of the entries.';
@@ -90,7 +93,8 @@ WHERE NOT publish_due AND (opening, credit_total, credit_count, debit_total, deb
 );
 ALTER TABLE account_day ADD COLUMN is_due boolean NOT NULL GENERATED ALWAYS AS (
   publish_due OR published_hash IS DISTINCT FROM (hash_record_extended(
-    ROW(opening, credit_total, credit_count, debit_total, debit_count, closing, entries_fingerprint), 0) >> 11)) STORED;
+    ROW(opening, credit_total, credit_count, debit_total, debit_count, closing, entries_fingerprint,
+      opening < 0, credit_total < 0, debit_total < 0, closing < 0, entries_fingerprint < 0), 0) >> 11)) STORED;
 COMMENT ON COLUMN account_day.is_due IS 'publish_due is set, or published_hash is not content_hash.';
 DROP INDEX account_day_due;
 CREATE INDEX account_day_due ON account_day (merchant_no, day) WHERE is_due;

@@ -13,7 +13,7 @@ import { print } from './print.ts';
 
 interface Flags {
   readonly publicKey: readonly string[];
-  readonly mustBeComplete?: boolean;
+  readonly complete?: boolean;
 }
 
 export function addVerifyCommand(program: Command): void {
@@ -29,15 +29,15 @@ export function addVerifyCommand(program: Command): void {
       [],
     )
     .option(
-      '--whole',
+      '--whole, --complete',
       'all manifests and closes of the merchants are given: a problem for each that is not here, from the first on',
     )
     .addHelpText(
       'after',
       '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/\n' +
-        '  daybook verify --public-key daybook.pub --whole statements/',
+        '  daybook verify --public-key daybook.pub --complete statements/',
     )
-    .action(async (paths: string[], { publicKey, mustBeComplete = false }: Flags, self: Command) => {
+    .action(async (paths: string[], { publicKey, complete: mustBeComplete = false }: Flags, self: Command) => {
       const keys = await Promise.all(publicKey.map(publicKeyFlag));
       const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
       print(self, {
@@ -85,7 +85,7 @@ function verifyText(report: VerifyReport, mustBeComplete: boolean): string {
     ...(signed !== null || mustBeComplete ? chains.map(chainText) : []),
     signed !== null &&
       noted.length > 0 &&
-      'missing files were not given, or were removed: with all manifests given, `--whole` makes this a problem',
+      'missing files were not given, or were removed: with all manifests given, `--complete` makes this a problem',
     ...closes.flatMap(closeTexts),
     ...broken.map(
       ({ path, breaks, explained }) =>

@@ -57,12 +57,12 @@ test('an honest night costs a call for the total, whose page is compared as well
   expect(off.sync[0]).not.toHaveProperty('olderDays');
   expect(checked.sync[0]!.olderDays).toMatchObject({
     kind: 'checked',
-    look: { from: FROM, to: TO, differing: [], isContradicted: false },
+    check: { from: FROM, to: TO, differing: [], isContradicted: false },
     again: null,
   });
 });
 
-test('a run with dates is no nightly run, so it does not look at older days', async () => {
+test('a run with dates is no nightly run, so it does not compare older days', async () => {
   await open();
   expect((await stage.run()).sync[0]).not.toHaveProperty('olderDays');
 });

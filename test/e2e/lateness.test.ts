@@ -197,7 +197,7 @@ describe('at a month end', () => {
     const { sync, notes, exitCode } = await night('2026-03-12');
     expect(exitCode).toBe(3);
     expect(sync[0]!.olderDays).toMatchObject({
-      look: { total: expect.any(Number), differing: ['2026-02-27'] },
+      check: { total: expect.any(Number), differing: ['2026-02-27'] },
     });
     expect(notes.join('\n')).toContain(
       `2026-02-27 was read again, as the platform's total of 2026-02-01 to 2026-02-28 is ${28 * 15 - 1} where ${28 * 15} are stored: 1 vanished`,
@@ -214,7 +214,7 @@ describe('at a month end', () => {
     await night('2026-03-11');
     expect(await watched()).toHaveLength(2);
     exchange();
-    expect((await night('2026-03-12')).sync[0]!.olderDays).toMatchObject({ look: { differing: [] } });
+    expect((await night('2026-03-12')).sync[0]!.olderDays).toMatchObject({ check: { differing: [] } });
   });
 
   test('a history with a gap is compared on both sides of it', async () => {
@@ -228,7 +228,7 @@ describe('at a month end', () => {
     stage.sandbox.takeOut(merchantNo, of('2026-01-30')[4]!.batchNo);
     const { sync } = await night('2026-03-10');
     expect(sync[0]!.olderDays).toMatchObject({
-      look: {
+      check: {
         ...{ from: '2026-02-01', differing: ['2026-01-30'] },
         alsoDiffering: [{ from: '2026-01-30', to: '2026-01-30', total: 14, stored: 15 }],
       },

@@ -7,10 +7,10 @@ import { verifyAlone } from '../support/standalone.ts';
 
 /** What `verifyPaths` returns or throws. The file for auditors reads the published formats only, so others are not asked of it. */
 export async function verifyPaths(...args: Parameters<typeof verify>): Promise<VerifyReport> {
-  const [paths, formats = STATEMENT_FORMATS, publicKeys = [], whole = false] = args;
+  const [paths, formats = STATEMENT_FORMATS, publicKeys = [], isComplete = false] = args;
   if (formats !== STATEMENT_FORMATS) return verify(...args);
   const keys = publicKeys.flatMap((key) => ['--public-key', publicText(key)]);
-  const alone = await verifyAlone([...paths, ...keys, ...(whole ? ['--whole'] : []), '--json']);
+  const alone = await verifyAlone([...paths, ...keys, ...(isComplete ? ['--whole'] : []), '--json']);
   try {
     const report = await verify(...args);
     expect(JSON.parse(alone.stdout)).toEqual(report);

@@ -8,8 +8,8 @@ import { lines } from '../output/text.ts';
 type Collector = (value: string, earlier: readonly string[]) => string[];
 type Action = (values: string[], flags: Record<string, unknown>, self: Command) => Promise<void>;
 
-/** `--public-key <file>`, or `--json`, which takes no value. */
-const FLAG = /^--([a-z-]+)(?: (<\w+>))?$/;
+/** `--public-key <file>`, or `--json`, which takes no value. `--older, --name` has two names for one flag. */
+const FLAG = /^(?:--([a-z-]+), )?--([a-z-]+)(?: (<\w+>))?$/;
 
 const camelCase = (name: string): string =>
   name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -27,6 +27,7 @@ export async function runOneCommand(
   const options: Record<string, { readonly type: 'string' | 'boolean'; readonly multiple: boolean }> = {};
   const standards: Record<string, unknown> = {};
   const optionHelp: string[] = [];
+  const olderNames = new Map<string, string>();
   let flags: Record<string, unknown> = {};
   let usage = program;
   let after = '';
@@ -44,9 +45,13 @@ export async function runOneCommand(
       return command;
     },
     option: (spelled: string, meaning: string, collector?: Collector, standard?: readonly string[]) => {
-      const [, name, value] = FLAG.exec(spelled)!;
+      const [, older, name, value] = FLAG.exec(spelled)!;
       const multiple = collector !== undefined;
       options[name!] = { type: value === undefined ? 'boolean' : 'string', multiple };
+      if (older !== undefined) {
+        options[older] = options[name!]!;
+        olderNames.set(older, name!);
+      }
       if (standard !== undefined) standards[camelCase(name!)] = standard;
       optionHelp.push(`  ${spelled}  ${meaning}`);
       return command;
@@ -72,7 +77,8 @@ export async function runOneCommand(
     process.exitCode = EXIT.usage;
   } else if (read.flags['help'] === true) process.stdout.write(`${helpText}\n`);
   else {
-    flags = { ...standards, ...read.flags };
+    flags = { ...standards };
+    for (const [name, value] of Object.entries(read.flags)) flags[camelCase(olderNames.get(name) ?? name)] = value;
     await (act as unknown as Action)(read.values, flags, asCommand).catch(printError);
   }
 }
@@ -81,10 +87,9 @@ export async function runOneCommand(
 function readArgs(options: NonNullable<ParseArgsConfig['options']>, args: readonly string[]) {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-    const flags = Object.fromEntries(Object.entries(values).map(([name, value]) => [camelCase(name), value]));
     if (positionals.length === 0 && values['help'] !== true)
       return 'what is to be checked? Name files or folders.';
-    return { values: positionals, flags };
+    return { values: positionals, flags: values };
   } catch (error) {
     return (error as Error).message;
   }

@@ -1,0 +1,30 @@
+/** Every option that a command offers is read by name where it is declared: a flag under another name would do nothing. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+
+const ROOT = fileURLToPath(new URL('../../src/cli', import.meta.url));
+const SOURCES = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => readFileSync(`${ROOT}/${path}`, 'utf8'));
+
+const commandsOf = (command: Command): Command[] => [command, ...command.commands.flatMap(commandsOf)];
+
+/** What is parsed or asked for by commander itself, or is nothing but a promise of who types it. */
+const WITHOUT_READER = new Set(['--version', '--reveal']);
+
+const isRead = (long: string, attribute: string): boolean =>
+  SOURCES.some((text) => text.includes(`${long}`) && new RegExp(`(?<!-)\\b${attribute}\\b`).test(text));
+
+test('no command offers an option that it does not read', () => {
+  const options = commandsOf(createProgram()).flatMap((command) =>
+    command.options.map((option) => ({ command: command.name(), option })),
+  );
+  expect(options.length).toBeGreaterThan(100);
+  const unread = options
+    .filter(({ option }) => !WITHOUT_READER.has(option.long!) && !isRead(option.long!, option.attributeName()))
+    .map(({ command, option }) => `${command} ${option.long!}`);
+  expect(unread).toEqual([]);
+});
