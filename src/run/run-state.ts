@@ -60,10 +60,10 @@ export const notesOf = (figures: RunRow['figures']): string[] => {
 const ENDS: Readonly<Record<ExitCode, string>> = {
   [EXIT.done]: 'done',
   [EXIT.usage]: 'settings or usage',
-  [EXIT.needsPerson]: 'done, but something needs a person',
+  [EXIT.needsPerson]: 'complete, needs attention',
   [EXIT.incomplete]: 'incomplete',
   [EXIT.leaseHeld]: 'another run is at work',
-  [EXIT.fault]: 'a fault in daybook',
+  [EXIT.fault]: 'internal error',
 };
 
 /** `4: incomplete`. */

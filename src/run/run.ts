@@ -35,7 +35,7 @@ import {
  *
  * Throws `LeaseHeld` if all of them are busy; nothing is written then. Throws `ObjectStoreRefused` (statements
  * could not be stored) and `TimeZoneWrong` before the first row of the ledger is written; the run is then recorded as
- * failed. A fault in daybook that does not belong to a single merchant is thrown after the report of what was done is
+ * failed. An internal error that does not belong to a single merchant is thrown after the report of what was done is
  * stored. Everything else ends in the report: what a person can correct with exit code 3 or 4, a fault of one
  * merchant with 70.
  */

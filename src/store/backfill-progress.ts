@@ -117,7 +117,7 @@ export async function recentSlices(db: Kysely<DB>, backfillId: number): Promise<
 export interface SliceTotals {
   readonly slices: number;
   readonly days: number;
-  /** Of these slices something needs a person. */
+  /** Slices that need attention. */
   readonly needPerson: number;
 }
 

@@ -190,7 +190,7 @@ describe('a fault in the rows of one merchant', () => {
     const report = await stage.run(both, { reader: faulty });
     expect(report).toMatchObject({
       exitCode: 70,
-      notes: ['SBX-M-2: a fault in daybook itself, please report it: TypeError: made up'],
+      notes: ['SBX-M-2: internal error, please report it: TypeError: made up'],
     });
     await expectWhole(stage, report);
   });

@@ -170,7 +170,7 @@ test('the status says of days that are missing what `daybook status` says, and h
   const missing = /missing:\n {2}(.*)/.exec(reported)![1]!;
   expect(missing).toContain('not read yet');
   expect(page).toContain(`missing: ${missing}`);
-  expect(page).toContain('3: done, but something needs a person');
+  expect(page).toContain('3: complete, needs attention');
   expect(await words('/status?after=zzz')).toContain('No more merchants.');
 });
 

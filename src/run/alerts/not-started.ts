@@ -23,7 +23,7 @@ export function notStarted(
   const isKey = KEY_PROBLEMS.some((kind) => error instanceof kind);
   const sentence =
     exitCode === EXIT.fault
-      ? 'A fault in daybook itself; its log says more.'
+      ? 'Internal error; the log says more.'
       : error instanceof Error
         ? error.message
         : String(error);

@@ -33,7 +33,7 @@ const daysOf = ({ from, to }: RunEnded): string[] =>
 export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
   const { runId, exitCode, reasons } = ended;
   const grave = reasons.filter((reason) => !isGoodEnd(reason.exitCode));
-  const how = exitCode === EXIT.fault ? 'a fault in daybook' : 'incomplete';
+  const how = exitCode === EXIT.fault ? 'internal error' : 'incomplete';
   const who = undone.count === 0 ? '' : `, ${counted(undone.count, 'merchant is', 'merchants are')} not done`;
   const todos = distinct(grave.flatMap(({ todo }) => todo ?? []));
   return {

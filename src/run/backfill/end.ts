@@ -16,7 +16,7 @@ export const endBackfills = (db: Kysely<DB>, now: Date): Promise<void> =>
         needPerson === 0
           ? []
           : [
-              `in ${counted(needPerson, 'slice')} something needs a person: the nightly run tells what is open`,
+              `${counted(needPerson, 'slice needs', 'slices need')} attention: the nightly run lists the open items`,
             ];
       const figures = { backfill: id, slices, days, notes, interrupted: false };
       const exitCode = needPerson === 0 ? EXIT.done : EXIT.needsPerson;

@@ -10,12 +10,12 @@ const ABOUT_ALL = [TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
 export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted || isDatabaseTrouble(error) || ABOUT_ALL.some((kind) => error instanceof kind);
 
-/** The exit code for a merchant's own failure: 70 for a fault in daybook, else 4 (incomplete). */
+/** The exit code for a merchant's own failure: 70 for an internal error, else 4 (incomplete). */
 export const ownExitCode = (error: unknown): ExitCode =>
   exitCodeOf(error) === EXIT.fault ? EXIT.fault : EXIT.incomplete;
 
 /** The failure as a sentence for the report. */
 export const ownSentence = (merchantNo: string, error: Error): string =>
   exitCodeOf(error) === EXIT.fault
-    ? `${merchantNo}: a fault in daybook itself, please report it: ${error.name}: ${error.message}`
+    ? `${merchantNo}: internal error, please report it: ${error.name}: ${error.message}`
     : `${merchantNo}: ${error.message}`;
