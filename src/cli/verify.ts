@@ -37,15 +37,17 @@ export function addVerifyCommand(program: Command): void {
       '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/\n' +
         '  daybook verify --public-key daybook.pub --complete statements/',
     )
-    .action(async (paths: string[], { publicKey, complete: mustBeComplete = false }: Flags, self: Command) => {
-      const keys = await Promise.all(publicKey.map(publicKeyFlag));
-      const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
-      print(self, {
-        document: report,
-        text: verifyText(report, mustBeComplete),
-        exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,
-      });
-    });
+    .action(
+      async (paths: string[], { publicKey, complete: mustBeComplete = false }: Flags, self: Command) => {
+        const keys = await Promise.all(publicKey.map(publicKeyFlag));
+        const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
+        print(self, {
+          document: report,
+          text: verifyText(report, mustBeComplete),
+          exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,
+        });
+      },
+    );
 }
 
 /** A public key, or a file that holds one. What may be a secret key is never shown. */

@@ -194,7 +194,9 @@ test('a healed break is described in the past tense, and its number is closed fo
   stage.sandbox.putBack(merchantNo, gone);
   await stage.run();
   const text = await reported('show', missing, '--offline');
-  expect(text).toMatch(/was unaccounted for between these two entries; the balance carries forward there now\./);
+  expect(text).toMatch(
+    /was unaccounted for between these two entries; the balance carries forward there now\./,
+  );
   expect(text).not.toMatch(/is missing|most likely/i);
   expect(text).not.toContain('message to the platform');
   expect(text).toMatch(/  healed$/m);

@@ -24,7 +24,9 @@ test('no command offers an option that it does not read', () => {
   );
   expect(options.length).toBeGreaterThan(100);
   const unread = options
-    .filter(({ option }) => !WITHOUT_READER.has(option.long!) && !isRead(option.long!, option.attributeName()))
+    .filter(
+      ({ option }) => !WITHOUT_READER.has(option.long!) && !isRead(option.long!, option.attributeName()),
+    )
     .map(({ command, option }) => `${command} ${option.long!}`);
   expect(unread).toEqual([]);
 });

@@ -239,8 +239,8 @@ test('of a healed break nothing is said to be missing any more', async () => {
   expect(
     (await listBreaks(database.db, { ...EVERY_ACCOUNT, all: true })).map((row) => explain(knownBreak(row))),
   ).toEqual([
-    'After B0001 the balance was 575.00 USD, but B0003 started from 636.00: a net credit of 61.00 was missing between ' +
-      'them; the chain holds there now.',
+    'After B0001 the balance was 575.00 USD, but B0003 started from 636.00: a net credit of 61.00 was unaccounted for ' +
+      'between these two entries; the balance carries forward there now.',
   ]);
 });
 

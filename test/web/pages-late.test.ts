@@ -102,7 +102,10 @@ test('days that their closed month did not have are listed; so they are after a 
   // What was published before the table was there.
   await db.deleteFrom('late_statement').execute();
   const migration = await readFile(new URL('../../sql/0040_late_statements.sql', import.meta.url), 'utf8');
-  const statements = migration.replaceAll('untold_revision', 'unreported_revision').match(/^INSERT INTO [^;]*/gm)!;
+  const statements = migration
+    .replaceAll('untold_revision', 'unreported_revision')
+    .replaceAll('alert_fact', 'alert_event')
+    .match(/^INSERT INTO [^;]*/gm)!;
   for (const text of statements) await sql.raw(text).execute(db);
   expect(await late(stage)).toEqual(noted);
   const second = await openStage({ scenario: SCENARIO, objects: stage.app.objects });

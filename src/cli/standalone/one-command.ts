@@ -78,7 +78,8 @@ export async function runOneCommand(
   } else if (read.flags['help'] === true) process.stdout.write(`${helpText}\n`);
   else {
     flags = { ...standards };
-    for (const [name, value] of Object.entries(read.flags)) flags[camelCase(olderNames.get(name) ?? name)] = value;
+    for (const [name, value] of Object.entries(read.flags))
+      flags[camelCase(olderNames.get(name) ?? name)] = value;
     await (act as unknown as Action)(read.values, flags, asCommand).catch(printError);
   }
 }

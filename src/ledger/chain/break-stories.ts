@@ -89,9 +89,12 @@ export const netText = (found: ContinuityBreak): string =>
 
 /** Says what is missing. Nothing is missing any more if the break is healed, or if a known entry explains it. */
 function lackText({ isHealed, hint }: KnownBreak): string {
-  if (isHealed) return 'was unaccounted for between these two entries; the balance carries forward there now.';
+  if (isHealed)
+    return 'was unaccounted for between these two entries; the balance carries forward there now.';
   const isKept = hint === 'quarantined-entry' || hint === 'vanished-entry';
-  return isKept ? 'between these two entries is not in the chain.' : 'is unaccounted for between these two entries.';
+  return isKept
+    ? 'between these two entries is not in the chain.'
+    : 'is unaccounted for between these two entries.';
 }
 
 /** One break and its likely cause. The cause of a healed break no longer matters and is left out. */
