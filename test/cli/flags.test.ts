@@ -16,7 +16,7 @@ const commandsOf = (command: Command): Command[] => [command, ...command.command
 const WITHOUT_READER = new Set(['--version', '--reveal']);
 
 const isRead = (long: string, attribute: string): boolean =>
-  SOURCES.some((text) => text.includes(`${long}`) && new RegExp(`(?<!-)\\b${attribute}\\b`).test(text));
+  SOURCES.some((text) => text.includes(long) && new RegExp(`(?<!-)\\b${attribute}\\b`).test(text));
 
 test('no command offers an option that it does not read', () => {
   const options = commandsOf(createProgram()).flatMap((command) =>
