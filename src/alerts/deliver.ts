@@ -1,12 +1,10 @@
 /** Sends what is due in the outbox. Several processes may do so at the same time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed } from '../store/alerts/outbox.ts';
+import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed, alertOf } from './outbox.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { alertOf } from './raise.ts';
-import type { Target } from './targets.ts';
-import { causeOf, type Sending, type Sent } from './webhook.ts';
+import { type Target, causeOf, type Sending, type Sent } from './targets.ts';
 
 /** Time for one try. */
 export const TRY_MS_MAX = 5_000;

@@ -1,12 +1,11 @@
 /** `alerts`: tests the targets of alerts, and lists the alerts sent. */
 import type { Command } from 'commander';
-import { alertOf } from '../alerts/raise.ts';
+import { alertOf, listAlerts, type DeliveryRow, type ListedAlert } from '../alerts/outbox.ts';
 import { sendDirect } from '../alerts/direct.ts';
 import type { AlertContent } from '../alerts/alert.ts';
 import { targetsOf, type Target } from '../alerts/targets.ts';
 import { clockOf } from '../run/app.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { listAlerts, type DeliveryRow, type ListedAlert } from '../store/alerts/outbox.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';

@@ -3,14 +3,24 @@ import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { readQuarantined } from '../platform/ledger-entry.ts';
 import { openPlatform, type App } from '../run/app.ts';
-import { askAboutBreak, type Asked } from '../run/breaks/break-answer.ts';
-import { breakCase, type BreakCase } from '../run/breaks/break-case.ts';
-import { messageToPlatform } from '../run/breaks/break-message.ts';
-import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../run/breaks/break-steps.ts';
+import {
+  askAboutBreak,
+  type Asked,
+  breakCase,
+  type BreakCase,
+  messageToPlatform,
+} from '../run/break-case.ts';
+import {
+  BREAK_STEPS,
+  NOTE_CHARACTERS_MAX,
+  takeStep,
+  type BreakStep,
+  lastSteps,
+  stateOf,
+} from '../store/breaks/break-cases.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
-import { lastSteps, stateOf } from '../store/breaks/break-cases.ts';
 import { listBreaks, type BreakRow } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {

@@ -16,7 +16,7 @@ import { First, StatusLists, type StatusList } from '../run/status-lists.ts';
 import { notReadLines, remarksOf, zoneRemark, CheckedBeyond } from '../run/status-remarks.ts';
 import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.ts';
 import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
-import { undelivered } from '../store/alerts/outbox.ts';
+import { undelivered } from '../alerts/outbox.ts';
 import { deliverAtEnd, runWatchdog } from './alerting.ts';
 import { collect } from './collect.ts';
 import { createLog, platformSettings, printParts, withApp } from './context.ts';

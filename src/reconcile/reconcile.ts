@@ -3,7 +3,7 @@ import { ExpectedError } from '../ledger/ending.ts';
 import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/break-hints.ts';
+import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/hints.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import type { QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
 import type { Lease } from '../store/engine/lease.ts';

@@ -11,7 +11,7 @@ import { keepHistoricalComparisons } from '../store/historical-days.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
 import type { UnreportedChanges } from '../store/unreported-changes.ts';
-import { noteForAlerts } from './alerts/note-facts.ts';
+import { noteForAlerts } from './alerts/at-end.ts';
 import type { Discrepancy } from './discrepancies.ts';
 import { outcomeOfAll } from './outcomes.ts';
 import { type MerchantOutcome, runFigures, type RunReport, type OpenItems } from './report.ts';

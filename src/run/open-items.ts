@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
-import { openBreaksByMerchant } from '../store/breaks/open-breaks.ts';
+import { openBreaksByMerchant } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { heldDaysOf } from '../store/held-absences.ts';
 import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';

@@ -16,9 +16,8 @@ import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
 import { nothingDoneFor } from './merchant-work.ts';
 import { outcomeOfAll, sumOpenItems } from './outcomes.ts';
 import { withExplainedFailure } from './stages/sync-stage.ts';
-import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.ts';
+import { EXIT, Interrupted, exitCodeOf, isGoodEnd, awaitsPerson, type Reason } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
-import { awaitsPerson, type Reason } from './verdict/reason.ts';
 import {
   type MerchantOutcome,
   runFigures,

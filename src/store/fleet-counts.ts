@@ -5,7 +5,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
-import { isNewSince, OPEN_UNREADABLE } from './breaks/open-breaks.ts';
+import { isNewSince, OPEN_UNREADABLE } from './breaks/breaks.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 

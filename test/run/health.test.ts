@@ -8,7 +8,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { counting, merchantOf } from '../store/many-accounts.ts';
 import { fillMerchants } from '../store/many-merchants.ts';
 import { NOW } from '../store/support.ts';
-import { countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
+import { countOpenBreaks } from '../../src/store/breaks/breaks.ts';
 import { openCounts } from '../../src/store/fleet-counts.ts';
 import { freshDatabase } from '../support/database.ts';
 

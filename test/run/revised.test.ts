@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import { reasonsOfRevised } from '../../src/run/verdict/revised.ts';
+import { reasonsOfRevised } from '../../src/run/verdict/published-reasons.ts';
 import {
   markRevisionsReported,
   unreportedRevisions,

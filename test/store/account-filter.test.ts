@@ -4,8 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filt
 import { listAccountDays } from '../../src/store/account-days.ts';
 import { changedDays } from '../../src/store/changed-days.ts';
 import { listAmendments, listVanished } from '../../src/store/amendments.ts';
-import { listBreaks } from '../../src/store/breaks/breaks.ts';
-import { breaksToHeal, countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
+import { listBreaks, breaksToHeal, countOpenBreaks } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { firstDueBatch } from '../../src/store/statements/due-batch.ts';

@@ -1,8 +1,7 @@
 /** Words the case of a break for a person: from what is wrong to what to send to the platform. */
-import { explain } from '../../ledger/chain/break-stories.ts';
+import { explain } from '../../ledger/hints/stories.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
-import type { Asked, BreakAnswer } from '../../run/breaks/break-answer.ts';
-import type { BreakCase, CaseEvent, AdjacentRow } from '../../run/breaks/break-case.ts';
+import type { Asked, BreakAnswer, BreakCase, CaseEvent, AdjacentRow } from '../../run/break-case.ts';
 import { wallSecond, wallTime } from '../../ledger/wall-time.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { CertificateRow } from '../../store/statements/statements.ts';

@@ -1,5 +1,5 @@
 /** Finds entries in quarantine that can lie in the span of a break. */
-import type { Evidence } from './break-evidence.ts';
+import type { Evidence } from '../hints/evidence.ts';
 import type { ContinuityBreak, Window } from '../entry.ts';
 
 /** What can be read from the text of an unreadable entry. */

@@ -1,17 +1,28 @@
 /** Raises what the end of a run tells people, in the transaction that records this end. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AlertContent } from '../../alerts/alert.ts';
-import { raise, raiseCondition, type Raising } from '../../alerts/raise.ts';
-import { endConditions } from '../../store/alerts/conditions.ts';
-import { unreportedDownloads, type RevisedDownloads } from '../../store/alerts/downloads.ts';
-import { takeAlertEvents, type RevisedEvent } from '../../store/alerts/events.ts';
+import { raise, raiseCondition, type Raising, endConditions } from '../../alerts/outbox.ts';
+import { unreportedDownloads, type RevisedDownloads } from './downloads.ts';
+import {
+  takeAlertEvents,
+  type RevisedEvent,
+  crossOffTokens,
+  noteBreaks,
+  noteRevised,
+  noteTokens,
+  type TokenEvent,
+} from '../../store/alerts/events.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
-import type { RunCommand } from '../report.ts';
-import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
+import type { RunCommand, MerchantOutcome } from '../report.ts';
+import { isGoodEnd } from '../verdict/exit-codes.ts';
 import {
   amendments,
+  gradeOf,
+  KEYS,
+  MISSED,
+  NIGHT,
   runFailed,
   nameOf,
   newBreaks,
@@ -21,6 +32,9 @@ import {
   type RunEnded,
   type Undone,
 } from './run-alerts.ts';
+import { PlatformRejected } from '../../platform/errors.ts';
+import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
+import type { MerchantOpenItems } from '../open-items.ts';
 
 /** What a run needs to tell people. */
 export interface RunAlerts {
@@ -45,14 +59,6 @@ export interface EndedRun extends RunEnded {
   /** All merchants left out because another process is at work on them. */
   readonly leftOut: number;
 }
-
-/** Trouble with nights. A good one ends all of it. */
-export const NIGHT = 'night';
-export const MISSED = 'missed';
-export const KEYS = 'keys';
-
-/** How grave a failed night is: a fault more than anything else. */
-export const gradeOf = (exitCode: number | null): number => (exitCode === EXIT.fault ? 2 : 1);
 
 const conditionOf = (command: RunCommand): string => (command === 'run' ? NIGHT : `${NIGHT} ${command}`);
 
@@ -181,3 +187,42 @@ function reportOfRevised(
 }
 
 const revisionOf = (one: RevisedEvent): string => `${nameOf(one)} r${one.revision}`;
+
+/** Notes new breaks, revised days, and tokens that do not work; crosses off tokens that work again. */
+export async function noteForAlerts(
+  trx: Transaction<DB>,
+  outcomes: readonly MerchantOutcome[],
+  openItemsOfAll: ReadonlyMap<string, MerchantOpenItems>,
+  found: { readonly runId: number; readonly now: Date },
+): Promise<void> {
+  const own = outcomes.map(({ merchantNo }) => openItemsOfAll.get(merchantNo)!.standing);
+  if (own.some(({ newBreaks, knownBreaks }) => newBreaks + knownBreaks > 0)) {
+    const merchants = outcomes.map(({ merchantNo }) => merchantNo);
+    await noteBreaks(trx, merchants, found);
+  }
+  const revised = own
+    .flatMap((standing) => standing.revised)
+    .filter(({ readsTheSame, wasOpenAtClose }) => !readsTheSame && wasOpenAtClose !== true);
+  await noteRevised(trx, revised, found);
+  const refused = outcomes.flatMap((outcome) => tokenProblem(outcome) ?? []);
+  await noteTokens(trx, refused, found);
+  await crossOffTokens(
+    trx,
+    outcomes.filter(hasTokenThatWorks).map(({ merchantNo }) => merchantNo),
+  );
+}
+
+/** Why the merchant's token cannot be used; null if that is not what kept it from being read. */
+function tokenProblem({ merchantNo, sync }: MerchantOutcome): TokenEvent | null {
+  if (sync === null) return null;
+  const { notJoined, report } = sync;
+  if (notJoined?.refusesToken === true) return { merchantNo, problem: notJoined.problem };
+  const { failure } = report;
+  const isRefused = failure instanceof PlatformRejected && failure.refusesToken;
+  if (isRefused || failure instanceof UnknownSecretKey || failure instanceof SecretUnreadable)
+    return { merchantNo, problem: failure.message };
+  return null;
+}
+
+const hasTokenThatWorks = ({ sync }: MerchantOutcome): boolean =>
+  sync !== null && sync.notJoined === undefined && sync.report.failure === null;

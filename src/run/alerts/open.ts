@@ -1,8 +1,6 @@
 /** Makes what a run tells people with, from the settings. */
-import { forgetDirectlySent, sendDirectOnceADay } from '../../alerts/direct.ts';
-import { recordLastSuccess } from '../../alerts/last-good.ts';
-import { targetsOf } from '../../alerts/targets.ts';
-import { ping } from '../../alerts/webhook.ts';
+import { forgetDirectlySent, sendDirectOnceADay, recordLastSuccess } from '../../alerts/direct.ts';
+import { targetsOf, ping } from '../../alerts/targets.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import type { RunAlerts } from './at-end.ts';
 

@@ -1,11 +1,21 @@
-/** Words what the end of a run tells people: from its reasons and from what was noted while it worked. Pure. */
+/** Words what alerts tell people: of the end of a run, of what was noted meanwhile, and of work that could not begin. Pure. */
 import { type AlertContent, firstOf, firstSentences, NAMED_MAX } from '../../alerts/alert.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
-import type { Downloaded } from '../../store/alerts/downloads.ts';
+import type { Downloaded } from './downloads.ts';
 import type { BreakEvent, RevisedEvent, TokenEvent } from '../../store/alerts/events.ts';
-import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
-import type { Reason } from '../verdict/reason.ts';
+import { EXIT, isGoodEnd, exitCodeOf, type Reason } from '../verdict/exit-codes.ts';
+import type { Condition } from '../../alerts/outbox.ts';
+import { SecretKeyWrong } from '../../store/secrets/key-check.ts';
+import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
+
+/** Trouble with nights. A good one ends all of it. */
+export const NIGHT = 'night';
+export const MISSED = 'missed';
+export const KEYS = 'keys';
+
+/** How grave a failed night is: a fault more than anything else. */
+export const gradeOf = (exitCode: number | null): number => (exitCode === EXIT.fault ? 2 : 1);
 
 /** The end of a run, as far as alerts are concerned. */
 export interface RunEnded {
@@ -196,3 +206,63 @@ export const tokensRefused = (tokens: readonly TokenEvent[], runId: number): Ale
   since: null,
   runId,
 });
+
+const KEY_PROBLEMS = [SecretKeyWrong, SecretUnreadable, UnknownSecretKey];
+
+/** What could not begin: a night, or the taking in of results. */
+export type NotBegun = 'night' | 'serve';
+
+/** Trouble with `serve`. It is over once one listens. */
+export const SERVE = 'serve';
+
+/** What is reported, and the trouble that it belongs to. */
+export function notStarted(
+  error: unknown,
+  what: NotBegun = 'night',
+): { readonly condition: Condition; readonly content: AlertContent } {
+  const exitCode = exitCodeOf(error);
+  const isKey = KEY_PROBLEMS.some((kind) => error instanceof kind);
+  const sentence =
+    exitCode === EXIT.fault
+      ? 'Internal error; the log says more.'
+      : error instanceof Error
+        ? error.message
+        : String(error);
+  return {
+    condition: {
+      name: isKey ? KEYS : what === 'serve' ? SERVE : NIGHT,
+      grade: gradeOf(exitCode),
+      count: 0,
+    },
+    content: {
+      ...(isKey ? KEY_PROBLEM : ABOUT[what](exitCode)),
+      sentences: [sentence],
+      merchants: [],
+      merchantCount: 0,
+      days: [],
+      since: null,
+      runId: null,
+    },
+  };
+}
+
+type Headline = Pick<AlertContent, 'kind' | 'title' | 'todo'>;
+
+const KEY_PROBLEM: Headline = {
+  kind: 'key-problem',
+  title: 'DAYBOOK_SECRET_KEYS does not open what is stored',
+  todo: 'put the key that the sentence names back into DAYBOOK_SECRET_KEYS; until then no run begins',
+};
+
+const ABOUT: Readonly<Record<NotBegun, (exitCode: number) => Headline>> = {
+  night: (exitCode) => ({
+    kind: 'failed-night',
+    title: `daybook could not begin (exit ${exitCode})`,
+    todo: '`daybook doctor` names the problem and its fix; nothing was changed',
+  }),
+  serve: (exitCode) => ({
+    kind: 'not-serving',
+    title: `daybook serve could not begin (exit ${exitCode})`,
+    todo: 'fix what the sentence names and start `daybook serve` again; the platform repeats unanswered pushes',
+  }),
+};

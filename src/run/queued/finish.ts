@@ -20,10 +20,9 @@ import { checkedBy } from '../checked.ts';
 import { merchantFigures, TIME_ZONE_ON_TRUST } from '../report.ts';
 import { STAGES } from '../stages/stages-of.ts';
 import { noticeShared } from '../stages/notice-stage.ts';
-import { EXIT, mostSevere } from '../verdict/exit-codes.ts';
+import { EXIT, mostSevere, awaitsPerson, type Reason } from '../verdict/exit-codes.ts';
 import { reasonsOfNotices, reasonsOfShared } from '../verdict/notice-reasons.ts';
-import { awaitsPerson, type Reason } from '../verdict/reason.ts';
-import { reasonOfNotRead } from '../verdict/scope-reasons.ts';
+import { reasonOfNotRead } from '../verdict/finding-reasons.ts';
 import type { QueuedRequest } from './queued-run.ts';
 
 /** Different reasons that the summary tells. The merchants' rows have all. */

@@ -16,9 +16,9 @@ import {
   type EmptyNotice,
   type FirstNotice,
   type Notice,
+  oddEntries,
 } from '../../store/notices.ts';
 import { accountKey, type SharedFrom } from '../../statements/withheld.ts';
-import { oddEntries } from '../../store/odd-entries.ts';
 import { sharedEntries, type SharedDay } from '../../store/shared-entries.ts';
 import { settleUndecidedOpenings } from './undecided-openings.ts';
 import { forgetUncompared, uncomparedDays } from '../../store/uncompared-days.ts';

@@ -5,8 +5,7 @@ import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { HistoricalCheck, TotalDiffers } from '../../sync/historical-days.ts';
 import { ROUND_NIGHTS } from '../../sync/historical-round.ts';
 import type { SyncReport } from '../../sync/sync.ts';
-import { EXIT } from './exit-codes.ts';
-import type { Reason } from './reason.ts';
+import { EXIT, type Reason } from './exit-codes.ts';
 import type { MerchantSync, HistoricalReport } from '../report.ts';
 
 /** Most account days named in one sentence. */

@@ -3,10 +3,9 @@ import { counted } from '../../ledger/text.ts';
 import { wallSpan } from '../../ledger/wall-time.ts';
 import type { WithheldDay } from '../../statements/publish.ts';
 import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from '../clock-text.ts';
-import { EXIT } from './exit-codes.ts';
+import { EXIT, type Reason } from './exit-codes.ts';
 import { HOW_TO_PART_LEDGERS } from './notice-reasons.ts';
 import { ownExitCode, ownSentence } from '../stages/isolation.ts';
-import type { Reason } from './reason.ts';
 import type { MerchantSync } from '../report.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 

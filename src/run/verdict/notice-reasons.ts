@@ -8,8 +8,7 @@ import type {
   ReusedNotice,
   SharedNotice,
 } from '../../store/notices.ts';
-import { EXIT } from './exit-codes.ts';
-import type { Reason } from './reason.ts';
+import { EXIT, type Reason } from './exit-codes.ts';
 
 /**
  * If no more merchants than this have no entries on a day, each gets a sentence. If there are more, it is most likely

@@ -1,6 +1,6 @@
 /** Finds entries that vanished or were amended, and what each change does to the balance across a break. */
 import { sql, type Kysely } from 'kysely';
-import type { Evidence } from '../../ledger/chain/break-evidence.ts';
+import type { Evidence } from '../../ledger/hints/evidence.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';

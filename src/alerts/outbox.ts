@@ -1,9 +1,11 @@
-/** The outbox of alerts: what is to be sent to which target, what became of it, and which process sends it now. */
+/** The outbox of alerts: what is to be sent to which target, what became of it, and lasting trouble that is reported again. */
+import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import { DATABASE_NOW, inMs } from '../engine/lease.ts';
-import type { DB } from '../engine/schema.ts';
-import { storableJson } from '../run-merchants.ts';
+import { arrayLiteral } from '../store/engine/array-literal.ts';
+import { DATABASE_NOW, inMs } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { storableJson } from '../store/run-merchants.ts';
+import type { Alert, AlertContent, AlertKind } from './alert.ts';
 
 /** An alert that no target took in this time is given up. */
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
@@ -180,4 +182,113 @@ export async function undelivered(db: Kysely<DB>): Promise<Undelivered> {
       WHERE state = 'given-up' AND ended_at > now() - ${GIVEN_UP_SHOWN_DAYS} * interval '1 day'
     ) AS "givenUp"`.execute(db);
   return rows[0]!;
+}
+
+/** Where alerts go and what time it is, for whoever raises one. */
+export interface Raising {
+  /** The keys of the targets. */
+  readonly targets: readonly string[];
+  readonly now: Date;
+}
+
+/** Stores an alert for each target. Call it in the transaction of what caused it. */
+export async function raise(
+  trx: Kysely<DB>,
+  content: AlertContent,
+  { targets, now }: Raising,
+): Promise<void> {
+  const { kind, runId } = content;
+  await putAlert(trx, { id: randomUUID(), kind, runId, content, raisedAt: now }, targets);
+}
+
+/** Stores an alert about lasting trouble, if it is due. */
+export async function raiseCondition(
+  trx: Kysely<DB>,
+  condition: Condition,
+  content: AlertContent,
+  raising: Raising,
+): Promise<boolean> {
+  const since = await noteCondition(trx, condition, raising.now);
+  if (since === null) return false;
+  const isReminder = since.getTime() < raising.now.getTime();
+  const title = isReminder ? `still: ${content.title}` : content.title;
+  await raise(trx, { ...content, title, since }, raising);
+  return true;
+}
+
+/** An alert as it lies in the outbox. */
+export function alertOf({ id, kind, content, raisedAt, runId }: StoredAlert): Alert {
+  const stored = content as AlertContent & { readonly since: string | null };
+  const since = stored.since === null ? null : new Date(stored.since);
+  return { ...stored, id, kind: kind as AlertKind, runId, raisedAt, since };
+}
+
+/** Lasting trouble is repeated after this time. */
+const REMIND_AFTER_MS = 24 * 3_600_000;
+
+export interface Condition {
+  readonly name: string;
+  /** Higher is graver. */
+  readonly grade: number;
+  /** How many it is about, such as merchants. */
+  readonly count: number;
+}
+
+/**
+ * Records this trouble. Returns since when if an alert is due, else null. An alert is due when it begins; when it gets
+ * more severe, or at least twice as many; and once a day. Of several processes that see it, one raises the alert.
+ */
+export async function noteCondition(
+  trx: Kysely<DB>,
+  { name, grade, count }: Condition,
+  now: Date,
+): Promise<Date | null> {
+  const { rows } = await sql<{ since: Date }>`
+    INSERT INTO alert_condition AS known (name, since, reported_at, grade, count)
+    VALUES (${name}, ${now}, ${now}, ${grade}, ${count})
+    ON CONFLICT (name) DO UPDATE
+      SET reported_at = excluded.reported_at, grade = greatest(known.grade, excluded.grade),
+        count = greatest(known.count, excluded.count)
+      WHERE excluded.grade > known.grade OR excluded.count >= 2 * greatest(known.count, 1)
+        OR known.reported_at <= ${new Date(now.getTime() - REMIND_AFTER_MS)}
+    RETURNING since`.execute(trx);
+  return rows[0]?.since ?? null;
+}
+
+/** Records that a process sees this trouble now, if it was reported. */
+export async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise<void> {
+  await db.updateTable('alert_condition').set({ seen_at: now }).where('name', '=', name).execute();
+}
+
+/** Crosses off trouble that no process has seen since. */
+export async function endUnseen(db: Kysely<DB>, name: string, since: Date): Promise<void> {
+  await sql`
+    DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, reported_at) <= ${since}`.execute(
+    db,
+  );
+}
+
+/** What the watchdog checks and no run reports. */
+export type WatchdogCheck = 'nights' | 'runs';
+
+/** Whether this process is to check now: no other one began to within `everyMs`, by the database's clock. */
+export async function claimWatchdogCheck(
+  db: Kysely<DB>,
+  what: WatchdogCheck,
+  everyMs: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    UPDATE watchdog_check SET checked_at = ${DATABASE_NOW} WHERE what = ${what} AND checked_at <= ${inMs(-everyMs)}
+    RETURNING what`.execute(db);
+  return rows.length > 0;
+}
+
+/** Records that these are over. Returns the start of the longest one; null if there was none. */
+export async function endConditions(trx: Kysely<DB>, names: readonly string[]): Promise<Date | null> {
+  const { rows } = await sql<{ since: Date }>`
+    DELETE FROM alert_condition WHERE name = ANY (${arrayLiteral(names)}::text[]) RETURNING since`.execute(
+    trx,
+  );
+  const times = rows.map(({ since }) => since.getTime());
+  return times.length === 0 ? null : new Date(Math.min(...times));
 }

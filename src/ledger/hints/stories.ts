@@ -1,6 +1,6 @@
 /** Describes breaks in sentences for a person. Breaks with one cause are described together, once. */
-import { isEvidence } from './break-evidence.ts';
-import { factorBetween } from './break-rows.ts';
+import { isEvidence } from './evidence.ts';
+import { factorBetween } from './patterns.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../entry.ts';
 import { compareAmounts, subtractAmounts } from '../money.ts';
 

@@ -1,9 +1,9 @@
 /** Finds out which revised days somebody had downloaded. The record of downloads is long, so this is bounded in time. */
 import { sql, type Kysely, type Transaction } from 'kysely';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
-import { sameContent } from '../statements/same-content.ts';
-import { unreportedRevisions, type RevisedEvent } from './events.ts';
+import { arrayLiteral } from '../../store/engine/array-literal.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { sameContent } from '../../store/statements/same-content.ts';
+import { unreportedRevisions, type RevisedEvent } from '../../store/alerts/events.ts';
 
 /** How often somebody downloaded an account day before it was revised. */
 export interface Downloaded {
