@@ -8,7 +8,6 @@ import type { Target } from './targets.ts';
 
 export interface DirectResult {
   readonly target: string;
-  /** Null if it took the alert. */
   readonly problem: string | null;
 }
 
@@ -27,7 +26,6 @@ export async function sendDirect(
   );
 }
 
-/** An alert sent without the database is repeated after this time. */
 const REPEAT_AFTER_MS = 24 * 3_600_000;
 const FILE = 'alert-told.txt';
 
@@ -53,26 +51,21 @@ export async function sendDirectOnceADay(
   return results;
 }
 
-/** Called when the trouble is over. */
 export const forgetDirectlySent = (dataDir: string): Promise<void> =>
   rm(join(dataDir, FILE), { force: true });
 
 const LAST_GOOD_FILE = 'last-good-night.txt';
 
-/** Null where none is noted. */
 export const lastSuccess = (dataDir: string): Promise<Date | null> => rememberedTime(dataDir, LAST_GOOD_FILE);
 
-/** Throws what writing the file throws. */
 export const recordLastSuccess = (dataDir: string, at: Date): Promise<void> =>
   rememberTime(dataDir, LAST_GOOD_FILE, at);
 
-/** Null where none is remembered. */
 export async function rememberedTime(dataDir: string, file: string): Promise<Date | null> {
   const at = Date.parse(await readFile(join(dataDir, file), 'utf8').catch(() => ''));
   return Number.isNaN(at) ? null : new Date(at);
 }
 
-/** Throws what writing the file throws. */
 export async function rememberTime(dataDir: string, file: string, at: Date): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await writeFile(join(dataDir, file), at.toISOString());

@@ -7,46 +7,18 @@ import type { DB } from '../store/engine/schema.ts';
 import { storableJson } from '../store/run-merchants.ts';
 import type { Alert, AlertContent, AlertKind } from './alert.ts';
 
-/** An alert that no target took in this time is given up. */
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 
 export interface StoredAlert {
   readonly id: string;
   readonly kind: string;
   readonly runId: number | null;
-  /** As it was given to `putAlert`, of JSON. */
   readonly content: unknown;
   readonly raisedAt: Date;
 }
 
-/** Stores an alert, to be sent to each of these targets. Call it in the transaction of what caused it. */
-export async function putAlert(
-  trx: Kysely<DB>,
-  alert: {
-    readonly id: string;
-    readonly kind: string;
-    readonly runId: number | null;
-    readonly content: object;
-    readonly raisedAt: Date;
-  },
-  targets: readonly string[],
-): Promise<void> {
-  await sql`
-    WITH raised AS (
-      INSERT INTO alert (id, kind, run_id, content, raised_at)
-      VALUES (${alert.id}::uuid, ${alert.kind}, ${alert.runId}::bigint, ${storableJson(alert.content)}::jsonb,
-        ${alert.raisedAt}::timestamptz)
-      RETURNING id
-    )
-    INSERT INTO alert_delivery (alert_id, target, try_at, give_up_at)
-    SELECT id, target, ${DATABASE_NOW}, ${inMs(GIVE_UP_AFTER_MS)}
-    FROM raised, unnest(${arrayLiteral(targets)}::text[]) AS one (target)`.execute(trx);
-}
-
-/** An alert that this process has to send now. */
 export interface Claimed extends StoredAlert {
   readonly target: string;
-  /** How often it was tried, this time included. */
   readonly attempts: number;
   /** Fingerprints of the addresses that took it on an earlier try; null if none did. */
   readonly took: readonly string[] | null;
@@ -76,7 +48,6 @@ export async function claimDeliveries(
 
 type DeliveryKey = Pick<Claimed, 'id' | 'target'>;
 
-/** Notes that the target took it. */
 export async function noteSent(db: Kysely<DB>, { id, target }: DeliveryKey): Promise<void> {
   await sql`
     UPDATE alert_delivery SET state = 'sent', ended_at = ${DATABASE_NOW}, problem = NULL
@@ -127,7 +98,6 @@ export interface ListedAlert extends StoredAlert {
   readonly deliveries: readonly DeliveryRow[];
 }
 
-/** The latest alerts, newest first, each with what became of it. */
 export async function listAlerts(db: Kysely<DB>, limit: number): Promise<ListedAlert[]> {
   const alerts = await db
     .selectFrom('alert')
@@ -172,7 +142,6 @@ export interface Undelivered {
   readonly givenUp: number;
 }
 
-/** Given up longer ago is not counted any more. */
 const GIVEN_UP_SHOWN_DAYS = 7;
 
 export async function undelivered(db: Kysely<DB>): Promise<Undelivered> {
@@ -184,24 +153,29 @@ export async function undelivered(db: Kysely<DB>): Promise<Undelivered> {
   return rows[0]!;
 }
 
-/** Where alerts go and what time it is, for whoever raises one. */
 export interface Raising {
-  /** The keys of the targets. */
   readonly targets: readonly string[];
   readonly now: Date;
 }
 
-/** Stores an alert for each target. Call it in the transaction of what caused it. */
+/** Stores an alert, to be sent to each target. Call it in the transaction of what caused it. */
 export async function raise(
   trx: Kysely<DB>,
   content: AlertContent,
   { targets, now }: Raising,
 ): Promise<void> {
   const { kind, runId } = content;
-  await putAlert(trx, { id: randomUUID(), kind, runId, content, raisedAt: now }, targets);
+  await sql`
+    WITH raised AS (
+      INSERT INTO alert (id, kind, run_id, content, raised_at)
+      VALUES (${randomUUID()}::uuid, ${kind}, ${runId}::bigint, ${storableJson(content)}::jsonb, ${now}::timestamptz)
+      RETURNING id
+    )
+    INSERT INTO alert_delivery (alert_id, target, try_at, give_up_at)
+    SELECT id, target, ${DATABASE_NOW}, ${inMs(GIVE_UP_AFTER_MS)}
+    FROM raised, unnest(${arrayLiteral(targets)}::text[]) AS one (target)`.execute(trx);
 }
 
-/** Stores an alert about lasting trouble, if it is due. */
 export async function raiseCondition(
   trx: Kysely<DB>,
   condition: Condition,
@@ -216,21 +190,18 @@ export async function raiseCondition(
   return true;
 }
 
-/** An alert as it lies in the outbox. */
 export function alertOf({ id, kind, content, raisedAt, runId }: StoredAlert): Alert {
   const stored = content as AlertContent & { readonly since: string | null };
   const since = stored.since === null ? null : new Date(stored.since);
   return { ...stored, id, kind: kind as AlertKind, runId, raisedAt, since };
 }
 
-/** Lasting trouble is repeated after this time. */
 const REMIND_AFTER_MS = 24 * 3_600_000;
 
 export interface Condition {
   readonly name: string;
   /** Higher is graver. */
   readonly grade: number;
-  /** How many it is about, such as merchants. */
   readonly count: number;
 }
 
@@ -238,7 +209,7 @@ export interface Condition {
  * Records this trouble. Returns since when if an alert is due, else null. An alert is due when it begins; when it gets
  * more severe, or at least twice as many; and once a day. Of several processes that see it, one raises the alert.
  */
-export async function noteCondition(
+async function noteCondition(
   trx: Kysely<DB>,
   { name, grade, count }: Condition,
   now: Date,
@@ -255,12 +226,10 @@ export async function noteCondition(
   return rows[0]?.since ?? null;
 }
 
-/** Records that a process sees this trouble now, if it was reported. */
 export async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise<void> {
   await db.updateTable('alert_condition').set({ seen_at: now }).where('name', '=', name).execute();
 }
 
-/** Crosses off trouble that no process has seen since. */
 export async function endUnseen(db: Kysely<DB>, name: string, since: Date): Promise<void> {
   await sql`
     DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, reported_at) <= ${since}`.execute(
@@ -268,7 +237,6 @@ export async function endUnseen(db: Kysely<DB>, name: string, since: Date): Prom
   );
 }
 
-/** What the watchdog checks and no run reports. */
 export type WatchdogCheck = 'nights' | 'runs';
 
 /** Whether this process is to check now: no other one began to within `everyMs`, by the database's clock. */

@@ -12,9 +12,7 @@ export interface Target {
    * when others come and go, and its address is stored nowhere. Mail is one target, whatever its password and addresses.
    */
   readonly key: string;
-  /** For people: which setting it comes from. */
   readonly name: string;
-  /** Tries once. */
   readonly send: (alert: Alert, sending: Sending) => Promise<Sent>;
 }
 
@@ -47,7 +45,6 @@ export function targetsOf({
 
 /** How much of an answer is read at most. It is thrown away, and lets the connection end well. */
 const ANSWER_BYTES_MAX = 16_384;
-/** The longest `Retry-After` that is kept to. */
 const ASKED_MS_MAX = 3_600_000;
 
 /** How a try ended. No problem repeats an address or what was answered, as both may hold secrets. */
@@ -56,24 +53,18 @@ export type Sent =
   | {
       readonly ok: false;
       readonly problem: string;
-      /** How long the target asks to wait; null if it does not say. */
       readonly askedMs: number | null;
       /** Fingerprints of the addresses that took it all the same, on this try or an earlier one. */
       readonly took?: readonly string[];
     };
 
 export interface Sending {
-  /** Time for one complete try. */
   readonly timeoutMs: number;
   readonly now: () => Date;
   /** Fingerprints of the addresses that took it on an earlier try; none if it is left out. */
   readonly took?: readonly string[];
 }
 
-/**
- * The value of the header `Daybook-Signature`: seconds since 1970, and HMAC-SHA256 in hex over these, a dot and the
- * body.
- */
 function signatureOf(secret: string, body: string, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1_000);
   const digest = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
@@ -95,7 +86,6 @@ export function postAlert(
   return call(url, { method: 'POST', headers, body }, sending);
 }
 
-/** Calls the heartbeat address after a successful run. */
 export const ping = (url: string, sending: Sending): Promise<Sent> => call(url, { method: 'GET' }, sending);
 
 async function call(

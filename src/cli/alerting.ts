@@ -27,7 +27,6 @@ interface AlertingApp {
   readonly settings: SettingsWithoutPlatform;
 }
 
-/** The functions that need no more than the app and the log. */
 function partsOf({ database: { db }, now, settings }: AlertingApp, log: Logger) {
   const targets = targetsOf(settings);
   const onFailed = (failed: object): void => log.warn(failed, 'an alert did not arrive');
@@ -63,10 +62,6 @@ interface WatchdogOptions {
   readonly always?: boolean;
 }
 
-/**
- * Raises alerts that no run raises: missed runs and, unless `seesRuns` is false, killed or failed ones. Throws what
- * the database throws.
- */
 export async function runWatchdog(
   { database: { db }, now, settings }: AlertingApp,
   { maxAgeMs, seesRuns = true, always = false }: WatchdogOptions = {},
@@ -213,7 +208,6 @@ export class FailingTicks {
   #inARow = 0;
   #reportedMs = -Infinity;
 
-  /** `clock`: ms since any moment, never going back. */
   constructor(settings: SettingsWithoutPlatform, log: Logger, clock = (): number => performance.now()) {
     this.#settings = settings;
     this.#log = log;

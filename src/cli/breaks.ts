@@ -83,7 +83,6 @@ async function list(_flags: object, self: Command): Promise<void> {
   });
 }
 
-/** A stored break, with the state of its case. */
 type CaseRow = BreakRow & { readonly state: string; readonly taken_by: string | null };
 
 async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseRow[]> {
@@ -127,7 +126,6 @@ interface Step {
   readonly description: string;
   /** What the note has to say, if a note is required; null if not. */
   readonly noteOf: string | null;
-  /** The message for a break that it cannot be done to. */
   readonly refusal: (id: string) => string;
   readonly done: (id: string) => string;
 }
@@ -181,7 +179,6 @@ function addCaseCommands(breaks: Command): void {
   }
 }
 
-/** Reads the id of a break. Throws `UsageError`. */
 function breakIdOf(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new UsageError(`${text} is no break’s number; \`daybook breaks\` lists them.`);

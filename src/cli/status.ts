@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
 import { ageOf } from '../run/age.ts';
-import { isAlerting } from '../run/alerts/open.ts';
+import { isAlerting } from '../run/alerts/at-end.ts';
 import { backfillsExitCode } from '../run/backfill/progress.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';

@@ -5,7 +5,7 @@ import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/hints.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
-import type { QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
+import type { QuarantinedReader } from '../ledger/hints/evidence.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import type { ReadAlready } from './account-view.ts';

@@ -2,8 +2,7 @@
 import type { Kysely } from 'kysely';
 import { createChain } from '../ledger/chain/chain.ts';
 import type { ContinuityBreak, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
-import { explaining, isEvidence } from '../ledger/hints/evidence.ts';
-import { quarantinedIn, type QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
+import { explaining, isEvidence, quarantinedIn, type QuarantinedReader } from '../ledger/hints/evidence.ts';
 import {
   breakById,
   stateOf,
@@ -26,11 +25,9 @@ import { counted } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import { subtractWindows } from '../ledger/window.ts';
 
-/** Rows shown before the break and after it. */
 const ROWS_AROUND = 5;
 /** Entries chained on each side: more than are shown, so that those shown come in the order of the statement. */
 const CHAINED_AROUND = 60;
-/** Most quarantined entries of the span that are checked. */
 const QUARANTINED_MAX = 100;
 
 /**
@@ -39,7 +36,6 @@ const QUARANTINED_MAX = 100;
 export interface AdjacentRow {
   readonly entry: LedgerEntry;
   readonly break: ContinuityBreak | null;
-  /** Whether `break` is the one asked for. */
   readonly isHere: boolean;
 }
 
@@ -57,17 +53,14 @@ export interface BreakCase {
   /** The person who is responsible for it; null if no one said so. */
   readonly takenBy: string | null;
   readonly rows: readonly AdjacentRow[];
-  /** Vanished and amended entries that bear on the break. */
   readonly changed: readonly (ChangedEntry & { readonly explains: boolean })[];
   /** Quarantined entries that can lie in the span of the break. */
   readonly quarantined: readonly (UnreadableWithin & { readonly explains: boolean })[];
   /** Certificates that overlap the span, by time. */
   readonly certificates: readonly CertificateRow[];
-  /** Oldest first. */
   readonly history: readonly CaseEvent[];
 }
 
-/** The case of the break with that id; null where there is none. */
 export async function breakCase(
   db: Kysely<DB>,
   id: number,
@@ -103,7 +96,6 @@ export async function breakCase(
   };
 }
 
-/** The rows before and after the break, in the order of the chain. */
 function rowsAround(row: BreakRow, around: readonly LedgerEntry[], clockToleranceS: number): AdjacentRow[] {
   const chain = createChain<LedgerEntry>({ clockToleranceS, start: null });
   const steps = [...chain.push(around), ...chain.end()];
@@ -131,22 +123,18 @@ function historyOf(row: BreakRow, steps: readonly CaseStep[]): CaseEvent[] {
   return events.toSorted((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** Short, as a person waits for the answer. */
 const ANSWER_WITHIN_MS = 20_000;
 
 export interface BreakAnswer {
   readonly window: Window;
   /** How many entries of the account the platform says it has in the span. */
   readonly total: number;
-  /** How many of them the page held. */
   readonly shown: number;
   readonly notStored: readonly LedgerEntry[];
-  /** Entries that are stored with other content. */
   readonly changed: readonly LedgerEntry[];
   readonly unreadable: readonly UnreadableEntry[];
 }
 
-/** The answer, or a sentence that says why there is none. */
 export type Asked = { readonly answer: BreakAnswer } | { readonly failure: string };
 
 /**

@@ -10,7 +10,7 @@ import { keepSampledMonths } from '../store/lateness.ts';
 import { keepHistoricalComparisons } from '../store/historical-days.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
-import type { UnreportedChanges } from '../store/unreported-changes.ts';
+import type { UnreportedChanges } from '../store/events.ts';
 import { noteForAlerts } from './alerts/at-end.ts';
 import type { Discrepancy } from './discrepancies.ts';
 import { outcomeOfAll } from './outcomes.ts';

@@ -8,7 +8,7 @@ import type { DB } from '../store/engine/schema.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { closesOfMonth, storeClose } from '../store/month-close.ts';
-import { noteLateOf } from '../store/statements/late-statements.ts';
+import { noteLateOf } from '../store/statements/revisions.ts';
 import { listStatements } from '../store/statements/statements.ts';
 import { parseClose, type CloseFile } from './close-file.ts';
 import { problemsInClose } from './close-problems.ts';

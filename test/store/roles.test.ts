@@ -198,7 +198,7 @@ describe('inbox', () => {
     expect(kinds).toContain('inbox-attack');
     await forbidden(db, 'SELECT figures FROM run_merchant');
     await forbidden(db, 'SELECT * FROM run');
-    await forbidden(db, 'SELECT * FROM alert_event');
+    await forbidden(db, 'SELECT * FROM event');
   });
 
   it('records an application, stores its result and makes it a merchant', async () => {
@@ -293,7 +293,6 @@ describe('pages', () => {
       expect.stringContaining('The month is closed: close 2 freezes'),
     ]);
     await pages.close();
-    await admin.deleteFrom('break_step').execute();
     await admin.deleteFrom('continuity_break').where('id', '=', id).execute();
     for (const statement of [
       `UPDATE continuity_break SET missing_net = 0`,

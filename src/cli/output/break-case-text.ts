@@ -40,7 +40,6 @@ export function caseText(
   );
 }
 
-/** The balance that was expected, and the one that was found. */
 const figuresText = (row: BreakRow): string[] => [
   `balance expected before ${row.before_batch_no}:  ${row.expected_balance} ${row.currency}`,
   `found by its own amount and balance:  ${row.found_balance} ${row.currency}`,
@@ -52,7 +51,6 @@ const stateText = ({ state, takenBy, row }: BreakCase): string => {
   return row.note === null ? state : `${state}: ${row.note}`;
 };
 
-/** Shows the break as an arrow before the row that follows it. */
 function rowsText(rows: readonly AdjacentRow[], { id }: BreakRow): string {
   if (rows.length === 0) return '  none of its account is stored there any more';
   const drawn = table(

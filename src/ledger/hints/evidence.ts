@@ -1,9 +1,8 @@
 /** Explains a single break: by the amounts of the entries next to it, or by entries that vanished, were amended or cannot be read. */
 import type { Explanation } from './patterns.ts';
 import { compareAmounts, decimalsOf, fromScaled, subtractAmounts, toScaled, addAmounts } from '../money.ts';
-import type { BreakHint } from '../entry.ts';
+import type { BreakHint, ContinuityBreak, Window } from '../entry.ts';
 
-/** An entry next to a break. */
 export interface Neighbour {
   /** Its signed amount, credits above zero; null where it is not known or there is none. */
   readonly net: string | null;
@@ -88,7 +87,6 @@ export function explaining<Known extends Evidence>(
   return sets.find((own) => own.length > 1 && isMissing(sumOf(own) ?? '0')) ?? [];
 }
 
-/** Null if one of the amounts is not known. */
 const sumOf = (all: readonly Evidence[]): string | null =>
   all.reduce<string | null>((sum, { nets: [net] }) => {
     return sum === null || net === undefined ? null : addAmounts(sum, net);
@@ -106,13 +104,11 @@ const IN_SPAN = {
   quarantined: 'quarantined-in-span',
 } as const satisfies Record<Evidence['kind'], BreakHint>;
 
-/** The hint of a break that this evidence explains. */
 export const explainedBy = (explanation: readonly Evidence[]): Explanation =>
   explanation.every(({ kind }) => kind === explanation[0]!.kind)
     ? { hint: EXPLAINS[explanation[0]!.kind], hintBatchNo: onlyName(explanation) }
     : { hint: 'several-changes', hintBatchNo: null };
 
-/** The hint of a break that is not explained, while evidence lies in its span. */
 export function perhapsBy(within: readonly Evidence[]): Explanation {
   const own = within.filter(({ kind }) => kind === within[0]!.kind);
   return { hint: IN_SPAN[within[0]!.kind], hintBatchNo: onlyName(own) };
@@ -124,3 +120,28 @@ const onlyName = (all: readonly Evidence[]): string | null => (all.length === 1 
 export const isEvidence = (hint: BreakHint): boolean =>
   hint === 'several-changes' ||
   [...Object.values(EXPLAINS), ...Object.values(IN_SPAN)].some((one) => one === hint);
+
+/** What can be read from the text of an unreadable entry. */
+export interface QuarantinedReading {
+  readonly currency: string | null;
+  /** The amounts it may mean, signed, a credit above zero, the likeliest first. Empty if the text shows none. */
+  readonly nets: readonly string[];
+}
+
+export type QuarantinedReader = (raw: string) => QuarantinedReading;
+
+export interface Quarantined extends QuarantinedReading, Evidence {
+  readonly kind: 'quarantined';
+  readonly id: number;
+  readonly spans: readonly Window[];
+}
+
+type Place = Pick<ContinuityBreak, 'span'> & { readonly currency: string };
+
+/** The entries that can lie in the account and span, of a break for example. */
+export const quarantinedIn = <Entry extends Quarantined>(found: Place, all: readonly Entry[]): Entry[] =>
+  all.filter(
+    ({ currency, spans }) =>
+      (currency === null || currency === found.currency) &&
+      spans.some(({ beginMs, endMs }) => beginMs <= found.span.endMs && endMs >= found.span.beginMs),
+  );

@@ -138,7 +138,6 @@ function takeLast(scene: Scene): void {
   explain(scene, [gap, into], hint, hint === 'entries-trade-places' ? first.before : last.before);
 }
 
-/** Whether exactly one entry lies between two breaks. */
 const isAlone = ({ jumps }: Scene, first: number, second: number): boolean =>
   jumps[first]!.before === jumps[second]!.after;
 
@@ -208,9 +207,7 @@ function takeOffsets(scene: Scene): void {
   });
 }
 
-/** Fewer breaks in a row prove nothing. */
 const ROW_MIN = 3;
-/** Powers of ten by which units differ. */
 const POWERS = [2, 3, 1] as const;
 /** A balance of fewer digits may be the multiple of another one by chance. */
 const DIGITS_MIN = 4;
@@ -239,7 +236,6 @@ function amountFactor({ jumps, joined }: Scene, index: number): number | null {
   return factorBetween(subtractAmounts(balance, expected), subtractAmounts(balance, found));
 }
 
-/** Entries in a row whose amounts are in another unit than their balances. */
 export function takeScaledAmounts(scene: Scene): void {
   const { jumps, joined } = scene;
   jumps.forEach(({ before }, index) => {
@@ -325,7 +321,6 @@ export interface Scene {
   readonly joined: (index: number) => number | undefined;
   /** The break right before an entry. */
   readonly into: (batchNo: string | null) => number | undefined;
-  /** The next break of the chain. */
   readonly next: (index: number) => number | undefined;
 }
 

@@ -2,21 +2,22 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AlertContent } from '../../alerts/alert.ts';
 import { raise, raiseCondition, type Raising, endConditions } from '../../alerts/outbox.ts';
-import { unreportedDownloads, type RevisedDownloads } from './downloads.ts';
-import {
-  takeAlertEvents,
-  type RevisedEvent,
-  crossOffTokens,
-  noteBreaks,
-  noteRevised,
-  noteTokens,
-  type TokenEvent,
-} from '../../store/alerts/events.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
 import type { RunCommand, MerchantOutcome } from '../report.ts';
 import { isGoodEnd } from '../verdict/exit-codes.ts';
+import {
+  crossOffTokens,
+  noteBreaks,
+  noteRevised,
+  noteTokens,
+  takeAlertEvents,
+  unreportedDownloads,
+  type RevisedDownloads,
+  type RevisedEvent,
+  type TokenEvent,
+} from './alert-events.ts';
 import {
   amendments,
   gradeOf,
@@ -35,10 +36,11 @@ import {
 import { PlatformRejected } from '../../platform/errors.ts';
 import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
 import type { MerchantOpenItems } from '../open-items.ts';
+import { forgetDirectlySent, sendDirectOnceADay, recordLastSuccess } from '../../alerts/direct.ts';
+import { targetsOf, ping } from '../../alerts/targets.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 
-/** What a run needs to tell people. */
 export interface RunAlerts {
-  /** The keys of the targets. */
   readonly targets: readonly string[];
   /** Sends without the database, which is away. Never rejects. */
   readonly direct: (content: AlertContent) => Promise<void>;
@@ -50,7 +52,6 @@ export interface RunAlerts {
 
 export interface EndedRun extends RunEnded {
   readonly command: RunCommand;
-  /** Whether it did what a night does, for all merchants. */
   readonly isNightly: boolean;
   /** The process was asked to stop. That is no failure: the next run takes up from there. */
   readonly interrupted: boolean;
@@ -212,7 +213,6 @@ export async function noteForAlerts(
   );
 }
 
-/** Why the merchant's token cannot be used; null if that is not what kept it from being read. */
 function tokenProblem({ merchantNo, sync }: MerchantOutcome): TokenEvent | null {
   if (sync === null) return null;
   const { notJoined, report } = sync;
@@ -226,3 +226,46 @@ function tokenProblem({ merchantNo, sync }: MerchantOutcome): TokenEvent | null 
 
 const hasTokenThatWorks = ({ sync }: MerchantOutcome): boolean =>
   sync !== null && sync.notJoined === undefined && sync.report.failure === null;
+
+const PING_TRIES_MAX = 2;
+const PING_MS_MAX = 4_000;
+
+export type AlertingSettings = Pick<
+  SettingsWithoutPlatform,
+  'alerts' | 'allowInsecure' | 'dataDir' | 'databaseUrl'
+>;
+
+export const isAlerting = ({ alerts }: Pick<AlertingSettings, 'alerts'>): boolean =>
+  alerts.webhooks.length > 0 || alerts.mail !== null || alerts.pingUrl !== null;
+
+/** Undefined where no alerts are set up. `onProblem` is called with what could not be reported. */
+export function openRunAlerts(
+  settings: AlertingSettings,
+  { now, onProblem }: { readonly now: () => Date; readonly onProblem: (error: unknown) => void },
+): RunAlerts | undefined {
+  if (!isAlerting(settings)) return undefined;
+  const targets = targetsOf(settings);
+  const { pingUrl } = settings.alerts;
+  return {
+    targets: targets.map(({ key }) => key),
+    onProblem,
+    direct: async (content) => {
+      const { dataDir } = settings;
+      for (const { target, problem } of await sendDirectOnceADay(targets, content, { dataDir, now }))
+        if (problem !== null) onProblem(new Error(`${target}: ${problem}`));
+    },
+    onSuccess: async () => {
+      const { dataDir, databaseUrl } = settings;
+      await forgetDirectlySent(dataDir).catch(onProblem);
+      if (databaseUrl === null) await recordLastSuccess(dataDir, now()).catch(onProblem);
+      if (pingUrl === null) return;
+      for (let tries = 1; ; tries += 1) {
+        const sent = await ping(pingUrl, { timeoutMs: PING_MS_MAX, now });
+        if (sent.ok) return;
+        if (tries < PING_TRIES_MAX) continue;
+        onProblem(new Error(`DAYBOOK_PING_URL: ${sent.problem}`));
+        return;
+      }
+    },
+  };
+}

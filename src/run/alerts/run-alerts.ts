@@ -1,9 +1,14 @@
 /** Words what alerts tell people: of the end of a run, of what was noted meanwhile, and of work that could not begin. Pure. */
-import { type AlertContent, firstOf, firstSentences, NAMED_MAX } from '../../alerts/alert.ts';
+import {
+  ABOUT_NO_MERCHANT,
+  type AlertContent,
+  firstOf,
+  firstSentences,
+  NAMED_MAX,
+} from '../../alerts/alert.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
-import type { Downloaded } from './downloads.ts';
-import type { BreakEvent, RevisedEvent, TokenEvent } from '../../store/alerts/events.ts';
+import type { BreakEvent, Downloaded, RevisedEvent, TokenEvent } from './alert-events.ts';
 import { EXIT, isGoodEnd, exitCodeOf, type Reason } from '../verdict/exit-codes.ts';
 import type { Condition } from '../../alerts/outbox.ts';
 import { SecretKeyWrong } from '../../store/secrets/key-check.ts';
@@ -17,7 +22,6 @@ export const KEYS = 'keys';
 /** How grave a failed night is: a fault more than anything else. */
 export const gradeOf = (exitCode: number | null): number => (exitCode === EXIT.fault ? 2 : 1);
 
-/** The end of a run, as far as alerts are concerned. */
 export interface RunEnded {
   readonly runId: number;
   readonly exitCode: number;
@@ -27,10 +31,8 @@ export interface RunEnded {
   readonly to: string | null;
 }
 
-/** Merchants for whom a run is not done. */
 export interface Undone {
   readonly count: number;
-  /** The first few. */
   readonly merchants: readonly string[];
 }
 
@@ -39,7 +41,6 @@ const distinct = (names: readonly string[]): string[] => [...new Set(names)];
 const daysOf = ({ from, to }: RunEnded): string[] =>
   distinct([from, to].filter((day): day is string => day !== null));
 
-/** A run that did not end well. */
 export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
   const { runId, exitCode, reasons } = ended;
   const grave = reasons.filter((reason) => !isGoodEnd(reason.exitCode));
@@ -64,7 +65,6 @@ export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
   };
 }
 
-/** A run whose process was killed. */
 export const runKilled = (run: {
   readonly id: number;
   readonly command: string;
@@ -78,14 +78,10 @@ export const runKilled = (run: {
       'it could record an end.',
   ],
   todo: '`daybook schedule` runs it again by itself; elsewhere start `daybook run`, which takes up from there',
-  merchants: [],
-  merchantCount: 0,
-  days: [],
-  since: null,
+  ...ABOUT_NO_MERCHANT,
   runId: run.id,
 });
 
-/** A good run after trouble that was reported. */
 export const recovered = (ended: RunEnded, since: Date, zone: string): AlertContent => ({
   kind: 'recovered',
   title: `run ${ended.runId} ended well, after trouble since ${wallTime(since.getTime(), zone)}`,
@@ -93,14 +89,12 @@ export const recovered = (ended: RunEnded, since: Date, zone: string): AlertCont
     `The failure reported since ${wallTime(since.getTime(), zone)} (${zone}) is over: all merchants are done.`,
   ],
   todo: 'nothing; `daybook status` shows where every merchant stands',
-  merchants: [],
-  merchantCount: 0,
+  ...ABOUT_NO_MERCHANT,
   days: daysOf(ended),
   since,
   runId: ended.runId,
 });
 
-/** Breaks that were found. */
 export function newBreaks(breaks: readonly BreakEvent[], runId: number): AlertContent {
   const merchants = distinct(breaks.map(({ merchantNo }) => merchantNo));
   return {
@@ -189,7 +183,6 @@ export function revisedDownloads(
 export const nameOf = ({ merchantNo, currency, day }: Omit<Downloaded, 'times' | 'lastAt'>): string =>
   `${merchantNo} ${currency} ${day}`;
 
-/** Merchants whose tokens do not work. */
 export const tokensRefused = (tokens: readonly TokenEvent[], runId: number): AlertContent => ({
   kind: 'key-problem',
   title: `the ${tokens.length === 1 ? 'token' : 'tokens'} of ${firstOf(tokens.map(({ merchantNo }) => merchantNo))} cannot be used`,
@@ -215,7 +208,6 @@ export type NotBegun = 'night' | 'serve';
 /** Trouble with `serve`. It is over once one listens. */
 export const SERVE = 'serve';
 
-/** What is reported, and the trouble that it belongs to. */
 export function notStarted(
   error: unknown,
   what: NotBegun = 'night',
@@ -237,11 +229,7 @@ export function notStarted(
     content: {
       ...(isKey ? KEY_PROBLEM : ABOUT[what](exitCode)),
       sentences: [sentence],
-      merchants: [],
-      merchantCount: 0,
-      days: [],
-      since: null,
-      runId: null,
+      ...ABOUT_NO_MERCHANT,
     },
   };
 }

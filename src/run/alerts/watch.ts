@@ -63,7 +63,6 @@ export async function checkForUnfinishedRuns(
     readonly zone: string;
     readonly ledgerJobs: readonly string[];
     readonly otherJobs: readonly string[];
-    /** All whose ledgers are read. */
     readonly merchants: () => Promise<readonly string[]>;
   },
 ): Promise<void> {
@@ -113,7 +112,6 @@ function reasonsOf({ figures, exitCode }: KnownRun): Reason[] {
   }));
 }
 
-/** A night may end so long after its time. */
 const LATE_AFTER_MS = 2 * 3_600_000;
 /** So long ahead is searched for the longest time between two nights, and at so many nights at least and at most. */
 const CHECKED_PERIOD_MS = 8 * 24 * 3_600_000;
@@ -139,7 +137,6 @@ export function oldestMs(nightly: string, zone: string, now: Date): number {
 
 export interface Missed {
   readonly count: number;
-  /** The first few. */
   readonly merchants: readonly string[];
   /** The end of the good reading that is longest ago; null if nothing was missed. */
   readonly lastGoodAt: Date | null;

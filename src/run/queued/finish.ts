@@ -1,8 +1,8 @@
 /** The end of a queued run, once none of its merchants waits: one exit code and one summary for all of them. */
 import type { ExitCode } from '../../ledger/ending.ts';
 import { lostMerchants, runsToFinish } from '../../queue/enqueue.ts';
-import { noteBreaks } from '../../store/alerts/events.ts';
-import { markNoticesReported, unreportedNotices } from '../../store/notices.ts';
+import { markEventsReported } from '../../store/events.ts';
+import { noticeEvent, unreportedNotices } from '../../store/notices.ts';
 import {
   endWaiting,
   finishQueued,
@@ -13,6 +13,7 @@ import {
   type MerchantsReason,
   type UndoneEnd,
 } from '../../store/queued-runs.ts';
+import { noteBreaks } from '../alerts/alert-events.ts';
 import { finishAlerting } from '../alerts/at-end.ts';
 import { isNightlyRun, type RunDeps } from '../active-run.ts';
 import { zeroFigures } from '../outcomes.ts';
@@ -85,7 +86,8 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
           },
           { finish },
         );
-  if (isFinished) await db.transaction().execute((trx) => markNoticesReported(trx, notices, now()));
+  if (isFinished)
+    await db.transaction().execute((trx) => markEventsReported(trx, notices.map(noticeEvent), now()));
   return isFinished;
 }
 

@@ -130,7 +130,6 @@ async function noticeEmptyDays(work: MerchantWork, busy?: FiguresSeen['busy']): 
   if (proven.length > 0) await keep(work, proven);
 }
 
-/** The days of the merchant's range that are over. */
 function daysToJudge({ deps, days: range }: MerchantWork): readonly BusinessDay[] {
   const settledMs = deps.now().getTime() - deps.settleDelayMs;
   const earliest = addDays(dayOf(settledMs, deps.zone), -JUDGED_DAYS_MAX);

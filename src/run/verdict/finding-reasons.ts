@@ -55,7 +55,6 @@ const MOVED_WORDS: Readonly<
   amended: ['amended entry', 'moved', 'ask the platform why it changed a booked entry'],
 };
 
-/** One entry that the balances of later ones follow. */
 export function reasonOfMoved({ merchantNo, kind, entry, moved }: MovedBalances): Reason {
   const [begin, then, todo] = MOVED_WORDS[kind];
   const { batchNo, bookedAt, currency } = entry;
@@ -131,7 +130,6 @@ export function reasonOfDiscrepancy({ merchantNo, currency, what, days }: Discre
   };
 }
 
-/** What to do about merchants whose token is nowhere. */
 export const howToReadOrDisable = (merchantNo: string): string =>
   `give it its token with \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\`; where it has left, ` +
   `\`daybook merchants disable ${merchantNo}\` puts that on record`;

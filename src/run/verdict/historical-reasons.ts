@@ -8,7 +8,6 @@ import type { SyncReport } from '../../sync/sync.ts';
 import { EXIT, type Reason } from './exit-codes.ts';
 import type { MerchantSync, HistoricalReport } from '../report.ts';
 
-/** Most account days named in one sentence. */
 const NAMED_MAX = 10;
 
 /** `daysChanged` are the account days whose figures this run changed. */
@@ -100,7 +99,6 @@ const ASK_THE_PLATFORM =
 
 const CONTRADICTS_ITSELF = 'nothing to do; if it comes every night, send this sentence to the platform';
 
-/** What reading the days again changed; empty if nothing. */
 const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncReport): string =>
   (
     [

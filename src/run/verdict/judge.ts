@@ -33,7 +33,6 @@ import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 import type { BusyMerchant, StageOutcome } from '../report.ts';
 
-/** A failure that ended the run early for all merchants. */
 export interface RunFailure {
   readonly exitCode: ExitCode;
   readonly message: string;
@@ -41,18 +40,15 @@ export interface RunFailure {
 
 export interface Verdict {
   readonly exitCode: ExitCode;
-  /** The most severe first. */
   readonly reasons: readonly Reason[];
 }
 
-/** Judges what the stages did and what is open after them. */
 export function judge(
   outcome: StageOutcome,
   standing: OpenItems,
   run: {
     readonly id: number;
     readonly failures: readonly RunFailure[];
-    /** The platform's zone, in which times are worded. */
     readonly zone: string;
     /** Whether the run before found as large a difference between the clocks. */
     readonly wereClocksApart?: boolean;

@@ -15,7 +15,6 @@ export const NAMED_EACH_MAX = 10;
 const READS_ON =
   'what was certified is kept; the same command, or the next run of the schedule, takes up from there';
 
-/** What went wrong while a merchant's ledger was read. */
 export function reasonsOfReading(
   { merchantNo, report, notJoined }: MerchantSync,
   windowsNamed = NAMED_EACH_MAX,
@@ -139,7 +138,6 @@ export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean
   return [{ exitCode, what: news, todo: SET_THE_CLOCK }];
 }
 
-/** The first reasons, and one more that counts the rest. */
 const firstOf = (all: readonly Reason[], rest: (more: number) => Reason, most = NAMED_EACH_MAX): Reason[] =>
   all.length <= most ? [...all] : [...all.slice(0, most), rest(all.length - most)];
 

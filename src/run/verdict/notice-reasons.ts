@@ -17,7 +17,6 @@ import { EXIT, type Reason } from './exit-codes.ts';
 const MERCHANTS_NAMED_MAX = 3;
 const SHOWN_MAX = 3;
 
-/** What to do where the platform answers a merchant with the ledger of another one. */
 export const HOW_TO_PART_LEDGERS =
   "check PLATFORM_HEADERS (does each call say whose it is?) and both merchants' tokens, then read those days again " +
   "with --from and --to: what is not the merchant's own vanishes";
@@ -43,11 +42,9 @@ export function reasonsOfNotices(notices: readonly Notice[]): Reason[] {
 
 const needsPerson = (what: string, todo: string): Reason => ({ exitCode: EXIT.needsPerson, what, todo });
 
-/** `USD 2026-03-04`; only the day if all accounts are meant. */
 const accountDay = ({ currency, day }: Pick<Notice, 'currency' | 'day'>): string =>
   currency === null ? day : `${currency} ${day}`;
 
-/** `A1, A2, A3 and 9 more`. */
 function listed(names: readonly string[], count = names.length): string {
   const named = names.slice(0, SHOWN_MAX);
   return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');

@@ -1,11 +1,10 @@
 /** Words as reasons which published days were revised, and which published files were missing, altered or not ours. Pure. */
-import type { RevisedDay } from '../../store/statements/unreported-revisions.ts';
+import type { RevisedDay } from '../../store/statements/revisions.ts';
 import { EXIT, type Reason } from './exit-codes.ts';
 import type { LeftOutFormat } from '../../statements/other-formats.ts';
 import type { RepairReport, UnrepairedFile } from '../../statements/repair-files.ts';
 import type { PublishOutcome } from '../report.ts';
 
-/** Most days named; the rest is counted. */
 const NAMED_MAX = 10;
 
 /**
@@ -196,7 +195,6 @@ function repairedSentence(repaired: RepairReport['repaired']): string {
   );
 }
 
-/** One reason for each file that its format cannot hold; the CSV of the day is published all the same. */
 export function reasonsOfLeftOut(leftOut: readonly LeftOutFormat[]): Reason[] {
   const reported = leftOut.slice(0, FILES_NAMED_MAX).map(({ why }) => why);
   if (leftOut.length > FILES_NAMED_MAX)

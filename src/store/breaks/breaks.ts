@@ -11,7 +11,6 @@ import { arrayLiteral } from '../engine/array-literal.ts';
 
 export type BreakRow = Selectable<BreakTable>;
 
-/** A stored break, with the names that the core uses. */
 export const knownBreak = (row: BreakRow): KnownBreak => ({
   id: row.id,
   account: { merchantNo: row.merchant_no, currency: row.currency },
@@ -51,7 +50,6 @@ export function listBreaks(
   return query.execute();
 }
 
-/** How many of them there are in all. */
 export async function countBreaks(
   db: Kysely<DB>,
   filter: AccountFilter & { readonly all?: boolean },
@@ -75,7 +73,6 @@ const dayKey = (day: BusinessDay, key: string): string => `${day} ${key}`;
 const foundKey = (one: ContinuityBreak): string => keyOf(one.afterBatchNo, one.beforeBatchNo, one.missingNet);
 
 export interface BreaksReplaced {
-  /** New ones, and healed ones that are back. */
   readonly opened: BreakRow[];
   readonly healed: BreakRow[];
   /** Healed ones that are back and that a person had resolved: they are resolved again. */
@@ -170,8 +167,7 @@ const bringBack = (
       run_id: runId,
       status: sql`CASE WHEN note IS NULL THEN 'open' ELSE 'resolved' END`,
       closed_at: sql`CASE WHEN note IS NOT NULL THEN coalesce((
-        SELECT audit_event.at FROM break_step AS step JOIN audit_event ON audit_event.id = step.audit_event_id
-        WHERE step.break_id = ${id} AND step.kind = 'resolved' ORDER BY step.id DESC LIMIT 1
+        SELECT at FROM audit_event WHERE subject = ${String(id)} AND command = 'breaks resolve' ORDER BY id DESC LIMIT 1
       ), closed_at) END`,
     })
     .where('id', '=', id)
@@ -215,38 +211,22 @@ export const isNewSince = (runId: number | null): RawBuilder<boolean> => sql<boo
     OR continuity_break.found_at > (SELECT started_at FROM run WHERE id = ${runId}::bigint))`;
 
 export interface OpenBreakCount {
-  /** Open breaks that this run found. */
   readonly opened: number;
-  /** Open breaks that earlier runs found. */
   readonly known: number;
 }
 
 /**
- * How many open breaks each merchant has that has any, of whatever day; as opened those that `newSince` or a later run
- * found. Served by continuity_break_open.
+ * How many open breaks each merchant has that has any, of whatever day; as opened those that are new. Served by
+ * continuity_break_open.
  */
 export async function countOpenBreaks(
   db: Kysely<DB>,
   accounts: AccountFilter,
-  newSince: number | null,
+  isNew: RawBuilder<boolean>,
 ): Promise<ReadonlyMap<string, OpenBreakCount>> {
   const { rows } = await sql<OpenBreakCount & { merchantNo: string }>`
-    SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE ${isNewSince(newSince)}) AS opened,
-      count(*) FILTER (WHERE ${isNewSince(newSince)} IS NOT TRUE) AS known
-    FROM continuity_break
-    WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`.execute(db);
-  return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
-}
-
-/** The same, separated by whether just this run opened them. */
-export async function openBreaksByMerchant(
-  db: Kysely<DB>,
-  accounts: AccountFilter,
-  runId: number,
-): Promise<ReadonlyMap<string, OpenBreakCount>> {
-  const { rows } = await sql<OpenBreakCount & { merchantNo: string }>`
-    SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE run_id = ${runId}) AS opened,
-      count(*) FILTER (WHERE run_id IS DISTINCT FROM ${runId}) AS known
+    SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE ${isNew}) AS opened,
+      count(*) FILTER (WHERE (${isNew}) IS NOT TRUE) AS known
     FROM continuity_break
     WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`.execute(db);
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));

@@ -11,12 +11,10 @@ import {
   explaining,
   perhapsBy,
   type Evidence,
-} from '../../ledger/hints/evidence.ts';
-import {
   type QuarantinedReader,
   quarantinedIn,
   type Quarantined,
-} from '../../ledger/chain/quarantined-entries.ts';
+} from '../../ledger/hints/evidence.ts';
 import { ofMerchants } from '../account-filter.ts';
 import { lastClosing } from '../account-days.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
@@ -27,7 +25,6 @@ import { unreadableWithin } from '../quarantine.ts';
 /** Most breaks of a merchant that are checked for hints. Where there are more, hints no longer help. */
 const HINTED_BREAKS_MAX = 10_000;
 
-/** Of these merchants, those with a break that has not healed, in order. */
 export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Promise<string[]> {
   const rows = await db
     .selectFrom('continuity_break')
@@ -119,7 +116,6 @@ const rowsOfMerchant = (db: Kysely<DB>, merchantNo: string): Promise<HintedRow[]
     .limit(HINTED_BREAKS_MAX)
     .execute();
 
-/** Adds the hints that only the amounts of the entries next to a break can give. */
 async function addByNeighbours(
   db: Kysely<DB>,
   at: { readonly rows: readonly HintedRow[]; readonly hints: Hints; readonly minorUnits: number | null },
@@ -173,7 +169,6 @@ async function netsAround(db: Kysely<DB>, ids: readonly number[]) {
   return new Map(rows.map(({ id, before, after }) => [id, { before, after }]));
 }
 
-/** Stores all hints of a merchant's breaks in one statement. */
 export async function writeHints(trx: Transaction<DB>, merchantNo: string, hints: Hints): Promise<void> {
   const rows = [...hints];
   await sql`
@@ -202,7 +197,6 @@ export async function withHints<Row extends { readonly id: number; readonly merc
   return rows.map((row) => ({ ...row, ...byId.get(row.id) }));
 }
 
-/** The columns of a stored break that hints depend on. */
 export interface HintedRow {
   readonly id: number;
   readonly currency: string;
@@ -217,7 +211,6 @@ export interface HintedRow {
   readonly hint_batch_no: string | null;
 }
 
-/** Hints by the id of their break. */
 export type Hints = Map<number, Explanation>;
 
 /** Most quarantined entries of a merchant that are compared with its breaks. */
@@ -228,7 +221,6 @@ export interface EvidenceHints {
   readonly explained: Hints;
   /** The breaks at the place that an amended entry has left. Breaks at its new place have the same cause. */
   readonly left: Hints;
-  /** Other breaks with a known change in their span. */
   readonly perhaps: Hints;
 }
 
@@ -329,7 +321,6 @@ interface Pair {
   readonly into: HintedRow;
 }
 
-/** Hints for those of a merchant's breaks that an entry in another currency explains. */
 export async function hintsAcrossCurrencies(
   db: Kysely<DB>,
   merchantNo: string,

@@ -27,7 +27,7 @@ export interface RevisedRow extends StatementRow {
   readonly late: 'closed' | 'empty' | null;
 }
 
-/** Newest first. Uses statement_revised_at and late_statement_published_at. */
+/** Newest first. Uses statement_revised_at and event_late. */
 export async function revisedSince(
   db: Kysely<DB>,
   { since, merchants, after, limit }: RevisedAsked,
@@ -45,7 +45,9 @@ export async function revisedSince(
   const revised = sql`
     SELECT merchant_no, currency, day, revision, published_at, NULL::boolean AS after_close FROM statement WHERE revision > 1`;
   const late = sql`
-    SELECT merchant_no, currency, day, 1 AS revision, published_at, after_close FROM late_statement`;
+    SELECT merchant_no, (data ->> 'currency') COLLATE "C" AS currency, (data ->> 'day')::date AS day, 1 AS revision,
+      at AS published_at, (data -> 'afterClose')::boolean AS after_close
+    FROM event WHERE kind = 'revision' AND subject LIKE '% r1'`;
   const { rows } = await sql<RevisedRow>`
     WITH found AS MATERIALIZED (
       SELECT * FROM (${firstOf(revised)} UNION ALL ${firstOf(late)}) AS one ORDER BY ${place} LIMIT ${limit}

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { statusPage } from '../../pages/status.ts';
 import { ageOf } from '../../run/age.ts';
 import { oldestMs } from '../../run/alerts/watch.ts';
-import { isAlerting } from '../../run/alerts/open.ts';
+import { isAlerting } from '../../run/alerts/at-end.ts';
 import { healthOf, overviewOf } from '../../run/health.ts';
 import { statusOf } from '../../run/status.ts';
 import { CheckedBeyond, remarksOf, zoneRemark } from '../../run/status-remarks.ts';
