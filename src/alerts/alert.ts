@@ -105,11 +105,6 @@ export function slackDocument(alert: Alert) {
 
 export const NAMED_MAX = 5;
 
-export function firstOf(names: readonly string[], count = names.length): string {
-  const named = names.slice(0, NAMED_MAX);
-  return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');
-}
-
 export function firstSentences(sentences: readonly string[], where: string): string[] {
   const more = sentences.length - NAMED_MAX;
   return more <= 0

@@ -1,12 +1,6 @@
 /** Words what alerts tell people: of the end of a run, of what was noted meanwhile, and of work that could not begin. Pure. */
-import {
-  ABOUT_NO_MERCHANT,
-  type AlertContent,
-  firstOf,
-  firstSentences,
-  NAMED_MAX,
-} from '../../alerts/alert.ts';
-import { counted } from '../../ledger/text.ts';
+import { ABOUT_NO_MERCHANT, type AlertContent, firstSentences, NAMED_MAX } from '../../alerts/alert.ts';
+import { counted, firstNamed } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import type { BreakEvent, Downloaded, RevisedEvent, TokenEvent } from './alert-events.ts';
 import { EXIT, isGoodEnd, exitCodeOf, type Reason } from '../verdict/exit-codes.ts';
@@ -51,7 +45,7 @@ export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
     kind: 'failed-night',
     title: `run ${runId} failed (exit ${exitCode}, ${how})${who}`,
     sentences: [
-      ...(undone.count === 0 ? [] : [`Not done: ${firstOf(undone.merchants, undone.count)}.`]),
+      ...(undone.count === 0 ? [] : [`Not done: ${firstNamed(undone.merchants, NAMED_MAX, undone.count)}.`]),
       ...firstSentences(distinct(grave.map(({ what }) => what)), `\`daybook runs ${runId}\``),
     ],
     todo:
@@ -99,7 +93,7 @@ export function newBreaks(breaks: readonly BreakEvent[], runId: number): AlertCo
   const merchants = distinct(breaks.map(({ merchantNo }) => merchantNo));
   return {
     kind: 'new-break',
-    title: `${counted(breaks.length, 'new break')} of ${firstOf(merchants)}`,
+    title: `${counted(breaks.length, 'new break')} of ${firstNamed(merchants, NAMED_MAX)}`,
     sentences: firstSentences(
       breaks.map(
         ({ id, merchantNo, currency, day, missingNet }) =>
@@ -185,7 +179,10 @@ export const nameOf = ({ merchantNo, currency, day }: Omit<Downloaded, 'times' |
 
 export const tokensRefused = (tokens: readonly TokenEvent[], runId: number): AlertContent => ({
   kind: 'key-problem',
-  title: `the ${tokens.length === 1 ? 'token' : 'tokens'} of ${firstOf(tokens.map(({ merchantNo }) => merchantNo))} cannot be used`,
+  title: `the ${tokens.length === 1 ? 'token' : 'tokens'} of ${firstNamed(
+    tokens.map(({ merchantNo }) => merchantNo),
+    NAMED_MAX,
+  )} cannot be used`,
   sentences: firstSentences(
     tokens.map(({ merchantNo, problem }) => `${merchantNo}: ${problem}`),
     `\`daybook runs ${runId}\``,

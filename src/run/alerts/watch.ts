@@ -1,8 +1,8 @@
 /** Raises what no run tells: a night that was missed, a run that was killed. Any process that lives may check. */
 import { type Kysely, sql } from 'kysely';
 import { raiseCondition, type Raising, endConditions } from '../../alerts/outbox.ts';
-import { firstOf, NAMED_MAX } from '../../alerts/alert.ts';
-import { counted } from '../../ledger/text.ts';
+import { NAMED_MAX } from '../../alerts/alert.ts';
+import { counted, firstNamed } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
@@ -33,7 +33,7 @@ export async function checkForMissedRun(
         kind: 'missed-night',
         title: `no good night for ${counted(count, 'merchant')} within ${hours} hours`,
         sentences: [
-          `The last good reading of ${firstOf(merchants, count)} is older than ${hours} hours; the oldest ended ` +
+          `The last good reading of ${firstNamed(merchants, NAMED_MAX, count)} is older than ${hours} hours; the oldest ended ` +
             `${wallTime(lastGoodAt.getTime(), zone)} (${zone}).`,
         ],
         todo:

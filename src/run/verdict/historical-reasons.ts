@@ -1,6 +1,7 @@
 /** Words what the comparison of older days found. Pure. */
 import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
+import { firstNamed } from '../../ledger/text.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { HistoricalCheck, TotalDiffers } from '../../sync/historical-days.ts';
 import { ROUND_NIGHTS } from '../../sync/historical-round.ts';
@@ -34,7 +35,7 @@ export function reasonsOfHistoricalDays(
   if (again !== null) {
     const changes = changesOf(again);
     const accountDays = accountDaysOf(merchantNo, check.differing, daysChanged);
-    const days = `${listed(check.differing)} ${check.differing.length === 1 ? 'was' : 'were'} read again, as ${whyOf(check)}`;
+    const days = `${firstNamed(check.differing, NAMED_MAX)} ${check.differing.length === 1 ? 'was' : 'were'} read again, as ${whyOf(check)}`;
     if (changes !== '' && isRecent) {
       const what = `${days}: ${changes}${accountDays}${namesOf(late)}`;
       reasons.push(reasonOf(EXIT.done, what, 'nothing to do: the statements of this run have the change'));
@@ -114,7 +115,8 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
     .join(', ');
 
 /** Names late entries; amended and vanished ones are in `daybook amendments`. */
-const namesOf = (late: readonly string[]): string => (late.length === 0 ? '' : `; late: ${listed(late)}`);
+const namesOf = (late: readonly string[]): string =>
+  late.length === 0 ? '' : `; late: ${firstNamed(late, NAMED_MAX)}`;
 
 function whyOf({ from, to, total, stored, alsoDiffering }: HistoricalCheck): string {
   if (total !== stored) return totalsText({ from, to, total, stored });
@@ -125,11 +127,6 @@ function whyOf({ from, to, total, stored, alsoDiffering }: HistoricalCheck): str
 const totalsText = ({ from, to, total, stored }: TotalDiffers): string =>
   `the platform's total of ${from} to ${to} is ${total} where ${stored} ${stored === 1 ? 'is' : 'are'} stored`;
 
-const listed = (names: readonly string[]): string =>
-  names.length <= NAMED_MAX
-    ? names.join(', ')
-    : `${names.slice(0, NAMED_MAX).join(', ')} and ${names.length - NAMED_MAX} more`;
-
 function accountDaysOf(
   merchantNo: string,
   days: readonly BusinessDay[],
@@ -138,5 +135,5 @@ function accountDaysOf(
   const named = daysChanged
     .filter(({ account, day }) => account.merchantNo === merchantNo && days.includes(day))
     .map(({ account, day }) => `${account.currency} ${day}`);
-  return named.length === 0 ? '' : ` (${listed(named)})`;
+  return named.length === 0 ? '' : ` (${firstNamed(named, NAMED_MAX)})`;
 }

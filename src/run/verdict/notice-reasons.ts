@@ -1,5 +1,5 @@
 /** Words notices as reasons: what is odd, and what to do. Pure. */
-import { counted } from '../../ledger/text.ts';
+import { counted, firstNamed } from '../../ledger/text.ts';
 import type {
   EmptyNotice,
   FirstNotice,
@@ -45,11 +45,6 @@ const needsPerson = (what: string, todo: string): Reason => ({ exitCode: EXIT.ne
 const accountDay = ({ currency, day }: Pick<Notice, 'currency' | 'day'>): string =>
   currency === null ? day : `${currency} ${day}`;
 
-function listed(names: readonly string[], count = names.length): string {
-  const named = names.slice(0, SHOWN_MAX);
-  return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');
-}
-
 const usually = ({ figures: { fewest, most } }: EmptyNotice): string =>
   fewest === most ? `${fewest}` : `${fewest} to ${most}`;
 
@@ -72,7 +67,7 @@ function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
   );
   return [
     needsPerson(
-      `${sameDay[0]!.day} has no entries for ${listed(names)}, which had some on the same weekday in each of the last 4 ` +
+      `${sameDay[0]!.day} has no entries for ${firstNamed(names, SHOWN_MAX)}, which had some on the same weekday in each of the last 4 ` +
         'weeks: it was a holiday, or their entries are missing',
       ASK_FOR_ENTRIES,
     ),
@@ -86,7 +81,7 @@ const reasonOfFirst = (notice: FirstNotice): Reason =>
 
 const reasonOfUndecided = (notice: FirstNotice, others: readonly string[]): Reason =>
   needsPerson(
-    `${notice.merchantNo} ${accountDay(notice)} opens on ${notice.figures.opening} or on ${listed(others)}: its entries ` +
+    `${notice.merchantNo} ${accountDay(notice)} opens on ${notice.figures.opening} or on ${firstNamed(others, SHOWN_MAX)}: its entries ` +
       'cancel and fit each of them, and no other entry decides; it is published with the first',
     `read earlier days with \`daybook run --from\`, or wait for the next entry; what it decides is then published as a ` +
       'revision; this is reported once',
@@ -104,7 +99,7 @@ function reasonOfOdd(notice: OddNotice): Reason {
   const what = kind === 'untyped' ? 'no transaction type' : `more decimals than ${currency} has`;
   const entries = counted(figures.count, 'entry has', 'entries have');
   return needsPerson(
-    `${merchantNo} ${accountDay(notice)}: ${entries} ${what}: ${listed(figures.batchNos, figures.count)}`,
+    `${merchantNo} ${accountDay(notice)}: ${entries} ${what}: ${firstNamed(figures.batchNos, SHOWN_MAX, figures.count)}`,
     'ask the platform whether it books so on purpose; the entries are kept as they came, and this is reported once a month',
   );
 }
@@ -134,8 +129,8 @@ function reasonOfShared(ofPair: readonly SharedNotice[]): Reason {
     exitCode: EXIT.incomplete,
     what:
       `${counted(count, 'entry is', 'entries are')} stored under two merchants, ${merchantNo} and ${otherMerchantNo}: ` +
-      `${listed(batchNos, count)}, of ${listed(ofPair.map(accountDay))}; the platform answered one of them by entries ` +
-      `of the other${published.length > 0 ? `; published already: ${listed(published)}` : ''}`,
+      `${firstNamed(batchNos, SHOWN_MAX, count)}, of ${firstNamed(ofPair.map(accountDay), SHOWN_MAX)}; the platform answered one of them by entries ` +
+      `of the other${published.length > 0 ? `; published already: ${firstNamed(published, SHOWN_MAX)}` : ''}`,
     todo: `do not pass these statements on; ${HOW_TO_PART_LEDGERS}`,
     merchantNo,
     awaitsPerson: true,
