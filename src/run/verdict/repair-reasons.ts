@@ -1,5 +1,5 @@
 /** Words which published files were missing, altered or not ours, and which could not be written in a format. */
-import type { LeftOutFormat } from '../../statements/other-formats.ts';
+import type { LeftOutFormat } from '../../statements/new-revisions.ts';
 import type { RepairReport, UnrepairedFile } from '../../statements/repair-files.ts';
 import type { PublishOutcome } from '../report.ts';
 import { EXIT } from './exit-codes.ts';

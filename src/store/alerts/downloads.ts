@@ -2,7 +2,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
-import { sameContent } from '../statements/same-content.ts';
+import { sameContent } from '../statements/statements.ts';
 import { unreportedRevisions, type RevisedEvent } from './events.ts';
 
 /** How often somebody downloaded an account day before it was revised. */

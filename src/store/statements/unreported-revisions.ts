@@ -7,7 +7,7 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
-import { sameContent } from './same-content.ts';
+import { sameContent } from './statements.ts';
 
 /** A day whose published statement changed after the day was proven. */
 export interface RevisedDay {
