@@ -6,7 +6,7 @@ import type { AccountDayRow } from '../store/account-days.ts';
 import { knownBreak } from '../store/breaks/breaks.ts';
 import { figuresOf } from '../store/figures.ts';
 import type { Adjustment } from '../store/month-close.ts';
-import type { BreaksFound } from '../store/pages/breaks-of-day.ts';
+import type { BreaksFound } from '../store/pages/day-rows.ts';
 import type { UnreadableWithin } from '../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
 import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';

@@ -1,7 +1,7 @@
 /** The unit of work: one merchant, from reading its ledger to its published statements, under its own lease. */
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import { isChecked } from '../ledger/checks.ts';
-import { PublishedNow } from '../statements/published-now.ts';
+import { PublishedNow } from '../statements/publish-options.ts';
 import { concernsAll, ownExitCode } from './stages/isolation.ts';
 import { noticeFigures, noticeOddEntries, noticeShared } from './stages/notice-stage.ts';
 import { publishStage } from './stages/publish-stage.ts';

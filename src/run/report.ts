@@ -4,7 +4,7 @@ import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
-import type { PublishedNow } from '../statements/published-now.ts';
+import type { PublishedNow } from '../statements/publish-options.ts';
 import type { MonthsHeld } from '../store/lateness.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
 import type { ForeignManifest } from '../statements/write-manifest.ts';

@@ -7,11 +7,14 @@ import { listAmendments, listVanished } from '../../src/store/amendments.ts';
 import { listBreaks, breaksToHeal, countOpenBreaks, isNewSince } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import { firstDueBatch } from '../../src/store/statements/due-batch.ts';
-import { looseOpenings } from '../../src/store/statements/openings.ts';
+import {
+  firstDueBatch,
+  looseOpenings,
+  dueAccountDays,
+  statementsOfDueDays,
+} from '../../src/store/statements/due-days.ts';
 import { monthRows } from '../../src/store/statements/month-rows.ts';
 import { listStatements, revisionsOnDay } from '../../src/store/statements/statements.ts';
-import { dueAccountDays, statementsOfDueDays } from '../../src/store/statements/due-days.ts';
 import { freshDatabase, freshEmbedded } from '../support/database.ts';
 import { counting, CURRENCIES, fillAccounts, FIRST_DAY, LAST_DAY, merchantOf } from './many-accounts.ts';
 

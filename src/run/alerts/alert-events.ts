@@ -3,7 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import { arrayLiteral } from '../../store/engine/array-literal.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { markEventsReported, recordEvents, type FoundBy, type ReadEvent } from '../../store/events.ts';
-import { sameContent } from '../../store/statements/same-content.ts';
+import { sameContent } from '../../store/statements/statements.ts';
 import type { RevisedDay } from '../../store/statements/revisions.ts';
 
 export interface BreakEvent {

@@ -5,11 +5,10 @@ import { arrayLiteral } from '../engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
 import { writeStatement } from '../engine/write-statement.ts';
-import type { AccountOnDay } from './openings.ts';
+import type { AccountOnDay } from './due-days.ts';
 import type { StatementRow, SummaryRow } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
 
-/** Rows of new revisions, and of what goes with them. */
 export interface NewRows {
   readonly statements?: readonly StatementRow[];
   readonly summaries?: readonly SummaryRow[];
@@ -18,7 +17,6 @@ export interface NewRows {
    * among them are noted as late.
    */
   readonly unreported?: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[];
-  /** What was read back of their files. */
   readonly stored?: readonly StoredRow[];
   /** Manifests as they should be. Stored before the objects are written, so that a run which takes over knows of them. */
   readonly manifests?: readonly ManifestRow[];
@@ -168,7 +166,6 @@ export async function recordBegun(
 
 /** An account's day that is published as it was read. */
 export interface SettledDay extends AccountOnDay {
-  /** Of the content that was read. */
   readonly contentHash: number;
 }
 
@@ -205,7 +202,6 @@ export async function recordSettled(
   );
 }
 
-/** Stores what was read back. */
 export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRow[]): Promise<void> {
   if (rows.length > 0) await storedKept(rows).execute(trx);
 }

@@ -4,7 +4,7 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
 import type { DB } from '../engine/schema.ts';
 import type { EventKey } from '../events.ts';
-import { sameContent } from './same-content.ts';
+import { sameContent } from './statements.ts';
 
 /** A day whose published statement changed after the day was proven. */
 export interface RevisedDay {

@@ -13,10 +13,15 @@ import { WITHOUT_PAGE } from '../../pages/months.ts';
 import { readQuarantined } from '../../platform/ledger-entry.ts';
 import { type AccountDayRow, listAccountDays } from '../../store/account-days.ts';
 import { readAccountToChain } from '../../store/entries.ts';
-import { stretchEnds, type BalancePoint } from '../../store/pages/balance-points.ts';
-import { breaksOfDay, type BreaksFound } from '../../store/pages/breaks-of-day.ts';
+import {
+  stretchEnds,
+  type BalancePoint,
+  breaksOfDay,
+  type BreaksFound,
+  countEntries,
+  type DayOfAccount,
+} from '../../store/pages/day-rows.ts';
 import type { AccountFacts } from '../../store/pages/day-facts.ts';
-import { countEntries, type DayOfAccount } from '../../store/pages/day-rows.ts';
 import { unreadableWithin, type UnreadableWithin } from '../../store/quarantine.ts';
 import { firstCertificates, statementsOfDay } from '../../store/statements/statements.ts';
 import { comparisonOf } from './comparison.ts';
