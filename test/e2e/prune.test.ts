@@ -59,6 +59,7 @@ test('after a prune of all that may go, runs, plan, repair and verify tell and w
   expect(gone.filter(({ rows }) => rows > 0).map(({ table }) => table)).toEqual([
     'run_merchant',
     'requested_range',
+    'event',
   ]);
   expect(await footprints(stage, KEPT)).toEqual(kept);
 
