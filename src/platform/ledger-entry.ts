@@ -65,7 +65,7 @@ function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf, notic
     notices.push(`${field} sent as a number instead of text`);
     return digits;
   }
-  if (value === '') {
+  if (value.trim() === '') {
     if (field === 'batchNo') throw new Unreadable(`${field} is empty`);
     notices.push(`${field} is empty`);
   }

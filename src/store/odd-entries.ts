@@ -45,7 +45,7 @@ export async function oddEntries(
       FROM known JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.currency = known.currency
         AND e.vanished_at IS NULL AND e.booked_ms >= ${fromMs}
       CROSS JOIN LATERAL (VALUES
-        ('untyped', e.transaction_type = ''),
+        ('untyped', e.transaction_type !~ '[^[:space:]]'),
         ('finer', greatest(scale(coalesce(e.credit, e.debit)), scale(e.balance)) > known.units)
       ) AS one (kind, is_odd)
       WHERE one.is_odd

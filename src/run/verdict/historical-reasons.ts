@@ -4,6 +4,7 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { HistoricalCheck, TotalDiffers } from '../../sync/historical-days.ts';
 import { ROUND_NIGHTS } from '../../sync/historical-round.ts';
+import type { Days } from '../../store/historical-days.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
@@ -36,7 +37,7 @@ export function reasonsOfHistoricalDays(
   if (again !== null) {
     const changes = changesOf(again);
     const accountDays = accountDaysOf(merchantNo, check.differing, daysChanged);
-    const days = `${listed(check.differing)} ${check.differing.length === 1 ? 'was' : 'were'} read again, as ${whyOf(check)}`;
+    const days = `${listed(check.differing)} ${check.differing.length === 1 ? 'was' : 'were'} read again, as ${whyReadAgain(check)}`;
     if (changes !== '' && isRecent) {
       const what = `${days}: ${changes}${accountDays}${namesOf(late)}`;
       reasons.push(reasonOf(EXIT.done, what, 'nothing to do: the statements of this run have the change'));
@@ -118,6 +119,19 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
 
 /** Names late entries; amended and vanished ones are in `daybook amendments`. */
 const namesOf = (late: readonly string[]): string => (late.length === 0 ? '' : `; late: ${listed(late)}`);
+
+/** A total is the cause only of days that it counts, and only where the totals of its parts differ as well. */
+function whyReadAgain(check: HistoricalCheck): string {
+  const { differing, isContradicted } = check;
+  const holdsAll = ({ from, to }: Days) => differing.every((day) => day >= from && day <= to);
+  const asked = [check, ...check.alsoDiffering];
+  const counted = asked.find((one) => one.total !== one.stored && holdsAll(one));
+  if (counted !== undefined && !isContradicted) return totalsText(counted);
+  const { from, to } = holdsAll(check) ? check : { from: differing[0]!, to: differing.at(-1)! };
+  return from === to
+    ? 'an entry of it differs from what is stored'
+    : `an entry of ${from} to ${to} differs from what is stored`;
+}
 
 function whyOf({ from, to, total, stored, alsoDiffering }: HistoricalCheck): string {
   if (total !== stored) return totalsText({ from, to, total, stored });

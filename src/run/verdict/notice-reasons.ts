@@ -21,7 +21,7 @@ const SHOWN_MAX = 3;
 /** What to do where the platform answers a merchant with the ledger of another one. */
 export const HOW_TO_PART_LEDGERS =
   "check PLATFORM_HEADERS (does each call say whose it is?) and both merchants' tokens, then read those days again " +
-  "with --from and --to: what is not the merchant's own vanishes";
+  "with --from and --to: what is not the merchant's own vanishes, or is held until `daybook amendments accept`";
 
 /** Entries of two merchants, each pair once: of all reasons these come first. */
 export const reasonsOfShared = (notices: readonly Notice[]): Reason[] => {
