@@ -1,14 +1,21 @@
 /** What a pass over an account works from: the account's days so far, and which spans of its time are proven. */
 import type { Kysely } from 'kysely';
-import { dayWindow } from '../ledger/business-day.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { DayFigures } from '../store/account-days.ts';
+import { dayWindow, addDays } from '../ledger/business-day.ts';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import {
+  type DayFigures,
+  accountDaysAround,
+  dayBefore,
+  FIRST_DAY,
+  LAST_DAY,
+  type DaysAround,
+} from '../store/account-days.ts';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
-import type { AccountToChain } from '../store/days-to-chain.ts';
+import type { AccountToChain } from '../store/chain-facts.ts';
 import { readAccountToChain } from '../store/entries.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { CertifiedCheck } from './certified-check.ts';
-import { createKnownDays, type KnownDays } from './known-days.ts';
+import { covers } from '../ledger/window.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 
 /** What of an account was read before the pass. */
 export interface ReadAlready extends Pick<AccountToChain, 'entries' | 'statements'> {
@@ -68,4 +75,100 @@ export async function isProvenUpToDay(
 export async function firstBookedMs(day: BusinessDay, options: AccountInZone): Promise<number | undefined> {
   for await (const [first] of readDay(day, options, { batchSize: 1 })) return first?.bookedMs;
   return undefined;
+}
+
+/** An account's days during a pass: as the pass has made them, or else as they are stored. */
+
+interface KnownDays {
+  /** The day as stored, whatever the pass made of it. */
+  readonly stored: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  readonly storedBefore: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  /** First stored day after `day`. */
+  readonly storedAfter: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  /** The last day before `day`, as the pass made it, else as stored. */
+  readonly before: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  /** The first day after `day`, as the pass made it, else as stored. */
+  readonly after: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  readonly put: (figures: DayFigures) => void;
+}
+
+/** `read`: stored days that were read already. */
+function createKnownDays(db: Kysely<DB>, account: Account, read: DaysAround | null = null): KnownDays {
+  /** What the pass made, in order of days. */
+  const made: DayFigures[] = [];
+  let ahead = read;
+
+  const readFrom = async (from: BusinessDay) => (ahead = await accountDaysAround(db, account, from));
+  const around = async (day: BusinessDay) =>
+    ahead !== null && ahead.from <= day && day <= ahead.to ? ahead : readFrom(day);
+
+  const stored = async (day: BusinessDay) => (await around(day)).days.find((one) => one.day === day);
+
+  const storedAfter = async (day: BusinessDay) => {
+    const found = (await around(day)).days.find((one) => one.day > day);
+    if (found !== undefined || ahead!.to === LAST_DAY) return found;
+    const next = addDays(ahead!.to, 1);
+    return (await readFrom(next)).days.find((one) => one.day >= next);
+  };
+
+  const storedBefore = async (day: BusinessDay) => {
+    const found = (await around(day)).days.findLast((one) => one.day < day);
+    return found !== undefined || ahead!.from === FIRST_DAY ? found : dayBefore(db, account, ahead!.from);
+  };
+
+  const before = async (day: BusinessDay) => {
+    const fromStore = await storedBefore(day);
+    const fromPass = made.findLast((one) => one.day < day);
+    if (fromStore === undefined || fromPass === undefined) return fromPass ?? fromStore;
+    return fromPass.day >= fromStore.day ? fromPass : fromStore;
+  };
+
+  const after = async (day: BusinessDay) => {
+    const fromStore = await storedAfter(day);
+    const fromPass = made.find((one) => one.day > day);
+    if (fromStore === undefined || fromPass === undefined) return fromPass ?? fromStore;
+    return fromPass.day <= fromStore.day ? fromPass : fromStore;
+  };
+
+  const put = (figures: DayFigures): void => {
+    const at = made.findLastIndex((one) => one.day <= figures.day);
+    made.splice(made[at]?.day === figures.day ? at : at + 1, made[at]?.day === figures.day ? 1 : 0, figures);
+  };
+
+  return { stored, storedBefore, storedAfter, before, after, put };
+}
+
+/** Tells whether a span of time is under certificate for an account. Certificates are read when they are needed. */
+
+/** Certificates are read this far beyond both ends of the span: the next question is mostly about the adjacent days. */
+const READ_AROUND_MS = 31 * 24 * 3_600_000;
+
+/** The span in which certificates are read for a question about `span`. */
+export const readAround = ({ beginMs, endMs }: Window): Window => ({
+  beginMs: beginMs - READ_AROUND_MS,
+  endMs: endMs + READ_AROUND_MS,
+});
+
+type CertifiedCheck = (span: Window) => Promise<boolean>;
+
+/** What is certified inside a span. */
+interface CertifiedWithin {
+  readonly within: Window;
+  readonly certified: readonly Window[];
+}
+
+/** `read`: certificates that were read already. */
+export function createCertifiedCheck(
+  db: Kysely<DB>,
+  { merchantNo, currency }: Account,
+  read: CertifiedWithin | null = null,
+): CertifiedCheck {
+  let known = read;
+  return async (span) => {
+    if (known === null || span.beginMs < known.within.beginMs || span.endMs > known.within.endMs) {
+      const within = readAround(span);
+      known = { within, certified: await certifiedWindows(db, merchantNo, within, currency) };
+    }
+    return covers(known.certified, span);
+  };
 }

@@ -2,10 +2,11 @@
 import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { chainStretch, earliest, jumpsAfter, type Stretch, type StretchOptions } from './chain-stretch.ts';
-import { emptied, emptiedDaysBefore } from './emptied-days.ts';
-import { storedDiffers } from './stored-differs.ts';
-import { createAccountView, type AccountInZone, type AccountView } from './account-view.ts';
+import { createAccountView, type AccountInZone, type AccountView, firstBookedMs } from './account-view.ts';
 import { opensOtherwise } from './up-to-date.ts';
+import { dayWindow } from '../ledger/business-day.ts';
+import { subtractAmounts } from '../ledger/money.ts';
+import { sameStated } from '../ledger/chain/figures.ts';
 
 /** The most that one pass holds in memory and one transaction writes. The next pass does the rest. */
 export interface PassMax {
@@ -14,7 +15,7 @@ export interface PassMax {
 }
 export const PASS_MAX: PassMax = { days: 3_660, breaks: 20_000 };
 
-export interface FiguredDay {
+interface FiguredDay {
   readonly figures: DayFigures;
   /** What was stored before. */
   readonly stored: DayFigures | undefined;
@@ -35,7 +36,7 @@ interface Front {
   readonly jumped: boolean;
 }
 
-export interface ChainAccountOptions extends StretchOptions {
+interface ChainAccountOptions extends StretchOptions {
   /** Days to chain, in any order. */
   readonly changed: readonly BusinessDay[];
   readonly passMax?: PassMax;
@@ -126,3 +127,60 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
 /** Whether the pass changed what a stored day opens on. */
 const reopens = async (next: DayFigures, own: AccountInZone, view: AccountView): Promise<boolean> =>
   opensOtherwise(next, await view.known.before(next.day), await view.known.storedBefore(next.day), own, view);
+
+/** Days at the start of an account whose entries have all vanished: their balance is known from the next entry only. */
+
+/** A first day whose entries have all vanished: its row stays, with no entry, and the next day begins a new chain. */
+const emptied = (stored: DayFigures): DayFigures => ({
+  ...stored,
+  otherClosings: undefined,
+  creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal),
+  creditCount: 0,
+  debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal),
+  debitCount: 0,
+  closing: stored.opening,
+  verdict: 'continuous',
+  breakCount: 0,
+  breaksAfter: 0,
+  lastBatchNo: null,
+  lastBookedMs: null,
+  isOrderFinal: true,
+  startsWithBreak: false,
+  restarted: true,
+});
+
+/**
+ * Days without entries at the start of an account, before a day whose opening is derived from its first entry. Where all
+ * the time up to that entry is proven, nothing moved on them: that opening is their balance too. The first of them is
+ * marked as derived, as the day was.
+ */
+async function emptiedDaysBefore(
+  chained: readonly DayFigures[],
+  options: AccountInZone,
+  { known, isCertified }: AccountView,
+): Promise<DayFigures[]> {
+  const derived = chained.find(({ restarted, lastBookedMs }) => restarted && lastBookedMs !== null);
+  if (derived === undefined) return [];
+  const quiet: DayFigures[] = [];
+  for (
+    let day = await known.before(derived.day);
+    day?.lastBookedMs === null;
+    day = await known.before(day.day)
+  ) {
+    const firstMs = await firstBookedMs(derived.day, options);
+    if (!(await isCertified({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! }))) break;
+    const { opening, otherClosings } = derived;
+    quiet.unshift({ ...day, opening, closing: opening, restarted: false, otherClosings });
+  }
+  return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
+}
+
+/** How two versions of a day compare in all that is stored. */
+
+/** Whether anything that is stored differs, including where the chain stands at the day's end. */
+const storedDiffers = (figures: DayFigures, stored: DayFigures): boolean =>
+  !sameStated(figures, stored) ||
+  figures.lastBatchNo !== stored.lastBatchNo ||
+  figures.lastBookedMs !== stored.lastBookedMs ||
+  figures.isOrderFinal !== stored.isOrderFinal ||
+  figures.startsWithBreak !== stored.startsWithBreak;

@@ -4,8 +4,15 @@ import { sameFigures } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { decidedByBegin, decisionOf, undecidedDaysBefore } from './undecided-days.ts';
-import { chainDays, type ChainDaysOptions, type ChainedDays, markUndecided } from './chain-days.ts';
+import {
+  decidedByBegin,
+  decisionOf,
+  undecidedDaysBefore,
+  chainDays,
+  type ChainDaysOptions,
+  type ChainedDays,
+  markUndecided,
+} from './chain-days.ts';
 import {
   isProvenUpTo,
   isProvenUpToDay,

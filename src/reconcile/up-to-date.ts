@@ -4,19 +4,24 @@
  * Figures are up to date if they were made of the entries that are stored, and open on what is known of the time before them.
  * Days that are not certified and hold entries are chained as well; they are not published.
  */
-import { addDays, dayWindow } from '../ledger/business-day.ts';
+import { addDays, dayWindow, daysFromTo } from '../ledger/business-day.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import type { ChainFacts } from '../store/chain-facts.ts';
+import { type ChainFacts, daysToChain, type AccountToChain } from '../store/chain-facts.ts';
 import {
   createAccountView,
   firstBookedMs,
   isProvenUpToDay,
   type AccountInZone,
   type AccountView,
+  createCertifiedCheck,
+  readAround,
 } from './account-view.ts';
+import type { Kysely } from 'kysely';
+import type { MerchantAccounts } from '../ledger/account-filter.ts';
+import type { DB } from '../store/engine/schema.ts';
 
 /** The account's days without up-to-date figures, in order: each for one of three reasons. */
 export async function daysOutOfDate(own: AccountInZone, facts: ChainFacts): Promise<BusinessDay[]> {
@@ -112,4 +117,52 @@ async function givesItsBalance(
   const firstMs = await firstBookedMs(next.day, own);
   if (firstMs === undefined) return false;
   return isCertified({ beginMs: dayWindow(before.day, own.zone).beginMs, endMs: firstMs });
+}
+
+/** Finds which days of which accounts of a merchant are to be chained, and reads what that mostly needs. */
+
+/** The most days whose entries may be read at once, counted from the last one. */
+const DAYS_MAX = 100;
+
+export interface ToChainOptions {
+  readonly db: Kysely<DB>;
+  readonly zone: string;
+  /** Whose days get figures. Hints are given to every account of the merchant. */
+  readonly accounts: MerchantAccounts;
+  /** Where most changed days are expected: what they need is read at once. Other days take statements of their own. */
+  readonly days: { readonly from: BusinessDay; readonly to: BusinessDay };
+  /** What of the merchant is known already. Without it, it is asked for. */
+  readonly known?: { readonly hasBreaks: boolean };
+}
+
+export interface AccountWork extends AccountInZone {
+  readonly read: AccountToChain;
+  /** Days without up-to-date figures, in order. */
+  readonly days: readonly BusinessDay[];
+}
+
+/** All accounts of the merchant, and the work on those that have days to chain; both by currency. */
+export async function accountsToChain(options: ToChainOptions): Promise<{
+  readonly accounts: readonly AccountToChain[];
+  readonly work: readonly AccountWork[];
+}> {
+  const { db, zone } = options;
+  const { accounts, within } = await readAccounts(options);
+  const work: AccountWork[] = [];
+  for (const read of accounts) {
+    const { account, certified } = read;
+    const isCertified = createCertifiedCheck(db, account, { within, certified });
+    const own = { db, account, zone, isCertified, read };
+    const days = await daysOutOfDate(own, read);
+    if (days.length > 0) work.push({ ...own, days });
+  }
+  return { accounts, work };
+}
+
+async function readAccounts({ db, zone, accounts, days: { from, to } }: ToChainOptions) {
+  const earliest = addDays(to, 1 - DAYS_MAX);
+  const days = daysFromTo(from < earliest ? earliest : from, to);
+  const within = readAround({ beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs });
+  const asked = { ...accounts, within, days: days.map((day) => ({ day, window: dayWindow(day, zone) })) };
+  return { within, accounts: await daysToChain(db, asked) };
 }

@@ -3,18 +3,18 @@ import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
+import type { HistoricalComparison } from '../store/historical-days.ts';
+import type { HeldDay } from '../store/absent-entries.ts';
+import type { CheckNotMade, HistoricalCheck } from '../sync/historical-days.ts';
+import { type SyncReport, sumOfSync } from '../sync/sync-report.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { PublishedNow } from '../statements/published-now.ts';
 import type { MonthsHeld } from '../store/lateness.ts';
-import type { HistoricalComparison } from '../store/historical-days.ts';
 import type { ForeignManifest } from '../statements/write-manifest.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
-import type { HeldDay } from '../store/held-absences.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/unreported-changes.ts';
 import type { RevisedDay } from '../store/statements/unreported-revisions.ts';
-import type { CheckNotMade, HistoricalCheck } from '../sync/historical-days.ts';
-import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode } from './verdict/exit-codes.ts';
 import type { Discrepancy } from './discrepancies.ts';
 import type { NotJoined } from './join-merchants.ts';
@@ -22,7 +22,6 @@ import type { Reason } from './verdict/reason.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange, ExtendedLookback } from './range.ts';
 import type { OpenRange } from './requested.ts';
-import { sumOfSync } from './stages/sync-tally.ts';
 
 /** The note on a run whose time zone was not proven. */
 export const TIME_ZONE_ON_TRUST =

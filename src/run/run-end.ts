@@ -16,6 +16,7 @@ import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
 import { nothingDoneFor } from './merchant-work.ts';
 import { outcomeOfAll, sumOpenItems } from './outcomes.ts';
 import { withExplainedFailure } from './stages/sync-stage.ts';
+import { sumOfSync } from '../sync/sync-report.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import { awaitsPerson, type Reason } from './verdict/reason.ts';
@@ -29,7 +30,6 @@ import {
   type OpenItems,
 } from './report.ts';
 import { NOTHING_STANDS } from './open-items.ts';
-import { sumOfSync } from './stages/sync-tally.ts';
 import { isNightlyRun, type ActiveRun, type RunDeps } from './active-run.ts';
 
 /** How a run came to its end. */

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
-import { daysTogetherWith, type DaysTogether } from '../store/days-together.ts';
+import { daysTogetherWith, type DaysTogether } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { DueAccountDay, DueAccounts } from '../store/statements/due-batch.ts';
 import type { EntriesOfDay } from '../store/statements/first-due.ts';

@@ -2,7 +2,7 @@
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { counted } from '../ledger/text.ts';
-import { figuresOf } from '../store/figures.ts';
+import { figuresOf } from '../store/account-days.ts';
 import type { MonthClose } from '../store/month-close.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf/day-figures.ts';

@@ -2,8 +2,7 @@
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { collected, type ObjectContent } from '../objects/object-store.ts';
-import type { DayFigures } from '../store/account-days.ts';
-import { figureColumns } from '../store/figures.ts';
+import { type DayFigures, figureColumns } from '../store/account-days.ts';
 import type { DueAccountDay } from '../store/statements/due-batch.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import { recordBegun } from '../store/statements/record-published.ts';

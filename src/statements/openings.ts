@@ -15,7 +15,7 @@ import {
 } from '../store/statements/openings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { certifiedWindows } from '../store/windows.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 import { accountKey } from './withheld.ts';
 
 /** A published day whose opening does not follow from the published day before. Its manifest says so as well. */

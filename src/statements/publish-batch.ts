@@ -1,6 +1,6 @@
 /** Publishes a batch of one merchant's due days: those that nothing holds back, some at a time. */
 import type { Account } from '../ledger/entry.ts';
-import { markChangedDays } from '../store/changed-days.ts';
+import { markChangedDays } from '../store/account-days.ts';
 import type { DueAccountDay, DueAccounts, DueBatch } from '../store/statements/due-batch.ts';
 import type { FirstDue } from '../store/statements/first-due.ts';
 import type { AccountOnDay } from '../store/statements/openings.ts';

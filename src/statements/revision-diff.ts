@@ -1,7 +1,7 @@
 /** What differs between two published revisions of an account day: rows from the files, causes from the database. */
 import type { Kysely } from 'kysely';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-past.ts';
+import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-history.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { differingRows, type ComparedFile, type RowDifference } from './differing-rows.ts';

@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely';
 import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { figuresOf, type FigureColumns } from '../store/figures.ts';
+import { figuresOf, type FigureColumns } from '../store/account-days.ts';
 import { StatementDamaged } from './fetch.ts';
 import { countChanges, reasonOf } from './reason.ts';
 import { causesOf, rowsBetween, type Revision } from './revision-diff.ts';

@@ -1,6 +1,6 @@
 /** Finds out why a row of a statement came, went or changed from one revision to another. Pure. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { PastContent, EntryPast, HealedBreak } from '../store/entry-past.ts';
+import type { PastContent, EntryPast, HealedBreak } from '../store/entry-history.ts';
 import type { Cells, RowDifference } from './differing-rows.ts';
 
 /** What happened to the entry at the platform. */

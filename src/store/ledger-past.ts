@@ -7,8 +7,8 @@ import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, covers } from '../ledger/window.ts';
 import { storedCurrency } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
+import { certifiedWindows } from './certificates.ts';
 import type { DB } from './engine/schema.ts';
-import { certifiedWindows } from './windows.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;

@@ -3,12 +3,12 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayFigures } from './account-days.ts';
-import type { Gapless } from './days-to-chain.ts';
+import type { Gapless } from './chain-facts.ts';
+import { forgetSum } from './historical-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
 import { writeStatement } from './engine/write-statement.ts';
-import { forgetSum } from './historical-count.ts';
 
 /** A day of one of the merchant's accounts. */
 export interface CurrencyDay {

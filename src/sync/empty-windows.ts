@@ -7,14 +7,14 @@
  */
 import type { Kysely } from 'kysely';
 import { newestEntryIn, windowsHolding } from '../store/entries.ts';
+import { spanText, type NotedReading } from './certify.ts';
+import type { UncertifiedSpan } from './store-readings.ts';
+import { plannedIn } from './wide-windows.ts';
+import type { ZoneGate } from './zone-gate.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { Asked } from './certificate.ts';
-import { spanText, type NotedReading } from './certify.ts';
-import type { UncertifiedSpan } from './store-readings.ts';
 import { TimeZoneUnproven, type Probe } from './time-zone-proof.ts';
-import { plannedIn } from './wide-windows.ts';
-import type { ZoneGate } from './zone-gate.ts';
 
 /** The longest difference between two zones. */
 const OFFSETS_MS = 28 * 3_600_000;

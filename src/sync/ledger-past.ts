@@ -5,7 +5,7 @@ import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts'
 import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
 import { INSTANT_MS_MIN } from '../platform/wire.ts';
 import { countStored } from '../store/historical-days.ts';
-import { certifiedWindows } from '../store/windows.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 import type { DB } from '../store/engine/schema.ts';
 
 /** A larger total is cut to this: no one sees the figure itself. */

@@ -9,9 +9,10 @@ import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { pagesOf, type Asked } from './certificate.ts';
 import { isFilled, isRefusal } from './certify.ts';
-import { placeOf } from './clock-skew.ts';
+import { placeOf, type PlatformClock } from './clocks.ts';
 import { READ_LIMITS } from './limits.ts';
 import type { WideWindow } from './wide-windows.ts';
+import { PlatformBehind } from './sync-report.ts';
 
 /** Most windows that are read, one after the other, until one has entries. */
 const WINDOWS_MAX = 8;
@@ -28,7 +29,7 @@ export interface NewestPage {
   readonly newest: () => Promise<{ readonly entries: readonly LedgerEntry[]; readonly asked: Asked } | null>;
 }
 
-export interface NewestPageOptions {
+interface NewestPageOptions {
   readonly reader: LedgerReader;
   readonly merchant: MerchantAccess;
   readonly asked: readonly WideWindow[];
@@ -128,3 +129,42 @@ function otherPages(first: LedgerPage, fewMax: number): number[] {
 
 const keyOf = ({ window, currency, batchNo, pageNum }: LedgerPageQuery): string =>
   JSON.stringify([window.beginMs, window.endMs, currency ?? null, batchNo ?? null, pageNum]);
+
+/** Watches the platform's clock while windows are read: none may reach into time that is not settled there. */
+
+interface Settling {
+  readonly reader: LedgerReader;
+  readonly now: () => Date;
+  readonly settleDelayMs?: number;
+}
+
+/** The instant up to which all is settled, by a clock that is so far behind ours. */
+export const settledByMs = ({ now, settleDelayMs = 0 }: Settling, behindMs: number): number =>
+  now().getTime() - behindMs - settleDelayMs;
+
+/**
+ * Checks the platform's clock in each reply before it is used. If a reply shows that one of the windows reaches
+ * beyond what is settled there, it rejects with `PlatformBehind`. From then on it also rejects each reply for such a
+ * window: that call was on its way already, and must not count as read.
+ */
+export function clockCheckedReader(
+  options: Settling,
+  asked: readonly Asked[],
+  platformClock: PlatformClock,
+): LedgerReader {
+  const lastMs = Math.max(...asked.map(({ window }) => window.endMs));
+  const isOneAsked = ({ beginMs, endMs }: Window): boolean =>
+    asked.some(({ window }) => window.beginMs <= beginMs && window.endMs >= endMs);
+  return {
+    page: async (query, signal) => {
+      const page = await options.reader.page(query, signal);
+      const isFurther = platformClock.note(page.clock);
+      const settledMs = settledByMs(options, platformClock.behindMs());
+      const span = query.bookedWithin ?? query.window;
+      // While nothing shows that the platform is behind, the windows are right: they were planned by our own clock.
+      const isUnsettled = platformClock.behindMs() > 0 && span.endMs > settledMs && isOneAsked(span);
+      if (isUnsettled || (isFurther && lastMs > settledMs)) throw new PlatformBehind();
+      return page;
+    },
+  };
+}

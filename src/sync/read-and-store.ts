@@ -7,23 +7,19 @@ import type { LedgerReader } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import { LeaseLost } from '../store/engine/lease.ts';
-import { seenWindows } from '../store/seen-windows.ts';
-import type { Asked } from './certificate.ts';
-import { wideReader } from './clock-skew.ts';
-import { createCutSeconds, type CutSeconds } from './cut-seconds.ts';
-import { createEmptyWindows, type EmptyWindows } from './empty-windows.ts';
+import { seenWindows } from '../store/certificates.ts';
+import { wideReader, holdBack, type PlatformClock } from './clocks.ts';
+import { createCutSeconds, type CutSeconds, type ZoneGate } from './zone-gate.ts';
 import { READ_LIMITS } from './limits.ts';
-import { createNewestPage, type NewestPage } from './newest-page.ts';
-import { holdBack, type PlatformClock } from './platform-clock.ts';
+import { createNewestPage, type NewestPage, settledByMs, clockCheckedReader } from './newest-page.ts';
 import { readWindows, type ReadWindowsOptions } from './read-windows.ts';
 import { createReadingStore, type ReadingStore } from './store-readings.ts';
-import type { SyncOptions } from './sync-options.ts';
+import type { SyncOptions } from './sync.ts';
 import { ClockOff, NOTHING_SYNCED, ReadAnew, type SyncReport } from './sync-report.ts';
+import { SEEN_MS_BEFORE, widen, type WideWindow, fullSeconds } from './wide-windows.ts';
+import type { Asked } from './certificate.ts';
+import { createEmptyWindows, type EmptyWindows } from './empty-windows.ts';
 import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
-import { settledByMs, clockCheckedReader } from './clock-checked-reader.ts';
-import { SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
-import { fullSeconds } from './windows-of-days.ts';
-import type { ZoneGate } from './zone-gate.ts';
 
 /** The clocks, as far as they are known. They outlive a pass. */
 export interface Clocks {

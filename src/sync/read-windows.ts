@@ -7,12 +7,18 @@
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
-import { certifyWide } from './certify-wide.ts';
-import { certifyWindow, type NotedReading, type PageSource } from './certify.ts';
-import { READ_LIMITS, type ReadLimits } from './limits.ts';
+import {
+  certifyWide,
+  certifyWindow,
+  type NotedReading,
+  type PageSource,
+  type RetryBudget,
+  spanText,
+} from './certify.ts';
+import { READ_LIMITS, type ReadLimits, type SplitPolicy, type Split } from './limits.ts';
 import { createPageSemaphore, type PageSemaphore } from './page-semaphore.ts';
-import type { WideWindow } from './wide-windows.ts';
-import { WindowQueue, type Task } from './window-queue.ts';
+import { type WideWindow, wideOf } from './wide-windows.ts';
+import type { Window } from '../ledger/entry.ts';
 
 export interface ReadWindowsOptions {
   readonly reader: LedgerReader;
@@ -178,4 +184,144 @@ async function take(
     await onReading({ window: complete.asked.window, currency: task.currency }, complete.read);
   task.retryBudget.partsLeft -= 1;
   if (task.retryBudget.partsLeft === 0) task.planned.forEach(onWindowDone);
+}
+
+/** The windows of a merchant that are still to be read, oldest first, and how finely the next ones are read. */
+
+/** A window that was asked for, and how many of its parts are still to be taken. */
+interface Root extends RetryBudget {
+  partsLeft: number;
+}
+
+/** A window, or a part of one, to be read now. */
+interface Task extends WideWindow {
+  readonly splitPolicy: SplitPolicy;
+  readonly retryBudget: Root;
+  /** The second that this is a part of, if a second had to be split. */
+  readonly second: SplitSecond | null;
+}
+
+interface Waiting {
+  readonly beginMs: number;
+  readonly task: () => Task;
+}
+
+class WindowQueue {
+  readonly #coarse: SplitPolicy;
+  #splitPolicy: SplitPolicy;
+  readonly #streak = { failed: 0 };
+  /** The oldest last. */
+  readonly #waiting: Waiting[];
+
+  constructor(asked: readonly WideWindow[], pageNumMax: number) {
+    this.#coarse = { pageNumMax, unitMs: 1_000 };
+    this.#splitPolicy = this.#coarse;
+    this.#waiting = asked
+      .map((one) => this.#waitingWide(one))
+      .sort((a, b) => a.beginMs - b.beginMs)
+      .reverse();
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Takes the oldest window out; `isEmpty` must be false. */
+  next(): Task {
+    return this.#waiting.pop()!.task();
+  }
+
+  /** Puts the parts of a split task back. `orderUnsteady`: windows that begin later are read in parts of one page. */
+  putBack(task: Task, { parts, splitPolicy }: Split, orderUnsteady: boolean): void {
+    if (orderUnsteady) this.#readFinely();
+    const { currency, retryBudget, planned } = task;
+    const second = task.second ?? (splitPolicy.unitMs === 1 ? beginSecond(task) : null);
+    second?.expect(parts.length - 1);
+    retryBudget.partsLeft += parts.length - 1;
+    const partOf = (window: Window): Waiting => ({
+      beginMs: window.beginMs,
+      task: () => ({ window, currency, planned, splitPolicy, retryBudget, second }),
+    });
+    this.#insert(parts.map(partOf));
+  }
+
+  /** Puts groups of a wide window's planned windows into the queue, each as if it had been asked for by itself. */
+  putApart({ currency }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
+    if (orderUnsteady) this.#readFinely();
+    this.#insert(groups.map((planned) => this.#waitingWide(wideOf(planned, currency))));
+  }
+
+  #readFinely(): void {
+    this.#splitPolicy = { ...this.#coarse, pageNumMax: 1 };
+  }
+
+  /** All in one place: they cover their window, so that only a window of another currency can begin between two of them. */
+  #insert(parts: readonly Waiting[]): void {
+    const at = this.#waiting.findLastIndex(({ beginMs }) => beginMs > parts[0]!.beginMs) + 1;
+    this.#waiting.splice(at, 0, ...parts.toReversed());
+  }
+
+  /** A window as it was asked for. The grain is the one of the moment at which it is begun. */
+  #waitingWide(asked: WideWindow): Waiting {
+    const task = (): Task => {
+      const retryBudget: Root = { failedCalls: 0, certifiedPages: 0, streak: this.#streak, partsLeft: 1 };
+      return { ...asked, splitPolicy: this.#splitPolicy, retryBudget, second: null };
+    };
+    return { beginMs: asked.window.beginMs, task };
+  }
+}
+
+/**
+ * Puts the parts of a second together again. The platform filters by ms, but timestamps have full seconds: no one
+ * could say later which entries of the second a part is about. So only full seconds are stored.
+ */
+
+interface SplitSecond {
+  /** So many more parts will come. */
+  readonly expect: (parts: number) => void;
+  /** Takes the reading of a part. Returns the reading of the second when all parts are there, and null before. */
+  readonly add: (part: NotedReading) => { readonly asked: Asked; readonly read: NotedReading } | null;
+}
+
+/** Expects one part at first, the second itself; `expect` adds those that it is split into. */
+function beginSecond(asked: Asked): SplitSecond {
+  const parts: NotedReading[] = [];
+  let expected = 1;
+  return {
+    expect: (more) => {
+      expected += more;
+    },
+    add: (part) => {
+      parts.push(part);
+      return parts.length === expected ? { asked, read: joinParts(asked, parts) } : null;
+    },
+  };
+}
+
+function joinParts(asked: Asked, parts: readonly NotedReading[]): NotedReading {
+  const readings = parts.map(({ reading }) => reading);
+  const sum = (figures: readonly number[]) => figures.reduce((total, figure) => total + figure, 0);
+  const entries = new Map(
+    readings.flatMap((reading) => reading.entries).map((entry) => [entry.batchNo, entry]),
+  );
+  const unreadable = readings.flatMap((reading) => reading.unreadable);
+  const total = sum(readings.map((reading) => reading.total));
+  const moved =
+    entries.size < sum(readings.map((reading) => reading.entries.length))
+      ? `${spanText(asked)} could not be certified: an entry came in two of its parts`
+      : null;
+  const problem = readings.find((reading) => reading.problem !== null)?.problem ?? moved;
+  const requests = sum(readings.map((reading) => reading.requests));
+  return {
+    reading: {
+      entries: [...entries.values()],
+      unreadable,
+      total,
+      requests,
+      certified: problem === null,
+      problem,
+    },
+    notices: parts.flatMap(({ notices }) => notices),
+    outOfScope: parts.flatMap(({ outOfScope }) => outOfScope),
+  };
 }

@@ -4,11 +4,12 @@
  * A wide window is asked for as one. What it brings is cut into its planned windows again, and each of them is judged,
  * certified and stored by itself. So a wide window proves as much as its planned windows one by one.
  */
-import type { Window } from '../ledger/entry.ts';
+import type { Window, BusinessDay } from '../ledger/entry.ts';
 import { lengthMs, overlaps } from '../ledger/window.ts';
-import type { SeenWindow } from '../store/seen-windows.ts';
+import type { SeenWindow } from '../store/certificates.ts';
 import type { Asked } from './certificate.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
+import { daysFromTo, dayWindow, splitAtTransitions } from '../ledger/business-day.ts';
 
 /** So many days before the planned windows are checked as well, to estimate days that were never read. */
 export const SEEN_MS_BEFORE = 7 * 86_400_000;
@@ -19,7 +20,7 @@ export interface WideWindow extends Asked {
   readonly planned: readonly Window[];
 }
 
-export interface WidenOptions {
+interface WidenOptions {
   /** What the last readings of these windows and of the days before them brought. */
   readonly seen: readonly SeenWindow[];
   /** IANA zone of the platform's timestamps. */
@@ -154,3 +155,38 @@ const touch = (earlier: Asked, later: Asked, zone: string): boolean =>
 
 const joined = (wide: WideWindow, { window, currency }: Asked): WideWindow =>
   wideOf([...wide.planned, window], currency);
+
+/** The windows that a sync reads: business days, cut so that a wall-clock time means one instant in each. */
+
+const SECOND_MS = 1_000;
+
+interface PlanRequest {
+  readonly fromDay: BusinessDay;
+  /** Included. */
+  readonly toDay: BusinessDay;
+  /** IANA zone of the platform's timestamps. */
+  readonly zone: string;
+  /** Now minus the settle delay. Nothing later is read, as younger entries may still move. */
+  readonly latestMs: number;
+}
+
+/**
+ * One window for each business day, two if the zone's clock changes on it, and none beyond `latestMs`.
+ *
+ * The last window ends with a complete second. Timestamps have full seconds: if half a second were read, no one could say
+ * later if an entry of that second is missing or in the other half.
+ */
+export function planWindows({ fromDay, toDay, zone, latestMs }: PlanRequest): Window[] {
+  const lastMs = Math.floor((latestMs + 1) / SECOND_MS) * SECOND_MS - 1;
+  return daysFromTo(fromDay, toDay).flatMap((day) => {
+    const { beginMs, endMs } = dayWindow(day, zone);
+    if (beginMs > lastMs) return [];
+    return splitAtTransitions({ beginMs, endMs: Math.min(endMs, lastMs) }, zone);
+  });
+}
+
+/** The window, widened to full seconds. */
+export const fullSeconds = ({ beginMs, endMs }: Window): Window => ({
+  beginMs: Math.floor(beginMs / SECOND_MS) * SECOND_MS,
+  endMs: Math.floor(endMs / SECOND_MS) * SECOND_MS + SECOND_MS - 1,
+});

@@ -1,16 +1,21 @@
 /** Lets entries into the store only once the zone is proven for their offset. One proof serves an entire run. */
 import { isAfterChange } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { placeOf, CLOCK_SKEW_S_MAX } from './clock-skew.ts';
-import { findZone, TimeZoneUnproven, TimeZoneWrong, type Probe } from './time-zone-proof.ts';
-import { createZoneProofs } from './zone-proofs.ts';
+import { placeOf, CLOCK_SKEW_S_MAX } from './clocks.ts';
+import { findZone, TimeZoneUnproven, TimeZoneWrong, type Probe, offsetMinutesOf } from './time-zone-proof.ts';
+import type { Kysely } from 'kysely';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { secondsSeen } from '../store/entries.ts';
+import { merchantWith } from '../store/shared-entries.ts';
 
 /** Entries that are asked about before an unclear answer is final. */
 const ENTRIES_TRIED_MAX = 3;
 /** Entries outside their window that are examined in one run. */
 const OUTSIDERS_EXAMINED_MAX = 3;
 
-export interface ZoneGateOptions {
+interface ZoneGateOptions {
   /** How far timestamps may differ from the times the platform filters by. */
   readonly clockToleranceS?: number;
   /** A person answers for the zone: nothing is asked, and windows are read as if the clock were off. */
@@ -119,3 +124,184 @@ const isNear = ({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, tolerance
 
 const offText = ({ batchNo, bookedAt }: LedgerEntry, seen: string): string =>
   `entry ${batchNo}, booked ${bookedAt}, ${seen}`;
+
+/** Proofs of the time zone, one for each offset that it has and each day of a clock change; merchants share them. */
+
+interface ZoneProofs {
+  /**
+   * Resolves once the zone is proven at the offset it has when the first of these entries is booked. A proof that
+   * somebody else began serves too, if its entry is booked at `throughMs` or later; else these entries prove it.
+   * Rejects with what `proveBy` rejects with.
+   */
+  readonly ensure: (probe: Probe, entries: readonly LedgerEntry[], throughMs?: number) => Promise<void>;
+  /** Whether the zone is proven at any offset. */
+  readonly hasAny: () => boolean;
+}
+
+interface Proof {
+  /** When the first entry of the proof is booked. */
+  readonly throughMs: number;
+  readonly done: Promise<void>;
+}
+
+/** What one proof serves for: an offset. On the day of a clock change a platform may still write the offset before it. */
+function keyOf(zone: string, { bookedMs, bookedAt }: LedgerEntry): string {
+  const offset = String(offsetMinutesOf(zone, bookedMs));
+  return isAfterChange(bookedMs, zone) ? `${offset} ${bookedAt.slice(0, 10)}` : offset;
+}
+
+/** `proveBy` proves the zone by one of these entries, asked about in this order, or rejects. */
+function createZoneProofs(
+  zone: string,
+  proveBy: (probe: Probe, entries: readonly LedgerEntry[]) => Promise<void>,
+): ZoneProofs {
+  const proofs = new Map<string, Proof>();
+  let hasAny = false;
+
+  /** Waits for a proof that was begun before; false if it failed for a reason that says nothing about the zone. */
+  const serves = async (key: string, proof: Proof): Promise<boolean> => {
+    try {
+      await proof.done;
+      return true;
+    } catch (error) {
+      // Another merchant's proof may fail because its token is refused, or because the answers make no sense.
+      if (error instanceof TimeZoneWrong) throw error;
+      if (proofs.get(key) === proof) proofs.delete(key);
+      return false;
+    }
+  };
+
+  return {
+    ensure: async (probe, entries, throughMs = Number.NEGATIVE_INFINITY) => {
+      const { bookedMs } = entries[0]!;
+      const key = keyOf(zone, entries[0]!);
+      for (;;) {
+        const begun = proofs.get(key);
+        if (begun === undefined || begun.throughMs < throughMs) break;
+        if (await serves(key, begun)) return;
+      }
+      const done = proveBy(probe, entries);
+      proofs.set(key, { throughMs: bookedMs, done });
+      await done;
+      hasAny = true;
+    },
+    hasAny: () => hasAny,
+  };
+}
+
+/**
+ * Recognises timestamps whose seconds the platform has cut off: all that came end in :00. Stored under them, entries would
+ * get wrong times, and other times again when the seconds come back. A ledger that books on full minutes is no such case.
+ */
+
+class SecondsCut extends ExpectedError {
+  override readonly name = 'SecondsCut';
+  readonly exitCode = EXIT.incomplete;
+
+  constructor(count: number, { batchNo, bookedAt }: LedgerEntry, shown: string) {
+    super(
+      `The platform has cut the seconds from its timestamps: all ${count} that came end in :00. ` +
+        `Entry ${batchNo} came with ${bookedAt}, ${shown}. ` +
+        'Nothing of it is stored, so that no entry gets a wrong time. ' +
+        'Run again later; if it stays so, ask the platform why busiDate of sp2404 has no seconds.',
+    );
+  }
+}
+
+/** A single entry may have been moved to a complete minute by the platform: it is asked where that one is. */
+const MOVED_FEW = 2;
+
+const endsOnMinute = ({ bookedAt }: LedgerEntry): boolean => bookedAt.endsWith(':00');
+
+interface CutSecondsOptions {
+  readonly db: Kysely<DB>;
+  readonly merchantNo: string;
+  readonly probe: Probe;
+  /** How far timestamps may be from the times the platform filters by. */
+  readonly clockSkewMs: () => number;
+}
+
+export interface CutSeconds {
+  /**
+   * Waits for the zone's proof by these entries. Where all of them end in :00 and the stored ones do not, or where they do
+   * not prove it at once, the platform is asked whether it has them at that second. Throws `SecondsCut`, or what `prove`
+   * and the probe throw.
+   */
+  readonly before: (entries: readonly LedgerEntry[], prove: () => Promise<void>) => Promise<void>;
+}
+
+export function createCutSeconds({ db, merchantNo, probe, clockSkewMs }: CutSecondsOptions): CutSeconds {
+  /** Set once entries were found where their timestamps say. */
+  let isSound = false;
+
+  /** Whether the platform has an entry in the minute of its timestamp, but not at that second. */
+  const isElsewhere = async ({ batchNo, bookedMs }: LedgerEntry, slack: number): Promise<boolean> => {
+    const exact = await probe(null, { beginMs: bookedMs - slack, endMs: bookedMs + slack + 999 });
+    const holds = (page: typeof exact): boolean =>
+      [...page.entries, ...page.unreadable].some((one) => one.batchNo === batchNo);
+    if (holds(exact) || exact.entries.length >= PAGE_SIZE_MAX) return false;
+    return holds(await probe(batchNo, { beginMs: bookedMs, endMs: bookedMs + 59_999 }));
+  };
+
+  const askAbout = async (entries: readonly LedgerEntry[], slack: number): Promise<void> => {
+    if (isSound) return;
+    // Two are asked about: one alone may truly be booked on a complete minute.
+    for (const entry of new Set([entries[0]!, entries.at(-1)!])) {
+      if (await isElsewhere(entry, slack))
+        throw new SecondsCut(entries.length, entry, 'and the platform finds it later in that minute');
+    }
+    isSound = true;
+  };
+
+  return {
+    before: async (entries, prove) => {
+      if (entries.length === 0 || !entries.every(endsOnMinute)) return prove();
+      const slack = clockSkewMs();
+      const { hasSeconds, cut } = await secondsSeen(db, merchantNo, entries);
+      if (cut !== null) {
+        const entry = entries.find(({ batchNo }) => batchNo === cut.batchNo)!;
+        if (cut.count >= MOVED_FEW || (await isElsewhere(entry, slack)))
+          throw new SecondsCut(entries.length, entry, `and is stored with ${cut.bookedAt}`);
+      }
+      if (hasSeconds === true) await askAbout(entries, slack);
+      try {
+        await prove();
+      } catch (error) {
+        if (error instanceof TimeZoneWrong || error instanceof TimeZoneUnproven)
+          await askAbout(entries, slack);
+        throw error;
+      }
+      if (clockSkewMs() !== slack) await askAbout(entries, slack);
+    },
+  };
+}
+
+/** Finds out if a reply held another merchant's entries: these prove no zone, as this merchant does not have them. */
+
+/** The platform answered a merchant's call with another merchant's entries; none of them was written. */
+class OtherLedgerAnswered extends ExpectedError {
+  override readonly name = 'OtherLedgerAnswered';
+  readonly exitCode = EXIT.incomplete;
+
+  constructor(otherMerchantNo: string, batchNo: string) {
+    super(
+      `the platform answered with entries of another merchant: ${batchNo} is stored under ${otherMerchantNo}, and asked ` +
+        'for by its batchNo it is not found here. Nothing of that reply was written. Check PLATFORM_HEADERS (does ' +
+        "each call say whose it is?) and at both merchants' tokens.",
+    );
+  }
+}
+
+/**
+ * To be called when all merchants are read. A `TimeZoneUnproven` whose entries are stored under another merchant
+ * becomes an error that says so; any other failure is returned as it is.
+ */
+export async function explainFailure(
+  db: Kysely<DB>,
+  merchantNo: string,
+  failure: Error | null,
+): Promise<Error | null> {
+  if (!(failure instanceof TimeZoneUnproven) || failure.entries.length === 0) return failure;
+  const other = await merchantWith(db, merchantNo, failure.entries);
+  return other === null ? failure : new OtherLedgerAnswered(other.merchantNo, other.batchNo);
+}

@@ -5,7 +5,7 @@ import type { RowDifference } from '../../src/statements/differing-rows.ts';
 import type { StatedFigures } from '../../src/ledger/entry.ts';
 import { countChanges, ENTRIES_NAMED_MAX, reasonOf } from '../../src/statements/reason.ts';
 import { causeOf, causeText, healedBy, type Cause, type CausedRow } from '../../src/statements/row-causes.ts';
-import type { PastContent } from '../../src/store/entry-past.ts';
+import type { PastContent } from '../../src/store/entry-history.ts';
 import { figures } from '../support/stated-figures.ts';
 
 const account = { merchantNo: 'M1', currency: 'USD' };

@@ -2,8 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { keepNotices, markNoticesReported, unreportedNotices } from '../../src/store/notices.ts';
 import { saveChained } from '../../src/store/save-chained.ts';
-import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
-import { forgetUncompared, uncomparedDays } from '../../src/store/uncompared-days.ts';
+import {
+  merchantWith,
+  sharedEntries,
+  forgetUncompared,
+  uncomparedDays,
+} from '../../src/store/shared-entries.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import {
   certified,

@@ -5,7 +5,7 @@ import type { LedgerEntry, UnreadableEntry, Window } from '../../ledger/entry.ts
 import { compareAmounts } from '../../ledger/money.ts';
 import type { LedgerReader, MerchantAccess } from '../../platform/ledger-reader.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
-import { entriesByNumber } from '../../store/entries-around.ts';
+import { entriesByNumber } from '../../store/entries.ts';
 import type { DB } from '../../store/engine/schema.ts';
 
 /** Short, as a person waits for the answer. */

@@ -18,10 +18,9 @@ import {
 } from '../../store/historical-days.ts';
 import { checkHistoricalDays, windowOf } from '../../sync/historical-days.ts';
 import { nightsSince } from '../../sync/historical-round.ts';
-import type { SyncReport } from '../../sync/sync.ts';
+import { type SyncReport, addSyncReports } from '../../sync/sync-report.ts';
 import { daysTouched, completeDays } from '../coverage.ts';
 import type { HistoricalReport } from '../report.ts';
-import { addSyncReports } from './sync-tally.ts';
 import type { MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 
 /** Share of a night's calls that may be used for windows of older entries. */

@@ -1,15 +1,14 @@
 /** Reads a merchant's windows. */
-import { dayOf } from '../../ledger/business-day.ts';
+import { dayOf, dayWindow } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { LeaseLost } from '../../store/engine/lease.ts';
-import { contradictedNightsBefore } from '../../store/contradicted-nights.ts';
 import { recordRequestedRanges } from '../../store/requested-ranges.ts';
-import { explainFailure } from '../../sync/other-ledger.ts';
-import { planWindows } from '../../sync/windows-of-days.ts';
-import { NOTHING_SYNCED, syncMerchant, type SyncReport } from '../../sync/sync.ts';
-import { concernsAll } from './isolation.ts';
-import { frontierWindows } from './frontier.ts';
+import { explainFailure } from '../../sync/zone-gate.ts';
+import { planWindows } from '../../sync/wide-windows.ts';
+import { NOTHING_SYNCED, type SyncReport } from '../../sync/sync-report.ts';
+import { syncMerchant } from '../../sync/sync.ts';
+import { concernsAll } from './stages-of.ts';
 import {
   checksHistoricalDays,
   historicalDaysOf,
@@ -18,7 +17,10 @@ import {
 } from './historical-days.ts';
 import type { DayRange } from '../range.ts';
 import type { MerchantOutcome, MerchantSync } from '../report.ts';
-import type { ActiveRun, MerchantWork } from '../active-run.ts';
+import type { ActiveRun, MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
+import { PAGE_SIZE_MAX } from '../../platform/wire.ts';
+import { sql, type Kysely } from 'kysely';
+import type { DB } from '../../store/engine/schema.ts';
 
 /**
  * Syncs the merchant's days. A merchant that is only known has to join first. Trouble of this merchant, even a fault of
@@ -157,3 +159,73 @@ function unsettledOf({ heldBack }: SyncReport, zone: string): Pick<MerchantSync,
  * what is settled.
  */
 const isEndOfDay = (ms: number, zone: string): boolean => dayOf(ms, zone) !== dayOf(ms + 1, zone);
+
+/**
+ * Decides how far into today a nightly run reads. Today's first entries have to start from yesterday's closing. So if
+ * yesterday's last entry is missing, this shows the same night, as soon as another entry follows it.
+ */
+
+/** Today is read at least this far, if that much has passed. At night this is all of today so far. */
+const FRONTIER_MIN_MS = 2 * 3_600_000;
+/**
+ * Today is read up to the settle delay and this long before the present, and no further. If the platform's clock is
+ * behind ours by more than this, the reading has to start again.
+ */
+const CLOCK_BEHIND_MS = 10 * 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * The windows of today that a run without dates reads as well. They cover two hours, or longer if, at the rate of the
+ * busiest recent day, one page covers more time than that. So this costs one call, unless two hours hold more than a
+ * page. None if the check is off or if dates were asked for, as then only those days are read.
+ */
+export function frontierWindows(
+  { range }: Pick<RunRequest, 'range'>,
+  deps: Pick<RunDeps, 'zone' | 'now' | 'settleDelayMs' | 'checks'>,
+  busiestDay: number,
+): Window[] {
+  if (range !== null || !isChecked('frontier', deps.checks)) return [];
+  const { zone } = deps;
+  const nowMs = deps.now().getTime();
+  const today = dayOf(nowMs, zone);
+  const { beginMs } = dayWindow(today, zone);
+  const settledMs = frontierEndMs(nowMs, deps);
+  const isShort = settledMs - beginMs <= FRONTIER_MIN_MS;
+  const lengthMs = isShort ? FRONTIER_MIN_MS : lengthOfAPage(busiestDay);
+  const latestMs = Math.min(settledMs, beginMs + Math.max(FRONTIER_MIN_MS, lengthMs) - 1);
+  return planWindows({ fromDay: today, toDay: today, zone, latestMs });
+}
+
+/** The instant up to which today may be read. In the first minutes of a day it lies before the day's beginning. */
+export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
+  nowMs - settleDelayMs - CLOCK_BEHIND_MS;
+
+/** The time that a page covers on the busiest of the last days. */
+const lengthOfAPage = (busiestDay: number): number => (DAY_MS * PAGE_SIZE_MAX) / Math.max(busiestDay, 1);
+
+/** For how many nights in a row the platform contradicted itself about a merchant's ledger. */
+
+/** More nights are not counted. */
+const NIGHTS_MAX = 30;
+
+/**
+ * Nights before this run, by the calendar of the zone; the run's own is left out. Goes along run_merchant's key, from the
+ * newest run.
+ */
+async function contradictedNightsBefore(
+  db: Kysely<DB>,
+  { merchantNo, runId, zone }: { readonly merchantNo: string; readonly runId: number; readonly zone: string },
+): Promise<number> {
+  const { rows } = await sql<{ readonly is: boolean }>`
+    WITH own AS (SELECT (started_at AT TIME ZONE ${zone})::date AS night FROM run WHERE id = ${runId}),
+    recent AS (
+      SELECT (run.started_at AT TIME ZONE ${zone})::date AS night, coalesce((m.figures->>'contradictions')::int, 0) AS count
+      FROM run_merchant AS m JOIN run ON run.id = m.run_id
+      WHERE m.merchant_no = ${merchantNo} AND m.run_id < ${runId} AND m.reads AND run.is_night IS NOT FALSE
+      ORDER BY m.run_id DESC LIMIT ${NIGHTS_MAX}
+    )
+    SELECT max(count) > 0 AS is FROM recent, own WHERE recent.night < own.night
+    GROUP BY recent.night ORDER BY recent.night DESC`.execute(db);
+  const steady = rows.findIndex(({ is }) => !is);
+  return steady === -1 ? rows.length : steady;
+}

@@ -2,7 +2,7 @@
 import { netOf } from '../../ledger/common-change.ts';
 import { counted } from '../../ledger/text.ts';
 import type { MerchantCommonChange } from '../../store/common-changes.ts';
-import type { MovedBalances } from '../../store/moved-balances.ts';
+import type { MovedBalances } from '../../store/entry-history.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 

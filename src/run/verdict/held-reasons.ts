@@ -1,7 +1,7 @@
 /** Words what is held: so much is gone at once that only a person makes daybook believe it. Pure. */
 import { counted } from '../../ledger/text.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
-import type { HeldDay } from '../../store/held-absences.ts';
+import type { HeldDay } from '../../store/absent-entries.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 

@@ -4,7 +4,7 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { HistoricalCheck, TotalDiffers } from '../../sync/historical-days.ts';
 import { ROUND_NIGHTS } from '../../sync/historical-round.ts';
-import type { SyncReport } from '../../sync/sync.ts';
+import type { SyncReport } from '../../sync/sync-report.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
 import type { MerchantSync, HistoricalReport } from '../report.ts';

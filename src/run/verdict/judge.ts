@@ -22,7 +22,7 @@ import { reasonsOfNotices, reasonsOfShared } from './notice-reasons.ts';
 import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfForeign, reasonsOfLeftOut, reasonsOfRepair } from './repair-reasons.ts';
 import type { OpenRange } from '../requested.ts';
-import { sumOfSync } from '../stages/sync-tally.ts';
+import { sumOfSync } from '../../sync/sync-report.ts';
 import type { BusyMerchant, StageOutcome } from '../report.ts';
 import type { Reason } from './reason.ts';
 import { reasonOfNotRead } from './scope-reasons.ts';

@@ -1,7 +1,7 @@
 /** Reads a page of an account day's entries, never the complete day where it is a large one. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Account, LedgerEntry, Window } from '../../ledger/entry.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entry-columns.ts';
+import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entries.ts';
 import type { DB } from '../engine/schema.ts';
 
 export interface DayOfAccount {

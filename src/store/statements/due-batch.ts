@@ -2,8 +2,7 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts } from '../account-filter.ts';
-import { dayFigures, type AccountDayRow, type DayFilter } from '../account-days.ts';
-import type { NearDays } from '../days-together.ts';
+import { dayFigures, type AccountDayRow, type DayFilter, type NearDays } from '../account-days.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import type { AccountOnDay } from './openings.ts';

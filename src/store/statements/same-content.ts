@@ -1,6 +1,6 @@
 /** Compares two revisions of one day's statement. */
 import { sql, type RawBuilder } from 'kysely';
-import type { FigureColumns } from '../figures.ts';
+import type { FigureColumns } from '../account-days.ts';
 
 /** A file without rows is the same whatever the balance, so amounts are compared as well. */
 const CONTENT = [

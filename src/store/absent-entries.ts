@@ -3,21 +3,13 @@
  * vanished once it is believed that they are gone. They are never deleted. Where too much is gone at once, they are held:
  * only what a person accepted is believed then.
  */
-import { sql, type Transaction } from 'kysely';
-import type { Window } from '../ledger/entry.ts';
-import { ofCurrency } from './account-filter.ts';
+import { sql, type Transaction, type Kysely, type RawBuilder } from 'kysely';
+import type { Window, BusinessDay, Account } from '../ledger/entry.ts';
+import { ofCurrency, ofAccounts, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrenciesOf } from './entries.ts';
 import type { DB } from './engine/schema.ts';
-import {
-  heldDays,
-  heldText,
-  isBelievedAtOnce,
-  SECOND_READING_AFTER_MS,
-  unexplainedText,
-  waitingText,
-  type AbsentDay,
-} from './vanishing.ts';
+import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 
 export interface PlannedWindow {
   readonly merchantNo: string;
@@ -235,3 +227,156 @@ async function markBelieved(
     SELECT count(*) AS vanished FROM marked`.execute(trx);
   return rows[0]!.vanished;
 }
+
+/** Decides when it is believed that the platform took entries back, and words the messages for when it is not. Pure. */
+
+/**
+ * If a reading lacks more than this share of a window's entries in a currency, it is more likely that the platform
+ * has a fault. When entries are really taken back, they are seldom so many at once.
+ */
+const ABSENT_SHARE_MAX = 0.5;
+/**
+ * Fewer absent entries than this are believed at once, even if they are more than that share: two of three are no
+ * outage.
+ */
+const ABSENT_FEW = 3;
+/** How much later another run has to read the same. By then outages are over, or people know of them. */
+export const SECOND_READING_AFTER_MS = 3_600_000;
+
+/**
+ * Whether one reading is enough. It never is if no entry would be left in the window, even if there was only one. So
+ * a total of 0 alone never empties a statement.
+ *
+ * ### Example
+ * Of 3 stored entries, 2 absent: believed. Of 10, 5 absent: believed; 6 absent: not believed. Of 1, 1 absent: not
+ * believed.
+ */
+function isBelievedAtOnce({ held, absent }: { readonly held: number; readonly absent: number }): boolean {
+  if (absent >= held) return false;
+  return absent < ABSENT_FEW || absent <= held * ABSENT_SHARE_MAX;
+}
+
+const waitingText = (
+  planned: Window,
+  waiting: readonly { readonly currency: string; readonly held: number; readonly absent: number }[],
+): string => {
+  const reported = waiting
+    .map(({ currency, held, absent }) => `${absent} of ${held} in ${currency}`)
+    .join(', ');
+  return (
+    `${windowText(planned)} waits for a second reading: the platform no longer held entries that are stored ` +
+    `(${reported}). They stay as they are until a later run, at least ${SECOND_READING_AFTER_MS / 60_000} minutes ` +
+    'after the first, misses them too.'
+  );
+};
+
+const unexplainedText = (planned: Window, absent: number, nameless: number): string =>
+  `${windowText(planned)} lacks ${absent} entries that are stored, and ${nameless} unreadable ` +
+  `${nameless === 1 ? 'one' : 'ones'} without batchNo may be among them: which are gone is unknown. ` +
+  'Ask the platform to correct what `daybook quarantine` shows.';
+
+const heldText = (planned: Window, held: number): string =>
+  `${windowText(planned)} lacks ${held} stored ${held === 1 ? 'entry' : 'entries'} of days of which too much is gone at ` +
+  'once: held until they come back, or a person accepts it with `daybook amendments accept`.';
+
+/** A day of an account of which entries are absent. */
+interface AbsentDay {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  /** How many entries are stored and have not vanished, with the absent ones. */
+  readonly stored: number;
+  readonly absent: number;
+  /** Some of them are held already. */
+  readonly isHeld: boolean;
+}
+
+/**
+ * The days whose absent entries are held: no reading, however often it is repeated, makes them vanish. Those are days of
+ * which no entry is left; days of an account that lack more than half of their entries together, where they are several;
+ * and days that are held already, until their entries come back one and all.
+ *
+ * ### Example
+ * A day of one entry that is absent is held. Two days of ten entries, of each six absent: both are held. One such day
+ * waits for a second reading.
+ */
+function heldDays<Day extends AbsentDay>(days: readonly Day[]): Day[] {
+  const byAccount = Map.groupBy(days, ({ currency }) => currency);
+  return [...byAccount.values()].flatMap((own) => {
+    const sum = (figure: 'stored' | 'absent') => own.reduce((total, one) => total + one[figure], 0);
+    const areMost =
+      own.length > 1 && sum('absent') >= ABSENT_FEW && sum('absent') > sum('stored') * ABSENT_SHARE_MAX;
+    return own.filter(({ stored, absent, isHeld }) => areMost || isHeld || absent >= stored);
+  });
+}
+
+const windowText = ({ beginMs, endMs }: Window): string =>
+  `the window ${new Date(beginMs).toISOString()} to ${new Date(endMs).toISOString()}`;
+
+/** What is held: stored entries of which so many are gone at once that only a person makes daybook believe it. */
+
+/** What is held of a day of an account. */
+export interface HeldDay extends Account {
+  readonly day: BusinessDay;
+  readonly entries: number;
+  /** When it was found first. */
+  readonly since: Date;
+  /** When a person accepted all of it, so that the next reading that misses it marks it as vanished; null before. */
+  readonly acceptedAt: Date | null;
+}
+
+/** In order of merchants, currencies and days. The table holds only what the last readings left open. */
+export async function heldDaysOf(db: Kysely<DB>, merchants: Chosen): Promise<HeldDay[]> {
+  const { rows } = await sql<HeldDay>`
+    SELECT merchant_no AS "merchantNo", currency, ${DAY_OF_ABSENT} AS day, count(*) AS entries, min(held_since) AS since,
+      CASE WHEN bool_and(accepted_at IS NOT NULL) THEN max(accepted_at) END AS "acceptedAt"
+    FROM absent_entry WHERE ${ofMerchants(merchants)} AND held_since IS NOT NULL
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`.execute(db);
+  return rows;
+}
+
+/** The planned windows of which entries are absent, held or not, by merchant. Merchants without any are left out. */
+export async function absentWindowsOf(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, readonly Window[]>> {
+  const rows = await db
+    .selectFrom('absent_entry')
+    .select(['merchant_no as merchantNo', 'begin_ms as beginMs', 'end_ms as endMs'])
+    .distinct()
+    .where(sql<boolean>`${ofMerchants(merchants)}`)
+    .execute();
+  return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+}
+
+/** Days of accounts; an end that is undefined is open. */
+interface HeldFilter extends AccountFilter {
+  readonly from: BusinessDay | undefined;
+  readonly to: BusinessDay | undefined;
+}
+
+/**
+ * Accepts what is held of these days and no one has accepted yet: the next reading that misses it marks it as vanished.
+ * Returns what was accepted, day by day.
+ */
+export async function acceptHeld(
+  trx: Transaction<DB>,
+  { from, to, ...accounts }: HeldFilter,
+  now: Date,
+): Promise<Omit<HeldDay, 'acceptedAt'>[]> {
+  const { rows } = await sql<Omit<HeldDay, 'acceptedAt'>>`
+    WITH accepted AS (
+      UPDATE absent_entry SET accepted_at = ${now}
+      WHERE ${ofAccounts(accounts)} AND held_since IS NOT NULL AND accepted_at IS NULL
+        AND ${DAY_OF_ABSENT} BETWEEN ${from ?? '-infinity'}::date AND ${to ?? 'infinity'}::date
+      RETURNING merchant_no, currency, ${DAY_OF_ABSENT} AS day, held_since
+    )
+    SELECT merchant_no AS "merchantNo", currency, day, count(*) AS entries, min(held_since) AS since
+    FROM accepted GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`.execute(trx);
+  return rows;
+}
+
+/** The business day of a row of `absent_entry`, from the entry. */
+const DAY_OF_ABSENT: RawBuilder<BusinessDay> = sql`(
+  SELECT booked_at::date FROM ledger_entry e
+  WHERE e.merchant_no = absent_entry.merchant_no AND e.batch_no = absent_entry.batch_no
+)`;
