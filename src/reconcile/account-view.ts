@@ -17,7 +17,6 @@ import type { DB } from '../store/engine/schema.ts';
 import { covers } from '../ledger/window.ts';
 import { certifiedWindows } from '../store/certificates.ts';
 
-/** What of an account was read before the pass. */
 export interface ReadAlready extends Pick<AccountToChain, 'entries' | 'statements'> {
   /** Null once an earlier pass has written days. */
   readonly around: AccountToChain['around'] | null;
@@ -27,22 +26,10 @@ export interface AccountInZone {
   readonly db: Kysely<DB>;
   readonly account: Account;
   readonly zone: string;
-  /** Of this account; it remembers the certificates it has read. */
   readonly isCertified: CertifiedCheck;
   readonly read?: ReadAlready;
 }
 
-export interface AccountView {
-  readonly known: KnownDays;
-  readonly isCertified: CertifiedCheck;
-}
-
-export const createAccountView = ({ db, account, isCertified, read }: AccountInZone): AccountView => ({
-  known: createKnownDays(db, account, read?.around),
-  isCertified,
-});
-
-/** The entries of a day, in batches of that size or of the usual one. */
 export const readDay = (
   day: BusinessDay,
   { db, account, zone, read }: AccountInZone,
@@ -54,49 +41,32 @@ export const readDay = (
 export const isProvenUpTo = async (
   before: DayFigures,
   firstMs: number,
-  { isCertified }: AccountView,
+  { isCertified }: AccountInZone,
 ): Promise<boolean> =>
   before.lastBookedMs !== null &&
   (firstMs <= before.lastBookedMs || (await isCertified({ beginMs: before.lastBookedMs, endMs: firstMs })));
 
-/** The same up to a day's first entry; true for a day without any. */
 export async function isProvenUpToDay(
   before: DayFigures,
   day: BusinessDay,
   options: AccountInZone,
-  view: AccountView,
 ): Promise<boolean> {
   if (before.lastBookedMs === null) return false;
   const firstMs = await firstBookedMs(day, options);
-  return firstMs === undefined || isProvenUpTo(before, firstMs, view);
+  return firstMs === undefined || isProvenUpTo(before, firstMs, options);
 }
 
-/** When a day's first entry was booked; undefined where it has none. */
 export async function firstBookedMs(day: BusinessDay, options: AccountInZone): Promise<number | undefined> {
   for await (const [first] of readDay(day, options, { batchSize: 1 })) return first?.bookedMs;
   return undefined;
 }
 
-/** An account's days during a pass: as the pass has made them, or else as they are stored. */
+/** An account's days during a pass: as the pass has made them, or else (`stored`) as they are in the database. */
+export type KnownDays = ReturnType<typeof knownDaysOf>;
 
-interface KnownDays {
-  /** The day as stored, whatever the pass made of it. */
-  readonly stored: (day: BusinessDay) => Promise<DayFigures | undefined>;
-  readonly storedBefore: (day: BusinessDay) => Promise<DayFigures | undefined>;
-  /** First stored day after `day`. */
-  readonly storedAfter: (day: BusinessDay) => Promise<DayFigures | undefined>;
-  /** The last day before `day`, as the pass made it, else as stored. */
-  readonly before: (day: BusinessDay) => Promise<DayFigures | undefined>;
-  /** The first day after `day`, as the pass made it, else as stored. */
-  readonly after: (day: BusinessDay) => Promise<DayFigures | undefined>;
-  readonly put: (figures: DayFigures) => void;
-}
-
-/** `read`: stored days that were read already. */
-function createKnownDays(db: Kysely<DB>, account: Account, read: DaysAround | null = null): KnownDays {
-  /** What the pass made, in order of days. */
+export function knownDaysOf({ db, account, read }: AccountInZone) {
   const made: DayFigures[] = [];
-  let ahead = read;
+  let ahead: DaysAround | null = read?.around ?? null;
 
   const readFrom = async (from: BusinessDay) => (ahead = await accountDaysAround(db, account, from));
   const around = async (day: BusinessDay) =>
@@ -138,12 +108,9 @@ function createKnownDays(db: Kysely<DB>, account: Account, read: DaysAround | nu
   return { stored, storedBefore, storedAfter, before, after, put };
 }
 
-/** Tells whether a span of time is under certificate for an account. Certificates are read when they are needed. */
-
 /** Certificates are read this far beyond both ends of the span: the next question is mostly about the adjacent days. */
 const READ_AROUND_MS = 31 * 24 * 3_600_000;
 
-/** The span in which certificates are read for a question about `span`. */
 export const readAround = ({ beginMs, endMs }: Window): Window => ({
   beginMs: beginMs - READ_AROUND_MS,
   endMs: endMs + READ_AROUND_MS,
@@ -151,13 +118,11 @@ export const readAround = ({ beginMs, endMs }: Window): Window => ({
 
 type CertifiedCheck = (span: Window) => Promise<boolean>;
 
-/** What is certified inside a span. */
 interface CertifiedWithin {
   readonly within: Window;
   readonly certified: readonly Window[];
 }
 
-/** `read`: certificates that were read already. */
 export function createCertifiedCheck(
   db: Kysely<DB>,
   { merchantNo, currency }: Account,

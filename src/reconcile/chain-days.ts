@@ -7,17 +7,15 @@ import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { addAmounts, canonicalAmount, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { isLedgerBegin } from '../store/ledger-past.ts';
-import type { AccountInZone, AccountView } from './account-view.ts';
+import type { AccountInZone, KnownDays } from './account-view.ts';
 
 export interface ChainDaysOptions {
   readonly account: Account;
   /** In order; no other day with entries lies between them. */
   readonly days: readonly BusinessDay[];
-  /** The last day before them, undefined where there is none. */
   readonly before: DayFigures | undefined;
   /** Whether no entry can be missing between the day before and the first entry, which is booked at `firstMs`. */
   readonly joins: (before: DayFigures, firstMs: number) => Promise<boolean>;
-  /** True if the first entry after these days does not start from the balance they end on. */
   readonly isBrokenAfter: boolean;
   /** The balance that the days close on if their entries leave several; `isCertain` if it was decided. */
   readonly closing?: { readonly balance: string; readonly isCertain: boolean } | undefined;
@@ -30,7 +28,6 @@ export interface ChainDaysOptions {
 }
 
 export interface ChainedDays {
-  /** Figures of each day that has any entry, or has a balance to pass on. */
   readonly days: readonly DayFigures[];
   readonly breaks: readonly ContinuityBreak[];
   /**
@@ -44,7 +41,6 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
   const { account, before, minorUnits, zone, signal } = options;
   const folded: ChainedDay[] = [];
   const settled = new Set<BusinessDay>();
-  /** Settled as well, if every day is up to the one that decides what they close on. */
   let undecided: BusinessDay[] = [];
   let chaining = null as Chaining | null;
   let restarted: BusinessDay | null = null;
@@ -177,10 +173,7 @@ const nameOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
 const beginsChoice = ({ restarted, breakCount, breaksAfter }: DayFigures): boolean =>
   restarted || breakCount > breaksAfter;
 
-/**
- * Marks the days that may close on other balances, from the one where the choice begins to the last. `others` are those
- * of the last day; without a break in between, all closings are off by the same amount.
- */
+/** Marks the days that may close on other balances, from the one where the choice begins to the last. */
 export function markUndecided(days: readonly DayFigures[], others: readonly string[]): readonly DayFigures[] {
   const last = days.at(-1);
   if (last === undefined || others.length === 0) return days;
@@ -192,16 +185,8 @@ export function markUndecided(days: readonly DayFigures[], others: readonly stri
   });
 }
 
-/**
- * Days whose closing is not certain: their entries fit several balances. It takes a later entry, an earlier day, or
- * the proof that the ledger begins there, to decide between them.
- */
-
-/** The days before `day` that are not decided, in order. */
-export async function undecidedDaysBefore(
-  day: BusinessDay,
-  { known: { before } }: AccountView,
-): Promise<BusinessDay[]> {
+/** Days whose closing is not certain: their entries fit several balances. */
+export async function undecidedDaysBefore(day: BusinessDay, { before }: KnownDays): Promise<BusinessDay[]> {
   const days: BusinessDay[] = [];
   for (let earlier = await before(day); earlier !== undefined; earlier = await before(earlier.day)) {
     if (earlier.otherClosings === undefined) break;

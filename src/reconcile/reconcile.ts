@@ -22,7 +22,6 @@ export interface ReconcileOptions extends ToChainOptions {
   readonly currencies: Currencies;
   /** Reads the amounts that an unreadable entry's raw text may mean. Without it, none are read. */
   readonly readQuarantined?: QuarantinedReader;
-  /** How much one transaction takes; `PASS_MAX` where it is not given. */
   readonly passMax?: PassMax;
   readonly runId: number;
   readonly now: () => Date;
@@ -30,21 +29,16 @@ export interface ReconcileOptions extends ToChainOptions {
   readonly onProgress?: (progress: { readonly accountsDone: number; readonly accounts: number }) => void;
 }
 
-/** An account day whose figures changed. */
 export interface DayChange {
   readonly account: Account;
   readonly day: BusinessDay;
-  /** Null where the day had no figures. */
   readonly oldClosing: string | null;
   readonly newClosing: string;
-  /** Entries that the day has now. */
   readonly entries: number;
-  /** Figures before; null where the day had none. */
   readonly before: SeenFigures | null;
   readonly after: SeenFigures;
 }
 
-/** Those of a day's figures that a reader sees. */
 export type SeenFigures = Pick<Figures, (typeof SEEN)[number]>;
 const SEEN = [
   'opening',
@@ -57,7 +51,6 @@ const SEEN = [
   'breakCount',
 ] as const satisfies readonly (keyof Figures)[];
 
-/** What a reader sees of them. */
 export const seenFigures = (figures: SeenFigures): SeenFigures =>
   Object.fromEntries(SEEN.map((figure) => [figure, figures[figure]])) as SeenFigures;
 
@@ -70,7 +63,6 @@ export interface ReconcileReport {
   readonly healed: readonly BreakRow[];
 }
 
-/** What the figures say after a pass. */
 export interface FiguresSeen {
   /** For each account, those of the days asked for that hold entries. */
   readonly busy: readonly ReadonlySet<BusinessDay>[];
@@ -79,9 +71,7 @@ export interface FiguresSeen {
 }
 
 export interface Reconciled extends ReconcileReport {
-  /** Null if only some currencies were reconciled. */
   readonly seen: FiguresSeen | null;
-  /** Whether an account has its first figures. */
   readonly begins: boolean;
 }
 
@@ -129,7 +119,6 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
   return { accounts: work.length, daysChained, daysChanged, opened, healed, seen, begins };
 }
 
-/** Chains the days of an account in as many passes as it takes. */
 async function chainInPasses(
   { days, read, ...own }: AccountWork,
   options: ReconcileOptions,
@@ -172,13 +161,9 @@ const changesIn = (chained: ChainedAccount, account: Account): DayChange[] =>
       after: seenFigures(figures),
     }));
 
-/** Saves what passes over a merchant's accounts made, in one transaction. */
-
 interface Pass {
   readonly account: Account;
-  /** Where the account's days with figures had no gap before the pass. */
   readonly gapless: Gapless | null;
-  /** The days that it was to chain. */
   readonly changed: readonly BusinessDay[];
   readonly chained: ChainedAccount;
 }
@@ -189,7 +174,6 @@ interface SaveOptions {
   readonly merchantNo: string;
   readonly runId: number;
   readonly now: () => Date;
-  /** False if the merchant had no break that is not healed. */
   readonly hadBreaks: boolean;
   readonly passMax: PassMax;
 }
@@ -199,15 +183,8 @@ interface BreaksSaved {
   readonly healed: readonly BreakRow[];
 }
 
-interface PassSaver {
-  /** Keeps a pass, to be saved with others. Saves all of them if days are left for the account's next pass, or if they are many. */
-  readonly take: (pass: Pass) => Promise<void>;
-  /** Saves what is kept. Returns the breaks of all passes. */
-  readonly save: () => Promise<BreaksSaved>;
-}
-
 /** Both functions throw `LeaseLost` or `StoreUnreachable`. */
-function createPassSaver(options: SaveOptions): PassSaver {
+function createPassSaver(options: SaveOptions) {
   const { passMax } = options;
   const opened: BreakRow[] = [];
   const healed: BreakRow[] = [];
@@ -224,6 +201,7 @@ function createPassSaver(options: SaveOptions): PassSaver {
   };
   const count = (of: (chained: ChainedAccount) => readonly unknown[]): number =>
     kept.reduce((sum, { chained }) => sum + of(chained).length, 0);
+  /** Keeps a pass, to be saved with others. Saves all if days are left for the account's next pass, or if they are many. */
   const take = async (pass: Pass): Promise<void> => {
     kept.push(pass);
     const isMuch =
@@ -272,7 +250,6 @@ async function savePasses(
 
 const NO_BREAKS: BreaksSaved = { opened: [], healed: [] };
 
-/** What is to be saved of the passes. `broken`: the days whose breaks changed. */
 function chainedBy(
   passes: readonly Pass[],
   broken: ReadonlyMap<Pass, readonly BusinessDay[]> = new Map<Pass, readonly BusinessDay[]>(),

@@ -11,11 +11,10 @@ import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { type ChainFacts, daysToChain, type AccountToChain } from '../store/chain-facts.ts';
 import {
-  createAccountView,
+  knownDaysOf,
   firstBookedMs,
   isProvenUpToDay,
   type AccountInZone,
-  type AccountView,
   createCertifiedCheck,
   readAround,
 } from './account-view.ts';
@@ -23,7 +22,6 @@ import type { Kysely } from 'kysely';
 import type { MerchantAccounts } from '../ledger/account-filter.ts';
 import type { DB } from '../store/engine/schema.ts';
 
-/** The account's days without up-to-date figures, in order: each for one of three reasons. */
 export async function daysOutOfDate(own: AccountInZone, facts: ChainFacts): Promise<BusinessDay[]> {
   const { changed, derived } = facts;
   const bare = await daysWithoutFigures(own, facts);
@@ -69,15 +67,13 @@ async function daysWithoutFigures(
   return found;
 }
 
-/** Of the days whose chain started without a predecessor, those that can now be joined to an earlier day. */
 async function reopenedDays(own: AccountInZone, derived: readonly BusinessDay[]): Promise<BusinessDay[]> {
   if (derived.length === 0) return [];
-  const view = createAccountView(own);
-  const { stored, storedBefore } = view.known;
+  const { stored, storedBefore } = knownDaysOf(own);
   const reopened: BusinessDay[] = [];
   for (const day of derived) {
     const [next, before] = [await stored(day), await storedBefore(day)];
-    if (next !== undefined && (await opensOtherwise(next, before, before, own, view))) reopened.push(day);
+    if (next !== undefined && (await opensOtherwise(next, before, before, own))) reopened.push(day);
   }
   return reopened;
 }
@@ -91,11 +87,10 @@ export async function opensOtherwise(
   now: DayFigures | undefined,
   then: DayFigures | undefined,
   own: AccountInZone,
-  view: AccountView,
 ): Promise<boolean> {
   if (now === undefined) return false;
   if (next.restarted)
-    return (await isProvenUpToDay(now, next.day, own, view)) || (await givesItsBalance(next, now, own, view));
+    return (await isProvenUpToDay(now, next.day, own)) || (await givesItsBalance(next, now, own));
   return (
     then === undefined ||
     compareAmounts(now.closing, then.closing) !== 0 ||
@@ -106,20 +101,12 @@ export async function opensOtherwise(
   );
 }
 
-/** Whether the balance of the empty day `before` follows from the first entry of `next`, and differs from the one it has. */
-async function givesItsBalance(
-  next: DayFigures,
-  before: DayFigures,
-  own: AccountInZone,
-  { isCertified }: AccountView,
-): Promise<boolean> {
+async function givesItsBalance(next: DayFigures, before: DayFigures, own: AccountInZone): Promise<boolean> {
   if (before.lastBookedMs !== null || compareAmounts(next.opening, before.closing) === 0) return false;
   const firstMs = await firstBookedMs(next.day, own);
   if (firstMs === undefined) return false;
-  return isCertified({ beginMs: dayWindow(before.day, own.zone).beginMs, endMs: firstMs });
+  return own.isCertified({ beginMs: dayWindow(before.day, own.zone).beginMs, endMs: firstMs });
 }
-
-/** Finds which days of which accounts of a merchant are to be chained, and reads what that mostly needs. */
 
 /** The most days whose entries may be read at once, counted from the last one. */
 const DAYS_MAX = 100;
@@ -127,21 +114,17 @@ const DAYS_MAX = 100;
 export interface ToChainOptions {
   readonly db: Kysely<DB>;
   readonly zone: string;
-  /** Whose days get figures. Hints are given to every account of the merchant. */
   readonly accounts: MerchantAccounts;
   /** Where most changed days are expected: what they need is read at once. Other days take statements of their own. */
   readonly days: { readonly from: BusinessDay; readonly to: BusinessDay };
-  /** What of the merchant is known already. Without it, it is asked for. */
   readonly known?: { readonly hasBreaks: boolean };
 }
 
 export interface AccountWork extends AccountInZone {
   readonly read: AccountToChain;
-  /** Days without up-to-date figures, in order. */
   readonly days: readonly BusinessDay[];
 }
 
-/** All accounts of the merchant, and the work on those that have days to chain; both by currency. */
 export async function accountsToChain(options: ToChainOptions): Promise<{
   readonly accounts: readonly AccountToChain[];
   readonly work: readonly AccountWork[];

@@ -15,13 +15,11 @@ export interface PlannedWindow {
   readonly merchantNo: string;
   /** The entire window as it was planned. A reading may be a part of it. */
   readonly planned: Window;
-  /** Undefined for every currency. */
   readonly currency: string | null;
   readonly runId: number;
   readonly now: Date;
 }
 
-/** A planned window that was read completely, in one reading or in several parts. */
 export interface CompleteReading extends PlannedWindow {
   /** How many unreadable entries without batchNo came with it. Identical ones are counted each. */
   readonly namelessCount: number;
@@ -40,7 +38,6 @@ export async function noteAbsent(
     readonly window: Window;
     /** An uncertified reading proves nothing absent. */
     readonly certified: boolean;
-    /** Numbers of all entries that came, unreadable ones included. */
     readonly batchNos: readonly string[];
   },
 ): Promise<number> {
@@ -78,25 +75,20 @@ export async function noteAbsent(
   return rows[0]!.absent;
 }
 
-/** What became of the absent entries of a planned window. */
 export interface AbsenceJudged {
   readonly vanished: number;
   /** A sentence that says why the planned window is not proven yet; null where nothing is absent any more. */
   readonly doubt: string | null;
-  /** All that is absent is held. */
   readonly isHeld: boolean;
 }
 
 interface CurrencyAbsence {
   readonly currency: string;
-  /** Entries that are stored and have not vanished. */
   readonly held: number;
   readonly absent: number;
-  /** How many of the absent ones are not held. */
   readonly open: number;
   /** How many of these a reading of an earlier run lacked as well, long enough ago. */
   readonly confirmed: number;
-  /** How many of the others no one has accepted. */
   readonly unaccepted: number;
 }
 
@@ -228,8 +220,6 @@ async function markBelieved(
   return rows[0]!.vanished;
 }
 
-/** Decides when it is believed that the platform took entries back, and words the messages for when it is not. Pure. */
-
 /**
  * If a reading lacks more than this share of a window's entries in a currency, it is more likely that the platform
  * has a fault. When entries are really taken back, they are seldom so many at once.
@@ -244,12 +234,8 @@ const ABSENT_FEW = 3;
 export const SECOND_READING_AFTER_MS = 3_600_000;
 
 /**
- * Whether one reading is enough. It never is if no entry would be left in the window, even if there was only one. So
- * a total of 0 alone never empties a statement.
- *
- * ### Example
- * Of 3 stored entries, 2 absent: believed. Of 10, 5 absent: believed; 6 absent: not believed. Of 1, 1 absent: not
- * believed.
+ * Whether one reading is enough. It never is if no entry would be left in the window, even if there was only one. So a
+ * total of 0 alone never empties a statement.
  */
 function isBelievedAtOnce({ held, absent }: { readonly held: number; readonly absent: number }): boolean {
   if (absent >= held) return false;
@@ -279,25 +265,18 @@ const heldText = (planned: Window, held: number): string =>
   `${windowText(planned)} lacks ${held} stored ${held === 1 ? 'entry' : 'entries'} of days of which too much is gone at ` +
   'once: held until they come back, or a person accepts it with `daybook amendments accept`.';
 
-/** A day of an account of which entries are absent. */
 interface AbsentDay {
   readonly currency: string;
   readonly day: BusinessDay;
-  /** How many entries are stored and have not vanished, with the absent ones. */
   readonly stored: number;
   readonly absent: number;
-  /** Some of them are held already. */
   readonly isHeld: boolean;
 }
 
 /**
- * The days whose absent entries are held: no reading, however often it is repeated, makes them vanish. Those are days of
- * which no entry is left; days of an account that lack more than half of their entries together, where they are several;
- * and days that are held already, until their entries come back one and all.
- *
- * ### Example
- * A day of one entry that is absent is held. Two days of ten entries, of each six absent: both are held. One such day
- * waits for a second reading.
+ * The days whose absent entries are held: no reading, however often it is repeated, makes them vanish. Those are days
+ * of which no entry is left; days of an account that lack more than half of their entries together, where they are
+ * several; and days that are held already, until their entries come back one and all.
  */
 function heldDays<Day extends AbsentDay>(days: readonly Day[]): Day[] {
   const byAccount = Map.groupBy(days, ({ currency }) => currency);
@@ -312,19 +291,14 @@ function heldDays<Day extends AbsentDay>(days: readonly Day[]): Day[] {
 const windowText = ({ beginMs, endMs }: Window): string =>
   `the window ${new Date(beginMs).toISOString()} to ${new Date(endMs).toISOString()}`;
 
-/** What is held: stored entries of which so many are gone at once that only a person makes daybook believe it. */
-
-/** What is held of a day of an account. */
 export interface HeldDay extends Account {
   readonly day: BusinessDay;
   readonly entries: number;
-  /** When it was found first. */
   readonly since: Date;
   /** When a person accepted all of it, so that the next reading that misses it marks it as vanished; null before. */
   readonly acceptedAt: Date | null;
 }
 
-/** In order of merchants, currencies and days. The table holds only what the last readings left open. */
 export async function heldDaysOf(db: Kysely<DB>, merchants: Chosen): Promise<HeldDay[]> {
   const { rows } = await sql<HeldDay>`
     SELECT merchant_no AS "merchantNo", currency, ${DAY_OF_ABSENT} AS day, count(*) AS entries, min(held_since) AS since,
@@ -334,7 +308,6 @@ export async function heldDaysOf(db: Kysely<DB>, merchants: Chosen): Promise<Hel
   return rows;
 }
 
-/** The planned windows of which entries are absent, held or not, by merchant. Merchants without any are left out. */
 export async function absentWindowsOf(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -348,7 +321,6 @@ export async function absentWindowsOf(
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }
 
-/** Days of accounts; an end that is undefined is open. */
 interface HeldFilter extends AccountFilter {
   readonly from: BusinessDay | undefined;
   readonly to: BusinessDay | undefined;
@@ -375,7 +347,6 @@ export async function acceptHeld(
   return rows;
 }
 
-/** The business day of a row of `absent_entry`, from the entry. */
 const DAY_OF_ABSENT: RawBuilder<BusinessDay> = sql`(
   SELECT booked_at::date FROM ledger_entry e
   WHERE e.merchant_no = absent_entry.merchant_no AND e.batch_no = absent_entry.batch_no

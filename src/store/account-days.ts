@@ -12,13 +12,11 @@ import { heldCurrencies } from './entries.ts';
 
 export type AccountDayRow = Selectable<AccountDayTable>;
 
-/** Which account days are meant: those of some accounts, in a range of days. */
 export interface DayFilter extends AccountFilter {
   readonly fromDay?: BusinessDay | undefined;
   readonly toDay?: BusinessDay | undefined;
 }
 
-/** The account's last day before `day`. Uses the primary key. */
 export const dayBefore = (
   db: Kysely<DB>,
   account: Account,
@@ -26,7 +24,6 @@ export const dayBefore = (
 ): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc'));
 
-/** The account's days up to and including `day`, the last one first, at most `limit`. Uses the primary key. */
 const accountDaysUpTo = (
   db: Kysely<DB>,
   account: Account,
@@ -35,7 +32,6 @@ const accountDaysUpTo = (
 ): Promise<DayFigures[]> =>
   all(ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit));
 
-/** The closing of the account's last day; null where the account has no day yet. Uses the primary key. */
 export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
 
@@ -55,14 +51,12 @@ export const DAYS_FROM = 50;
 /** Stored days before them that are read as well: mostly the day before the first one is asked for. */
 export const DAYS_BEFORE = 3;
 
-/** Every stored day of an account in [from, to], in order. */
 export interface DaysAround {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly days: readonly DayFigures[];
 }
 
-/** The account's days around `day`: the last ones before it and the first ones from it on. Uses the primary key. */
 export async function accountDaysAround(
   db: Kysely<DB>,
   account: Account,
@@ -79,7 +73,6 @@ export async function accountDaysAround(
   return daysAround(rows.map(dayFigures), day);
 }
 
-/** What is known from the last `DAYS_BEFORE` days before `day` and the first `DAYS_FROM` from it on, in order. Pure. */
 export function daysAround(days: readonly DayFigures[], day: BusinessDay): DaysAround {
   const before = days.filter((one) => one.day < day).length;
   return {
@@ -89,11 +82,9 @@ export function daysAround(days: readonly DayFigures[], day: BusinessDay): DaysA
   };
 }
 
-/** Before and after every stored day. */
 export const FIRST_DAY = '0001-01-01';
 export const LAST_DAY = '9999-12-31';
 
-/** The account's first day after `day`. Uses the primary key. */
 const dayAfter = (db: Kysely<DB>, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '>', day).orderBy('day'));
 
@@ -110,7 +101,6 @@ const ofAccount = (db: Kysely<DB>, account: Account) =>
     .where('merchant_no', '=', account.merchantNo)
     .where('currency', '=', account.currency);
 
-/** Account days for a person, by merchant, day and currency. */
 export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> {
   let query = db
     .selectFrom('account_day')
@@ -124,7 +114,6 @@ export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUN
   return query.execute();
 }
 
-/** For each merchant that has any, the entries of its day with the most, all accounts together. */
 export async function entriesOfBusiestDays(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -151,7 +140,6 @@ export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBooked
   readonly otherClosings?: readonly string[] | undefined;
 }
 
-/** The columns that hold a day's figures. */
 export type FigureRow = Omit<
   AccountDayRow,
   | 'merchant_no'
@@ -164,7 +152,6 @@ export type FigureRow = Omit<
   | 'is_due'
 >;
 
-/** A stored day as the chain makes it. */
 export const dayFigures = (row: FigureRow): DayFigures => ({
   currency: row.currency,
   day: row.day,
@@ -175,9 +162,6 @@ export const dayFigures = (row: FigureRow): DayFigures => ({
   startsWithBreak: row.jumps_in,
 });
 
-/** A day's figures as account_day and statement spell them. */
-
-/** The columns that both tables have. */
 export interface FigureColumns {
   readonly opening: string;
   readonly credit_total: string;
@@ -220,8 +204,6 @@ export const figureColumns = (figures: StatedFigures): FigureColumns => ({
   other_closings: otherClosingsText(figures.otherClosings),
 });
 
-/** Says which days of an account have other entries than their figures were made of, so that these have to be made anew. */
-
 /**
  * Days whose entries changed after their figures were made: one item an account, days in order. Uses day_entries_changed.
  */
@@ -234,7 +216,6 @@ export async function changedDays(
   return byAccount(rows);
 }
 
-/** The same by merchant, whatever the currency. Merchants without such days are left out. */
 export async function changedDaysOfEach(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -278,27 +259,18 @@ export async function markChangedDays(
     .execute();
 }
 
-/** Finds the stored days that were chained together with an account's day. */
-
 export interface DaysTogether {
-  /** In order. Nearly always there is only one. */
   readonly days: readonly DayFigures[];
-  /** The last day before `days`; undefined where there is none. */
   readonly before: DayFigures | undefined;
 }
 
-/** An account's day that was read with the days next to it. */
 export interface NearDays {
   readonly own: DayFigures;
-  /** Undefined where there is none. */
   readonly before: DayFigures | undefined;
   readonly after: DayFigures | undefined;
 }
 
-/**
- * The day, with the days that were chained together with it; the columns `clean_end` and `restarted` say which. Null
- * where the day has no figures.
- */
+/** The day, with the days that were chained together with it; the columns `clean_end` and `restarted` say which. */
 export async function daysTogether(
   db: Kysely<DB>,
   account: Account,
@@ -321,7 +293,6 @@ export async function daysTogetherWith(
 ): Promise<DaysTogether> {
   const { day } = own;
   const known = new Map<BusinessDay, DayFigures>([[day, own]]);
-  /** For each day asked for, the day before it. The search ends when it has asked for the day before the first one. */
   const before = new Map<BusinessDay, DayFigures | undefined>([[day, previous]]);
   const earlier = await daysChainedBefore(day, {
     before: async (of) => {
@@ -342,9 +313,6 @@ export async function daysTogetherWith(
   return { days, before: before.get(days[0]!.day) };
 }
 
-/** Counts the entries of each account day, to find out how many are usual. */
-
-/** By currency and day, from the counts in the days' figures. Days without entries are left out. */
 export async function entriesADay(
   db: Kysely<DB>,
   merchantNo: string,
@@ -366,7 +334,6 @@ export async function entriesADay(
   return counts;
 }
 
-/** Whether an unreadable entry came for the window; the window is then not empty. */
 export async function hasUnreadable(
   db: Kysely<DB>,
   merchantNo: string,

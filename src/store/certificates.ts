@@ -137,7 +137,6 @@ interface UncertifiedWindow extends Window {
   readonly problem: string;
 }
 
-/** A reading of a span, as far as it says what is proven. */
 export interface ReadSpan extends Span {
   readonly currency: string;
   readonly problem: string | null;
@@ -165,7 +164,7 @@ const isAbout = (proven: string, currency: string | null): boolean =>
 
 /**
  * By merchant, the spans inside `within` whose last reading was not certified, or in which entries are absent, with the
- * reason. Merchants without such spans are left out.
+ * reason.
  */
 export async function uncertifiedOfEach(
   db: Kysely<DB>,
@@ -205,9 +204,6 @@ const clip = (row: Span, within: Window): Window => ({
   endMs: Math.min(row.end_ms, within.endMs),
 });
 
-/**
- * Planned windows that have absent entries, with their number. The table holds only what the last readings left open.
- */
 async function waitingWindows(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -219,11 +215,6 @@ async function waitingWindows(
     GROUP BY merchant_no, begin_ms, end_ms`.execute(db);
   return rows;
 }
-
-/**
- * Says which spans of the ledger are proven. All certified time is kept joined, one row for each merchant and what was
- * asked for, so this costs the same however long the history is.
- */
 
 /**
  * Joins certified windows to the spans certified before. `windows` is a query of their `begin_ms` and `end_ms`. For the
@@ -241,7 +232,6 @@ function joinSpans(merchantNo: string, currency: string, windows: RawBuilder<unk
     ON CONFLICT (merchant_no, currency) DO UPDATE SET spans = held.spans + excluded.spans`;
 }
 
-/** What is asked: the proven spans of a merchant inside a window; `currency` null for what is proven of all. */
 interface CertifiedAsked {
   readonly merchantNo: string;
   readonly within: Window;
@@ -264,7 +254,6 @@ export async function certifiedWindows(
   return certified!;
 }
 
-/** The same for many questions in one statement; the answers are in the order of the questions. */
 export async function certifiedWindowsOf(
   db: Kysely<DB>,
   asked: readonly CertifiedAsked[],
@@ -285,7 +274,6 @@ export async function certifiedWindowsOf(
   return answers;
 }
 
-/** What is proven of all currencies of each merchant inside `within`, in the order of the merchants. */
 export const certifiedOfEach = (
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -296,7 +284,6 @@ export const certifiedOfEach = (
     merchants.map((merchantNo) => ({ merchantNo, within, currency: null })),
   );
 
-/** What was certified when this was asked for; nothing where `currency` is null. */
 const spansOf = (currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`coalesce((
   SELECT held.spans FROM certified_span held
   WHERE held.merchant_no = asked.merchant_no AND held.currency = ${currency}
@@ -326,14 +313,9 @@ export const PROVEN_SPANS: RawBuilder<unknown> = sql`(
     - (${OPEN_SPANS})
 )`;
 
-/** What the last readings of a merchant's windows brought, to estimate how much the next one will bring. */
-
-/** A window as it was read last. */
 export interface SeenWindow extends Window {
-  /** Null: every currency. */
   readonly currency: string | null;
   readonly total: number;
-  /** It was not certified, or held entries that could not be read. */
   readonly isDoubtful: boolean;
 }
 

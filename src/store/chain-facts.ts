@@ -22,7 +22,6 @@ import { publishedAccounts } from './statements/statements.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
 
-/** All days are in order. */
 export interface ChainFacts {
   /** Days whose entries are not those that their figures were made of. */
   readonly changed: readonly BusinessDay[];
@@ -34,11 +33,9 @@ export interface ChainFacts {
   readonly stated: readonly BusinessDay[];
   /** Days after the account's first one whose opening was taken from their own first entry, as the day before was not known. */
   readonly derived: readonly BusinessDay[];
-  /** What is proven, in order. */
   readonly certified: readonly Window[];
 }
 
-/** The columns of such facts. */
 interface ChainFactsRow {
   readonly begun: BusinessDay | null;
   readonly figured: BusinessDay[] | null;
@@ -79,13 +76,6 @@ const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): RawBuil
 };
 
 /**
- * Reads all that chaining a merchant's changed days mostly needs, in one statement: most nights nothing else is asked.
- *
- * It is read outside the transaction that writes. Only the holder of the lease writes these tables, but for `publish_due`,
- * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
- */
-
-/**
  * Entries are read of so many changed days of the merchant, and so many of each. Together they are no more than a batch
  * that the chain reads of a large day.
  */
@@ -96,30 +86,22 @@ const QUIET_DAYS_MAX = 7;
 
 interface ToChainAsked {
   readonly merchantNo: string;
-  /** Null for every currency. */
   readonly currencies: Chosen;
   /** Days whose entries are read if they changed or have no figures yet, in order, each with its window. */
   readonly days: readonly { readonly day: BusinessDay; readonly window: Window }[];
-  /** Where certificates are read. */
   readonly within: Window;
 }
 
-/** An account with figures, with changed days or with statements. What is proven of it is read inside `within`. */
 export interface AccountToChain extends ChainFacts {
   readonly account: Account;
-  /** The last day with figures; null if there is none. */
   readonly last: BusinessDay | null;
   /** How far days with figures follow each other without a gap; null if there is none. */
   readonly gapless: Gapless | null;
   /** What the statements of the days `stated` say: these days were adopted. */
   readonly statements: readonly DayFigures[];
-  /** The stored days around the first changed day, or else around the last one. */
   readonly around: DaysAround;
-  /** By day, the entries or the first of them. Days that are not in it were not read. */
   readonly entries: ReadonlyMap<BusinessDay, FirstEntries>;
-  /** Those of the days asked for that hold entries by their figures. */
   readonly busy: readonly BusinessDay[];
-  /** The account is one of those that `firstDaysWithBalance` names. */
   readonly opensOnBalance: boolean;
 }
 
@@ -156,7 +138,7 @@ const FIGURES_OF_STATEMENT = sql`json_build_object(${STATED}, 'last_batch_no', N
 /** The accounts with figures, with changed days or with statements: `first` is where they are checked, `since` where a gap may be. */
 const accountsKnown = (merchantNo: string, chosen: string | null, within: Window): RawBuilder<unknown> => sql`
       SELECT own.currency, own.changed, own.last, coalesce(own.first, own.last, own.begun) AS first, own.begun,
-        CASE WHEN gapless.from_day = own.begun THEN gapless.through_day ELSE own.begun END AS since,
+        CASE WHEN gapless.figured_from = own.begun THEN gapless.figured_through ELSE own.begun END AS since,
         ${within.beginMs}::bigint AS begin_ms, ${within.endMs}::bigint AS end_ms
       FROM (
         SELECT known.currency,
@@ -171,10 +153,16 @@ const accountsKnown = (merchantNo: string, chosen: string | null, within: Window
         ) AS known
         WHERE known.currency IS NOT NULL
           AND (${chosen}::text[] IS NULL OR known.currency = ANY (${chosen}::text[]))
-      ) AS own LEFT JOIN figured_days AS gapless
+      ) AS own LEFT JOIN ledger_cursor AS gapless
         ON gapless.merchant_no = ${merchantNo} AND gapless.currency = own.currency`;
 
-/** The merchant's accounts, in order of currency. Each part is found by an index, whatever else is stored. */
+/**
+ * Reads all that chaining a merchant's changed days mostly needs, in one statement: most nights nothing else is asked.
+ *
+ * It is read outside the transaction that writes. Only the holder of the lease writes these tables, but for `publish_due`,
+ * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
+ * The accounts are in order of currency. Each part is found by an index, whatever else is stored.
+ */
 export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<AccountToChain[]> {
   const { merchantNo, currencies, days, within } = asked;
   const chosen = currencies === null ? null : arrayLiteral(currencies);
@@ -230,7 +218,6 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
   return rows.map((row) => accountToChain(merchantNo, row));
 }
 
-/** The last day of those that follow `first` without a gap. */
 function lastInRow(first: BusinessDay, days: readonly BusinessDay[]): BusinessDay {
   let last = first;
   for (const day of days) {
@@ -270,7 +257,6 @@ function accountToChain(merchantNo: string, row: Row): AccountToChain {
  * Reads what shows whether an account's proven days, its days with figures and its days with a current statement are the same
  * days. Days that are known to have figures without a gap are not read again, so it costs little however long the history is.
  */
-
 export interface LawFacts extends Account, ChainFacts {
   /** Days with figures whose current statement was not made of these and of their entries; or they have none. */
   readonly unpublished: readonly BusinessDay[];
@@ -278,7 +264,6 @@ export interface LawFacts extends Account, ChainFacts {
   readonly doubted: readonly BusinessDay[];
 }
 
-/** One row for each account of these merchants, by merchant and currency, in one statement. */
 export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Promise<LawFacts[]> {
   const merchantNo = sql`account.merchant_no`;
   const ofAccount = sql`merchant_no = account.merchant_no AND currency = account.currency`;
@@ -294,9 +279,9 @@ export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Pr
     ),
     account AS MATERIALIZED (
       SELECT known.*, first.day AS begun,
-        CASE WHEN gapless.from_day = first.day THEN gapless.through_day ELSE first.day END AS since,
+        CASE WHEN gapless.figured_from = first.day THEN gapless.figured_through ELSE first.day END AS since,
         ${ALL_TIME.beginMs}::bigint AS begin_ms, ${ALL_TIME.endMs}::bigint AS end_ms
-      FROM known LEFT JOIN figured_days AS gapless USING (merchant_no, currency) LEFT JOIN LATERAL (
+      FROM known LEFT JOIN ledger_cursor AS gapless USING (merchant_no, currency) LEFT JOIN LATERAL (
         SELECT day FROM account_day WHERE merchant_no = known.merchant_no AND currency = known.currency
         ORDER BY day LIMIT 1
       ) AS first ON true

@@ -13,23 +13,18 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import { sentRows } from './store-entries.ts';
 
-/** What of a reading is to be written. */
 interface Unstored {
-  /** Entries that are new or differ from what is stored. */
   readonly entries: readonly LedgerEntry[];
   /** Stored entries may be absent from the reading, or absent ones may have come again. */
   readonly isAbsenceOpen: boolean;
   /** Numbers of the stored entries that did not come. Not given for readings that are to be written fully. */
   readonly lacking: readonly string[];
-  /** Unreadable entries may have come, or may be gone. */
   readonly isQuarantineOpen: boolean;
-  /** The certificate is not stored as it is. */
   readonly isCertificateOpen: boolean;
   /** A reading that failed may be stored for a part of the window. */
   readonly isFailureOpen: boolean;
 }
 
-/** A reading, and what of it is to be written. */
 export interface Compared {
   readonly part: WindowToStore;
   readonly unstored: Unstored;
@@ -61,7 +56,6 @@ export async function compareWithStored(
   }));
 }
 
-/** Whether nothing of a reading is to be written. */
 export const isAllStored = (one: Unstored): boolean =>
   one.entries.length === 0 &&
   !one.isAbsenceOpen &&
@@ -79,7 +73,6 @@ const fully = ({ reading }: WindowToStore): Unstored => ({
 });
 
 interface Polled {
-  /** Numbers of all entries to be stored, of whatever window. */
   readonly to_store: readonly string[];
   readonly has_differing: boolean;
   readonly lacking: readonly string[];
@@ -151,8 +144,6 @@ async function compare(
   return rows;
 }
 
-/** The types of what reading one window of the ledger brought, which the sync hands to the store. */
-
 export interface WindowReading {
   readonly entries: readonly LedgerEntry[];
   /** What came and cannot be booked. Identical ones appear as often as they came. */
@@ -162,7 +153,6 @@ export interface WindowReading {
   readonly requests: number;
   /** Whether total and content agree. The window then proves what is in it and what is not. */
   readonly certified: boolean;
-  /** A sentence that says why it could not be certified; null if it was. */
   readonly problem: string | null;
 }
 
@@ -178,9 +168,7 @@ export interface WindowToStore {
   readonly now: Date;
 }
 
-/** A certified reading of several planned windows at once, without unreadable entries. */
 export interface WideToStore extends Omit<WindowToStore, 'window' | 'planned'> {
-  /** The planned windows that were read, in order. Each is stored and judged by itself. */
   readonly planned: readonly Window[];
 }
 
@@ -201,7 +189,6 @@ export interface StoredWindow {
   readonly amended: number;
   readonly vanished: number;
   readonly returned: number;
-  /** Rejected entries that are new or have come back. */
   readonly quarantined: number;
   readonly unchanged: number;
 }

@@ -155,7 +155,6 @@ async function readChainEntries(
   return chainEntriesOf(rows[0]!) ?? readEntries(db, batch, account);
 }
 
-/** What the chain needs of a batch of rows, and the days that they are booked on. */
 export const CHAIN_BATCH = sql`${CHAIN_COLUMNS}, min(booked_at)::date AS first_day, max(booked_at)::date AS last_day`;
 
 export interface ChainBatch extends ChainColumns {
@@ -186,7 +185,6 @@ const split = ({ credits, debits, balances, booked_mss }: ChainColumns) => ({
   bookedMss: booked_mss.split(','),
 });
 
-/** The merchant's accounts with entries that have not vanished, in order of currency. */
 export async function listAccounts(db: Kysely<DB>, merchantNo: string): Promise<Account[]> {
   const { rows } = await sql<{ currency: string }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
@@ -207,11 +205,9 @@ export const heldCurrencies = (merchantNo: string): RawBuilder<unknown> => sql`
     ORDER BY e.currency LIMIT 1)
   FROM held WHERE held.currency IS NOT NULL`;
 
-/** The body of a recursive query `held (currency)`: the currencies of the merchant's entries, or one alone. */
 export const heldCurrenciesOf = (merchantNo: string, currency: string | null): RawBuilder<unknown> =>
   currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`;
 
-/** The merchant's newest entry in the window, of any account; null if none is stored there. */
 export async function newestEntryIn(
   db: Kysely<DB>,
   merchantNo: string,
@@ -231,7 +227,6 @@ export async function newestEntryIn(
   return rows[0] ?? null;
 }
 
-/** Returns those windows in which entries are stored; if a window names a currency, entries of that currency. */
 export async function windowsHolding<
   Span extends { readonly window: Window; readonly currency: string | null },
 >(db: Kysely<DB>, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
@@ -255,11 +250,6 @@ export async function windowsHolding<
   return rows.map(({ nth }) => spans[nth - 1]!);
 }
 
-/**
- * The columns of an entry that ledger_entry and ledger_entry_version have in common, and how they become a
- * `LedgerEntry`.
- */
-
 export interface EntryColumns {
   readonly batch_no: string;
   readonly currency: string;
@@ -282,7 +272,6 @@ export const ENTRY_COLUMNS = [
   'booked_ms',
 ] as const;
 
-/** Makes an entry of a row; other columns of the row are ignored. */
 export const entryOf = (row: EntryColumns): LedgerEntry => ({
   batchNo: row.batch_no,
   currency: row.currency,
@@ -293,10 +282,6 @@ export const entryOf = (row: EntryColumns): LedgerEntry => ({
   bookedAt: row.booked_at,
   bookedMs: row.booked_ms,
 });
-
-/**
- * Reads a few of an account's entries before, in and after a span, to show to a person, however large the account is.
- */
 
 /**
  * Most entries taken from the span itself. Inside a break there are only entries of the same seconds as the two
@@ -344,7 +329,6 @@ export async function entriesAround(
   return [...before.reverse(), ...within, ...after].map(entryOf);
 }
 
-/** The merchant's entries with these batch numbers, by number; without vanished ones. Uses the primary key. */
 export async function entriesByNumber(
   db: Kysely<DB>,
   merchantNo: string,
@@ -361,9 +345,6 @@ export async function entriesByNumber(
   return new Map(rows.map((row) => [row.batch_no, entryOf(row)]));
 }
 
-/** What stored entries show of the seconds in the platform's timestamps. */
-
-/** Of each account, this many of the newest entries are checked. */
 const NEWEST_CHECKED = 50;
 
 interface SecondsSeen {
@@ -373,7 +354,6 @@ interface SecondsSeen {
   readonly cut: { readonly count: number; readonly batchNo: string; readonly bookedAt: string } | null;
 }
 
-/** `entries`: entries whose timestamps end on a complete minute. */
 export async function secondsSeen(
   db: Kysely<DB>,
   merchantNo: string,

@@ -17,7 +17,6 @@ import { balanceSteps, type BalanceStep } from '../ledger/moved-balances.ts';
 
 /** Most entries found for one number. Each merchant may count on its own, so all of them may have this number. */
 export const ENTRIES_FOUND_MAX = 20;
-/** Most rows of each kind shown next to an entry; the lists show all. */
 const ROWS_AROUND_MAX = 50;
 
 const SEVERAL_ENTRIES: BreakHint[] = [
@@ -28,7 +27,6 @@ const SEVERAL_ENTRIES: BreakHint[] = [
   'several-changes',
 ];
 
-/** The content that an entry had from a certain reading on. */
 export interface EntryContent {
   readonly version: number;
   readonly entry: LedgerEntry;
@@ -39,9 +37,7 @@ export interface EntryContent {
 
 export interface EntryHistory {
   readonly merchantNo: string;
-  /** Oldest first; the last one is the current one. */
   readonly contents: readonly EntryContent[];
-  /** When it was found that the platform no longer shows the entry; null while it does. */
   readonly vanishedAt: Date | null;
   /** Since when the entry is absent: readings do not hold it, and it is not yet believed to be gone. */
   readonly absentSince: Date | null;
@@ -117,7 +113,6 @@ function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryCont
   }));
 }
 
-/** Unreadable entries with that number, newest first, released and acknowledged ones included. */
 export const unreadableOfNumber = (
   db: Kysely<DB>,
   batchNo: string,
@@ -163,23 +158,16 @@ export const adjacentBreaks = (
     .limit(ROWS_AROUND_MAX)
     .execute();
 
-/** Reads how entries changed over time: every content, since when, and whether the platform still shows the entry. */
-
-/** Most entries that one call may ask for. */
 export const ENTRIES_ASKED_MAX = 1_000;
 
-/** A content that an entry has or had. */
 export interface PastContent extends LedgerEntry {
   readonly version: number;
   readonly day: BusinessDay;
-  /** When it was first seen with this content. */
   readonly since: Date;
 }
 
 export interface EntryPast {
-  /** Oldest first; the last one is the current one. */
   readonly contents: readonly PastContent[];
-  /** Null while the platform shows the entry. */
   readonly vanishedAt: Date | null;
 }
 
@@ -232,7 +220,6 @@ export async function pastOfEntries(
   return pasts;
 }
 
-/** A healed break and where it was. */
 export interface HealedBreak {
   readonly id: number;
   readonly beginMs: number;
@@ -241,7 +228,6 @@ export interface HealedBreak {
   readonly beforeBatchNo: string;
 }
 
-/** Most healed breaks that are checked for one account day. */
 const HEALED_BREAKS_MAX = 1_000;
 /**
  * A break is stored under the day of the entry after it. Breaks are searched for up to this many days after the day
@@ -249,7 +235,6 @@ const HEALED_BREAKS_MAX = 1_000;
  */
 const DAYS_AFTER_MAX = 31;
 
-/** Breaks of the day and of the days after it that healed between `from` and `to`. Uses continuity_break_account. */
 export async function healedBreaks(
   db: Kysely<DB>,
   { merchantNo, currency }: Account,
@@ -267,8 +252,6 @@ export async function healedBreaks(
   return rows;
 }
 
-/** Names the entry that moved the balances of later entries, in what a run found. */
-
 /** Only entries this close before the first balance that moved are checked. */
 const BEFORE_MAX = 10;
 
@@ -276,7 +259,6 @@ export interface MovedBalances {
   readonly merchantNo: string;
   readonly kind: 'late' | 'vanished' | 'amended';
   readonly entry: LedgerEntry;
-  /** How many later balances moved by its amount, or by what its amount changed. */
   readonly moved: number;
 }
 

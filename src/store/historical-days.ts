@@ -2,7 +2,7 @@
 import { sql, type Kysely, type Transaction, type RawBuilder } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import { ofMerchants } from './account-filter.ts';
+import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 import { heldCurrencies, heldCurrenciesOf } from './entries.ts';
 import { alternates, sentRows } from './store-entries.ts';
@@ -44,7 +44,6 @@ export async function differingDays(
   return rows.map(({ day }) => day);
 }
 
-/** The numbers of the entries in these windows that were first seen at this time or later, in order of time. */
 export async function firstSeenSince(
   db: Kysely<DB>,
   merchantNo: string,
@@ -66,13 +65,11 @@ export async function firstSeenSince(
   return rows.map((row) => row.batch_no);
 }
 
-/** A stored entry, as far as it is needed to miss it. */
 interface StoredAt {
   readonly batchNo: string;
   readonly bookedMs: number;
 }
 
-/** The first entries stored in a window, in order of time: all of them if no `limit` is given. */
 export async function storedIn(
   db: Kysely<DB>,
   merchantNo: string,
@@ -93,9 +90,7 @@ export async function storedIn(
   return rows;
 }
 
-/** How far a round through the entries of older days has come. */
 export interface OlderDaysRound {
-  /** Entries compared so far, and how many there were when the round began. */
   readonly read: number;
   readonly of: number;
   readonly beganAt: Date;
@@ -109,88 +104,76 @@ export interface OlderDaysRound {
   readonly refused: (Window & { readonly since: Date }) | null;
 }
 
-/** How far the comparison of older days has come. */
 export interface HistoricalComparison extends Days {
   readonly total: number;
-  /** Whether as many entries are stored. */
   readonly isHeld: boolean;
   readonly checkedAt: Date;
   readonly round: OlderDaysRound;
 }
 
-/** By merchant, of those whose older days were compared. */
+interface Checked extends Omit<HistoricalComparison, 'round'> {
+  readonly merchant_no: string;
+}
+
+interface Refused extends Window {
+  readonly since: Date | null;
+}
+
+const NAMES =
+  'checked_from, checked_to, checked_total, is_held, checked_at, round_read, round_of, round_began_at, ' +
+  'round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since';
+const CHECKED = sql.raw(NAMES);
+const EXCLUDED = sql.raw(NAMES.replaceAll(/\w+/g, 'excluded.$&'));
+
 export async function historicalComparisons(
   db: Kysely<DB>,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, HistoricalComparison>> {
-  const rows = await db.selectFrom('historical_check').selectAll().where(ofMerchants(merchants)).execute();
+  const { rows } = await sql<Checked & Omit<OlderDaysRound, 'refused'> & Refused>`
+    SELECT merchant_no, checked_from AS "from", checked_to AS "to", checked_total AS total, is_held AS "isHeld",
+      checked_at AS "checkedAt", round_read AS read, round_of AS of, round_began_at AS "beganAt",
+      round_through_ms AS "throughMs", widest_ms AS "widestMs", page_order AS order,
+      refused_from_ms AS "beginMs", refused_to_ms AS "endMs", refused_since AS since
+    FROM ledger_cursor WHERE ${ofMerchants(merchants)} AND currency = ${EVERY_CURRENCY} AND checked_at IS NOT NULL`.execute(
+    db,
+  );
   return new Map(
-    rows.map((row) => [
-      row.merchant_no,
+    rows.map(({ merchant_no, from, to, total, isHeld, checkedAt, beginMs, endMs, since, ...round }) => [
+      merchant_no,
       {
-        from: row.from_day,
-        to: row.to_day,
-        total: row.total,
-        isHeld: row.is_held,
-        checkedAt: row.checked_at,
-        round: {
-          read: row.round_read,
-          of: row.round_of,
-          beganAt: row.round_began_at,
-          throughMs: row.round_through_ms,
-          widestMs: row.widest_ms,
-          order: row.page_order as OlderDaysRound['order'],
-          refused:
-            row.refused_since === null
-              ? null
-              : { beginMs: row.refused_from_ms!, endMs: row.refused_to_ms!, since: row.refused_since },
-        },
+        ...{ from, to, total, isHeld, checkedAt },
+        round: { ...round, refused: since === null ? null : { beginMs, endMs, since } },
       },
     ]),
   );
 }
 
-/**
- * Stores how far the comparisons of merchants' older days have come, with the sums of the days' figures. To be called
- * in a transaction under the leases of these merchants.
- */
+/** Stores how far the comparisons of merchants' older days have come, with the sums of the days' figures. */
 export async function keepHistoricalComparisons(
   trx: Transaction<DB>,
   made: readonly { readonly merchantNo: string; readonly comparison: HistoricalComparison }[],
 ): Promise<void> {
   if (made.length === 0) return;
-  const column = (value: (one: HistoricalComparison) => string | number | null) =>
-    arrayLiteral(made.map(({ comparison }) => value(comparison)));
-  const days = { from: sql`made.from_day`, to: sql`made.to_day` };
+  const rows = made.map(({ merchantNo, comparison: { round, ...one } }) => ({
+    ...{ merchant_no: merchantNo, checked_from: one.from, checked_to: one.to, checked_total: one.total },
+    ...{ is_held: one.isHeld, checked_at: one.checkedAt, round_read: round.read, round_of: round.of },
+    ...{ round_began_at: round.beganAt, round_through_ms: round.throughMs, widest_ms: round.widestMs },
+    ...{
+      page_order: round.order,
+      refused_from_ms: round.refused?.beginMs,
+      refused_to_ms: round.refused?.endMs,
+    },
+    refused_since: round.refused?.since,
+  }));
+  const days = { from: sql`made.checked_from`, to: sql`made.checked_to` };
   await sql`
-    INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
-      round_began_at, round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since, by_figures)
-    SELECT made.*, ${sumOfFigures(sql`made.merchant_no`, days)}
-    FROM unnest(
-      ${arrayLiteral(made.map(({ merchantNo }) => merchantNo))}::text[], ${column(({ from }) => from)}::date[],
-      ${column(({ to }) => to)}::date[], ${column(({ total }) => total)}::bigint[],
-      ${column(({ isHeld }) => String(isHeld))}::boolean[], ${column(({ checkedAt }) => checkedAt.toISOString())}::timestamptz[],
-      ${column(({ round }) => round.read)}::integer[], ${column(({ round }) => round.of)}::integer[],
-      ${column(({ round }) => round.beganAt.toISOString())}::timestamptz[], ${column(({ round }) => round.throughMs)}::bigint[],
-      ${column(({ round }) => round.widestMs)}::bigint[], ${column(({ round }) => round.order)}::text[],
-      ${column(({ round }) => round.refused?.beginMs ?? null)}::bigint[],
-      ${column(({ round }) => round.refused?.endMs ?? null)}::bigint[],
-      ${column(({ round }) => round.refused?.since.toISOString() ?? null)}::timestamptz[]
-    ) AS made (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of, round_began_at,
-      round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since)
-    ON CONFLICT (merchant_no) DO UPDATE
-      SET from_day = excluded.from_day, to_day = excluded.to_day, total = excluded.total,
-        is_held = excluded.is_held, checked_at = excluded.checked_at, round_read = excluded.round_read,
-        round_of = excluded.round_of, round_began_at = excluded.round_began_at,
-        round_through_ms = excluded.round_through_ms, widest_ms = excluded.widest_ms,
-        page_order = excluded.page_order,
-        refused_from_ms = excluded.refused_from_ms, refused_to_ms = excluded.refused_to_ms,
-        refused_since = excluded.refused_since, by_figures = excluded.by_figures`.execute(trx);
+    INSERT INTO ledger_cursor (merchant_no, currency, ${CHECKED}, by_figures)
+    SELECT made.merchant_no, ${EVERY_CURRENCY}, ${CHECKED}, ${sumOfFigures(sql`made.merchant_no`, days)}
+    FROM json_populate_recordset(NULL::ledger_cursor, ${JSON.stringify(rows)}::json) AS made
+    ON CONFLICT (merchant_no, currency) DO UPDATE
+      SET (${CHECKED}, by_figures) = ROW (${EXCLUDED}, excluded.by_figures)`.execute(trx);
 }
 
-/** Counts what is stored of the days before those a night reads, to compare it with the platform's total. */
-
-/** A range of complete business days, both included. */
 export interface Days {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
@@ -251,9 +234,9 @@ const sumOfFigures = (
 ): RawBuilder<unknown> => sql`(
   WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
   ), begun AS MATERIALIZED (
-    SELECT coalesce(max(to_day) + 1, ${from}::date) AS day, coalesce(max(by_figures), 0) AS entries
-    FROM historical_check
-    WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL AND from_day = ${from} AND to_day <= ${to}
+    SELECT coalesce(max(checked_to) + 1, ${from}::date) AS day, coalesce(max(by_figures), 0) AS entries
+    FROM ledger_cursor
+    WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL AND checked_from = ${from} AND checked_to <= ${to}
   )
   SELECT begun.entries + coalesce(sum(added.entries), 0)::bigint
   FROM begun LEFT JOIN figured ON figured.currency IS NOT NULL LEFT JOIN LATERAL (
@@ -268,9 +251,9 @@ const sumOfFigures = (
  * off the list of changed ones.
  */
 export const forgetSum = (merchantNo: string, days: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  UPDATE historical_check SET by_figures = NULL
+  UPDATE ledger_cursor SET by_figures = NULL
   WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL
-    AND EXISTS (SELECT FROM ${days} AS changed (day) WHERE changed.day BETWEEN from_day AND to_day)`;
+    AND EXISTS (SELECT FROM ${days} AS changed (day) WHERE changed.day BETWEEN checked_from AND checked_to)`;
 
 /**
  * Number of unreadable entries with batchNo that the platform still sends. One that was readable before is still

@@ -12,7 +12,6 @@ import type { DB } from './engine/schema.ts';
 
 /** Days of a currency that one statement checks. With 100,000 entries a day, that takes seconds. */
 const DAYS_A_STATEMENT = 20;
-/** How many batch numbers are named for each finding. */
 const NUMBERS_NAMED_MAX = 3;
 
 /**
@@ -53,7 +52,6 @@ export async function sharedEntries(
   return found;
 }
 
-/** A day with such entries. */
 export interface SharedDay extends SharedNotice {
   /**
    * Of the two merchants, those of whom the entries may not be: not the one whose day alone goes on from its own day
@@ -180,41 +178,32 @@ export async function merchantWith(
   return found === undefined ? null : { merchantNo: found.merchant_no, batchNo: found.batch_no };
 }
 
-/**
- * Keeps the account days whose entries still have to be compared with those of other merchants. They are noted as their
- * figures are made and crossed off once they are compared, so a run that is killed leaves them to the next one.
- */
-
-interface UncomparedDay {
+/** An account day whose entries still have to be compared with those of other merchants. */
+interface UncomparedDay extends DayToCompare {
   readonly merchantNo: string;
-  /** Null for a day that has no new figures yet: it is noted when they are made. */
-  readonly id: number | null;
-  readonly currency: string;
-  readonly day: BusinessDay;
+  /** Of the entries to compare; null where figures are still to be made of them. */
+  readonly fingerprint: string | null;
 }
 
-/** The merchants' days to compare: those noted, and those whose entries changed after their figures were made. */
 export async function uncomparedDays(db: Kysely<DB>, merchants: readonly string[]): Promise<UncomparedDay[]> {
   const { rows } = await sql<UncomparedDay>`
-    SELECT merchant_no AS "merchantNo", id, currency, day FROM uncompared_day WHERE ${ofMerchants(merchants)}
-    UNION ALL
-    SELECT merchant_no, NULL, currency, day FROM changed_day WHERE ${ofMerchants(merchants)}
-    ORDER BY day, currency`.execute(db);
+    SELECT merchant_no AS "merchantNo", currency, day, CASE WHEN NOT is_changed THEN fingerprint END AS fingerprint
+    FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`.execute(db);
   return rows;
 }
 
-/** Crosses off these days. A day that changed again meanwhile was noted anew and stays. */
-export async function forgetUncompared(
-  trx: Transaction<DB>,
-  days: readonly Pick<UncomparedDay, 'merchantNo' | 'id'>[],
-): Promise<void> {
-  const noted = days.filter(({ id }) => id !== null);
-  if (noted.length === 0) return;
+/** Notes of which entries these days were compared. A day that changed meanwhile is compared again. */
+export async function noteCompared(trx: Transaction<DB>, days: readonly UncomparedDay[]): Promise<void> {
+  const compared = days.filter(({ fingerprint }) => fingerprint !== null);
+  if (compared.length === 0) return;
+  const column = (value: (one: UncomparedDay) => string | null) => arrayLiteral(compared.map(value));
   await sql`
-    DELETE FROM uncompared_day noted
-    USING unnest(
-      ${arrayLiteral(noted.map(({ merchantNo }) => merchantNo))}::text[],
-      ${arrayLiteral(noted.map(({ id }) => id))}::bigint[]
-    ) AS compared (merchant_no, id)
-    WHERE noted.merchant_no = compared.merchant_no AND noted.id = compared.id`.execute(trx);
+    UPDATE day_entries AS own SET compared_fingerprint = compared.fingerprint
+    FROM unnest(
+      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
+      ${column(({ day }) => day)}::date[], ${column(({ fingerprint }) => fingerprint)}::numeric[]
+    ) AS compared (merchant_no, currency, day, fingerprint)
+    WHERE own.merchant_no = compared.merchant_no AND own.currency = compared.currency AND own.day = compared.day`.execute(
+    trx,
+  );
 }

@@ -28,13 +28,11 @@ import { noteUnreported } from './unreported-changes.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
 import { writeStatement } from './engine/write-statement.ts';
 
-interface WindowStored extends StoredWindow {
-  /** How many entries of the planned window are absent. They are only noted: `judgeReading` judges them. */
-  readonly absent: number;
-}
-
-/** What storing a wide reading changed, and how many entries of each planned window are absent. */
-interface WideStored extends StoredWindow {
+/**
+ * What storing readings changed, and how many entries of each planned window are absent. They are only noted:
+ * `judgeReading` judges them.
+ */
+interface PartsStored extends StoredWindow {
   readonly absent: readonly number[];
 }
 
@@ -47,9 +45,9 @@ export async function storeWindow(
   db: Kysely<DB>,
   lease: Lease,
   toStore: WindowToStore,
-): Promise<WindowStored> {
+): Promise<StoredWindow & { readonly absent: number }> {
   const [unstored] = await compareWithStored(db, [toStore]);
-  const { figures, absent } = await storeParts(db, lease, [{ part: toStore, unstored: unstored! }]);
+  const { absent, ...figures } = await storeWide(db, lease, [{ part: toStore, unstored: unstored! }]);
   return { ...figures, absent: absent[0]! };
 }
 
@@ -60,39 +58,28 @@ export async function compareWideWithStored(db: Kysely<DB>, toStore: WideToStore
   return parts.map((part, at) => ({ part, unstored: compared[at]! }));
 }
 
-/** Does what `storeWindow` does for planned windows of a wide reading, all in one transaction. Each has its own certificate. */
+/**
+ * Does what `storeWindow` does for planned windows of a wide reading, all in one transaction. Each has its own certificate.
+ * Opens no transaction if all is stored as it is.
+ */
 export async function storeWide(
   db: Kysely<DB>,
   lease: Lease,
   checked: readonly Compared[],
-): Promise<WideStored> {
-  const { figures, absent } = await storeParts(db, lease, checked);
-  return { ...figures, absent };
-}
-
-interface PartsStored {
-  readonly figures: StoredWindow;
-  readonly absent: readonly number[];
-}
-
-/** Stores readings of one merchant. Opens no transaction if all is stored as it is. */
-async function storeParts(db: Kysely<DB>, lease: Lease, checked: readonly Compared[]): Promise<PartsStored> {
+): Promise<PartsStored> {
   const open = checked.filter(({ unstored }) => !isAllStored(unstored));
   const known = sum(checked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
-  if (open.length === 0) {
-    return { figures: { ...NOTHING_CHANGED, unchanged: known }, absent: checked.map(() => 0) };
-  }
+  if (open.length === 0) return { ...NOTHING_CHANGED, unchanged: known, absent: checked.map(() => 0) };
   const entries = lastOfEach(open.flatMap(({ unstored }) => unstored.entries));
   const written = await write(db, lease, open, entries);
   const absentOf = new Map(open.map(({ part }, at) => [part, written.absent[at]!]));
-  const unchanged = written.figures.unchanged + known - entries.length;
   return {
-    figures: { ...written.figures, unchanged },
+    ...written,
+    unchanged: written.unchanged + known - entries.length,
     absent: checked.map(({ part }) => absentOf.get(part) ?? 0),
   };
 }
 
-/** Writes what is open: in one statement if that can do it, else in a transaction. */
 async function write(
   db: Kysely<DB>,
   lease: Lease,
@@ -102,12 +89,9 @@ async function write(
   const inTransaction = () => writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
   if (!isPlain(open, entries)) return inTransaction();
   const { inserted, isAll } = await storePlain(db, lease, open, entries);
-  if (isAll) return { figures: { ...NOTHING_CHANGED, inserted }, absent: open.map(() => 0) };
-  const { figures, absent } = await inTransaction();
-  return {
-    figures: { ...figures, inserted: inserted + figures.inserted, unchanged: figures.unchanged - inserted },
-    absent,
-  };
+  if (isAll) return { ...NOTHING_CHANGED, inserted, absent: open.map(() => 0) };
+  const stored = await inTransaction();
+  return { ...stored, inserted: inserted + stored.inserted, unchanged: stored.unchanged - inserted };
 }
 
 async function writeOpen(
@@ -134,7 +118,7 @@ async function writeOpen(
   );
   for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
   await noteUnreported(trx, { merchantNo, runId }, { amended: stored.amended, vanished: 0 });
-  return { figures: { ...stored, vanished: 0, quarantined }, absent };
+  return { ...stored, vanished: 0, quarantined, absent };
 }
 
 const withinOf = ({ merchantNo, planned, window, currency, runId, now }: WindowToStore): PlannedWindow => ({
@@ -166,7 +150,6 @@ export function judgeReading(
   });
 }
 
-/** Number of unreadable entries without batchNo. Identical ones are counted each. */
 export const countNameless = ({ unreadable }: WindowReading): number =>
   unreadable.filter(({ batchNo }) => batchNo === null).length;
 
@@ -179,9 +162,6 @@ function lastOfEach(entries: readonly LedgerEntry[]): readonly LedgerEntry[] {
   return byBatchNo.size === entries.length ? entries : [...byBatchNo.values()];
 }
 
-/** Stores what most nights bring, new entries and certificates, in a single statement: without a transaction around it. */
-
-/** Whether only entries and certificates are to be written, and one statement can hold them. */
 const isPlain = (open: readonly Compared[], entries: readonly LedgerEntry[]): boolean =>
   entries.length <= ENTRIES_A_STATEMENT &&
   open.every(

@@ -11,7 +11,6 @@
  * window of its day is asked for from 23:59:00 on, so the entry comes.
  */
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import type { LedgerReader } from '../platform/ledger-reader.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { ClockReading } from '../platform/clock-reading.ts';
@@ -28,22 +27,13 @@ const isPutBack = (ms: number, zone: string): boolean =>
  * moved instead of widened, so that they do not overlap. No window reaches beyond an instant at which the clock is put
  * back: on the other side, the same timestamp would mean another hour.
  */
-function widened({ beginMs, endMs }: Window, clockSkewMs: number, zone: string): Window {
+export function widened({ beginMs, endMs }: Window, clockSkewMs: number, zone: string): Window {
   const isPart = beginMs % 1_000 !== 0;
   return {
     beginMs: isPart ? beginMs + clockSkewMs : isPutBack(beginMs, zone) ? beginMs : beginMs - clockSkewMs,
     endMs: isPutBack(endMs + 1, zone) ? endMs : endMs + clockSkewMs,
   };
 }
-
-/** A reader that widens each window by the slack. */
-export const wideReader = (reader: LedgerReader, clockSkewMs: number, zone: string): LedgerReader => ({
-  page: (query, signal) =>
-    reader.page(
-      { ...query, window: widened(query.window, clockSkewMs, zone), bookedWithin: query.window },
-      signal,
-    ),
-});
 
 /** Where an entry is booked: inside the window it came with, near it (within twice the slack), or further away. */
 type Place = 'inside' | 'neighbour' | 'outside';
@@ -56,18 +46,12 @@ export function placeOf({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, c
   return bookedMs >= fromMs - reachMs && bookedMs <= endMs + reachMs ? 'neighbour' : 'outside';
 }
 
-/**
- * Compares the platform's clock with ours, from the replies to one merchant's calls. What is settled is decided by the
- * clock that is behind: if that is the platform's, the last minutes may still lack entries, however late it is here.
- */
-
 const SECOND_MS = 1_000;
 /**
  * How often a reading begins anew because a reply shows that the platform is further behind: its servers may differ.
  */
 export const CLOCK_STEPS_MAX = 8;
 
-/** Reply after reply showed the platform's clock further behind. */
 export class PlatformClockUnsteady extends ExpectedError {
   override readonly name = 'PlatformClockUnsteady';
   readonly exitCode = EXIT.incomplete;
@@ -79,6 +63,10 @@ export class PlatformClockUnsteady extends ExpectedError {
   }
 }
 
+/**
+ * Compares the platform's clock with ours, from the replies to one merchant's calls. What is settled is decided by the
+ * clock that is behind: if that is the platform's, the last minutes may still lack entries, however late it is here.
+ */
 export interface PlatformClock {
   /** Takes in what a reply says; true if it shows that the platform is further behind than was known. */
   readonly note: (reading: ClockReading | undefined) => boolean;

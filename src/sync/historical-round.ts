@@ -22,11 +22,9 @@ const DAY_MS = 86_400_000;
 /** A night may begin somewhat earlier than the one before. */
 const EARLY_MS = DAY_MS / 4;
 
-/** Nights since an instant. */
 export const nightsSince = (since: Date, now: Date): number =>
   Math.floor((now.getTime() - since.getTime() + EARLY_MS) / DAY_MS);
 
-/** Whether a round has windows left, of days that were older ones when it began. */
 export const windowsLeft = ({ read, of, throughMs }: OlderDaysRound, windows: readonly Window[]): boolean =>
   read < of && windows.some(({ endMs }) => endMs > throughMs);
 
@@ -52,7 +50,6 @@ export function beginRound(
   return { ...begun, widestMs: isWide ? null : widestMs, order, refused: last.refused };
 }
 
-/** The round with what a comparison of `window` found to be refused. */
 export function withRefused(
   round: OlderDaysRound,
   window: Window,
@@ -70,13 +67,10 @@ export function withRefused(
 
 interface RoundStage {
   readonly entries: EntriesSource;
-  /** The older days, in order. */
   readonly windows: readonly Window[];
-  /** The platform does not answer wide windows. */
   readonly isLimited: boolean;
   /** Most windows of a night otherwise; two where a round takes seven nights then. */
   readonly windowsMax: number;
-  /** How many windows of tonight are compared already. */
   readonly compared: number;
   readonly now: Date;
 }
@@ -92,7 +86,6 @@ export async function compareRefused(round: OlderDaysRound, entries: EntriesSour
   return { round: withRefused(round, refused, again, now), days, hasMore };
 }
 
-/** Compares as many windows as are due tonight. */
 export async function compareRound(from: OlderDaysRound, stage: RoundStage) {
   const { entries, windows, isLimited, now } = stage;
   const isShort = from.of <= 2 * ROUND_NIGHTS * ENTRIES_MAX;
@@ -154,14 +147,12 @@ export async function comparePage(
   return { round: { ...round, throughMs, read: Math.min(round.of, round.read + compared) }, days };
 }
 
-/** The order of a page; `last` where its entries are of one second. */
 function orderOf(entries: readonly LedgerEntry[], last: OlderDaysRound['order']): OlderDaysRound['order'] {
   const steps = entries.slice(1).map(({ bookedMs }, at) => Math.sign(bookedMs - entries[at]!.bookedMs));
   if (steps.includes(1)) return steps.includes(-1) ? 'mixed' : 'oldest first';
   return steps.includes(-1) ? 'newest first' : last;
 }
 
-/** Whether less is compared than the share of the nights that have begun. */
 function isBehind(round: OlderDaysRound, { windows, isLimited, now }: RoundStage): boolean {
   const share = Math.min(1, (nightsSince(round.beganAt, now) + 1) / ROUND_NIGHTS);
   if (!isLimited || round.read < round.of * share) return round.read < round.of * share;
@@ -172,7 +163,6 @@ function isBehind(round: OlderDaysRound, { windows, isLimited, now }: RoundStage
   return all - left < all * share;
 }
 
-/** The round's next window, and how many entries are stored in it; null if the round is over. */
 async function nextWindow(
   { db, merchantNo }: EntriesSource,
   { throughMs, widestMs }: OlderDaysRound,
@@ -195,7 +185,6 @@ async function nextWindow(
  * Compares the entries of a window with what is stored, one by one. A window that is refused, cut short or answered with
  * something else is halved, down to days. So a limit on the length of a window costs a few calls, and hides nothing.
  */
-
 export interface EntriesSource {
   readonly db: Kysely<DB>;
   readonly merchantNo: string;
@@ -205,15 +194,11 @@ export interface EntriesSource {
 }
 
 interface ComparedEntries {
-  /** What the platform said is the total of the entire window; null if it refused. */
   readonly total: number | null;
-  /** Days on which an entry differs from the stored one, is missing or was not known; in order. */
   readonly days: readonly BusinessDay[];
-  /** Windows of at most a day that the platform refuses. */
   readonly refused: readonly Window[];
   /** The longest window that was answered in full although a longer one around it was not; null if none was cut. */
   readonly widestMs: number | null;
-  /** Calls ran out before all was compared. */
   readonly hasMore: boolean;
 }
 
@@ -253,7 +238,6 @@ export async function compareEntries(
   return { total: total ?? null, days: [...days].sort(), refused, widestMs: widest, hasMore: false };
 }
 
-/** The days on which the window's entries differ from what is stored; null if the platform refuses to show them. */
 async function differingIn(
   source: EntriesSource,
   window: Window,
@@ -274,7 +258,6 @@ async function differingIn(
   return { total: page.total, days: [...new Set(days)] };
 }
 
-/** A window of several days, cut where a day begins. */
 function halvesOf({ beginMs, endMs }: Window, zone: string): Window[] {
   const middle = dayOf((beginMs + endMs) / 2, zone);
   const begin = dayWindow(middle, zone).beginMs;

@@ -1,10 +1,10 @@
+/** The limits of reading, and how finely a window is read. */
 import type { Window } from '../ledger/entry.ts';
 import { lengthMs, splitWindow } from '../ledger/window.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { pagesOf } from './certificate.ts';
 
 /** The limits of reading: memory, pages, and how often a window that does not add up is read again. */
-
 export interface ReadLimits {
   /** Most pages of one window, 10,000 entries. A window with more is split by time. */
   readonly pageNumMax: number;
@@ -21,11 +21,8 @@ export interface ReadLimits {
   readonly partFill: number;
   /** Entries meant for a part that has to fit on one page: so few that it seldom gets two pages. */
   readonly onePageFill: number;
-  /** Most parts of one split. */
   readonly splitPartsMax: number;
-  /** How often a window of several pages is read before it is split. */
   readonly readsBeforeSplitMax: number;
-  /** How often a window of one page is read. */
   readonly onePageReadsMax: number;
   /**
    * How often a window of several pages is read that cannot be split. If each reply has its own order, one reading
@@ -41,11 +38,10 @@ export interface ReadLimits {
   readonly failedInARowMax: number;
   /** ... but so often: what fails in every window is not a moment's trouble. */
   readonly hopelessReadsMax: number;
-  /** Most windows of one merchant that are read at the same time. */
   readonly windowsInProgressMax: number;
   /** Most pages of one merchant in memory at the same time, counted from the first call until they are stored. */
   readonly pagesInProgressMax: number;
-  /** How far timestamps may be from the times the platform filters by; 0 if they are the same. See clock-slack.ts. */
+  /** How far timestamps may be from the times the platform filters by; 0 if they are the same. See clocks.ts. */
   readonly clockSkewMsMax: number;
 }
 
@@ -69,7 +65,6 @@ export const READ_LIMITS: ReadLimits = {
 };
 
 /** How finely a window is read, and how it is split if that is too coarse. */
-
 export interface SplitPolicy {
   /** Most pages of a window that is not split: `ReadLimits.pageNumMax`, or 1 if the order of entries changes. */
   readonly pageNumMax: number;
@@ -82,10 +77,8 @@ export interface Split {
   readonly splitPolicy: SplitPolicy;
 }
 
-/** Whether a window is long enough for two parts of the unit each. */
 export const isDivisible = (window: Window, unitMs: number): boolean => lengthMs(window) >= 2 * unitMs;
 
-/** How often a window is read before it is split, or given up if it cannot be split. */
 export function readsMaxOf(
   window: Window,
   total: number,
@@ -122,7 +115,6 @@ export function splitUnsteady(
   return isDivisible(window, unitMs) ? splitInto(window, total, { pageNumMax: 1, unitMs }, limits) : null;
 }
 
-/** As many parts as the total needs, so that one split is enough if entries are spread evenly. */
 function splitInto(window: Window, total: number, splitPolicy: SplitPolicy, limits: ReadLimits): Split {
   const { pageNumMax, unitMs } = splitPolicy;
   const fill = pageNumMax === 1 ? limits.onePageFill : pageNumMax * PAGE_SIZE_MAX * limits.partFill;

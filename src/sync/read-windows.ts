@@ -32,34 +32,18 @@ export interface ReadWindowsOptions {
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => Promise<void>;
   /** Takes the reading of a wide window, a planned one or a part of one; its pages count as in memory until this resolves. */
   readonly onReading: (asked: Asked, reading: NotedReading) => Promise<void>;
-  /** Called once for each planned window, when all its parts were taken. */
   readonly onWindowDone: () => void;
-  /** Called for each window that has to be read in parts. */
   readonly onSplit?: (() => void) | undefined;
-  /** Called for each reading whose replies contradict each other, with the reason in a sentence. */
   readonly onContradiction: (problem: string) => void;
   readonly trace?: Trace | undefined;
 }
 
-/** What stops the reading of all windows. */
-interface Stopping {
-  readonly signal: AbortSignal;
-  /** Stops all. Only the first failure counts, as what follows is its consequence. */
-  readonly fail: (error: unknown) => void;
-  /** Throws the first failure, or the reason of the caller's signal. */
-  readonly throwIfStopped: () => void;
-  /** To be called when nothing is read any more. */
-  readonly close: () => void;
-}
-
-/** What the reading of all tasks shares. */
 interface Shared {
   readonly options: ReadWindowsOptions;
   readonly limits: ReadLimits;
   readonly credits: PageSemaphore;
-  readonly stopping: Stopping;
+  readonly stopping: ReturnType<typeof createStopping>;
   readonly queue: WindowQueue;
-  /** Called when parts were put back into the queue. */
   readonly onPutBack: () => void;
 }
 
@@ -103,7 +87,8 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
 
-function createStopping(given: AbortSignal): Stopping {
+/** Only the first failure counts, as what follows is its consequence. */
+function createStopping(given: AbortSignal) {
   const stop = new AbortController();
   const { signal } = stop;
   const pass = (): void => stop.abort(given.reason);
@@ -113,20 +98,19 @@ function createStopping(given: AbortSignal): Stopping {
   const failures: unknown[] = [];
   return {
     signal,
-    fail: (error) => {
+    fail: (error: unknown): void => {
       if (signal.aborted) return;
       failures.push(error);
       stop.abort(error);
     },
-    throwIfStopped: () => {
+    throwIfStopped: (): void => {
       if (failures.length > 0) throw failures[0];
       given.throwIfAborted();
     },
-    close: () => given.removeEventListener('abort', pass),
+    close: (): void => given.removeEventListener('abort', pass),
   };
 }
 
-/** Reads a task until it is certified, given up, or split; its parts go back into the queue. */
 async function readTask(task: Task, shared: Shared): Promise<void> {
   const { credits, limits, queue, onPutBack, options, stopping } = shared;
   const rank = task.window.beginMs;
@@ -136,6 +120,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
   const source: PageSource = {
     page: (asked, pageNum) => pageOf(asked, pageNum, shared),
     holdPages: async (pages) => {
+      if (held > 1) return;
       const most = Math.min(pages, limits.pagesInProgressMax - limits.windowsInProgressMax);
       held += most;
       await credits.take(most, rank);
@@ -173,7 +158,6 @@ function pageOf({ window, currency }: Asked, pageNum: number, shared: Shared): P
   return reader.page({ merchant, window, pageNum, ...(currency === null ? {} : { currency }) }, signal);
 }
 
-/** Hands a reading on. The parts of a second are handed on together, once all of them are there. */
 async function take(
   task: Task,
   read: NotedReading,
@@ -186,9 +170,6 @@ async function take(
   if (task.retryBudget.partsLeft === 0) task.planned.forEach(onWindowDone);
 }
 
-/** The windows of a merchant that are still to be read, oldest first, and how finely the next ones are read. */
-
-/** A window that was asked for, and how many of its parts are still to be taken. */
 interface Root extends RetryBudget {
   partsLeft: number;
 }
@@ -197,8 +178,7 @@ interface Root extends RetryBudget {
 interface Task extends WideWindow {
   readonly splitPolicy: SplitPolicy;
   readonly retryBudget: Root;
-  /** The second that this is a part of, if a second had to be split. */
-  readonly second: SplitSecond | null;
+  readonly second: ReturnType<typeof beginSecond> | null;
 }
 
 interface Waiting {
@@ -226,7 +206,6 @@ class WindowQueue {
     return this.#waiting.length === 0;
   }
 
-  /** Takes the oldest window out; `isEmpty` must be false. */
   next(): Task {
     return this.#waiting.pop()!.task();
   }
@@ -245,7 +224,6 @@ class WindowQueue {
     this.#insert(parts.map(partOf));
   }
 
-  /** Puts groups of a wide window's planned windows into the queue, each as if it had been asked for by itself. */
   putApart({ currency }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
     if (orderUnsteady) this.#readFinely();
     this.#insert(groups.map((planned) => this.#waitingWide(wideOf(planned, currency))));
@@ -275,23 +253,14 @@ class WindowQueue {
  * Puts the parts of a second together again. The platform filters by ms, but timestamps have full seconds: no one
  * could say later which entries of the second a part is about. So only full seconds are stored.
  */
-
-interface SplitSecond {
-  /** So many more parts will come. */
-  readonly expect: (parts: number) => void;
-  /** Takes the reading of a part. Returns the reading of the second when all parts are there, and null before. */
-  readonly add: (part: NotedReading) => { readonly asked: Asked; readonly read: NotedReading } | null;
-}
-
-/** Expects one part at first, the second itself; `expect` adds those that it is split into. */
-function beginSecond(asked: Asked): SplitSecond {
+function beginSecond(asked: Asked) {
   const parts: NotedReading[] = [];
   let expected = 1;
   return {
-    expect: (more) => {
+    expect: (more: number): void => {
       expected += more;
     },
-    add: (part) => {
+    add: (part: NotedReading): { readonly asked: Asked; readonly read: NotedReading } | null => {
       parts.push(part);
       return parts.length === expected ? { asked, read: joinParts(asked, parts) } : null;
     },

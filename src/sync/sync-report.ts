@@ -11,7 +11,6 @@ export interface SyncReport extends StoredReadings {
   /** How often the platform contradicted itself, and the first time in a sentence; null if it did not. */
   readonly contradictions: number;
   readonly contradiction: string | null;
-  /** What was not read because it is too young by the platform's own clock. */
   readonly heldBack: readonly Window[];
   /** Why the ledger was not read to the end; null if it was. What was certified before is stored and counted. */
   readonly failure: Error | null;
@@ -19,7 +18,6 @@ export interface SyncReport extends StoredReadings {
   readonly interrupted: boolean;
 }
 
-/** The report of a merchant whose ledger was not read. */
 export const NOTHING_SYNCED: SyncReport = {
   ...NOTHING_STORED,
   requests: 0,
@@ -47,15 +45,12 @@ export const withEarlier = (before: SyncReport, report: SyncReport): SyncReport 
 
 /** A reply showed that the windows have to be asked for in another way: they are read again. */
 export class ReadAnew extends Error {
-  /** What was done until then. It stays stored. */
   soFar: SyncReport = NOTHING_SYNCED;
 }
 /** Timestamps differ from the times the platform filters by: windows are asked for with slack. */
 export class ClockOff extends ReadAnew {}
 /** The platform's clock is further behind than was known: what is too young by it is left out. */
 export class PlatformBehind extends ReadAnew {}
-
-/** Adds up the reports of readings, over merchants and over several readings of one merchant. */
 
 const sum = (a: number, b: number): number => a + b;
 
@@ -89,14 +84,12 @@ const ADDITION: Addition = {
   interrupted: (a, b) => a || b,
 };
 
-/** The sum of two reports. Of two failures the first is kept. */
 export function addSyncReports(a: SyncReport, b: SyncReport): SyncReport {
   const added = <F extends keyof SyncReport>(field: F): SyncReport[F] => ADDITION[field](a[field], b[field]);
   const fields = Object.keys(ADDITION) as (keyof SyncReport)[];
   return Object.fromEntries(fields.map((field) => [field, added(field)])) as unknown as SyncReport;
 }
 
-/** The sum of many reports. */
 export const sumOfSync = (all: readonly { readonly report: SyncReport }[]): SyncReport =>
   all.map(({ report }) => report).reduce(addSyncReports, NOTHING_SYNCED);
 

@@ -33,7 +33,7 @@ const KEPT = [
     'statement_manifest',
     'stored_object',
   ],
-  ...['notice', 'run', 'lease', 'merchant', 'audit_event', 'ledger_past', 'historical_check'],
+  ...['notice', 'run', 'lease', 'merchant', 'audit_event', 'ledger_cursor'],
 ];
 
 let stage: Stage;

@@ -69,7 +69,7 @@ async function fill(db: Kysely<DB>): Promise<void> {
     INSERT INTO day_entries (merchant_no, currency, day, fingerprint, figured_fingerprint)
     SELECT merchant_no, currency, day, 1, 1 FROM statement`.execute(db);
   await sql`
-    INSERT INTO figured_days SELECT merchant_no, currency, min(day), max(day) FROM account_day GROUP BY merchant_no, currency`.execute(
+    INSERT INTO ledger_cursor (merchant_no, currency, figured_from, figured_through) SELECT merchant_no, currency, min(day), max(day) FROM account_day GROUP BY merchant_no, currency`.execute(
     db,
   );
 }

@@ -7,13 +7,12 @@ const LEDGER_TABLES = [
   'changed_day',
   'continuity_break',
   'day_entries',
-  'late_entry_count',
+  'lateness_count',
   'late_statement',
   'ledger_entry',
   'ledger_entry_version',
-  'ledger_past',
+  'ledger_cursor',
   'notice',
-  'historical_check',
   'quarantined_entry',
   'requested_range',
   'statement',
@@ -21,10 +20,8 @@ const LEDGER_TABLES = [
   'statement_summary',
   'stored_object',
   'sync_window',
-  'uncompared_day',
   'unreported_change',
   'unreported_revision',
-  'month_end_sample',
 ] as const;
 
 const NAMED = new RegExp(

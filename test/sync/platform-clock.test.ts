@@ -12,7 +12,7 @@ import { planWindows } from '../../src/sync/wide-windows.ts';
 import { CLOCK_STEPS_MAX, createPlatformClock, holdBack } from '../../src/sync/clocks.ts';
 import { PlatformBehind, type SyncReport } from '../../src/sync/sync-report.ts';
 import { syncMerchant } from '../../src/sync/sync.ts';
-import { clockCheckedReader } from '../../src/sync/newest-page.ts';
+import { clockCheckedReader } from '../../src/sync/pass-reader.ts';
 import { freshDatabase } from '../support/database.ts';
 import { createMemoryPlatform, spread } from './memory-platform.ts';
 

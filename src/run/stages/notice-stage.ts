@@ -9,12 +9,7 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/account-days.ts';
-import {
-  sharedEntries,
-  type SharedDay,
-  forgetUncompared,
-  uncomparedDays,
-} from '../../store/shared-entries.ts';
+import { sharedEntries, type SharedDay, noteCompared, uncomparedDays } from '../../store/shared-entries.ts';
 import { settleUndecidedOpenings } from './undecided-openings.ts';
 import { certifiedWindows } from '../../store/certificates.ts';
 import type { FiguresSeen } from '../../reconcile/reconcile.ts';
@@ -53,10 +48,10 @@ export async function noticeShared(
   const shared = isChecked('shared', deps.checks)
     ? await sharedEntries(deps.db, merchants, days, deps.zone)
     : [];
-  if (shared.length === 0 && days.every(({ id }) => id === null)) return;
+  if (shared.length === 0 && days.every(({ fingerprint }) => fingerprint === null)) return;
   await deps.db.transaction().execute(async (trx) => {
     await keepNotices(trx, shared, { runId, now: deps.now() });
-    await forgetUncompared(trx, days);
+    await noteCompared(trx, days);
   });
 }
 

@@ -141,11 +141,8 @@ function joined(first: ReconcileReport, second: ReconcileReport): ReconcileRepor
 const keyOf = ({ account, day }: ReconcileReport['daysChanged'][number]): string =>
   `${account.merchantNo} ${account.currency} ${day}`;
 
-/** Chooses which spans of breaks a run reads again, as there may be more than one run can read. Pure. */
-
 type Broken = Pick<BreakRow, 'id' | 'merchant_no' | 'begin_ms' | 'end_ms'>;
 
-/** A span to read again, with the breaks in it. */
 interface HealingTask extends HealingRead {
   readonly breakIds: readonly number[];
 }

@@ -15,18 +15,15 @@ export const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
 };
 
 /** Tells trouble of one merchant from trouble of all. The first is only reported; the second ends the run. */
-
 const ABOUT_ALL = [TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
 
 /** Whether the error would hit every other merchant too: the run was asked to stop, or something they share fails. */
 export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted || isDatabaseTrouble(error) || ABOUT_ALL.some((kind) => error instanceof kind);
 
-/** The exit code for a merchant's own failure: 70 for an internal error, else 4 (incomplete). */
 export const ownExitCode = (error: unknown): ExitCode =>
   exitCodeOf(error) === EXIT.fault ? EXIT.fault : EXIT.incomplete;
 
-/** The failure as a sentence for the report. */
 export const ownSentence = (merchantNo: string, error: Error): string =>
   exitCodeOf(error) === EXIT.fault
     ? `${merchantNo}: internal error, please report it: ${error.name}: ${error.message}`

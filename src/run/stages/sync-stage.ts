@@ -28,7 +28,7 @@ import type { DB } from '../../store/engine/schema.ts';
  * `LeaseLost`.
  */
 export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
-  const { request, deps, merchant, merchantNo, zoneGate } = work;
+  const { request, deps, merchant, merchantNo } = work;
   const { beforeProof, ...range } = work.days;
   const days = {
     ...{ merchantNo, from: range.from, to: range.to, backlogDays: range.backlogDays },
@@ -54,23 +54,10 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
     });
     const olderDays =
       checksHistoricalDays(request, deps) && report.failure === null && !report.interrupted
-        ? await historicalDaysOf({
-            work,
+        ? await historicalDaysOf(work, outcome, {
             windows,
-            requests: report.requests,
-            isMostUnproven:
-              report.uncertified.filter(({ isHeld }) => isHeld !== true).length > windows.length / 2,
-            isAllProven:
-              report.uncertified.length + report.heldBack.length + report.quarantined === 0 &&
-              !work.known.hasUnreadable,
-            clockSkewMs: zoneGate.clockSkewMs(),
+            report,
             readAnew: (days) => syncMerchant({ ...options, windows: windowsOf(stretchesOf(days)) }),
-            onCompared: (comparison) => {
-              outcome.historicalCompared = comparison;
-            },
-            onMonthsHeld: (months) => {
-              outcome.monthsHeld = months;
-            },
           })
         : null;
     if (olderDays !== null) report = withHistoricalDays(report, olderDays);
@@ -102,7 +89,6 @@ export const withExplainedFailure = (
     }),
   );
 
-/** The windows of days, up to what is settled now. */
 function windowPlanner({ now, settleDelayMs, zone }: ActiveRun['deps']) {
   const latestMs = now().getTime() - settleDelayMs;
   return (asked: readonly DayRange[]): Window[] =>
@@ -145,25 +131,14 @@ async function contradictedOf(
   return { nightsContradicted: before + 1 };
 }
 
-/**
- * Ends of days that are over by this machine's clock but, by the platform's clock, still too recent to be read. Left
- * out if there are none.
- */
+/** Ends of days that are over by this machine's clock but, by the platform's clock, still too recent to be read. */
 function unsettledOf({ heldBack }: SyncReport, zone: string): Pick<MerchantSync, 'unsettled'> {
   const unsettled = heldBack.filter(({ endMs }) => isEndOfDay(endMs, zone));
   return unsettled.length === 0 ? {} : { unsettled };
 }
 
-/**
- * Whether the instant is the end of a day. Only days that are over are planned to their end; today is planned up to
- * what is settled.
- */
+/** Whether the instant is the end of a day. */
 const isEndOfDay = (ms: number, zone: string): boolean => dayOf(ms, zone) !== dayOf(ms + 1, zone);
-
-/**
- * Decides how far into today a nightly run reads. Today's first entries have to start from yesterday's closing. So if
- * yesterday's last entry is missing, this shows the same night, as soon as another entry follows it.
- */
 
 /** Today is read at least this far, if that much has passed. At night this is all of today so far. */
 const FRONTIER_MIN_MS = 2 * 3_600_000;
@@ -200,12 +175,8 @@ export function frontierWindows(
 export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
   nowMs - settleDelayMs - CLOCK_BEHIND_MS;
 
-/** The time that a page covers on the busiest of the last days. */
 const lengthOfAPage = (busiestDay: number): number => (DAY_MS * PAGE_SIZE_MAX) / Math.max(busiestDay, 1);
 
-/** For how many nights in a row the platform contradicted itself about a merchant's ledger. */
-
-/** More nights are not counted. */
 const NIGHTS_MAX = 30;
 
 /**

@@ -52,15 +52,12 @@ async function entriesBeforeIt(
   return total;
 }
 
-/** Account days whose opening is not decided, as their entries fit other balances as well. */
-
 interface UndecidedOpening {
   readonly currency: string;
   readonly day: BusinessDay;
   readonly opening: string;
   /** What the day may open on as well. It has no break, so that it may close on these. */
   readonly others: readonly string[];
-  /** No day of the account is before it. */
   readonly isFirst: boolean;
 }
 
