@@ -6,13 +6,20 @@ import type { CertificateRow } from '../../store/statements/statements.ts';
 type Reading = Pick<CertificateRow, 'begin_ms' | 'end_ms' | 'certified_at'>;
 
 /**
- * The latest instant by which every part of the span had been read, in ms; null if a part was not. Of two readings of one
- * part the later one counts, whichever begins first.
+ * When all of the span had been read, in ms; null if a part was not. Where all of it was read again, that counts. Readings of
+ * parts at different times complete it only with the last of them.
  */
 export function completeReadingAt(span: Window, certificates: readonly Reading[]): number | null {
+  const inOrder = certificates.toSorted((a, b) => a.certified_at.getTime() - b.certified_at.getTime());
+  const first = coveredAt(span, inOrder);
+  const again = coveredAt(span, inOrder.toReversed());
+  return first === null || again === null ? null : Math.max(first, again);
+}
+
+/** When the reading was made with which these readings, in their order, cover the span. */
+function coveredAt(span: Window, readings: readonly Reading[]): number | null {
   let open: readonly Window[] = [span];
-  const latestFirst = certificates.toSorted((a, b) => b.certified_at.getTime() - a.certified_at.getTime());
-  for (const { begin_ms: beginMs, end_ms: endMs, certified_at: at } of latestFirst) {
+  for (const { begin_ms: beginMs, end_ms: endMs, certified_at: at } of readings) {
     open = subtractWindows(open, [{ beginMs, endMs }]);
     if (open.length === 0) return at.getTime();
   }
