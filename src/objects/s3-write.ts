@@ -47,7 +47,6 @@ import {
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_IN_FLIGHT_MAX = 2;
 
-/** What writing needs: the bucket, the store to check for existing objects, and the observed behaviour of the server. */
 export interface Writing {
   readonly bucket: Bucket;
   readonly store: ObjectStore;
@@ -83,7 +82,6 @@ export async function putObject(
   const { question } = sent;
   try {
     const stored = await verifyStored(store, key, written, options.fence);
-    // By now somebody else may have taken over, and a server that obeys no condition would replace what they wrote.
     if (question !== undefined) await options.fence?.assertHeld();
     await question?.learn(stored.etag);
     return stored;
@@ -93,11 +91,9 @@ export async function putObject(
   }
 }
 
-/** What became of an upload. */
 interface Sent {
   /** The etag if the server vouches for what it stored, else null. */
   readonly etag: string | null;
-  /** After the first upload. */
   readonly question?: {
     /** Sees what else can be learned from it, given the etag that was read back. */
     readonly learn: (stored: string | null) => Promise<void>;

@@ -6,11 +6,11 @@ import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { entriesOfBusiestDays } from '../store/account-days.ts';
-import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
-import { merchantsWithBreaks } from '../store/breaks/break-hints.ts';
+import { merchantsWithBreaks } from '../store/breaks/hints.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { merchantsWithUnreadable } from '../store/amendments.ts';
 import { merchantsToCompare } from '../store/notices.ts';
+import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
 import { askInParts } from './many-merchants.ts';
 
 /** Days read back for the busiest one. */

@@ -1,13 +1,13 @@
 /** The unit of work: one merchant, from reading its ledger to its published statements, under its own lease. */
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import { isChecked } from '../ledger/checks.ts';
-import { PublishedNow } from '../statements/published-now.ts';
-import { concernsAll, ownExitCode, type Stage } from './stages/stages-of.ts';
-import { reconcileStage } from './stages/reconcile-stage.ts';
-import { syncStage } from './stages/sync-stage.ts';
+import { PublishedNow } from '../statements/publish-options.ts';
 import { noticeFigures, noticeOddEntries, noticeShared } from './stages/notice-stage.ts';
 import { publishStage } from './stages/publish-stage.ts';
+import { reconcileStage } from './stages/reconcile-stage.ts';
 import { UNOBSERVED } from './observer.ts';
+import { type Stage, concernsAll, ownExitCode } from './stages/stages-of.ts';
+import { syncStage } from './stages/sync-stage.ts';
 import type { MerchantWork } from './active-run.ts';
 import type { MerchantOutcome } from './report.ts';
 

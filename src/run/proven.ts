@@ -4,7 +4,7 @@ import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { changedDaysOfEach } from '../store/account-days.ts';
 import { certifiedOfEach } from '../store/certificates.ts';
-import { unprovenSpans } from '../store/breaks/open-breaks.ts';
+import { unprovenSpans } from '../store/breaks/breaks.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { coverageOf, provenStretch } from './coverage.ts';

@@ -2,7 +2,7 @@
 import { dayOf } from '../ledger/business-day.ts';
 import { workInSlices } from './backfill/long-run.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { ManifestPrefetch } from '../statements/manifest-prefetch.ts';
+import { ManifestPrefetch } from '../statements/compare-files.ts';
 import { createJoining } from './join-merchants.ts';
 import { knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';

@@ -24,7 +24,7 @@ import {
 import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
 import { storeEntries, ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
-import { noteUnreported } from './unreported-changes.ts';
+import { recordChanges } from './events.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
 import { writeStatement } from './engine/write-statement.ts';
 
@@ -117,7 +117,7 @@ async function writeOpen(
     uncertain.map(({ part }) => part),
   );
   for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
-  await noteUnreported(trx, { merchantNo, runId }, { amended: stored.amended, vanished: 0 });
+  await recordChanges(trx, { merchantNo, runId, now }, { amended: stored.amended, vanished: 0 });
   return { ...stored, vanished: 0, quarantined, absent };
 }
 
@@ -145,7 +145,8 @@ export function judgeReading(
   return writeTransaction(db, lease, async (trx) => {
     const judged = await judgeAbsent(trx, windows);
     const vanished = sum(judged.map((one) => one.vanished));
-    await noteUnreported(trx, windows[0]!, { amended: 0, vanished });
+    const { merchantNo, runId, now } = windows[0]!;
+    await recordChanges(trx, { merchantNo, runId, now }, { amended: 0, vanished });
     return judged;
   });
 }

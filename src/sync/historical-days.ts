@@ -9,6 +9,7 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { lengthMs } from '../ledger/window.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
@@ -110,7 +111,10 @@ async function compare(options: HistoricalCheckOptions, source: Source): Promise
   // Where no other days lie between, the pages of all days are those of the round as well.
   const isPaged = older.length === 1 && before.widestMs === null && windowsLeft(before, olderWindows);
   const main = await compareMain(options, source, { asked, storedOlder, paged: isPaged ? before : null });
-  const also = await compareOthers(source, options, main.isHeld ? null : asked);
+  const also = await compareOthers(source, options, {
+    followed: main.isHeld ? null : asked,
+    widestMs: before.widestMs,
+  });
   const widest = narrower(before.widestMs, main.widestMs);
   let round = withRefused({ ...before, widestMs: widest }, windowOf(asked, zone), main.refused, now);
   const isAllCompared = main.areEntriesCompared && asked.from === complete.from && older.length < 2;
@@ -197,15 +201,19 @@ async function compareMain(
 
 const NOTHING_FOUND: Found = { days: [], refused: [], widest: 0, hasMore: false };
 
-/** Compares the further ranges by their totals, a call each. What lies in days that are followed already is left to those. */
+/**
+ * Compares the further ranges by their totals, a call each. What lies in days that are followed already is left to those,
+ * and what is longer than the platform answers to the rounds.
+ */
 async function compareOthers(
   source: Source,
-  { alsoCompared = [] }: HistoricalCheckOptions,
-  followed: Days | null,
+  { alsoCompared = [], zone }: HistoricalCheckOptions,
+  { followed, widestMs }: { readonly followed: Days | null; readonly widestMs: number | null },
 ) {
   const differing: TotalDiffers[] = [];
   const toFollow: Days[] = [];
   for (const days of alsoCompared) {
+    if (widestMs !== null && lengthMs(windowOf(days, zone)) > widestMs) continue;
     const total = await source.total(days);
     if (total !== null && (await source.isStored(days, total))) continue;
     if (total !== null) differing.push({ ...days, total, stored: await source.stored(days) });

@@ -201,6 +201,7 @@ describe('the embedded database', () => {
       '0050_one_number_two_entries',
       '0051_plain_names',
       '0052_ledger_cursor',
+      '0053_event',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

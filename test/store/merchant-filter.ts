@@ -7,12 +7,11 @@ const LEDGER_TABLES = [
   'changed_day',
   'continuity_break',
   'day_entries',
+  'event',
   'lateness_count',
-  'late_statement',
   'ledger_entry',
   'ledger_entry_version',
   'ledger_cursor',
-  'notice',
   'quarantined_entry',
   'requested_range',
   'statement',
@@ -20,15 +19,13 @@ const LEDGER_TABLES = [
   'statement_summary',
   'stored_object',
   'sync_window',
-  'unreported_change',
-  'unreported_revision',
 ] as const;
 
 const NAMED = new RegExp(
   `\\b(?:from|join|update|into|using)\\s+(?:only\\s+)?"?(${LEDGER_TABLES.join('|')})"?(?![\\w(])`,
   'gi',
 );
-const FILTERED = /merchant_no"?\s*(?:=|in\b)|\([^()]*merchant_no[^()]*\)\s*(?:=|in\b)/i;
+const FILTERED = /(?:merchant_no"?|'otherMerchantNo')\s*(?:=|in\b)|\([^()]*merchant_no[^()]*\)\s*(?:=|in\b)/i;
 
 /** One text for each such place: the table, and the statement. */
 export function unfiltered(statement: string): string[] {

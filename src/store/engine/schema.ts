@@ -256,37 +256,6 @@ export interface AlertDelivery {
   try_at: Date;
 }
 
-export interface AlertEvent {
-  /**
-   * The figures and names that the alert shows.
-   */
-  detail: Json;
-  /**
-   * When it was found.
-   */
-  found_at: Date;
-  /**
-   * break: a new break; revised: a published day has a new revision; token: the platform refuses a merchant's token.
-   */
-  kind: string;
-  /**
-   * The merchant.
-   */
-  merchant_no: string;
-  /**
-   * When an alert reported it. Null until then.
-   */
-  reported_at: Date | null;
-  /**
-   * The run that found it; null if none did.
-   */
-  run_id: number | null;
-  /**
-   * The subject of the event, such as the number of the break.
-   */
-  subject: string;
-}
-
 export interface Application {
   /**
    * The platform's number of the application (bizFlow). Null until a receipt or a result contains it.
@@ -569,25 +538,6 @@ export interface Beneficiary {
   status: Generated<string>;
 }
 
-export interface BreakStep {
-  /**
-   * Who did it, when, and with which note.
-   */
-  audit_event_id: number;
-  /**
-   * The break.
-   */
-  break_id: number;
-  /**
-   * Number of the step, counting up.
-   */
-  id: Generated<number>;
-  /**
-   * taken, commented, resolved or reopened.
-   */
-  kind: string;
-}
-
 export interface CertifiedSpan {
   /**
    * The currency that was read; '' where every currency was.
@@ -695,6 +645,41 @@ export interface ContinuityBreak {
    * open: it stands. healed: a later reading brought what was missing. resolved: a person said that it is right as it is.
    */
   status: Generated<string>;
+}
+
+export interface DayEntries {
+  /**
+   * The fingerprint of the entries that were compared with those of other merchants; null before the first time.
+   */
+  compared_fingerprint: string | null;
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * The business day.
+   */
+  day: string;
+  /**
+   * The fingerprint of the entries that the figures were made of; null where they are to be made, whatever the entries are.
+   */
+  figured_fingerprint: string | null;
+  /**
+   * The sum of a hash of each entry that has not vanished, whatever their order; 0 without entries.
+   */
+  fingerprint: Generated<string>;
+  /**
+   * The two differ. A column of its own has statistics, so that the planner knows how rare it is.
+   */
+  is_changed: Generated<boolean>;
+  /**
+   * It differs from the fingerprint: the next run compares the day.
+   */
+  is_uncompared: Generated<boolean>;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
 }
 
 export interface DaybookAccountDays {
@@ -917,39 +902,35 @@ export interface DaybookStatements {
   verdict: string | null;
 }
 
-export interface DayEntries {
+export interface Event {
   /**
-   * The fingerprint of the entries that were compared with those of other merchants; null before the first time.
+   * When it was found; of a revision, when it was published.
    */
-  compared_fingerprint: string | null;
+  at: Date;
   /**
-   * Currency code of the account.
+   * The figures and names that the report shows.
    */
-  currency: string;
+  data: Json;
   /**
-   * The business day.
+   * Reported by a run: change (entries that the platform changed), revision (a published day with a new revision, or a late first one), and findings that break no balance: empty (a busy day without entries), first (a first opening that no entry made), shared (entries that two merchants have), untyped (entries without a transaction type), finer (amounts with more decimals than the currency has), reused (numbers that are used for two entries). Reported by an alert: new-break, amendment (a published day was revised), key-problem (a token does not work).
    */
-  day: string;
+  kind: string;
   /**
-   * The fingerprint of the entries that the figures were made of; null where they are to be made, whatever the entries are.
-   */
-  figured_fingerprint: string | null;
-  /**
-   * The sum of a hash of each entry that has not vanished, whatever their order; 0 without entries.
-   */
-  fingerprint: Generated<string>;
-  /**
-   * The two differ. A column of its own has statistics, so that the planner knows how rare it is.
-   */
-  is_changed: Generated<boolean>;
-  /**
-   * It differs from the fingerprint: the next run compares the day.
-   */
-  is_uncompared: Generated<boolean>;
-  /**
-   * The platform's number of the merchant.
+   * The platform's number of the merchant; of two the one that sorts first.
    */
   merchant_no: string;
+  /**
+   * When the run or the alert that reports it was recorded. Null: the next one reports it.
+   */
+  reported_at: Date | null;
+  /**
+   * The run that found it. Null where that is not known.
+   */
+  run_id: number | null;
+  /**
+   * What it is about, of this kind and merchant: a run, an account's day and its revision, a break; empty for the merchant.
+   */
+  subject: string;
 }
 
 export interface FingerprintKey {
@@ -1015,29 +996,6 @@ export interface LatenessCount {
    * Of a compared month, the last business day on which the stored entries equalled the platform's. Null for late ones.
    */
   sampled_on: string | null;
-}
-
-export interface LateStatement {
-  /**
-   * Whether its month had been closed without it. Otherwise the day had been proven to have no entries.
-   */
-  after_close: boolean;
-  /**
-   * Currency code of the account.
-   */
-  currency: string;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * When its first revision was published.
-   */
-  published_at: Date;
 }
 
 export interface Lease {
@@ -1359,45 +1317,6 @@ export interface MonthCloseStatement {
    * SHA-256 of that statement, in hex.
    */
   sha256: string;
-}
-
-export interface Notice {
-  /**
-   * Currency code of the account; '' where every account of the merchant is meant.
-   */
-  currency: Generated<string>;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * What the sentence says. empty: fewest and most entries of that weekday before. first: opening. shared: count, a few batchNos, and whose statement was published before. untyped and finer: count and a few batchNos. reused: the same, and the two contents of the first, the one that is kept first.
-   */
-  figures: Json;
-  /**
-   * When it was found.
-   */
-  found_at: Date;
-  /**
-   * empty: a busy day without entries. first: a first opening that no entry made. shared: entries that two merchants have. untyped: entries without a transaction type. finer: amounts with more decimals than the currency has. reused: numbers that are used for two entries.
-   */
-  kind: string;
-  /**
-   * The platform's number of the merchant; of two merchants the one that sorts first.
-   */
-  merchant_no: string;
-  /**
-   * Of shared entries the other merchant; '' for the other kinds.
-   */
-  other_merchant_no: Generated<string>;
-  /**
-   * When the run that reports it was recorded. Null: the next run reports it.
-   */
-  reported_at: Date | null;
-  /**
-   * The run that found it.
-   */
-  run_id: number;
 }
 
 export interface Notification {
@@ -2013,58 +1932,18 @@ export interface SyncWindow {
   total: number;
 }
 
-export interface UnreportedChange {
-  /**
-   * How many entries were amended.
-   */
-  amended: number;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * The run that found the changes.
-   */
-  run_id: number;
-  /**
-   * How many entries vanished.
-   */
-  vanished: number;
-}
-
-export interface UnreportedRevision {
-  /**
-   * Currency code of the account.
-   */
-  currency: string;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * Revision of the statement.
-   */
-  revision: number;
-}
-
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
   alert: Alert;
   alert_condition: AlertCondition;
   alert_delivery: AlertDelivery;
-  alert_event: AlertEvent;
   application: Application;
   audit_event: AuditEvent;
   backfill: Backfill;
   backfill_merchant: BackfillMerchant;
   backfill_slice: BackfillSlice;
   beneficiary: Beneficiary;
-  break_step: BreakStep;
   certified_span: CertifiedSpan;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
@@ -2073,9 +1952,9 @@ export interface DB {
   daybook_coverage: DaybookCoverage;
   daybook_open_breaks: DaybookOpenBreaks;
   daybook_statements: DaybookStatements;
+  event: Event;
   fingerprint_key: FingerprintKey;
   installation: Installation;
-  late_statement: LateStatement;
   lateness_count: LatenessCount;
   lease: Lease;
   ledger_cursor: LedgerCursor;
@@ -2084,7 +1963,6 @@ export interface DB {
   merchant: Merchant;
   month_close: MonthClose;
   month_close_statement: MonthCloseStatement;
-  notice: Notice;
   notification: Notification;
   page_session: PageSession;
   platform_hold: PlatformHold;
@@ -2100,6 +1978,4 @@ export interface DB {
   statement_summary: StatementSummary;
   stored_object: StoredObject;
   sync_window: SyncWindow;
-  unreported_change: UnreportedChange;
-  unreported_revision: UnreportedRevision;
 }
