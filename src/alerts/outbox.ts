@@ -245,9 +245,11 @@ export async function claimWatchdogCheck(
   what: WatchdogCheck,
   everyMs: number,
 ): Promise<boolean> {
+  const checkedAt = sql.ref(`${what}_checked_at`);
   const { rows } = await sql`
-    UPDATE watchdog_check SET checked_at = ${DATABASE_NOW} WHERE what = ${what} AND checked_at <= ${inMs(-everyMs)}
-    RETURNING what`.execute(db);
+    UPDATE installation SET ${checkedAt} = ${DATABASE_NOW} WHERE ${checkedAt} <= ${inMs(-everyMs)} RETURNING 1`.execute(
+    db,
+  );
   return rows.length > 0;
 }
 

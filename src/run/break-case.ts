@@ -13,7 +13,7 @@ import {
 } from '../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { changedEntries, type ChangedEntry } from '../store/breaks/changed-entries.ts';
-import { entriesAround, entriesByNumber } from '../store/entries-around.ts';
+import { entriesAround, entriesByNumber } from '../store/entries.ts';
 import { unreadableWithin, type UnreadableWithin } from '../store/quarantine.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certificatesOf, type CertificateRow } from '../store/statements/statements.ts';

@@ -14,7 +14,7 @@ import { migrate, pendingMigrations } from '../store/engine/migrations.ts';
 import { protectionOf } from '../store/engine/protection.ts';
 import { UnknownSecretKey } from '../store/secrets/secrets.ts';
 import { publishedFilesCheck } from './published-files-check.ts';
-import { createPlatformClock, type PlatformClock } from '../sync/platform-clock.ts';
+import { createPlatformClock, type PlatformClock } from '../sync/clocks.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { chosenMerchants, merchantsNotRead } from './chosen-merchants.ts';
 import { ExpectedError } from '../ledger/ending.ts';

@@ -8,6 +8,7 @@ import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { keepSampledMonths } from '../store/lateness.ts';
 import { keepHistoricalComparisons } from '../store/historical-days.ts';
+import { STAGES } from './stages/stages-of.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
 import type { UnreportedChanges } from '../store/events.ts';
@@ -16,7 +17,6 @@ import type { Discrepancy } from './discrepancies.ts';
 import { outcomeOfAll } from './outcomes.ts';
 import { type MerchantOutcome, runFigures, type RunReport, type OpenItems } from './report.ts';
 import { openItemsOf, type MerchantOpenItems } from './open-items.ts';
-import { STAGES } from './stages/stages-of.ts';
 import { accountsAsked, type ActiveRun } from './active-run.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 

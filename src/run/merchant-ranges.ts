@@ -11,10 +11,10 @@ import {
 } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { openPartsOf } from '../store/backfills.ts';
-import { changedDaysOfEach } from '../store/changed-days.ts';
-import { absentWindowsOf } from '../store/held-absences.ts';
+import { changedDaysOfEach } from '../store/account-days.ts';
+import { absentWindowsOf } from '../store/absent-entries.ts';
+import { certifiedOfEach } from '../store/certificates.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
-import { certifiedOfEach } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { withoutBackfills } from './backfill/days-left.ts';
 import { coverageOf, daysTouched } from './coverage.ts';

@@ -2,12 +2,11 @@
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { PublishedNow } from '../statements/publish-options.ts';
-import { concernsAll, ownExitCode } from './stages/isolation.ts';
 import { noticeFigures, noticeOddEntries, noticeShared } from './stages/notice-stage.ts';
 import { publishStage } from './stages/publish-stage.ts';
 import { reconcileStage } from './stages/reconcile-stage.ts';
 import { UNOBSERVED } from './observer.ts';
-import type { Stage } from './stages/stages-of.ts';
+import { type Stage, concernsAll, ownExitCode } from './stages/stages-of.ts';
 import { syncStage } from './stages/sync-stage.ts';
 import type { MerchantWork } from './active-run.ts';
 import type { MerchantOutcome } from './report.ts';

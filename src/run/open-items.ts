@@ -4,7 +4,7 @@ import type { AccountFilter } from '../ledger/account-filter.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { heldDaysOf } from '../store/held-absences.ts';
+import { heldDaysOf } from '../store/absent-entries.ts';
 import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
 import { unreportedChanges, type UnreportedChanges } from '../store/events.ts';
 import { unreportedRevisions } from '../store/statements/revisions.ts';

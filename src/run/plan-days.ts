@@ -9,12 +9,12 @@ import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { seenFigures, type DayChange } from '../reconcile/reconcile.ts';
-import { isAsPublished, StatementMisfit } from '../statements/day-content.ts';
 import type { DayFigures } from '../store/account-days.ts';
+import { certifiedWindows } from '../store/certificates.ts';
+import { isAsPublished, StatementMisfit } from '../statements/day-content.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { type StatementRow } from '../store/statements/statements.ts';
 import { dueAccountDays, statementsOfDueDays } from '../store/statements/due-days.ts';
-import { certifiedWindows } from '../store/windows.ts';
 import { accountDayKey } from './report.ts';
 import type { RunDeps } from './active-run.ts';
 

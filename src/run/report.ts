@@ -9,19 +9,18 @@ import type { MonthsHeld } from '../store/lateness.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
 import type { ForeignManifest } from '../statements/write-manifest.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
-import type { HeldDay } from '../store/held-absences.ts';
+import type { HeldDay } from '../store/absent-entries.ts';
+import { type SyncReport, sumOfSync } from '../sync/sync-report.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/events.ts';
 import type { RevisedDay } from '../store/statements/revisions.ts';
 import type { CheckNotMade, HistoricalCheck } from '../sync/historical-days.ts';
-import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode, type Reason } from './verdict/exit-codes.ts';
 import type { Discrepancy } from './discrepancies.ts';
 import type { NotJoined } from './join-merchants.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange, ExtendedLookback } from './range.ts';
 import type { OpenRange } from './requested.ts';
-import { sumOfSync } from './stages/sync-tally.ts';
 
 /** The note on a run whose time zone was not proven. */
 export const TIME_ZONE_ON_TRUST =

@@ -9,7 +9,7 @@ import {
   type RequestedRange,
 } from '../store/requested-ranges.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certifiedWindowsOf } from '../store/windows.ts';
+import { certifiedWindowsOf } from '../store/certificates.ts';
 import { daysTouched } from './coverage.ts';
 import type { DayRange } from './range.ts';
 

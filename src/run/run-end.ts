@@ -28,7 +28,7 @@ import {
   type OpenItems,
 } from './report.ts';
 import { NOTHING_STANDS } from './open-items.ts';
-import { sumOfSync } from './stages/sync-tally.ts';
+import { sumOfSync } from '../sync/sync-report.ts';
 import { isNightlyRun, type ActiveRun, type RunDeps } from './active-run.ts';
 
 /** How a run came to its end. */

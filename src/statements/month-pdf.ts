@@ -16,7 +16,7 @@ import { zoneIn } from './manifest.ts';
 import { openDaysOf, type OpenDay, openGroups } from './open-days.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import { counted } from '../ledger/text.ts';
-import { figuresOf } from '../store/figures.ts';
+import { figuresOf } from '../store/account-days.ts';
 import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf.ts';
 import {
   grouped,

@@ -1,7 +1,7 @@
 /** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
 import { addDays, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay, Account } from '../ledger/entry.ts';
-import { figuresOf } from '../store/figures.ts';
+import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { csvText } from './formats/csv.ts';
 import { missingNetOf, sumOfDays, type MonthFigures } from './close-file.ts';

@@ -15,7 +15,7 @@ import {
 } from '../store/statements/due-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { certifiedWindows } from '../store/windows.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 import { accountKey } from './withheld.ts';
 
 export interface OpeningMismatch {

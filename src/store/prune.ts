@@ -9,9 +9,7 @@ import type { DB } from './engine/schema.ts';
 /** What `before` has to be older than: paths of results live 30 days, and `status` reads back as far. */
 export const PRUNE_KEEPS_DAYS = 90;
 
-/** One kind of rows that may go. */
 interface Prunable {
-  /** For people. */
   readonly what: string;
   readonly table: PrunableTable;
   /** Which rows of the table, named `old`, may go. */
@@ -19,12 +17,10 @@ interface Prunable {
 }
 
 export interface PruneAsked {
-  /** Only what ended before this instant. */
   readonly before: Date;
   readonly now: Date;
 }
 
-/** Rows of one kind that may go, or are gone. */
 export interface Pruned {
   readonly what: string;
   readonly table: PrunableTable;
@@ -109,7 +105,6 @@ const PRUNABLE: readonly Prunable[] = [
   },
 ];
 
-/** Counts what may go, and deletes nothing. */
 export async function prunableRows(db: Kysely<DB>, asked: PruneAsked): Promise<Pruned[]> {
   const counts: Pruned[] = [];
   for (const { what, table, rows } of PRUNABLE) {

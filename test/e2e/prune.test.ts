@@ -26,7 +26,7 @@ const A_YEAR_LATER = '2027-03-06T01:30:00+08:00';
 const KEPT = [
   ...['ledger_entry', 'ledger_entry_version', 'sync_window', 'certified_span', 'account_day'],
   ...['continuity_break', 'statement', 'artifact'],
-  ...['run', 'lease', 'merchant', 'audit_event', 'ledger_past', 'historical_check'],
+  ...['run', 'lease', 'merchant', 'audit_event', 'ledger_cursor'],
 ];
 
 let stage: Stage;

@@ -14,7 +14,7 @@ import {
 import type { OpenRange } from '../../src/run/requested.ts';
 import { NOTHING_STANDS } from '../../src/run/open-items.ts';
 import type { WithheldDay } from '../../src/statements/publish.ts';
-import type { SyncReport } from '../../src/sync/sync.ts';
+import type { SyncReport } from '../../src/sync/sync-report.ts';
 
 const CALM: SyncReport = {
   requests: 9,

@@ -38,13 +38,13 @@ export interface Rig {
 export async function openRig(serverUrl: string): Promise<Rig> {
   const database = await openDatabase({ databaseUrl: await copyDatabase(serverUrl), dataDir: '' });
   const tables = (await database.db.introspection.getTables()).filter(
-    ({ isView, name: table }) => !isView && table !== 'database_identity',
+    ({ isView, name: table }) => !isView && table !== 'installation',
   );
   // After a case nothing here is needed again. This deletes rows without the cost of new files for each table.
   const emptying = sql`SET session_replication_role = replica; ${sql.join(
     tables.map((table) => sql`DELETE FROM ${sql.id(table.name)}`),
     sql`; `,
-  )}; SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) FROM pg_sequences
+  )}; UPDATE installation SET clock_off_at = NULL, clock_off = NULL; SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) FROM pg_sequences
     WHERE schemaname = 'public'; SET session_replication_role = DEFAULT`;
   const empty = async () => {
     await emptying.execute(database.db);

@@ -50,10 +50,10 @@ export async function fillMerchants(
       SELECT merchant_no, 'shared', 'USD 2026-03-05 ' || ${numbered(sql`n + 1`)}, jsonb_build_object('currency', 'USD',
         'day', '2026-03-05', 'otherMerchantNo', ${numbered(sql`n + 1`)}, 'figures', '{"count": 1, "batchNos": ["B"]}'::jsonb),
         ${NOW}::timestamptz, run.id FROM run, ${every(19)}`,
-    sql`INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
-        round_began_at, page_order)
-      SELECT merchant_no, '2026-01-01', '2026-02-01', n, n % 2 = 0, ${NOW}::timestamptz, 1, n, ${NOW}::timestamptz,
-        'oldest first'
+    sql`INSERT INTO ledger_cursor (merchant_no, currency, checked_from, checked_to, checked_total, is_held, checked_at, round_read,
+        round_of, round_began_at, round_through_ms, page_order)
+      SELECT merchant_no, '', '2026-01-01', '2026-02-01', n, n % 2 = 0, ${NOW}::timestamptz, 1, n, ${NOW}::timestamptz,
+        0, 'oldest first'
       FROM ${every(23)}`,
   ];
   for (const statement of [...statements, ...(troubled ? troubles : [])]) await statement.execute(db);

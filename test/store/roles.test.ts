@@ -180,6 +180,7 @@ describe('job', () => {
     'ALTER TABLE ledger_entry ADD COLUMN more text',
     'CREATE TABLE more (id int)',
     'DELETE FROM kysely_migration',
+    'UPDATE installation SET id = gen_random_uuid()',
   ])('may not: %s', (statement) => forbidden(of('job'), statement));
 });
 
@@ -238,6 +239,8 @@ describe('inbox', () => {
     'DELETE FROM merchant',
     'DROP TABLE notification',
     'CREATE TABLE more (id int)',
+    'SELECT clock_off FROM installation',
+    'UPDATE installation SET clock_off = NULL',
   ])('may not: %s', (statement) => forbidden(of('inbox'), statement));
 });
 

@@ -14,7 +14,7 @@ import { runDeps } from '../../run/app.ts';
 import { oneMerchant } from '../../run/one-merchant.ts';
 import { executeReferenceRun, listName, referenceWork } from '../../run/reference-run.ts';
 import { executeRun } from '../../run/run.ts';
-import { sumOfSync } from '../../run/stages/sync-tally.ts';
+import { sumOfSync } from '../../sync/sync-report.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
 import { applicationById } from '../../store/onboarding/applications.ts';
 import { listBeneficiaries } from '../../store/beneficiaries/beneficiaries.ts';

@@ -11,7 +11,7 @@ import { nothingDoneFor, workOnMerchant, type MerchantWorkOptions } from '../mer
 import { outcomeOfAll } from '../outcomes.ts';
 import type { DayRange } from '../range.ts';
 import type { MerchantOutcome, MerchantSync } from '../report.ts';
-import { addSyncReports } from '../stages/sync-tally.ts';
+import { addSyncReports } from '../../sync/sync-report.ts';
 import { exitCodeOfSlice, SliceUndone } from './slice-verdict.ts';
 import { LONG_RUN_DAYS, slicesOf } from './slices.ts';
 

@@ -2,7 +2,7 @@
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
-import { certifiedWindows } from '../../store/windows.ts';
+import { certifiedWindows } from '../../store/certificates.ts';
 import type { ActiveRun } from '../active-run.ts';
 import type { MerchantOutcome } from '../report.ts';
 import { discrepanciesOf } from '../discrepancies.ts';

@@ -5,9 +5,9 @@ import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import { EXIT, type Reason, type ExitCode } from './exit-codes.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import type { MerchantCommonChange } from '../../store/common-changes.ts';
-import type { MovedBalances } from '../../store/moved-balances.ts';
+import type { MovedBalances } from '../../store/entry-history.ts';
+import type { HeldDay } from '../../store/absent-entries.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
-import type { HeldDay } from '../../store/held-absences.ts';
 import type { Discrepancy } from '../discrepancies.ts';
 
 /** Most causes that get a sentence; `daybook breaks` lists all. */

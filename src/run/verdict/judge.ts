@@ -30,7 +30,7 @@ import {
   reasonsOfRepair,
 } from './published-reasons.ts';
 import type { OpenRange } from '../requested.ts';
-import { sumOfSync } from '../stages/sync-tally.ts';
+import { sumOfSync } from '../../sync/sync-report.ts';
 import type { BusyMerchant, StageOutcome } from '../report.ts';
 
 export interface RunFailure {

@@ -5,9 +5,9 @@ import type { WithheldDay } from '../../statements/publish.ts';
 import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from '../clock-text.ts';
 import { EXIT, type Reason } from './exit-codes.ts';
 import { HOW_TO_PART_LEDGERS } from './notice-reasons.ts';
-import { ownExitCode, ownSentence } from '../stages/isolation.ts';
+import { ownExitCode, ownSentence } from '../stages/stages-of.ts';
+import { sumOfSync } from '../../sync/sync-report.ts';
 import type { MerchantSync } from '../report.ts';
-import { sumOfSync } from '../stages/sync-tally.ts';
 
 /** Most sentences of one kind for one merchant. The rest is counted, so that other reasons are not lost among them. */
 export const NAMED_EACH_MAX = 10;

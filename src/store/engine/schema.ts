@@ -710,17 +710,6 @@ export interface ContinuityBreak {
   status: Generated<string>;
 }
 
-export interface DatabaseIdentity {
-  /**
-   * The identity.
-   */
-  id: Generated<string>;
-  /**
-   * Always true, so that there is one row.
-   */
-  is_only: Generated<boolean>;
-}
-
 export interface DaybookAccountDays {
   /**
    * How many breaks have an entry of the day on either side.
@@ -943,6 +932,10 @@ export interface DaybookStatements {
 
 export interface DayEntries {
   /**
+   * The fingerprint of the entries that were compared with those of other merchants; null before the first time.
+   */
+  compared_fingerprint: string | null;
+  /**
    * Currency code of the account.
    */
   currency: string;
@@ -962,6 +955,10 @@ export interface DayEntries {
    * The two differ. A column of its own has statistics, so that the planner knows how rare it is.
    */
   is_changed: Generated<boolean>;
+  /**
+   * It differs from the fingerprint: the next run compares the day.
+   */
+  is_uncompared: Generated<boolean>;
   /**
    * The platform's number of the merchant.
    */
@@ -999,25 +996,6 @@ export interface Event {
   subject: string;
 }
 
-export interface FiguredDays {
-  /**
-   * Currency code of the account.
-   */
-  currency: string;
-  /**
-   * The account's first day with figures. Once an earlier day has some, the row says nothing.
-   */
-  from_day: string;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * Every day up to this one has figures. Later ones may have some too.
-   */
-  through_day: string;
-}
-
 export interface FingerprintKey {
   /**
    * The key, encrypted with the secret keys.
@@ -1029,76 +1007,36 @@ export interface FingerprintKey {
   name: string;
 }
 
-export interface HistoricalCheck {
+export interface Installation {
   /**
-   * Number of entries of these days by their figures. Null once their entries changed: the next check adds the figures up again.
+   * What was seen then, as a sentence.
    */
-  by_figures: number | null;
+  clock_off: string | null;
   /**
-   * When they were last checked.
+   * When the platform's timestamps were first seen to differ, within the clock tolerance, from the times it filters by. Null while they were not.
    */
-  checked_at: Date;
+  clock_off_at: Date | null;
   /**
-   * First business day that was checked.
+   * Distinguishes this database from every other one. The object store's mark names it; a restored backup keeps it.
    */
-  from_day: string;
+  id: Generated<string>;
   /**
-   * Whether as many are stored, also after reading anew what differed.
+   * Always true, so that there is one row.
    */
-  is_held: boolean;
+  is_only: Generated<boolean>;
   /**
-   * The platform's number of the merchant.
+   * When a process last began to search for scheduled runs that were missed, by the database's clock.
    */
-  merchant_no: string;
+  nights_checked_at: Generated<Date>;
   /**
-   * In which order the platform sends pages: oldest first, newest first, or mixed where its pages are no spans of time.
+   * When a process last began to search for runs that were killed or failed without a report.
    */
-  page_order: string;
-  /**
-   * The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.
-   */
-  refused_from_ms: number | null;
-  /**
-   * When it refused for the first time.
-   */
-  refused_since: Date | null;
-  /**
-   * The last such instant.
-   */
-  refused_to_ms: number | null;
-  /**
-   * When the round began.
-   */
-  round_began_at: Date;
-  /**
-   * How many entries there were when the round began; it is through once it has shown as many.
-   */
-  round_of: number;
-  /**
-   * How many entries this round has compared so far.
-   */
-  round_read: number;
-  /**
-   * The instant, in ms since 1970, up to which this round has compared the entries.
-   */
-  round_through_ms: Generated<number>;
-  /**
-   * Last business day that was checked, included.
-   */
-  to_day: string;
-  /**
-   * How many records the platform said these days hold in all.
-   */
-  total: number;
-  /**
-   * The longest window, in ms, that the platform answers in full; null while it has cut or refused none.
-   */
-  widest_ms: number | null;
+  runs_checked_at: Generated<Date>;
 }
 
-export interface LateEntryCount {
+export interface LatenessCount {
   /**
-   * Days, rounded up, from the time they are booked at to when they were first seen: they were at most so late.
+   * Days, rounded up, from the booked time to when they were first seen: they were at most so late. 0: all entries of a month that was compared with the platform at its end, on days that were read before the next day was over.
    */
   days_max: number;
   /**
@@ -1106,7 +1044,7 @@ export interface LateEntryCount {
    */
   days_min: number;
   /**
-   * How many of them.
+   * How many of them. Of a compared month, as when it was compared first.
    */
   entries: number;
   /**
@@ -1114,9 +1052,13 @@ export interface LateEntryCount {
    */
   merchant_no: string;
   /**
-   * First day of the month, in UTC, in which they were first seen.
+   * First day of the month in which late entries were first seen, in UTC; of a compared month its first business day.
    */
   month: string;
+  /**
+   * Of a compared month, the last business day on which the stored entries equalled the platform's. Null for late ones.
+   */
+  sampled_on: string | null;
 }
 
 export interface Lease {
@@ -1144,6 +1086,97 @@ export interface Lease {
    * Writes of a single statement that the holder numbered up to this are refused: they were made again.
    */
   void_through: Generated<number>;
+}
+
+export interface LedgerCursor {
+  /**
+   * Number of entries of these days by their figures. Null once their entries changed: the next check adds the figures up again.
+   */
+  by_figures: number | null;
+  /**
+   * When they were last checked.
+   */
+  checked_at: Date | null;
+  /**
+   * First business day of the daily check of historical days, which lie before those a run reads. This and all columns below are null in the row of a currency, and before the first check.
+   */
+  checked_from: string | null;
+  /**
+   * Last business day that was checked, included.
+   */
+  checked_to: string | null;
+  /**
+   * How many entries the platform said that these days have.
+   */
+  checked_total: number | null;
+  /**
+   * The currency; '' for every currency together.
+   */
+  currency: string;
+  /**
+   * The account's first day with figures. Null before it has some. Once an earlier day has some, both days say nothing.
+   */
+  figured_from: string | null;
+  /**
+   * Every day from the first one up to this one has figures. Later ones may have some too.
+   */
+  figured_through: string | null;
+  /**
+   * Whether as many are stored, after days that differed were read again.
+   */
+  is_held: boolean | null;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * In which order the platform sends pages: oldest first, newest first, or mixed where its pages are no spans of time.
+   */
+  page_order: string | null;
+  /**
+   * When it was asked.
+   */
+  past_asked_at: Date | null;
+  /**
+   * The instant, in ms since 1970, before which the platform was asked for the number of its entries; null if it was not.
+   */
+  past_before_ms: number | null;
+  /**
+   * How many entries it has from before. Null where the platform refused the question, or where a currency begins with the first day read, so that the answer would say nothing.
+   */
+  past_total: number | null;
+  /**
+   * The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.
+   */
+  refused_from_ms: number | null;
+  /**
+   * When it refused for the first time.
+   */
+  refused_since: Date | null;
+  /**
+   * The last such instant.
+   */
+  refused_to_ms: number | null;
+  /**
+   * When the round began.
+   */
+  round_began_at: Date | null;
+  /**
+   * How many entries there were when the round began.
+   */
+  round_of: number | null;
+  /**
+   * How many entries this round has compared so far.
+   */
+  round_read: number | null;
+  /**
+   * The instant, in ms since 1970, up to which this round has compared the entries.
+   */
+  round_through_ms: number | null;
+  /**
+   * The longest window, in ms, that the platform answers in full; null while it has cut or refused none.
+   */
+  widest_ms: number | null;
 }
 
 export interface LedgerEntry {
@@ -1248,29 +1281,6 @@ export interface LedgerEntryVersion {
   version: number;
 }
 
-export interface LedgerPast {
-  /**
-   * When it was asked.
-   */
-  asked_at: Date;
-  /**
-   * The instant that was asked for, in ms since 1970.
-   */
-  before_ms: number;
-  /**
-   * The currency that was asked for; '' for every currency together.
-   */
-  currency: Generated<string>;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * How many entries it has from before. Null where the platform refused the question, or where a currency begins with the first day read, so that the answer would say nothing.
-   */
-  total: number | null;
-}
-
 export interface Merchant {
   /**
    * When the merchant was added, or an approval brought it.
@@ -1343,25 +1353,6 @@ export interface MonthClose {
    * The text of the signature file. Null where there is none.
    */
   signature: string | null;
-}
-
-export interface MonthEndSample {
-  /**
-   * How many entries it had when it was compared first, on days that were read before the next day was over.
-   */
-  entries: number;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * First business day of the month.
-   */
-  month: string;
-  /**
-   * Last business day on which the stored entries equalled the platform's.
-   */
-  sampled_on: string;
 }
 
 export interface Notification {
@@ -1462,45 +1453,19 @@ export interface PageSession {
   way: string;
 }
 
-export interface PlatformClock {
-  /**
-   * Always true, so that there is one row at most.
-   */
-  is_only: Generated<boolean>;
-  /**
-   * What was seen, as a sentence.
-   */
-  seen: string;
-  /**
-   * When that was seen.
-   */
-  seen_off_at: Date;
-}
-
 export interface PlatformHold {
   /**
-   * Before that no call begins.
+   * No call begins before. For the rate: the next process gets its part from then on, or from now if that is later.
    */
   held_until: Date;
   /**
-   * Whose calls wait: 'merchant' and its number, or 'the agent' for calls that belong to no merchant.
+   * Whose calls wait: 'merchant' and its number, 'the agent' for calls that belong to no merchant, 'the rate' for all.
    */
   owner: string;
   /**
-   * When the latest request was recorded.
+   * When the latest request was recorded; -infinity for the rate.
    */
   recorded_at: Date;
-}
-
-export interface PlatformLimit {
-  /**
-   * Until when the rate is given away to processes. The next one gets its part from then on, or from now if that is later.
-   */
-  free_at: Date;
-  /**
-   * Always true, so that there is one row at most.
-   */
-  is_only: Generated<boolean>;
 }
 
 export interface QuarantinedEntry {
@@ -1914,36 +1879,6 @@ export interface SyncWindow {
   total: number;
 }
 
-export interface UncomparedDay {
-  /**
-   * Currency of the account.
-   */
-  currency: string;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * Number of the row. A day that changes again while it is compared gets another row.
-   */
-  id: Generated<number>;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-}
-
-export interface WatchdogCheck {
-  /**
-   * When a process last began the check, by the database's clock.
-   */
-  checked_at: Date;
-  /**
-   * nights: scheduled runs that were missed; runs: runs that were killed or failed without a report.
-   */
-  what: string;
-}
-
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
@@ -1960,29 +1895,24 @@ export interface DB {
   certified_span: CertifiedSpan;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
-  database_identity: DatabaseIdentity;
   day_entries: DayEntries;
   daybook_account_days: DaybookAccountDays;
   daybook_coverage: DaybookCoverage;
   daybook_open_breaks: DaybookOpenBreaks;
   daybook_statements: DaybookStatements;
   event: Event;
-  figured_days: FiguredDays;
   fingerprint_key: FingerprintKey;
-  historical_check: HistoricalCheck;
-  late_entry_count: LateEntryCount;
+  installation: Installation;
+  lateness_count: LatenessCount;
   lease: Lease;
+  ledger_cursor: LedgerCursor;
   ledger_entry: LedgerEntry;
   ledger_entry_version: LedgerEntryVersion;
-  ledger_past: LedgerPast;
   merchant: Merchant;
   month_close: MonthClose;
-  month_end_sample: MonthEndSample;
   notification: Notification;
   page_session: PageSession;
-  platform_clock: PlatformClock;
   platform_hold: PlatformHold;
-  platform_limit: PlatformLimit;
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
   reference_list: ReferenceList;
@@ -1992,6 +1922,4 @@ export interface DB {
   secret_key_check: SecretKeyCheck;
   statement: Statement;
   sync_window: SyncWindow;
-  uncompared_day: UncomparedDay;
-  watchdog_check: WatchdogCheck;
 }

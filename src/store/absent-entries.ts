@@ -3,33 +3,23 @@
  * vanished once it is believed that they are gone. They are never deleted. Where too much is gone at once, they are held:
  * only what a person accepted is believed then.
  */
-import { sql, type Transaction } from 'kysely';
-import type { Window } from '../ledger/entry.ts';
-import { ofCurrency } from './account-filter.ts';
+import { sql, type Transaction, type Kysely, type RawBuilder } from 'kysely';
+import type { Window, BusinessDay, Account } from '../ledger/entry.ts';
+import { ofCurrency, ofAccounts, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrenciesOf } from './entries.ts';
 import type { DB } from './engine/schema.ts';
-import {
-  heldDays,
-  heldText,
-  isBelievedAtOnce,
-  SECOND_READING_AFTER_MS,
-  unexplainedText,
-  waitingText,
-  type AbsentDay,
-} from './vanishing.ts';
+import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 
 export interface PlannedWindow {
   readonly merchantNo: string;
   /** The entire window as it was planned. A reading may be a part of it. */
   readonly planned: Window;
-  /** Undefined for every currency. */
   readonly currency: string | null;
   readonly runId: number;
   readonly now: Date;
 }
 
-/** A planned window that was read completely, in one reading or in several parts. */
 export interface CompleteReading extends PlannedWindow {
   /** How many unreadable entries without batchNo came with it. Identical ones are counted each. */
   readonly namelessCount: number;
@@ -48,7 +38,6 @@ export async function noteAbsent(
     readonly window: Window;
     /** An uncertified reading proves nothing absent. */
     readonly certified: boolean;
-    /** Numbers of all entries that came, unreadable ones included. */
     readonly batchNos: readonly string[];
   },
 ): Promise<number> {
@@ -86,25 +75,20 @@ export async function noteAbsent(
   return rows[0]!.absent;
 }
 
-/** What became of the absent entries of a planned window. */
 export interface AbsenceJudged {
   readonly vanished: number;
   /** A sentence that says why the planned window is not proven yet; null where nothing is absent any more. */
   readonly doubt: string | null;
-  /** All that is absent is held. */
   readonly isHeld: boolean;
 }
 
 interface CurrencyAbsence {
   readonly currency: string;
-  /** Entries that are stored and have not vanished. */
   readonly held: number;
   readonly absent: number;
-  /** How many of the absent ones are not held. */
   readonly open: number;
   /** How many of these a reading of an earlier run lacked as well, long enough ago. */
   readonly confirmed: number;
-  /** How many of the others no one has accepted. */
   readonly unaccepted: number;
 }
 
@@ -239,3 +223,139 @@ async function markBelieved(
     SELECT count(*) AS vanished FROM marked`.execute(trx);
   return rows[0]!.vanished;
 }
+
+/**
+ * If a reading lacks more than this share of a window's entries in a currency, it is more likely that the platform
+ * has a fault. When entries are really taken back, they are seldom so many at once.
+ */
+const ABSENT_SHARE_MAX = 0.5;
+/**
+ * Fewer absent entries than this are believed at once, even if they are more than that share: two of three are no
+ * outage.
+ */
+const ABSENT_FEW = 3;
+/** How much later another run has to read the same. By then outages are over, or people know of them. */
+export const SECOND_READING_AFTER_MS = 3_600_000;
+
+/**
+ * Whether one reading is enough. It never is if no entry would be left in the window, even if there was only one. So a
+ * total of 0 alone never empties a statement.
+ */
+function isBelievedAtOnce({ held, absent }: { readonly held: number; readonly absent: number }): boolean {
+  if (absent >= held) return false;
+  return absent < ABSENT_FEW || absent <= held * ABSENT_SHARE_MAX;
+}
+
+const waitingText = (
+  planned: Window,
+  waiting: readonly { readonly currency: string; readonly held: number; readonly absent: number }[],
+): string => {
+  const reported = waiting
+    .map(({ currency, held, absent }) => `${absent} of ${held} in ${currency}`)
+    .join(', ');
+  return (
+    `${windowText(planned)} waits for a second reading: the platform no longer held entries that are stored ` +
+    `(${reported}). They stay as they are until a later run, at least ${SECOND_READING_AFTER_MS / 60_000} minutes ` +
+    'after the first, misses them too.'
+  );
+};
+
+const unexplainedText = (planned: Window, absent: number, nameless: number): string =>
+  `${windowText(planned)} lacks ${absent} entries that are stored, and ${nameless} unreadable ` +
+  `${nameless === 1 ? 'one' : 'ones'} without batchNo may be among them: which are gone is unknown. ` +
+  'Ask the platform to correct what `daybook quarantine` shows.';
+
+const heldText = (planned: Window, held: number): string =>
+  `${windowText(planned)} lacks ${held} stored ${held === 1 ? 'entry' : 'entries'} of days of which too much is gone at ` +
+  'once: held until they come back, or a person accepts it with `daybook amendments accept`.';
+
+interface AbsentDay {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly stored: number;
+  readonly absent: number;
+  /** How many of the stored ones came since the absent ones were missed first, with other contents than these. */
+  readonly newcomers: number;
+  readonly isHeld: boolean;
+}
+
+/**
+ * The days whose absent entries are held: no reading, however often it is repeated, makes them vanish. Those are days of
+ * which no entry is left, or of several entries none but newcomers; days of an account that lack more than half of their
+ * entries together, where they are several; and days that are held already, until their entries come back one and all.
+ */
+function heldDays<Day extends AbsentDay>(days: readonly Day[]): Day[] {
+  const byAccount = Map.groupBy(days, ({ currency }) => currency);
+  return [...byAccount.values()].flatMap((own) => {
+    const sum = (figure: 'stored' | 'absent') => own.reduce((total, one) => total + one[figure], 0);
+    const areMost =
+      own.length > 1 && sum('absent') >= ABSENT_FEW && sum('absent') > sum('stored') * ABSENT_SHARE_MAX;
+    const isEmptied = ({ stored, absent, newcomers }: Day): boolean =>
+      absent >= stored || (absent >= ABSENT_FEW && absent >= stored - newcomers);
+    return own.filter((one) => areMost || one.isHeld || isEmptied(one));
+  });
+}
+
+const windowText = ({ beginMs, endMs }: Window): string =>
+  `the window ${new Date(beginMs).toISOString()} to ${new Date(endMs).toISOString()}`;
+
+export interface HeldDay extends Account {
+  readonly day: BusinessDay;
+  readonly entries: number;
+  readonly since: Date;
+  /** When a person accepted all of it, so that the next reading that misses it marks it as vanished; null before. */
+  readonly acceptedAt: Date | null;
+}
+
+export async function heldDaysOf(db: Kysely<DB>, merchants: Chosen): Promise<HeldDay[]> {
+  const { rows } = await sql<HeldDay>`
+    SELECT merchant_no AS "merchantNo", currency, ${DAY_OF_ABSENT} AS day, count(*) AS entries, min(held_since) AS since,
+      CASE WHEN bool_and(accepted_at IS NOT NULL) THEN max(accepted_at) END AS "acceptedAt"
+    FROM absent_entry WHERE ${ofMerchants(merchants)} AND held_since IS NOT NULL
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`.execute(db);
+  return rows;
+}
+
+export async function absentWindowsOf(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, readonly Window[]>> {
+  const rows = await db
+    .selectFrom('absent_entry')
+    .select(['merchant_no as merchantNo', 'begin_ms as beginMs', 'end_ms as endMs'])
+    .distinct()
+    .where(sql<boolean>`${ofMerchants(merchants)}`)
+    .execute();
+  return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+}
+
+interface HeldFilter extends AccountFilter {
+  readonly from: BusinessDay | undefined;
+  readonly to: BusinessDay | undefined;
+}
+
+/**
+ * Accepts what is held of these days and no one has accepted yet: the next reading that misses it marks it as vanished.
+ * Returns what was accepted, day by day.
+ */
+export async function acceptHeld(
+  trx: Transaction<DB>,
+  { from, to, ...accounts }: HeldFilter,
+  now: Date,
+): Promise<Omit<HeldDay, 'acceptedAt'>[]> {
+  const { rows } = await sql<Omit<HeldDay, 'acceptedAt'>>`
+    WITH accepted AS (
+      UPDATE absent_entry SET accepted_at = ${now}
+      WHERE ${ofAccounts(accounts)} AND held_since IS NOT NULL AND accepted_at IS NULL
+        AND ${DAY_OF_ABSENT} BETWEEN ${from ?? '-infinity'}::date AND ${to ?? 'infinity'}::date
+      RETURNING merchant_no, currency, ${DAY_OF_ABSENT} AS day, held_since
+    )
+    SELECT merchant_no AS "merchantNo", currency, day, count(*) AS entries, min(held_since) AS since
+    FROM accepted GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`.execute(trx);
+  return rows;
+}
+
+const DAY_OF_ABSENT: RawBuilder<BusinessDay> = sql`(
+  SELECT booked_at::date FROM ledger_entry e
+  WHERE e.merchant_no = absent_entry.merchant_no AND e.batch_no = absent_entry.batch_no
+)`;
