@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { moneyText } from '../ledger/money.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
 import { acceptHeld, heldDaysOf, type HeldDay } from '../store/held-absences.ts';
 import { collect } from './collect.ts';
@@ -27,7 +28,7 @@ export const differences = ({ before, after }: Pick<Amendment, 'before' | 'after
     .join(', ');
 
 export const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
-  `${credit === null ? `debit ${debit ?? ''}` : `credit ${credit}`} ${currency}`;
+  `${credit === null ? 'debit' : 'credit'} ${moneyText(credit ?? debit ?? '', currency)}`;
 
 const HELP = `
 Where every entry of an account's day is gone at once, or most entries of several days, no reading is believed: they are held.

@@ -6,7 +6,7 @@ import { figuresOf } from '../store/figures.ts';
 import type { MonthClose } from '../store/month-close.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf/day-figures.ts';
-import { grouped } from './formats/pdf/drawable.ts';
+import { grouped } from '../ledger/money.ts';
 import { STYLE, type TextStyle } from './formats/pdf/drawing.ts';
 import { createSheet, type Sheet } from './formats/pdf/sheet.ts';
 import type { Column, Row } from './formats/pdf/table.ts';

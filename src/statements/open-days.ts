@@ -4,7 +4,7 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
-import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
+import { addAmounts, compareAmounts, moneyText, subtractAmounts } from '../ledger/money.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { dayFacts, openBreaksOn, type AccountFacts } from '../store/pages/day-facts.ts';
@@ -94,7 +94,7 @@ function unexplainedDays({
       note(
         one.day,
         before.day,
-        `it opens on ${one.opening}, ${before.day} closed on ${before.closing}, and no break says why`,
+        `it opens on ${moneyText(one.opening, one.currency)}, ${before.day} closed on ${moneyText(before.closing, one.currency)}, and no break says why`,
       );
   }
   return found;

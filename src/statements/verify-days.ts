@@ -1,6 +1,6 @@
 /** Checks each statement against the account's statement before, if that one is among the manifests. */
 import { addDays } from '../ledger/business-day.ts';
-import { compareAmounts } from '../ledger/money.ts';
+import { compareAmounts, moneyText } from '../ledger/money.ts';
 import type { Found } from './downloaded-files.ts';
 import type { Manifest, ManifestStatement } from './manifest.ts';
 
@@ -39,7 +39,7 @@ export function problemsWithDayBefore(manifest: Manifest, manifests: readonly Re
     }
     if (!statement.openingDerived && compareAmounts(before.closing, statement.opening) !== 0) {
       problems.push(
-        `${currency}: the opening is ${statement.opening}, but ${previousDay ?? ''} closed on ${before.closing}`,
+        `${currency}: the opening is ${moneyText(statement.opening, currency)}, but ${previousDay ?? ''} closed on ${moneyText(before.closing, currency)}`,
       );
     }
     return problems;

@@ -72,7 +72,7 @@ test('a month with a difference that no break explains is not closed', async () 
   await moveBy(5, 5);
   const apart = await close();
   expect(apart).toMatchObject({ code: 3 });
-  expect(apart.stdout).toContain('it opens on 105.00, 2026-03-30 closed on 100.00, and no break says why');
+  expect(apart.stdout).toContain('it opens on 105.00 USD, 2026-03-30 closed on 100.00 USD, and no break says why');
   await moveBy(-5, 0);
   const within = await close();
   expect(within).toMatchObject({ code: 3 });

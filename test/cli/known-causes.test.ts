@@ -78,7 +78,7 @@ test('a vanished entry is the cause of the break it leaves, in the report, the c
   expect(found).toContain(cause);
   expect(found).not.toContain('is off by that');
   expect(found).toContain(
-    'You showed us ledger order N4 there, a debit of 850.37 USD with balance 4226.29, booked at 2026-03-03 10:00:00. ' +
+    'You showed us ledger order N4 there, a debit of 850.37 USD with balance 4,226.29 USD, booked at 2026-03-03 10:00:00. ' +
       'At 2026-03-05 01:30:00 (Asia/Shanghai) you no longer showed it. That is the amount that is not accounted for.',
   );
   expect(found).toContain('Please tell us why you no longer show what was booked, or show it again.');

@@ -75,7 +75,7 @@ test('breaks of one cause are listed together and explained once, and a single b
   expect(cause!.split('\n')).toEqual([
     ...[1, 2, 3, 4].flatMap((id) => [
       `break ${id}: M1 USD 2026-03-02, between 2026-03-02 09:00:00 and 2026-03-02 09:00:59`,
-      `  After B${id} the balance is 100.00 USD, but B${id + 1} starts from 112.34: a net credit of 0.00000000003 is unaccounted for between these two entries.`,
+      `  After B${id} the balance is 100.00 USD, but B${id + 1} starts from 112.34 USD: a net credit of 0.00000000003 USD is unaccounted for between these two entries.`,
     ]),
     'and 2 more breaks of the same cause',
     '  Each of them is below one minor unit: amounts or balances carry the noise of a floating-point number.',

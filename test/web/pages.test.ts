@@ -87,7 +87,7 @@ describe('what they show', () => {
     expect(text).toContain('Entries 1 to 59 of 59');
     expect(text).toMatch(
       new RegExp(
-        `06:05:38 SETTLE 2,160,250.00 8,761,955.42 Break ${id}: a net debit of 306.15 between these two entries SBX`,
+        `06:05:38 SETTLE 2,160,250.00 8,761,955.42 Break ${id}: a net debit of 306.15 EUR between these two entries SBX`,
       ),
     );
     expect(text).toContain('3 Mar 2026, 00:00:00 3 Mar 2026, 23:59:59 119 119 0 6 Mar 2026, 01:30:00');

@@ -1,4 +1,5 @@
 /** Words the case of a break for a person: from what is wrong to what to send to the platform. */
+import { moneyText } from '../../ledger/money.ts';
 import { explain } from '../../ledger/chain/break-stories.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import type { Asked, BreakAnswer } from '../../run/breaks/break-answer.ts';
@@ -147,8 +148,9 @@ function answerText(asked: Asked, row: BreakRow): string {
 const newsText = (what: string, entries: BreakAnswer['notStored']): string[] =>
   entries.slice(0, SHOWN_MAX).map((entry) => line`  ${what}: ${entryText(entry)}`);
 
-const entryText = ({ batchNo, bookedAt, credit, debit, balance }: LedgerEntry): string =>
-  `${batchNo}, ${bookedAt}, ${credit === null ? `debit ${debit!}` : `credit ${credit}`}, balance ${balance}`;
+const entryText = ({ batchNo, bookedAt, credit, debit, currency, balance }: LedgerEntry): string =>
+  `${batchNo}, ${bookedAt}, ${credit === null ? 'debit' : 'credit'} ${moneyText(credit ?? debit!, currency)}, ` +
+  `balance ${moneyText(balance, currency)}`;
 
 const eventText = ({ what, at, by, note }: CaseEvent, zone: string): string =>
   line`  ${wallSecond(at.getTime(), zone)}  ${what}${by === null ? '' : ` by ${by}`}${note === null ? '' : `: ${note}`}`;

@@ -2,7 +2,7 @@
 import { isEvidence } from './break-evidence.ts';
 import { factorBetween } from './break-rows.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../entry.ts';
-import { compareAmounts, subtractAmounts } from '../money.ts';
+import { compareAmounts, moneyText, subtractAmounts } from '../money.ts';
 
 /** A stored break. */
 export interface KnownBreak extends ContinuityBreak {
@@ -76,16 +76,17 @@ const dayName = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
 /** Where the balance jumps (or jumped, if the break is healed), and by how much. */
 export function jumpText(found: KnownBreak): string {
   const after = found.afterBatchNo ?? 'the start';
+  const money = (amount: string): string => moneyText(amount, found.account.currency);
   const [is, starts] = found.isHealed ? ['was', 'started'] : ['is', 'starts'];
   return (
-    `After ${after} the balance ${is} ${found.expectedBalance} ${found.account.currency}, but ${found.beforeBatchNo} ` +
-    `${starts} from ${found.foundBalance}: ${netText(found)} ${lackText(found)}`
+    `After ${after} the balance ${is} ${money(found.expectedBalance)}, but ${found.beforeBatchNo} ` +
+    `${starts} from ${money(found.foundBalance)}: ${netText(found)} ${lackText(found)}`
   );
 }
 
-/** `a net debit of 12.30`. */
-export const netText = (found: ContinuityBreak): string =>
-  `a net ${found.missingNet.startsWith('-') ? 'debit' : 'credit'} of ${amountOf(found)}`;
+/** `a net debit of 12.30 EUR`. */
+export const netText = (found: KnownBreak): string =>
+  `a net ${found.missingNet.startsWith('-') ? 'debit' : 'credit'} of ${moneyText(amountOf(found), found.account.currency)}`;
 
 /** Says what is missing. Nothing is missing any more if the break is healed, or if a known entry explains it. */
 function lackText({ isHealed, hint }: KnownBreak): string {

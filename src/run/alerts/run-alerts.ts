@@ -1,4 +1,5 @@
 /** Words what the end of a run tells people: from its reasons and from what was noted while it worked. Pure. */
+import { moneyText } from '../../ledger/money.ts';
 import { type AlertContent, firstOf, firstSentences, NAMED_MAX } from '../../alerts/alert.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
@@ -99,7 +100,7 @@ export function newBreaks(breaks: readonly BreakEvent[], runId: number): AlertCo
     sentences: firstSentences(
       breaks.map(
         ({ id, merchantNo, currency, day, missingNet }) =>
-          `Break ${id}: ${merchantNo} ${currency} ${day}, a net amount of ${missingNet} is not explained.`,
+          `Break ${id}: ${merchantNo} ${currency} ${day}, unexplained difference: ${moneyText(missingNet, currency)}.`,
       ),
       '`daybook breaks`',
     ),

@@ -1,4 +1,5 @@
 /** Writes a message to the platform's support about a break: plain text to copy, without anything secret. Pure. */
+import { moneyText } from '../../ledger/money.ts';
 import { isEvidence } from '../../ledger/chain/break-evidence.ts';
 import { causeOf, isCauseKnown, netText } from '../../ledger/chain/break-stories.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
@@ -18,6 +19,7 @@ export function messageToPlatform(
   if (found.state === 'healed' || found.state === 'resolved') return null;
   const known = knownBreak(found.row);
   const { account, span, afterBatchNo, beforeBatchNo } = known;
+  const money = (amount: string): string => moneyText(amount, account.currency);
   const at = (ms: number): string => `${wallSecond(ms, zone)} (${zone})`;
   const bookingOf = (batchNo: string | null): string => {
     const background = found.rows.find(({ entry }) => entry.batchNo === batchNo);
@@ -30,10 +32,10 @@ export function messageToPlatform(
     '',
     `In the transaction history of merchant ${account.merchantNo} in ${account.currency}:`,
     `- After ledger order ${afterBatchNo ?? '(none)'}${bookingOf(afterBatchNo)} the balance is ` +
-      `${known.expectedBalance} ${account.currency}.`,
+      `${money(known.expectedBalance)}.`,
     `- The next ledger order ${beforeBatchNo}${bookingOf(beforeBatchNo)} starts from ` +
-      `${known.foundBalance} ${account.currency}, by its own amount and balance.`,
-    `- So ${netText(known)} ${account.currency} is not accounted for, between ${at(span.beginMs)} and ${at(span.endMs)}.`,
+      `${money(known.foundBalance)}, by its own amount and balance.`,
+    `- So ${netText(known)} is not accounted for, between ${at(span.beginMs)} and ${at(span.endMs)}.`,
     // Entries that are known as a cause have a line of their own.
     isCauseKnown(known) && !isEvidence(known.hint) ? `By our figures: ${causeOf(known)}` : null,
     readAt === null ? null : `We read all of that time by ${at(readAt)}.`,
@@ -67,7 +69,7 @@ function changeText(
 }
 
 const contentText = ({ credit, debit, currency, balance, bookedAt }: LedgerEntry): string =>
-  `a ${credit === null ? 'debit' : 'credit'} of ${credit ?? debit!} ${currency} with balance ${balance}, booked at ${bookedAt}`;
+  `a ${credit === null ? 'debit' : 'credit'} of ${moneyText(credit ?? debit!, currency)} with balance ${moneyText(balance, currency)}, booked at ${bookedAt}`;
 
 function requestText({ changed, quarantined }: BreakCase): string {
   const known = changed.filter(({ explains }) => explains);

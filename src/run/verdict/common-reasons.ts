@@ -1,4 +1,5 @@
 /** Words what changed many entries, in place of a sentence for each entry and break. Pure. */
+import { moneyText } from '../../ledger/money.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import { counted } from '../../ledger/text.ts';
 import type { MerchantCommonChange } from '../../store/common-changes.ts';
@@ -31,11 +32,11 @@ export function reasonOfMoved({ merchantNo, kind, entry, moved }: MovedBalances)
   const [begin, then, todo] = MOVED[kind];
   const { batchNo, bookedAt, currency } = entry;
   const net = netOf(entry);
-  const amount = net.startsWith('-') ? `a debit of ${net.slice(1)}` : `a credit of ${net}`;
+  const [side, size] = net.startsWith('-') ? ['debit', net.slice(1)] : ['credit', net];
   return {
     exitCode: EXIT.needsPerson,
     what:
-      `${merchantNo}: ${begin} ${batchNo} of ${bookedAt.slice(0, 10)}, ${amount} ${currency}, ${then} ` +
+      `${merchantNo}: ${begin} ${batchNo} of ${bookedAt.slice(0, 10)}, a ${side} of ${moneyText(size, currency)}, ${then} ` +
       counted(moved, 'later balance'),
     todo,
     merchantNo,

@@ -1,10 +1,10 @@
 /** The first page of a day's statement: whose it is, its figures, its verdict in words, and what proves it. */
 import { entriesIn } from '../../../ledger/chain/figures.ts';
 import type { StatedFigures } from '../../../ledger/entry.ts';
+import { grouped } from '../../../ledger/money.ts';
 import { counted } from '../../../ledger/text.ts';
 import type { PublishedRevision, StatementDay } from '../format.ts';
 import { missingIn, unreadableText } from '../bank-amounts.ts';
-import { grouped } from './drawable.ts';
 import { COLOR, STYLE, type TextStyle } from './drawing.ts';
 import type { Column, Row } from './table.ts';
 import type { Sheet } from './sheet.ts';

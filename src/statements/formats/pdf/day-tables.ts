@@ -1,10 +1,9 @@
 /** The tables of a day's statement: the revisions before, what changed since the last of them, and the entries. */
-import { addAmounts, subtractAmounts } from '../../../ledger/money.ts';
+import { addAmounts, grouped, subtractAmounts } from '../../../ledger/money.ts';
 import { counted } from '../../../ledger/text.ts';
 import type { Changes, PublishedRevision, RowCells, StatementDay } from '../format.ts';
 import { placesOf, type Places } from '../columns.ts';
 import { countText, instantText } from './day-figures.ts';
-import { grouped } from './drawable.ts';
 import { COLOR, STYLE } from './drawing.ts';
 import type { Column, Row } from './table.ts';
 import type { Sheet } from './sheet.ts';
