@@ -31,7 +31,8 @@ const NEW_ENTRIES = 100;
 const WEEK_MS = 7 * 86_400_000;
 
 const HASH_OF_ZEROS = sql`
-  hash_record_extended(ROW(0::numeric, 0::numeric, 0, 0::numeric, 0, 0::numeric, 0::numeric), 0) >> 11`;
+  hash_record_extended(ROW(0::numeric, 0::numeric, 0, 0::numeric, 0, 0::numeric, 0::numeric,
+    false, false, false, false, false), 0) >> 11`;
 
 /** Two merchants with years of entries, days and statements in three currencies, and one certificate per hour. One day is due. */
 async function fill(db: Kysely<DB>): Promise<void> {
