@@ -10,7 +10,9 @@ const ROWS_MAX = 1_000;
 export function addAuditCommand(program: Command): void {
   program
     .command('audit')
-    .description(`who revealed, settled, resolved or downloaded what, newest first, up to ${ROWS_MAX}`)
+    .description(
+      `who did what by hand: downloads, resolutions, closes, revealed secrets; newest first, up to ${ROWS_MAX}`,
+    )
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const times = timesOf(settings);

@@ -1,6 +1,6 @@
 /** `verify`: checks downloaded statements against their manifests, offline. */
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { readPublicKey, readSigningKey, type PublicKey } from '../signing/keys.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
@@ -14,13 +14,16 @@ import { print } from './print.ts';
 interface Flags {
   readonly publicKey: readonly string[];
   readonly complete?: boolean;
+  readonly whole?: boolean;
 }
 
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
     .argument('<path...>', 'statements, manifests, or folders of them')
-    .description('check downloaded statements against their manifest, offline: bytes, sums, chain')
+    .description(
+      'check downloaded statements against their manifest, offline: file size, checksum (SHA-256), balance chain',
+    )
     .option(
       '--public-key <key>',
       'the key, or a file with it, that signed the manifests: checks signatures, and that no manifest is missing between ' +
@@ -29,25 +32,25 @@ export function addVerifyCommand(program: Command): void {
       [],
     )
     .option(
-      '--whole, --complete',
-      'all manifests and closes of the merchants are given: a problem for each that is not here, from the first on',
+      '--complete',
+      'you give all manifests and closes of these merchants; each missing one is reported as a problem',
     )
+    .addOption(new Option('--whole', 'the earlier name of --complete').hideHelp())
     .addHelpText(
       'after',
       '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/\n' +
         '  daybook verify --public-key daybook.pub --complete statements/',
     )
-    .action(
-      async (paths: string[], { publicKey, complete: mustBeComplete = false }: Flags, self: Command) => {
-        const keys = await Promise.all(publicKey.map(publicKeyFlag));
-        const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
-        print(self, {
-          document: report,
-          text: verifyText(report, mustBeComplete),
-          exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,
-        });
-      },
-    );
+    .action(async (paths: string[], { publicKey, complete = false, whole = false }: Flags, self: Command) => {
+      const mustBeComplete = complete || whole;
+      const keys = await Promise.all(publicKey.map(publicKeyFlag));
+      const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
+      print(self, {
+        document: report,
+        text: verifyText(report, mustBeComplete),
+        exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,
+      });
+    });
 }
 
 /** A public key, or a file that holds one. What may be a secret key is never shown. */
@@ -80,7 +83,7 @@ function verifyText(report: VerifyReport, mustBeComplete: boolean): string {
   const broken = files.filter(({ verdict, current }) => current && verdict === 'broken');
   return lines(
     `${counted(files.length, 'file')} of ${counted(manifests, 'manifest')} checked: ` +
-      (problems.length === 0 ? 'all as published' : counted(problems.length, 'problem')),
+      (problems.length === 0 ? 'all unchanged since publication' : counted(problems.length, 'problem')),
     ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
     ...noted.map(({ path, problem }) => `  note: ${path}: ${problem}`),
     signed !== null && `${signed} of ${counted(manifests, 'manifest')} signed with the key`,

@@ -14,7 +14,7 @@ import { accountMonths } from './account-months.ts';
 import { explainedOfEach } from './explained.ts';
 import { zoneIn } from './manifest.ts';
 import type { AccountMonth, Month } from './month.ts';
-import { openDaysOf, type OpenDay } from './open-days.ts';
+import { openDaysOf, unpublishedText, type OpenDay } from './open-days.ts';
 
 export interface MonthOverview {
   readonly merchantNo: string;
@@ -103,8 +103,8 @@ async function unreadableDays(
   return new Set(statements.filter(isUnreadable).map(accountDayName));
 }
 
-const unpublishedOf = ({ currency, unpublished }: AccountMonth): MonthOverview['openDays'] =>
+const unpublishedOf = ({ currency, unpublished, statements }: AccountMonth): MonthOverview['openDays'] =>
   unpublished.map((day) => ({
     ...{ currency, day, cause: 'not-published' },
-    why: 'it has no statement, or one that is out of date',
+    why: unpublishedText(statements.some((row) => row.day === day)),
   }));

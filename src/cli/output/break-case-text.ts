@@ -28,7 +28,7 @@ export function caseText(
     `\n${explain(known)}`,
     '',
     ...figuresText(row),
-    `\nrows as the statement has them:`,
+    `\nentries in statement order:`,
     rowsText(found.rows, row),
     changedText(found, zone),
     quarantineText(found),
@@ -45,18 +45,18 @@ export function caseText(
 /** The balance that was expected, and the one that was found. */
 const figuresText = (row: BreakRow): string[] => [
   `balance expected before ${row.before_batch_no}:  ${row.expected_balance} ${row.currency}`,
-  `found by its own amount and balance:  ${row.found_balance} ${row.currency}`,
-  `difference:  ${row.missing_net} ${row.currency}`,
+  `balance implied by its own amount and balance:  ${row.found_balance} ${row.currency}`,
+  `unexplained difference:  ${row.missing_net} ${row.currency}`,
 ];
 
 const stateText = ({ state, takenBy, row }: BreakCase): string => {
-  if (state === 'taken') return `taken by ${takenBy!}`;
+  if (state === 'taken') return `assigned to ${takenBy!}`;
   return row.note === null ? state : `${state}: ${row.note}`;
 };
 
 /** Shows the break as an arrow before the row that follows it. */
 function rowsText(rows: readonly AdjacentRow[], { id }: BreakRow): string {
-  if (rows.length === 0) return '  none of its account is stored there any more';
+  if (rows.length === 0) return '  no entry of the account is stored for that time any more';
   const drawn = table(
     ['', 'batch no', 'booked at', '?type', '>credit', '>debit', '>balance'],
     rows.map(({ entry, break: found, isHere }) => [
@@ -72,15 +72,15 @@ function rowsText(rows: readonly AdjacentRow[], { id }: BreakRow): string {
   const [here, other] = [rows.some(({ isHere }) => isHere), rows.some((one) => one.break && !one.isHere)];
   return lines(
     drawn,
-    here && `> break ${id} lies in front of this row`,
-    other && '! another break lies in front of this row',
+    here && `> break ${id} is before this entry`,
+    other && '! another break is before this entry',
   );
 }
 
 const changedText = ({ changed }: BreakCase, zone: string): string | false =>
   changed.length > 0 &&
   lines(
-    `\nvanished or amended, of that span (\`daybook amendments\`):`,
+    `\nno longer shown or amended by the platform, of that period (\`daybook amendments\`):`,
     ...changed
       .slice(0, SHOWN_MAX)
       .map(
@@ -91,9 +91,9 @@ const changedText = ({ changed }: BreakCase, zone: string): string | false =>
   );
 
 function quarantineText({ quarantined }: BreakCase): string {
-  if (quarantined.length === 0) return '\nnothing of that span is in quarantine';
+  if (quarantined.length === 0) return '\nnothing in quarantine for that period';
   return lines(
-    `\nin quarantine, of that span (\`daybook quarantine\`):`,
+    `\nin quarantine for that period (\`daybook quarantine\`):`,
     ...quarantined.slice(0, SHOWN_MAX).map((one) => {
       const name = one.batchNo ?? `entry ${one.id}`;
       return lines(
@@ -108,12 +108,12 @@ function quarantineText({ quarantined }: BreakCase): string {
 
 function certificatesText(certificates: readonly CertificateRow[], zone: string): string {
   if (certificates.length === 0)
-    return '\nno certificate covers that period: it has not been read completely';
+    return '\nthat period has not been read completely: no certificate covers it';
   const shown = certificates.slice(-CERTIFICATES_SHOWN_MAX);
   return lines(
-    `\nread completely, under certificate:`,
+    `\ncomplete readings:`,
     table(
-      ['certified', '>total', '>distinct', '?>quarantined', '?from', '?to'],
+      ['certified', '>total stated', '>entries received', '?>in quarantine', '?from', '?to'],
       shown.map((one) => [
         wallTime(one.certified_at.getTime(), zone),
         one.total,
@@ -132,7 +132,7 @@ function answerText(asked: Asked, row: BreakRow): string {
   const { total, shown, notStored, changed, unreadable } = asked.answer;
   const isNews = notStored.length + changed.length > 0;
   return lines(
-    `${counted(total, 'entry', 'entries')} in that span` +
+    `${counted(total, 'entry', 'entries')} in that period` +
       (total > shown ? `, of which the first ${shown} were read` : '') +
       (isNews || unreadable.length > 0 ? '' : ', as stored'),
     ...newsText('not stored yet', notStored),
@@ -141,7 +141,7 @@ function answerText(asked: Asked, row: BreakRow): string {
       .slice(0, SHOWN_MAX)
       .map(({ batchNo, reason }) => line`  cannot be read: ${batchNo ?? 'without batch no'}: ${reason}`),
     isNews &&
-      line`  -> \`daybook run --from ${row.day} --to ${row.day} --merchant ${row.merchant_no}\` reads it in`,
+      line`  -> \`daybook run --from ${row.day} --to ${row.day} --merchant ${row.merchant_no}\` reads and stores it`,
   );
 }
 

@@ -17,11 +17,11 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
     return {
       exitCode: EXIT.incomplete,
       what:
-        `${account} ${from === to ? from : `${from} to ${to}`}: ${counted(entries, 'entry is', 'entries are')} gone at once, ` +
-        `since ${wallSecond(since, zone)}; held, and the published statements stay as they are`,
+        `${account} ${from === to ? from : `${from} to ${to}`}: ${counted(entries, 'entry', 'entries')} disappeared at once, ` +
+        `since ${wallSecond(since, zone)}; they are held, and the published statements stay as they are`,
       todo: isAccepted
-        ? 'it is accepted: the next run that still misses them marks them as vanished'
-        : `ask the platform; if it took them back for good, \`${command} --note TEXT\`. If they come back, the hold ends by itself`,
+        ? 'accepted: the next run that does not find them marks them as vanished'
+        : `ask the platform; if it removed them for good, \`${command} --note TEXT\`. If they come back, the hold ends by itself`,
       merchantNo,
       ...(!isAccepted && { awaitsPerson: true }),
     };
