@@ -14,7 +14,6 @@ import { print } from './print.ts';
 interface Flags {
   readonly publicKey: readonly string[];
   readonly complete?: boolean;
-  readonly whole?: boolean;
 }
 
 export function addVerifyCommand(program: Command): void {
@@ -35,22 +34,23 @@ export function addVerifyCommand(program: Command): void {
       '--complete',
       'you give all manifests and closes of these merchants; each missing one is reported as a problem',
     )
-    .addOption(new Option('--whole', 'the earlier name of --complete').hideHelp())
+    .addOption(new Option('--whole', 'the earlier name of --complete').hideHelp().implies({ complete: true }))
     .addHelpText(
       'after',
       '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/\n' +
         '  daybook verify --public-key daybook.pub --complete statements/',
     )
-    .action(async (paths: string[], { publicKey, complete = false, whole = false }: Flags, self: Command) => {
-      const mustBeComplete = complete || whole;
-      const keys = await Promise.all(publicKey.map(publicKeyFlag));
-      const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
-      print(self, {
-        document: report,
-        text: verifyText(report, mustBeComplete),
-        exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,
-      });
-    });
+    .action(
+      async (paths: string[], { publicKey, complete: mustBeComplete = false }: Flags, self: Command) => {
+          const keys = await Promise.all(publicKey.map(publicKeyFlag));
+        const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
+        print(self, {
+          document: report,
+          text: verifyText(report, mustBeComplete),
+          exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,
+        });
+      },
+    );
 }
 
 /** A public key, or a file that holds one. What may be a secret key is never shown. */

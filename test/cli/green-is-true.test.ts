@@ -88,7 +88,7 @@ test('a day of which no entry could be read is nowhere called proven', async () 
   stage = await openPlainStage([{ ...last!, inAmount: 1, outAmount: 1 }], '2026-04-01T01:30:00+08:00');
   const run = await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
   expect(run).toMatchObject({ code: 3 });
-  expect(run.stdout).toContain(`proven of ${merchantNo}: 2026-03-30 through 2026-03-30`);
+  expect(run.stdout).toContain(`proven without a gap, ${merchantNo}: 2026-03-30 to 2026-03-30`);
   const proven = { provenFrom: '2026-03-30', provenThrough: '2026-03-30' };
   const status = await command('status', '--json');
   expect(JSON.parse(status.stdout)).toMatchObject([proven]);
