@@ -283,7 +283,7 @@ const CAUSES: Readonly<Record<BreakHint, Cause>> = {
     `${quarantinedName(hintBatchNo, 'explains')} it: the platform sends exactly that amount there, in an entry that ` +
     'cannot be read as one (`daybook quarantine`).',
   'quarantined-in-span': (_, { hintBatchNo }) =>
-    `${quarantinedName(hintBatchNo, 'may be')} what is not in the chain, or part of it: the platform sends it in that span, ` +
+    `${quarantinedName(hintBatchNo, 'may be')} what is not in the chain, or part of it: the platform sends it in that period, ` +
     'and it cannot be read as an entry (`daybook quarantine`).',
   'below-minor-unit': (breaks) =>
     `${breaks.length === 1 ? 'It is' : 'Each of them is'} below one minor unit: amounts or balances carry the noise of a ` +
