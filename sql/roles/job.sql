@@ -9,10 +9,10 @@ GRANT SELECT ON kysely_migration, kysely_migration_lock, database_identity TO da
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, figured_days, continuity_break, statement, statement_summary,
-  statement_manifest, stored_object, requested_range, platform_clock, historical_check, late_entry_count, month_end_sample, ledger_past, notice, run, run_merchant, lease, merchant,
-  backfill, backfill_merchant, backfill_slice,
+  statement_manifest, stored_object, platform_clock, historical_check, late_entry_count, month_end_sample, ledger_past, notice, run, task, lease, merchant,
   reference_list, reference_item, platform_limit, platform_hold
 TO daybook_job;
+GRANT USAGE ON SEQUENCE range_number, backfill_number TO daybook_job;
 -- Audit events, steps of breaks, late statements and check values of keys are added and never changed.
 GRANT SELECT, INSERT ON audit_event, break_step, secret_key_check, late_statement TO daybook_job;
 -- A month that was closed stays closed.

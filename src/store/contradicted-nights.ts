@@ -6,7 +6,7 @@ import type { DB } from './engine/schema.ts';
 const NIGHTS_MAX = 30;
 
 /**
- * Nights before this run, by the calendar of the zone; the run's own is left out. Goes along run_merchant's key, from the
+ * Nights before this run, by the calendar of the zone; the run's own is left out. Goes along task_of_run, from the
  * newest run.
  */
 export async function contradictedNightsBefore(
@@ -17,8 +17,8 @@ export async function contradictedNightsBefore(
     WITH own AS (SELECT (started_at AT TIME ZONE ${zone})::date AS night FROM run WHERE id = ${runId}),
     recent AS (
       SELECT (run.started_at AT TIME ZONE ${zone})::date AS night, coalesce((m.figures->>'contradictions')::int, 0) AS count
-      FROM run_merchant AS m JOIN run ON run.id = m.run_id
-      WHERE m.merchant_no = ${merchantNo} AND m.run_id < ${runId} AND m.reads AND run.is_night IS NOT FALSE
+      FROM task AS m JOIN run ON run.id = m.run_id
+      WHERE m.kind = 'run' AND m.merchant_no = ${merchantNo} AND m.run_id < ${runId} AND m.reads AND run.is_night IS NOT FALSE
       ORDER BY m.run_id DESC LIMIT ${NIGHTS_MAX}
     )
     SELECT max(count) > 0 AS is FROM recent, own WHERE recent.night < own.night

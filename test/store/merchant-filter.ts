@@ -15,7 +15,6 @@ const LEDGER_TABLES = [
   'notice',
   'historical_check',
   'quarantined_entry',
-  'requested_range',
   'statement',
   'statement_manifest',
   'statement_summary',

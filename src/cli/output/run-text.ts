@@ -7,7 +7,7 @@ import type { Proven } from '../../run/proven.ts';
 import type { RunReport, MerchantSync } from '../../run/report.ts';
 import { endText } from '../../run/run-state.ts';
 import { sumOfSync } from '../../run/stages/sync-tally.ts';
-import { requestedText } from '../../run/status-lists.ts';
+import { requestedText } from '../../run/status-text.ts';
 import { EXIT } from '../../run/verdict/exit-codes.ts';
 import { daysName } from '../../run/verdict/judge.ts';
 import type { Reason } from '../../run/verdict/reason.ts';

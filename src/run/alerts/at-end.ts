@@ -7,7 +7,7 @@ import { unreportedDownloads, type RevisedDownloads } from '../../store/alerts/d
 import { takeAlertEvents, type RevisedEvent } from '../../store/alerts/events.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
-import { undoneInRun } from '../../store/run-merchants.ts';
+import { undoneInRun } from '../../store/tasks.ts';
 import type { RunCommand } from '../report.ts';
 import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
 import {

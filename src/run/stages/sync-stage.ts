@@ -4,7 +4,7 @@ import { isChecked } from '../../ledger/checks.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { LeaseLost } from '../../store/engine/lease.ts';
 import { contradictedNightsBefore } from '../../store/contradicted-nights.ts';
-import { recordRequestedRanges } from '../../store/requested-ranges.ts';
+import { recordRequestedRanges } from '../../store/tasks.ts';
 import { explainFailure } from '../../sync/other-ledger.ts';
 import { planWindows } from '../../sync/windows-of-days.ts';
 import { NOTHING_SYNCED, syncMerchant, type SyncReport } from '../../sync/sync.ts';

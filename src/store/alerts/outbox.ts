@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { DATABASE_NOW, inMs } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
-import { storableJson } from '../run-merchants.ts';
+import { storableJson } from '../../ledger/text.ts';
 
 /** An alert that no target took in this time is given up. */
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
