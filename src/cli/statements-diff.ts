@@ -10,11 +10,15 @@ import { showableLines, showableText } from '../ledger/text.ts';
 import { wallSecond, wallTime } from '../ledger/wall-time.ts';
 import type { App } from '../run/app.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import type { Cells } from '../statements/differing-rows.ts';
+import {
+  type Cells,
+  changeOf,
+  tallyRows as tallyOf,
+  type ChangeCounts,
+} from '../statements/differing-rows.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
 import { causesOf, rowsBetween } from '../statements/revision-diff.ts';
-import { causeText, type CausedRow } from '../statements/row-causes.ts';
-import { changeOf, tallyRows as tallyOf, type ChangeCounts } from '../statements/row-tally.ts';
+import { causeText, type CausedRow } from '../statements/reason.ts';
 import {
   revisionsOnDay,
   statementOf,

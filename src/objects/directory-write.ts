@@ -21,7 +21,6 @@ export const makePrivateFolder = (files: Files, folder: string): Promise<string 
     mode: FOLDER_MODE,
   });
 
-/** What was written, and whether it got its name. */
 export interface WrittenFile {
   readonly digest: Digest;
   readonly isNamed: boolean;
@@ -59,7 +58,6 @@ export async function writeNamed(
   return { digest, isNamed };
 }
 
-/** Opens a new file; makes its folder where that is missing. */
 async function openNew(files: Files, path: string): Promise<OpenFile> {
   try {
     return await files.open(path, 'wx', FILE_MODE);
@@ -141,7 +139,6 @@ async function isThere(files: Files, path: string): Promise<boolean> {
   }
 }
 
-/** Makes a folder and flushes every folder that a new one was made in. */
 async function makeFlushedFolder(files: Files, folder: string): Promise<void> {
   const first = (await makeOneFolder(files, folder)) ?? (await makePrivateFolder(files, folder));
   if (first === null) return;

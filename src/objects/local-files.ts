@@ -101,7 +101,6 @@ const LOCAL_TYPES: ReadonlySet<number> = new Set([
   0x01021994, // tmpfs
 ]);
 
-/** Whether files of this type of file system are on this machine. False for a type that is not known. */
 export const isLocalType = (platform: NodeJS.Platform, type: number): boolean =>
   platform === 'linux' && LOCAL_TYPES.has(type);
 

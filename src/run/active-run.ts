@@ -6,7 +6,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
-import type { ManifestPrefetch } from '../statements/manifest-prefetch.ts';
+import type { ManifestPrefetch } from '../statements/compare-files.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';

@@ -11,12 +11,7 @@ import { createLedgerReader } from '../platform/ledger-history.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
 import { createApplicationClient, type ApplicationClient } from '../platform/application.ts';
 import { createReferenceReader, type ReferenceReader } from '../platform/reference-data.ts';
-import {
-  createTransport,
-  systemTransportDeps,
-  type Retry,
-  type TransportDeps,
-} from '../platform/transport.ts';
+import { createTransport, systemTransportDeps, type Retry, type TransportDeps } from '../platform/transport.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { publishedFormats } from '../statements/formats/all.ts';
@@ -27,8 +22,7 @@ import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { openPlatformLimit } from '../store/platform-limit.ts';
 import { thisHolder } from '../host/process-identity.ts';
-import type { RunAlerts } from './alerts/at-end.ts';
-import { openRunAlerts } from './alerts/open.ts';
+import { type RunAlerts, openRunAlerts } from './alerts/at-end.ts';
 import { createMerchantWaits, type Waits } from './side-by-side.ts';
 import { UNOBSERVED, type Observer, type Progress, type RunDeps } from './active-run.ts';
 

@@ -1,7 +1,7 @@
 /** The unit of work: one merchant, from reading its ledger to its published statements, under its own lease. */
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import { isChecked } from '../ledger/checks.ts';
-import { PublishedNow } from '../statements/published-now.ts';
+import { PublishedNow } from '../statements/publish-options.ts';
 import { concernsAll, ownExitCode } from './stages/isolation.ts';
 import { noticeFigures, noticeOddEntries, noticeShared } from './stages/notice-stage.ts';
 import { publishStage } from './stages/publish-stage.ts';
@@ -12,7 +12,7 @@ import { syncStage } from './stages/sync-stage.ts';
 import type { MerchantOutcome } from './report.ts';
 import { dayOf } from '../ledger/business-day.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { ManifestPrefetch } from '../statements/manifest-prefetch.ts';
+import { ManifestPrefetch } from '../statements/compare-files.ts';
 import { createJoining, knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
 import type { MerchantDays } from './range.ts';

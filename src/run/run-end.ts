@@ -17,10 +17,10 @@ import {
   type TaskEnd,
 } from '../store/tasks.ts';
 import { lostMerchants } from '../queue/jobs.ts';
-import { noteBreaks } from '../store/alerts/events.ts';
-import { markNoticesReported, unreportedNotices } from '../store/notices.ts';
-import { markChangesReported } from '../store/unreported-changes.ts';
-import { markRevisionsReported } from '../store/statements/unreported-revisions.ts';
+import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts';
+import { changeEvent, markEventsReported } from '../store/events.ts';
+import { revisionEvents } from '../store/statements/revisions.ts';
+import { noteBreaks } from './alerts/alert-events.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
 import { endBackfill } from './backfill/backfills.ts';
@@ -45,11 +45,10 @@ import {
 import { noticeShared } from './stages/notice-stage.ts';
 import { STAGES } from './stages/stages-of.ts';
 import { withExplainedFailure } from './stages/sync-stage.ts';
-import { EXIT, Interrupted, exitCodeOf, isGoodEnd, mostSevere, type ExitCode } from './verdict/exit-codes.ts';
+import { EXIT, Interrupted, awaitsPerson, exitCodeOf, isGoodEnd, mostSevere, type ExitCode, type Reason } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
-import { awaitsPerson, type Reason } from './verdict/reason.ts';
-import { reasonOfNotRead } from './verdict/scope-reasons.ts';
+import { reasonOfNotRead } from './verdict/finding-reasons.ts';
 import { NOTHING_STANDS } from './open-items.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 import { isNightlyRun, type ActiveRun, type QueuedRequest, type RunDeps } from './active-run.ts';
@@ -223,20 +222,17 @@ export async function markReported(
   // What is open of a merchant whose lease was lost is reported by the run that has it now.
   const own = ends.filter(({ isRecorded }) => isRecorded);
   const merchants = new Set(own.map(({ outcome }) => outcome.merchantNo));
-  const unreported = own.flatMap((end) => end.unreported);
-  const revised = standing.revised.filter(({ merchantNo }) => merchants.has(merchantNo));
-  const notices = standing.notices.filter(
-    (notice) =>
-      merchants.has(notice.merchantNo) || (notice.kind === 'shared' && merchants.has(notice.otherMerchantNo)),
-  );
-  if (unreported.length + revised.length + notices.length === 0) return;
-  const forget = (): Promise<void> =>
-    deps.db.transaction().execute(async (trx) => {
-      await markChangesReported(trx, unreported);
-      await markRevisionsReported(trx, revised);
-      await markNoticesReported(trx, notices, deps.now());
-    });
-  await retry(forget, { isPassing: isLostOrRolledBack }).catch(() => undefined);
+  const isOwn = (notice: Notice): boolean =>
+    merchants.has(notice.merchantNo) || (notice.kind === 'shared' && merchants.has(notice.otherMerchantNo));
+  const reported = [
+    ...own.flatMap(({ unreported }) => unreported.map(changeEvent)),
+    ...standing.revised.filter(({ merchantNo }) => merchants.has(merchantNo)).flatMap(revisionEvents),
+    ...standing.notices.filter(isOwn).map(noticeEvent),
+  ];
+  if (reported.length === 0) return;
+  const mark = (): Promise<unknown> =>
+    deps.db.transaction().execute((trx) => markEventsReported(trx, reported, deps.now()));
+  await retry(mark, { isPassing: isLostOrRolledBack }).catch(() => undefined);
 }
 
 /**
@@ -313,7 +309,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
     ...{ isNightly: isNightlyRun(request), busy: 0, leftOut: 0 },
   };
   const isFinished = await recordEnd(deps, ended, figures, { ifOpen: true });
-  if (isFinished) await db.transaction().execute((trx) => markNoticesReported(trx, notices, now()));
+  if (isFinished) await db.transaction().execute((trx) => markEventsReported(trx, notices.map(noticeEvent), now()));
   return isFinished;
 }
 

@@ -2,7 +2,7 @@
 import { countedInText as counted, showableText } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { QueueGlance } from '../queue/jobs.ts';
-import type { Undelivered } from '../store/alerts/outbox.ts';
+import type { Undelivered } from '../alerts/outbox.ts';
 import type { BackfillStatus } from './backfill/backfills.ts';
 import { checkedText } from './checked.ts';
 import { clockNews } from './clock-text.ts';
@@ -10,15 +10,13 @@ import type { Overview } from './health.ts';
 import type { LastRuns } from './run-state.ts';
 import { TIME_ZONE_ON_TRUST } from './report.ts';
 import type { MerchantStatus } from './status.ts';
-import { howToReadOrDisable, notReadText } from './verdict/scope-reasons.ts';
+import { howToReadOrDisable, notReadText, reasonOfDiscrepancy, reasonsOfHeld } from './verdict/finding-reasons.ts';
 import type { Window } from '../ledger/entry.ts';
 import type { Adjustment } from '../store/month-close.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
 import { latenessText } from './lateness-text.ts';
 import type { OpenRange } from './requested.ts';
 import { daysName, rangeName } from './verdict/judge.ts';
-import { reasonOfDiscrepancy } from './verdict/discrepancy-reasons.ts';
-import { reasonsOfHeld } from './verdict/held-reasons.ts';
 import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
 
 const HOUR_MS = 3_600_000;

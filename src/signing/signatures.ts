@@ -12,10 +12,8 @@ const TRUSTED = 'trusted comment: ';
 
 export interface Signature {
   readonly algorithm: Buffer;
-  /** Of the key that made it. */
   readonly keyId: Buffer;
   readonly signature: Buffer;
-  /** Signed as well. */
   readonly trustedComment: string;
   /** Of the signature together with its trusted comment. */
   readonly global: Buffer;

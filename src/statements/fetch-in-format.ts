@@ -5,8 +5,7 @@ import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
 import { columnsNamed, columnsOf, STATEMENT_COLUMNS, type StatementColumn } from './formats/columns.ts';
-import { CSV } from './formats/csv.ts';
-import { cellsOf, NoStatement, recordsOf } from './formats/csv-records.ts';
+import { CSV, cellsOf, NoStatement, recordsOf } from './formats/csv.ts';
 import type { Changes, PublishedRevision, RowCells, StatementFormat } from './formats/format.ts';
 import { dayPrefix, fileOf } from './keys.ts';
 import { otherFormatsIn, zoneIn, type OtherFormats } from './manifest.ts';
@@ -20,7 +19,6 @@ const CHANGES_MAX = 10_000;
 export const formatNote = ({ name }: StatementFormat): string | undefined =>
   name === CSV.name ? undefined : `as ${name}`;
 
-/** A statement in a format, and whether the file was published or is made now. */
 export interface InFormat {
   readonly isPublished: boolean;
   /** Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`. */
@@ -54,9 +52,7 @@ export function inFormat(
 }
 
 export interface InFormatOptions {
-  /** Earlier revisions of the account day, oldest first. */
   readonly earlier: readonly StatementRow[];
-  /** IANA zone of the day; null, or left out, where it is not known. */
   readonly zone?: string | null;
   /** Says which columns are amounts; if left out, STATEMENT_COLUMNS. */
   readonly known?: readonly StatementColumn[] | undefined;
@@ -131,7 +127,6 @@ async function changesOf(
   }
 }
 
-/** The rows without the header, some at a time. Throws `NoStatement`. */
 async function* rowsOf(
   bytes: AsyncIterable<Uint8Array>,
   file: string,

@@ -1,10 +1,15 @@
 /** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
-import { addDays } from '../ledger/business-day.ts';
+import { addDays, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { figuresOf } from '../store/figures.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { csvText } from './formats/csv.ts';
-import { missingNetOf, sumOfDays, type MonthFigures } from './month-figures.ts';
+import { missingNetOf, sumOfDays, type MonthFigures } from './close-file.ts';
+import type { Kysely } from 'kysely';
+import type { Chosen } from '../ledger/account-filter.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { monthRows } from '../store/statements/month-rows.ts';
+import { currentOf } from './summary.ts';
 
 export interface Month {
   /** `2026-03`. */
@@ -13,7 +18,6 @@ export interface Month {
   readonly to: BusinessDay;
 }
 
-/** An account's current statements of a month, by day. */
 export interface AccountMonth {
   readonly merchantNo: string;
   readonly currency: string;
@@ -22,9 +26,7 @@ export interface AccountMonth {
   readonly unpublished: readonly BusinessDay[];
 }
 
-/** An account's month as a download tells it. */
 export interface ListedMonth extends Omit<AccountMonth, 'unpublished'> {
-  /** Days that keep it from being closed, in order. */
   readonly openDays: readonly BusinessDay[];
   /** Number of the month's last close; left out where it is not closed. */
   readonly closed?: number;
@@ -32,7 +34,6 @@ export interface ListedMonth extends Omit<AccountMonth, 'unpublished'> {
   readonly adjustedDays?: readonly BusinessDay[];
 }
 
-/** The month `YYYY-MM`, or null where the text names none. */
 export function monthOf(name: string): Month | null {
   if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(name)) return null;
   const from = `${name}-01`;
@@ -66,7 +67,6 @@ const MONTH_COLUMNS = [
 export const monthCsv = ({ name }: Month, accounts: readonly ListedMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
 
-/** The sums of its published days. */
 export const monthFigures = ({ statements }: Pick<AccountMonth, 'statements'>): MonthFigures =>
   sumOfDays(statements.map(figuresOf));
 
@@ -101,4 +101,50 @@ export function stretches(days: readonly BusinessDay[]): string[] {
     else found.push([day, day]);
   }
   return found.map(([from, to]) => (from === to ? from : `${from}/${to}`));
+}
+
+export interface AccountMonths {
+  readonly accounts: readonly AccountMonth[];
+  readonly byDay: ReadonlyMap<BusinessDay, readonly StatementRow[]>;
+}
+
+/** Of the merchant's accounts in these currencies, as far as they have begun by the end of the month. One statement. */
+export async function accountMonths(
+  db: Kysely<DB>,
+  merchantNo: string,
+  month: Month,
+  currencies: Chosen,
+): Promise<AccountMonths> {
+  const known = await monthRows(db, { merchantNo, currencies }, month);
+  const byDay = Map.groupBy(known.statements, ({ day }) => day);
+  const current = Map.groupBy(
+    [...byDay.values()].flatMap((rows) => currentOf(rows)),
+    ({ currency }) => currency,
+  );
+  const due = Map.groupBy(known.due, ({ currency }) => currency);
+  const accounts = [...firstDays(known.firstDays, current)]
+    .filter(([, first]) => first <= month.to)
+    .map(([currency, first]): AccountMonth => {
+      const statements = current.get(currency) ?? [];
+      const published = new Set(statements.map(({ day }) => day));
+      for (const { day } of due.get(currency) ?? []) published.delete(day);
+      const unpublished = daysFromTo(first > month.from ? first : month.from, month.to).filter(
+        (day) => !published.has(day),
+      );
+      return { merchantNo, currency, statements, unpublished };
+    });
+  return { accounts, byDay };
+}
+
+/** Each account's first day, by currency: with figures, or with a statement: one that was adopted has no figures yet. */
+function firstDays(
+  withFigures: ReadonlyMap<string, BusinessDay>,
+  current: ReadonlyMap<string, readonly StatementRow[]>,
+): [currency: string, first: BusinessDay][] {
+  const first = new Map(withFigures);
+  for (const [currency, [statement]] of current) {
+    const known = first.get(currency);
+    if (known === undefined || statement!.day < known) first.set(currency, statement!.day);
+  }
+  return [...first].sort(([a], [b]) => (a < b ? -1 : 1));
 }

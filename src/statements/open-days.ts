@@ -1,15 +1,27 @@
 /** Says which days keep a month from being closed, and why. */
-import type { Kysely } from 'kysely';
-import { dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
-import { wallSecond } from '../ledger/wall-time.ts';
+import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
+import type { Month, AccountMonth } from './month.ts';
+import type { Kysely } from 'kysely';
+import { wallSecond } from '../ledger/wall-time.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { dayFacts, openBreaksOn, type AccountFacts } from '../store/pages/day-facts.ts';
-import { judgedDays } from './judged-days.ts';
-import type { AccountMonth, Month } from './month.ts';
+
+/**
+ * The days of the month by which an account is judged, in order: from `first`, its first day with figures, on, and every
+ * day before that was never read, as it may have entries too. Days before `first` that certificates prove empty are no
+ * days of the account.
+ */
+export const judgedDays = (
+  { from, to }: Pick<Month, 'from' | 'to'>,
+  first: BusinessDay,
+  proven: readonly Window[],
+  zone: string,
+): BusinessDay[] =>
+  daysFromTo(from, to).filter((day) => day >= first || !covers(proven, dayWindow(day, zone)));
 
 export type OpenCause =
   'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unexplained' | 'unreadable';
@@ -19,9 +31,7 @@ export interface OpenDay {
   readonly currency: string;
   readonly day: BusinessDay;
   readonly cause: OpenCause;
-  /** A sentence for a person. */
   readonly why: string;
-  /** What to do about it. */
   readonly todo: string;
 }
 
@@ -37,7 +47,6 @@ export const openGroups = <Open extends Pick<OpenDay, 'currency' | 'cause' | 'wh
   );
 
 export interface Clock {
-  /** IANA zone of the business days. */
   readonly zone: string;
   readonly now: Date;
 }
@@ -55,7 +64,6 @@ export async function openDaysOf(
   return openDaysIn(month, accounts, facts, clock);
 }
 
-/** The same from what is known of each of the accounts, in their order. Pure. */
 export const openDaysIn = (
   month: Month,
   accounts: readonly AccountMonth[],

@@ -12,20 +12,18 @@ import {
   type AccountOnDay,
   type DaysOfAccounts,
   type LooseOpening,
-} from '../store/statements/openings.ts';
+} from '../store/statements/due-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import { accountKey } from './withheld.ts';
 
-/** A published day whose opening does not follow from the published day before. Its manifest says so as well. */
 export interface OpeningMismatch {
   readonly account: Account;
   readonly day: BusinessDay;
   readonly opening: string;
   readonly previousDay: BusinessDay;
   readonly previousClosing: string;
-  /** A clause for a person, with what to do. */
   readonly why: string;
 }
 
@@ -33,7 +31,6 @@ export interface OpeningMismatch {
 export interface PublishedDay extends AccountOnDay {
   readonly statement: Pick<StatementRow, 'day' | 'opening' | 'closing' | 'restarted'>;
   readonly previous: PublishedDay['statement'] | undefined;
-  /** The next published day. */
   readonly later: BusinessDay | undefined;
 }
 

@@ -6,7 +6,6 @@ import type { DB } from '../store/engine/schema.ts';
 import { pastOfDays, type DayAsked, type PastOfDay } from '../store/statements/past-of-days.ts';
 import { manifestKey, signatureKey } from './keys.ts';
 
-/** The days as `pastOfDays` and `firstDueOf` ask about them. */
 export const askedDays = (merchantNo: string, days: readonly BusinessDay[], zone: string): DayAsked[] =>
   days.map((day) => ({
     day,
@@ -15,7 +14,6 @@ export const askedDays = (merchantNo: string, days: readonly BusinessDay[], zone
     signatureKey: signatureKey(merchantNo, day),
   }));
 
-/** By day. One statement, whatever the number of days. */
 export const pastOf = (
   db: Kysely<DB>,
   merchantNo: string,

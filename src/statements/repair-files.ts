@@ -1,48 +1,171 @@
-/**
- * Makes the object store hold again what the database says was published: the same bytes under the same names. What
- * cannot be made again is reported, and left as it is.
- */
+/** Makes the object store hold again what the database says was published: the same bytes under the same names. What cannot be made again is reported, and left as it is. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import {
+  readText,
   bytesOf,
   digestOf,
-  readText,
   type ObjectContent,
   type StoredDigest,
 } from '../objects/object-store.ts';
-import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
-import { recordStored } from '../store/statements/record-published.ts';
+import { recordPublished, recordStored } from '../store/statements/record-published.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { compareFiles, type Damage, type DamagedFile, type PublishedFile } from './compare-files.ts';
-import { makeManifest, prepareDay, recordDay, signManifests } from './repair-manifests.ts';
+import {
+  pointsToCurrent,
+  type DamagedFile,
+  type UnrecordedDay,
+  compareFiles,
+  type Damage,
+  type PublishedFile,
+  type ManifestPrefetch,
+} from './compare-files.ts';
+import { explainedOf, currentOf, summaryCsv } from './summary.ts';
+import { dayPrefix, manifestKey, signatureKey, SIGNATURE_EXTENSION } from './keys.ts';
+import { isBeyondBounds, parseManifest, type Manifest } from './manifest.ts';
+import { pastOf } from './past.ts';
+import { leaseFence, type PublishDayOptions } from './publish-options.ts';
+import { putReplacing } from './put-revision.ts';
+import {
+  isSignedWith,
+  signatureNextTo,
+  signed,
+  SIGNATURE_CONTENT_TYPE,
+  manifestRow,
+  nextManifest,
+  storedRow,
+  writeManifest,
+  MANIFEST_CONTENT_TYPE,
+} from './write-manifest.ts';
+import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
 import { contentAsPublished, StatementMisfit } from './day-content.ts';
 import { StatementDamaged } from './fetch.ts';
 import { fetchInFormat } from './fetch-in-format.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
 import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
-import { manifestKey } from './keys.ts';
-import { parseManifest } from './manifest.ts';
-import type { ManifestPrefetch } from './manifest-prefetch.ts';
-import { leaseFence, type PublishDayOptions } from './publish-options.ts';
-import { putReplacing } from './put-revision.ts';
-import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
-import { MANIFEST_CONTENT_TYPE, storedRow } from './write-manifest.ts';
-import { currentOf, summaryCsv } from './summary.ts';
+import { closesOf } from '../store/month-close.ts';
 
-/** A file that was missing or altered and lies there again as published. */
+/** Signatures that are recorded together, then written side by side. */
+const SIGNED_AT_ONCE = 8;
+
+export interface RepairManifestOptions extends PublishDayOptions {
+  readonly merchantNo: string;
+}
+
+/** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
+export async function prepareDay(day: BusinessDay, options: RepairManifestOptions): Promise<void> {
+  await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), leaseFence(options));
+}
+
+/**
+ * For a day that was published before the database kept rows of manifests. If the manifest in the store points to the
+ * current revisions, its row is stored; otherwise a new manifest is written.
+ */
+export async function recordDay(
+  day: UnrecordedDay,
+  options: RepairManifestOptions,
+  tell: (damaged: DamagedFile, why: null) => void,
+): Promise<void> {
+  const { db, lease, objects, merchantNo } = options;
+  const key = manifestKey(merchantNo, day.day);
+  const text = await readText(objects, key);
+  const found = text === null ? null : parseManifest(text);
+  const signature = await signatureNextTo(objects, merchantNo, day.day);
+  const isOurs = found !== null && isBelieved(found, text!, signature, options);
+  if (isOurs && (await pointsToCurrent(objects, merchantNo, day))) {
+    const { revision, epoch, place } = found;
+    const made = manifestRow({ merchantNo, day: day.day, revision, epoch, place }, text!);
+    const row = { ...made, signature };
+    await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
+    return;
+  }
+  const row = await makeManifest(day.day, options, false);
+  tell(
+    {
+      file: { kind: 'manifest', day: day.day, key, sha256: row.sha256, row },
+      damage: text === null ? 'missing' : 'altered',
+    },
+    null,
+  );
+}
+
+/**
+ * With a key, a place in the chain is believed only if that key signed it, as anybody may have put the manifest there.
+ * Those from before there were chains have none.
+ */
+const isBelieved = (
+  found: Manifest,
+  text: string,
+  signature: string | null,
+  { signingKey = null }: RepairManifestOptions,
+): boolean =>
+  !isBeyondBounds(found) &&
+  (found.place === undefined || signingKey === null || isSignedWith(signingKey, text, signature));
+
+/**
+ * Writes the manifest that the day's rows call for, and records it first. The statements stay as they are. `isAsStored` is
+ * whether the store's manifest is the one that was last written there.
+ */
+export async function makeManifest(
+  day: BusinessDay,
+  options: RepairManifestOptions,
+  isAsStored = true,
+): Promise<ManifestRow> {
+  const { db, lease, merchantNo, zone } = options;
+  await prepareDay(day, options);
+  const past = (await pastOf(db, merchantNo, [day], zone)).get(day)!;
+  const { statements, summaries } = past;
+  const explained = await explainedOf(db, merchantNo, day, zone, currentOf(statements));
+  const { row } = nextManifest(merchantNo, day, { statements, summaries, explained }, past, options);
+  await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
+  const manifest = isAsStored ? past.storedManifest : undefined;
+  const known = { manifest, signature: past.storedSignature };
+  const stored = await writeManifest(row, known, leaseFence(options), options);
+  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
+  for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
+  return row;
+}
+
+/**
+ * Signs manifests that were published without (`unsigned`), once there is a key, and writes recorded signatures that were
+ * never written (`unput`). Some at a time, so that little is left where it is cut short. The manifests stay as they are.
+ */
+export async function signManifests(
+  { unsigned, unput }: { readonly unsigned: readonly ManifestRow[]; readonly unput: readonly ManifestRow[] },
+  options: RepairManifestOptions,
+): Promise<void> {
+  const { db, lease, merchantNo, signal } = options;
+  const toSign = (options.signingKey ?? null) === null ? [] : unsigned;
+  const left = [
+    ...unput.filter((row) => !toSign.includes(row)),
+    ...toSign.map((row) => signed(row, row.signature, options)),
+  ];
+  for (let at = 0; at < left.length; at += SIGNED_AT_ONCE) {
+    signal.throwIfAborted();
+    const manifests = left.slice(at, at + SIGNED_AT_ONCE);
+    await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests }));
+    const stored = await Promise.all(manifests.map((row) => putSignature(row, options)));
+    await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
+    for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
+  }
+}
+
+async function putSignature({ day, signature }: ManifestRow, options: RepairManifestOptions) {
+  await prepareDay(day, options);
+  const key = signatureKey(options.merchantNo, day);
+  const put = { fence: leaseFence(options), contentType: SIGNATURE_CONTENT_TYPE };
+  return storedRow(key, await putReplacing(options.objects, key, Buffer.from(signature!), put));
+}
+
 export interface RepairedFile {
   readonly merchantNo: string;
   readonly day: BusinessDay;
-  /** Relative to STATEMENTS_URL. */
   readonly key: string;
   readonly damage: Damage;
 }
 
 /** A file that is missing or altered and cannot be made again. */
 export interface UnrepairedFile extends RepairedFile {
-  /** Why not, and what to do: the end of a sentence. */
   readonly why: string;
   /** Set where the store has a later manifest of the day than this database: its revision there, and here. */
   readonly ahead?: { readonly revision: number; readonly known: number };
@@ -62,11 +185,8 @@ export interface RepairOptions extends PublishDayOptions {
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
-  /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
-  /** Formats whose files can be made again; if left out, STATEMENT_FORMATS. */
   readonly knownFormats?: readonly StatementFormat[];
-  /** What was published before this run, read ahead. */
   readonly ahead?: ManifestPrefetch;
   /** Called after each file with what was done so far; a later failure does not undo it. */
   readonly onFile?: (soFar: RepairReport) => void;
@@ -115,7 +235,6 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
   return { repaired, unrepaired };
 }
 
-/** Writes one file again; null on success. */
 async function repairFile(file: PublishedFile, options: RepairOptions): Promise<Lost | null> {
   const made = await contentOf(file, options);
   if (typeof made === 'string') return { why: made };
@@ -131,7 +250,6 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
 
 type Made = { readonly content: ObjectContent; readonly contentType: string } | string | Lost;
 
-/** The bytes that were published under this name, or why they cannot be had. */
 function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<Made> {
   switch (file.kind) {
     case 'manifest':
@@ -222,4 +340,38 @@ async function signatureContent(row: ManifestRow, options: RepairOptions): Promi
   return typeof manifest === 'string' || 'why' in manifest
     ? manifest
     : { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
+}
+
+/**
+ * Reads every close of the merchant's months in [fromDay, toDay], writes again what is missing or altered, and returns
+ * it. Throws what `repairFiles` throws.
+ */
+export async function repairCloses(options: RepairOptions): Promise<RepairedFile[]> {
+  const { db, objects, merchantNo, fromDay, toDay, signal } = options;
+  const months = { from: fromDay.slice(0, 'YYYY-MM'.length), to: toDay.slice(0, 'YYYY-MM'.length) };
+  const repaired: RepairedFile[] = [];
+  for (const { month, objectKey, content, signature } of await closesOf(db, merchantNo, months)) {
+    const files = [
+      // The signature first, as it was when the close was made.
+      ...(signature === null
+        ? []
+        : [
+            {
+              key: objectKey + SIGNATURE_EXTENSION,
+              text: signature,
+              contentType: SIGNATURE_CONTENT_TYPE,
+            },
+          ]),
+      { key: objectKey, text: content, contentType: MANIFEST_CONTENT_TYPE },
+    ];
+    for (const { key, text, contentType } of files) {
+      signal.throwIfAborted();
+      const found = await readText(objects, key);
+      if (found === text) continue;
+      await putReplacing(objects, key, Buffer.from(text), { fence: leaseFence(options), contentType });
+      const damage = found === null ? 'missing' : 'altered';
+      repaired.push({ merchantNo, day: `${month}-01`, key, damage });
+    }
+  }
+  return repaired;
 }

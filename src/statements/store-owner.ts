@@ -26,7 +26,6 @@ const KNOWN_FILES_TRIED_MAX = 5;
 
 const markSchema = z.object({ format: z.literal(FORMAT), database: z.uuid(), since: z.iso.datetime() });
 
-/** What the store says about its owner. */
 export type StoreMark = z.infer<typeof markSchema>;
 
 /** The statements in the store belong to another database. Nothing was written. */
@@ -48,7 +47,6 @@ export async function readStoreMark(objects: ObjectStore): Promise<StoreMark | '
   }
 }
 
-/** The text of a mark. */
 export const markContent = (database: string, since: Date): Buffer =>
   Buffer.from(
     `${JSON.stringify({ format: FORMAT, database, since: since.toISOString() } satisfies StoreMark, null, 2)}\n`,

@@ -4,18 +4,16 @@ import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { counted } from '../ledger/text.ts';
 import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import type { AccountOnDay } from '../store/statements/openings.ts';
+import type { AccountOnDay } from '../store/statements/due-days.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 
 const SPANS_NAMED_MAX = 3;
 
-/** An account day that is due and cannot be published yet. */
 export interface WithheldDay {
   readonly account: Account;
   readonly day: BusinessDay;
   /** `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. */
   readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared';
-  /** A sentence for a person. */
   readonly why: string;
 }
 
@@ -38,7 +36,6 @@ export interface WithheldOptions {
   readonly sharedFrom?: SharedFrom;
 }
 
-/** Null where nothing holds the day back. */
 export function whyWithheld(
   { account, day }: AccountOnDay,
   past: PastOfDay,

@@ -1,34 +1,131 @@
-/**
- * Publishes days of one merchant: revisions of the accounts that changed, the summaries, and last the manifests.
- *
- * Objects of several days are written side by side. One statement stores the rows of all days once the objects are
- * verified; the manifests follow, and then one transaction says that the days are published; it may be one of the
- * caller's for many merchants. A crash may come after any step. A file without a row is written again under the same
- * name. Days that are not said to be published stay due: the next run finds them unchanged, and writes the manifest where
- * it is missing. A run may also be frozen (suspended) in any step while another run takes over: see
- * docs/decisions/publishing.md.
- */
-import pLimit from 'p-limit';
+/** The files of a merchant's day: new revisions of its statements, its summary, and the manifest that they call for. */
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { AccountOnDay } from '../store/statements/openings.ts';
-import type { PastOfDay } from '../store/statements/past-of-days.ts';
-import { recordSettled, recordUnderLease, type SettledDay } from '../store/statements/record-published.ts';
-import type { StatementRow } from '../store/statements/statements.ts';
+import type { ChainedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
+import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
-import { writeTransaction } from '../store/engine/write-transaction.ts';
+import { StatementMisfit } from './day-content.ts';
+import { explainedOf, type Explained, currentOf, hasBreaks, isStillExplained } from './summary.ts';
+import { fileOf, dayPrefix, manifestKey, signatureKey } from './keys.ts';
+import type { OtherFormats } from './manifest.ts';
+import { chained } from './manifest-text.ts';
 import {
-  manifestOf,
-  writeFiles,
-  type DayFiles,
-  type DayToWrite,
-  type Latest,
-  type Misfit,
-} from './day-files.ts';
-import { hasBreaks, isStillExplained } from './explained.ts';
-import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
-import type { LeftOutFormat } from './other-formats.ts';
-import { leaseFence, type PublishDayOptions } from './publish-options.ts';
-import { writeManifest } from './write-manifest.ts';
+  newRevision,
+  newSummary,
+  type Prepared,
+  type Written,
+  type WrittenStatement,
+  type LeftOutFormat,
+} from './new-revisions.ts';
+import { type PublishDayOptions, leaseFence } from './publish-options.ts';
+import { nextManifest, writeManifest } from './write-manifest.ts';
+import type { AccountOnDay } from '../store/statements/due-days.ts';
+import { recordSettled, recordUnderLease, type SettledDay } from '../store/statements/record-published.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
+
+export interface Misfit {
+  readonly currency: string;
+  readonly why: string;
+}
+
+export interface DayToWrite {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+  readonly past: PastOfDay;
+  /** All are proven and over. Without any, only the manifest is checked. */
+  readonly accounts: readonly Prepared[];
+}
+
+/** What was written of a day so far; its manifest is not. */
+export interface DayFiles extends DayToWrite {
+  readonly written: readonly WrittenStatement[];
+  readonly misfits: readonly Misfit[];
+  /** Currencies whose statement is as the account now stands. */
+  readonly fine: readonly string[];
+  readonly statements: readonly StatementRow[];
+  readonly current: readonly StatementRow[];
+  readonly explained: Explained;
+  readonly summary: Written<SummaryRow> | null;
+}
+
+/** Writes the day's new statements and then its summary. Throws what the store and the fence throw. */
+export async function writeFiles(
+  of: DayToWrite,
+  atOnce: LimitFunction,
+  options: PublishDayOptions,
+): Promise<DayFiles> {
+  const { merchantNo, day, past, accounts } = of;
+  // All are waited for, so that no upload is still running when a failure is thrown.
+  const settled = await Promise.allSettled(
+    accounts.map((account) => atOnce(() => newRevision(account, options))),
+  );
+  const misfits: Misfit[] = [];
+  const fine: string[] = [];
+  const written: WrittenStatement[] = [];
+  for (const [nth, result] of settled.entries()) {
+    const { currency } = accounts[nth]!.account;
+    if (result.status === 'fulfilled') {
+      fine.push(currency);
+      if (result.value !== null) written.push(result.value);
+    } else {
+      if (!(result.reason instanceof StatementMisfit)) throw result.reason;
+      misfits.push({ currency, why: result.reason.message });
+    }
+  }
+  const statements = inOrder([...past.statements, ...written.map(({ row }) => row)]);
+  const current = currentOf(statements);
+  const explained = await explainedOf(options.db, merchantNo, day, options.zone, current);
+  const summary =
+    fine.length === 0
+      ? null
+      : await newSummary(merchantNo, day, { current, explained }, past.summaries.at(-1), options);
+  return { ...of, written, misfits, fine, statements, current, explained, summary };
+}
+
+/** What the manifests of the next days name. */
+export interface Latest {
+  readonly statements: Map<string, StatementRow>;
+  /** The manifest that was made last; null if none was. */
+  manifest: ChainedManifest | null;
+}
+
+export const nothingLatest = (): Latest => ({ statements: new Map(), manifest: null });
+
+/**
+ * The manifest that the day's files call for. `latest` has what was written of earlier days, and gets what is current on
+ * this one.
+ */
+export function manifestOf(
+  { merchantNo, day, past, written, statements, current, explained, summary }: DayFiles,
+  latest: Latest,
+  options: PublishDayOptions,
+): { readonly row: ManifestRow; readonly isNew: boolean } {
+  const previous = new Map(past.previous);
+  for (const { currency } of current) {
+    const own = latest.statements.get(currency);
+    if (own !== undefined && own.day >= (previous.get(currency)?.day ?? '')) previous.set(currency, own);
+  }
+  for (const row of current) latest.statements.set(row.currency, row);
+  const summaries = summary === null ? past.summaries : [...past.summaries, summary.row];
+  const otherFormats = newOtherFormats(written);
+  const rows = { statements, summaries, explained, otherFormats };
+  const lastInChain = latest.manifest ?? past.lastInChain;
+  const next = nextManifest(merchantNo, day, rows, { ...past, previous, lastInChain }, options);
+  if (next.isNew) latest.manifest = chained(next.row);
+  return next;
+}
+
+const newOtherFormats = (written: readonly WrittenStatement[]): OtherFormats =>
+  new Map(
+    written
+      .filter(({ otherFormats }) => otherFormats.length > 0)
+      .map(({ row, otherFormats }) => [fileOf(row.object_key), otherFormats.map(({ listed }) => listed)]),
+  );
+
+const inOrder = (rows: readonly StatementRow[]): StatementRow[] =>
+  rows.toSorted((a, b) =>
+    a.currency === b.currency ? a.revision - b.revision : a.currency < b.currency ? -1 : 1,
+  );
 
 /** Days and files that are written at once. They are small and in memory. */
 const AT_ONCE_MAX = 8;
@@ -37,18 +134,15 @@ const LARGE_AT_ONCE_MAX = 3;
 
 export interface WrittenDay {
   readonly day: BusinessDay;
-  /** New revisions. */
   readonly rows: readonly StatementRow[];
   /** Currencies that are published as they now stand, with or without a new revision. */
   readonly fine: readonly string[];
   readonly current: readonly StatementRow[];
   readonly misfits: readonly Misfit[];
-  /** Formats that cannot hold a new revision. */
   readonly leftOut: readonly LeftOutFormat[];
 }
 
 export interface WrittenDays {
-  /** Days that are done, in order. */
   readonly done: readonly WrittenDay[];
   /** The next published day after each new revision, where it is not done here. Its manifest names that revision. */
   readonly next: readonly AccountOnDay[];
@@ -143,7 +237,6 @@ async function record(
   });
 }
 
-/** Writes the manifests side by side, and says of each how that ended. */
 function putManifests(
   days: readonly NamedFiles[],
   options: PublishDayOptions,

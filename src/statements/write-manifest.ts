@@ -1,9 +1,22 @@
-/** Makes the manifest that a day's rows require: stores it as a row first, then writes it to the store. */
+/** Makes the manifest that a day's rows require: stores it as a row first, signs it, then writes it to the store. */
+import type { BusinessDay } from '../ledger/entry.ts';
+import { storableText } from '../ledger/text.ts';
+import {
+  readText,
+  type ObjectStore,
+  ObjectExists,
+  type Fence,
+  type PutOptions,
+  type StoredDigest,
+} from '../objects/object-store.ts';
+import { publicKeyOf, readPublicKey, type SigningKey } from '../signing/keys.ts';
+import { isSignedBy, readSignature, signatureFile } from '../signing/signatures.ts';
+import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
+import { manifestKey, signatureKey, WITHDRAWN } from './keys.ts';
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { CHECKS } from '../ledger/checks.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
 import {
   FINAL_CONFIDENCE,
   FINAL_SHARE,
@@ -11,22 +24,12 @@ import {
   NOTHING_MEASURED,
   type LatenessMeasured,
 } from '../ledger/lateness.ts';
-import {
-  ObjectExists,
-  readText,
-  type Fence,
-  type ObjectStore,
-  type PutOptions,
-  type StoredDigest,
-} from '../objects/object-store.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
-import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from '../host/sha256.ts';
-import { manifestKey, signatureKey } from './keys.ts';
 import { isBeyondBounds, otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
 import {
   chainFieldsOf,
@@ -34,10 +37,63 @@ import {
   nextInChain,
   supersededWith,
   type Superseded,
-} from './manifest-chain.ts';
-import { manifestText, type ManifestSources } from './manifest-text.ts';
+  manifestText,
+  type ManifestSources,
+} from './manifest-text.ts';
 import { putReplacing } from './put-revision.ts';
-import { isSignedWith, signed, SIGNATURE_CONTENT_TYPE, type SigningOptions } from './sign-manifest.ts';
+
+export interface SigningOptions {
+  /** If left out or null, manifests are not signed. */
+  readonly signingKey?: SigningKey | null;
+  readonly now: () => Date;
+}
+
+export const SIGNATURE_CONTENT_TYPE = 'text/plain; charset=utf-8';
+
+/**
+ * The row with its signature. `before` is the signature that lies in the store: without a key it would be one of another
+ * manifest, so a note takes its place.
+ */
+export function signed(
+  row: ManifestRow,
+  before: string | null,
+  { signingKey = null, now }: SigningOptions,
+): ManifestRow {
+  const signature =
+    signingKey === null
+      ? before === null
+        ? null
+        : WITHDRAWN
+      : signatureFile(Buffer.from(row.content), commentOn(row, now()), signingKey);
+  return { ...row, signature };
+}
+
+/** What a person wants to know: whose manifest of which day, which revision, and when it was signed. */
+const commentOn = ({ merchant_no, day, revision }: ManifestRow, at: Date): string =>
+  `${manifestKey(merchant_no, day)} revision ${revision}, signed ${at.toISOString()}`;
+
+export const isUnsigned = ({ signature }: Pick<ManifestRow, 'signature'>): boolean =>
+  signature === null || signature === WITHDRAWN;
+
+/** Whether it says that this key made it, and the key did not: of this text, in any case. */
+export function contradicts(key: SigningKey, text: string, signature: string | null): boolean {
+  const read = signature === null ? null : readSignature(signature);
+  return read?.keyId.equals(key.id) === true && !isSignedWith(key, text, signature);
+}
+
+export async function signatureNextTo(
+  objects: ObjectStore,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<string | null> {
+  const text = (await readText(objects, signatureKey(merchantNo, day))) ?? '';
+  return readSignature(text) === null || storableText(text) !== text ? null : text;
+}
+
+export function isSignedWith(key: SigningKey, text: string, signature: string | null): boolean {
+  const read = signature === null ? null : readSignature(signature);
+  return read !== null && isSignedBy(Buffer.from(text), read, readPublicKey(publicKeyOf(key))!);
+}
 
 export const MANIFEST_CONTENT_TYPE = 'application/json';
 
@@ -58,14 +114,11 @@ export interface SettleOptions extends SigningOptions {
 export interface ForeignManifest {
   readonly merchantNo: string;
   readonly day: BusinessDay;
-  /** Relative to STATEMENTS_URL. */
   readonly key: string;
-  /** What it said it was. */
   readonly revision: number;
   readonly sha256: string;
 }
 
-/** The row for the text of a manifest, without its signature. */
 export const manifestRow = (
   {
     merchantNo,
@@ -275,7 +328,6 @@ const strongerPublished = (
   );
 
 interface Forgotten extends Superseded {
-  /** What lay next to it as its signature; null if nothing did. */
   readonly signature: string | null;
 }
 

@@ -159,20 +159,24 @@ async function hold(trx: Transaction<DB>, { merchantNo, now }: PlannedWindow): P
   // By primary key, the keys as an array: so the planner cannot choose to read all entries.
   const { rows } = await sql<AbsentDay & { batchNos: string[] }>`
     WITH absent AS MATERIALIZED (
-      SELECT batch_no, held_since IS NOT NULL AS is_held FROM absent_entry WHERE merchant_no = ${merchantNo}
+      SELECT batch_no, absent_since, held_since IS NOT NULL AS is_held FROM absent_entry WHERE merchant_no = ${merchantNo}
     ), gone AS MATERIALIZED (
-      SELECT batch_no, currency, booked_at::date AS day,
+      SELECT batch_no, currency, credit, debit, balance, booked_at, booked_at::date AS day,
         booked_ms - (extract(epoch FROM booked_at - date_trunc('day', booked_at)) * 1000)::bigint AS begin_ms
       FROM ledger_entry WHERE merchant_no = ${merchantNo} AND batch_no = ANY (ARRAY(SELECT batch_no FROM absent))
     ), day AS MATERIALIZED (
       SELECT currency, day, count(*) AS absent, min(begin_ms) AS begin_ms, array_agg(batch_no) AS "batchNos",
-        bool_or(batch_no IN (SELECT batch_no FROM absent WHERE is_held)) AS "isHeld"
-      FROM gone GROUP BY currency, day
+        bool_or(is_held) AS "isHeld", min(absent_since) AS since
+      FROM gone JOIN absent USING (batch_no) GROUP BY currency, day
     )
-    SELECT currency, day, absent, "isHeld", "batchNos", stored.count AS stored
+    SELECT currency, day, absent, "isHeld", "batchNos", stored.count AS stored, stored.newcomers
     FROM day CROSS JOIN LATERAL (
-      SELECT count(*) FILTER (WHERE e.booked_at::date = day.day) AS count FROM ledger_entry e
-      WHERE e.merchant_no = ${merchantNo} AND e.currency = day.currency AND e.vanished_at IS NULL
+      SELECT count(*) AS count, count(*) FILTER (
+        WHERE e.first_seen_at >= day.since AND NOT EXISTS (
+          SELECT FROM gone g WHERE (g.booked_at, g.balance) = (e.booked_at, e.balance)
+            AND (g.credit, g.debit) IS NOT DISTINCT FROM (e.credit, e.debit))) AS newcomers
+      FROM ledger_entry e
+      WHERE e.booked_at::date = day.day AND e.merchant_no = ${merchantNo} AND e.currency = day.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN day.begin_ms - ${CLOCK_CHANGE_MS} AND day.begin_ms + ${DAY_MS + CLOCK_CHANGE_MS}
     ) AS stored`.execute(trx);
   const held = heldDays(rows);

@@ -56,8 +56,8 @@ export async function sharedEntries(
 /** A day with such entries. */
 export interface SharedDay extends SharedNotice {
   /**
-   * Of the two merchants, those of whom the entries may not be: not the one whose day alone goes on from its own day
-   * before. Both, where neither day does, or each.
+   * Of the two merchants, those of whom the entries may not be: the one that the platform no longer shows them for, else
+   * the one whose day does not go on from its own day before. Both, where that tells them not apart.
    */
   readonly doubted: readonly string[];
 }
@@ -81,6 +81,8 @@ interface SharedRow {
   readonly day: BusinessDay;
   readonly count: number;
   readonly batch_nos: string[];
+  readonly one_gone: boolean;
+  readonly other_gone: boolean;
   readonly one_goes_on: boolean;
   readonly other_goes_on: boolean;
   readonly published: string[];
@@ -117,6 +119,7 @@ async function sharedOn(
         ORDER BY merchant_no
       ) AS published
     FROM (SELECT one.merchant_no, other.merchant_no AS other_merchant_no, alike.currency, alike.day, count(*) AS count,
+      ${areGone('one')} AS one_gone, ${areGone('other')} AS other_gone,
       (array_agg(one.batch_no ORDER BY one.batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
     FROM alike
     CROSS JOIN LATERAL (
@@ -131,10 +134,13 @@ async function sharedOn(
       AND (${isChosen('one.merchant_no', merchants)} OR ${isChosen('other.merchant_no', merchants)})
     GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day) AS found`.execute(db);
   return rows.map((row) => {
+    const both = [row.merchant_no, row.other_merchant_no];
     const doubted =
-      row.one_goes_on === row.other_goes_on
-        ? [row.merchant_no, row.other_merchant_no]
-        : [row.one_goes_on ? row.other_merchant_no : row.merchant_no];
+      row.one_gone !== row.other_gone
+        ? [both[row.one_gone ? 0 : 1]!]
+        : row.one_goes_on !== row.other_goes_on
+          ? [both[row.one_goes_on ? 1 : 0]!]
+          : both;
     const published = row.published.filter((merchantNo) => doubted.includes(merchantNo));
     return {
       kind: 'shared',
@@ -147,6 +153,12 @@ async function sharedOn(
     };
   });
 }
+
+/** Whether the platform no longer shows any of the day's shared entries for that merchant; they may be held. */
+const areGone = (merchant: 'one' | 'other'): RawBuilder<boolean> => sql`bool_and(EXISTS (
+  SELECT FROM absent_entry gone
+  WHERE gone.merchant_no = ${sql.ref(`${merchant}.merchant_no`)} AND gone.batch_no = ${sql.ref(`${merchant}.batch_no`)}
+))`;
 
 /** Whether the day of a row `found` goes on without a break from the closing of the merchant's own day before. */
 const goesOn = (merchant: 'merchant_no' | 'other_merchant_no'): RawBuilder<boolean> => sql`EXISTS (

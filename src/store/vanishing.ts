@@ -63,13 +63,15 @@ export interface AbsentDay {
   /** How many entries are stored and have not vanished, with the absent ones. */
   readonly stored: number;
   readonly absent: number;
+  /** How many of the stored ones came since the absent ones were missed first, with other contents than these. */
+  readonly newcomers: number;
   /** Some of them are held already. */
   readonly isHeld: boolean;
 }
 
 /**
  * The days whose absent entries are held: no reading, however often it is repeated, makes them vanish. Those are days of
- * which no entry is left; days of an account that lack more than half of their entries together, where they are several;
+ * which no entry is left, or of several entries none but newcomers; days of an account that lack more than half of their entries together, where they are several;
  * and days that are held already, until their entries come back one and all.
  *
  * ### Example
@@ -82,7 +84,9 @@ export function heldDays<Day extends AbsentDay>(days: readonly Day[]): Day[] {
     const sum = (figure: 'stored' | 'absent') => own.reduce((total, one) => total + one[figure], 0);
     const areMost =
       own.length > 1 && sum('absent') >= ABSENT_FEW && sum('absent') > sum('stored') * ABSENT_SHARE_MAX;
-    return own.filter(({ stored, absent, isHeld }) => areMost || isHeld || absent >= stored);
+    const isEmptied = ({ stored, absent, newcomers }: Day): boolean =>
+      absent >= stored || (absent >= ABSENT_FEW && absent >= stored - newcomers);
+    return own.filter((one) => areMost || one.isHeld || isEmptied(one));
   });
 }
 

@@ -9,6 +9,7 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { lengthMs } from '../ledger/window.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
@@ -127,7 +128,10 @@ async function compare(options: HistoricalCheckOptions, calls: { made: number })
     entries,
     paged: isPaged ? before : null,
   });
-  const also = await compareOthers(totals, options, main.isHeld ? null : asked);
+  const also = await compareOthers(totals, options, {
+    followed: main.isHeld ? null : asked,
+    widestMs: before.widestMs,
+  });
   const widest = narrower(before.widestMs, main.widestMs);
   let round = withRefused({ ...before, widestMs: widest }, windowOf(asked, zone), main.refused, now);
   const isAllCompared = main.areEntriesCompared && asked.from === complete.from && older.length < 2;
@@ -245,15 +249,19 @@ const compareMainPage = async (
 
 const NOTHING_FOUND: Found = { days: [], refused: [], widest: 0, hasMore: false };
 
-/** Compares the further ranges by their totals, a call each. What lies in days that are followed already is left to those. */
+/**
+ * Compares the further ranges by their totals, a call each. What lies in days that are followed already is left to those,
+ * and what is longer than the platform answers to the rounds.
+ */
 async function compareOthers(
   totals: TotalsSource,
-  { alsoCompared = [] }: HistoricalCheckOptions,
-  followed: Days | null,
+  { alsoCompared = [], zone }: HistoricalCheckOptions,
+  { followed, widestMs }: { readonly followed: Days | null; readonly widestMs: number | null },
 ) {
   const differing: TotalDiffers[] = [];
   const toFollow: Days[] = [];
   for (const days of alsoCompared) {
+    if (widestMs !== null && lengthMs(windowOf(days, zone)) > widestMs) continue;
     const total = await totals.total(days);
     if (total !== null && (await totals.isStored(days, total))) continue;
     if (total !== null) differing.push({ ...days, total, stored: await totals.stored(days) });

@@ -25,15 +25,8 @@ const A_YEAR_LATER = '2027-03-06T01:30:00+08:00';
 /** Everything that `prune` never touches. */
 const KEPT = [
   ...['ledger_entry', 'ledger_entry_version', 'sync_window', 'certified_span', 'account_day'],
-  ...[
-    'continuity_break',
-    'break_step',
-    'statement',
-    'statement_summary',
-    'statement_manifest',
-    'stored_object',
-  ],
-  ...['notice', 'run', 'lease', 'merchant', 'audit_event', 'ledger_past', 'historical_check'],
+  ...['continuity_break', 'statement', 'statement_summary', 'statement_manifest', 'stored_object'],
+  ...['run', 'lease', 'merchant', 'audit_event', 'ledger_past', 'historical_check'],
 ];
 
 let stage: Stage;

@@ -1,7 +1,6 @@
 /** The message about a break that a person can send to the platform: what it says, and when there is none. */
 import { expect, test } from 'vitest';
-import type { BreakCase } from '../../src/run/breaks/break-case.ts';
-import { messageToPlatform } from '../../src/run/breaks/break-message.ts';
+import { type BreakCase, messageToPlatform } from '../../src/run/break-case.ts';
 
 const AT = { zone: 'Asia/Shanghai', now: new Date('2026-03-31T04:00:00Z') };
 const MS = Date.parse('2026-03-30T04:00:00Z');
@@ -107,7 +106,8 @@ test('it names the latest time by which all of the span had been read', () => {
   expect(said(whole, again, next)).toContain('We read all of that time by 2026-03-31 10:00:00');
   expect(
     said(reading(MS, MS + 9_999, '2026-03-31T01:30:00Z'), reading(MS + 10_000, END, '2026-03-31T02:30:00Z')),
-  ).toContain('We read all of that time by 2026-03-31 09:30:00');
+    'in two parts, of which the second was read an hour later',
+  ).toContain('We read all of that time by 2026-03-31 10:30:00');
   expect(said(next)).not.toContain('We read');
 });
 

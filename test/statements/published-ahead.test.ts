@@ -1,7 +1,7 @@
 /** What was published is read ahead for some merchants in one statement, each of them once. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
-import { ManifestPrefetch } from '../../src/statements/manifest-prefetch.ts';
+import { ManifestPrefetch } from '../../src/statements/compare-files.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';

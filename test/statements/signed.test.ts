@@ -10,8 +10,7 @@ import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { ObjectStoreUnreachable, readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
 import { readSignature, signatureFile } from '../../src/signing/signatures.ts';
-import { adoptStore } from '../../src/statements/adopt.ts';
-import { forkedDays } from '../../src/statements/chain-forks.ts';
+import { adoptStore, forkedDays } from '../../src/statements/adopt.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { manifestKey, signatureKey } from '../../src/statements/keys.ts';
@@ -362,13 +361,7 @@ test('manifests from before there were chains are named by the first one after t
 
 /** Takes a copy of what the database knows to be published; what is returned puts it back. */
 async function backedUp(): Promise<() => Promise<void>> {
-  const tables = [
-    'unreported_revision',
-    'statement',
-    'statement_summary',
-    'statement_manifest',
-    'stored_object',
-  ] as const;
+  const tables = ['event', 'statement', 'statement_summary', 'statement_manifest', 'stored_object'] as const;
   const kept = await Promise.all(tables.map((table) => database.db.selectFrom(table).selectAll().execute()));
   return async () => {
     for (const [at, table] of tables.entries()) {

@@ -15,10 +15,8 @@ import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { dayFacts } from '../../src/store/pages/day-facts.ts';
-import { firstDueOf } from '../../src/store/statements/first-due.ts';
-import { entriesOfDays } from '../../src/store/statements/entries-of-days.ts';
+import { firstDueOf, entriesOfDays, pastOfDays } from '../../src/store/statements/past-of-days.ts';
 import { monthRows } from '../../src/store/statements/month-rows.ts';
-import { pastOfDays } from '../../src/store/statements/past-of-days.ts';
 import { publishedDays } from '../../src/store/statements/stored-files.ts';
 import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -31,7 +29,8 @@ const NEW_ENTRIES = 100;
 const WEEK_MS = 7 * 86_400_000;
 
 const HASH_OF_ZEROS = sql`
-  hash_record_extended(ROW(0::numeric, 0::numeric, 0, 0::numeric, 0, 0::numeric, 0::numeric), 0) >> 11`;
+  hash_record_extended(ROW(0::numeric, 0::numeric, 0, 0::numeric, 0, 0::numeric, 0::numeric,
+    false, false, false, false, false), 0) >> 11`;
 
 /** Two merchants with years of entries, days and statements in three currencies, and one certificate per hour. One day is due. */
 async function fill(db: Kysely<DB>): Promise<void> {

@@ -13,7 +13,7 @@ import { NOTHING_STANDS } from '../open-items.ts';
 import type { DayRange } from '../range.ts';
 import { outcomeOfAll, type MerchantOutcome, type MerchantSync } from '../report.ts';
 import { addSyncReports } from '../stages/sync-tally.ts';
-import { reasonOfDiscrepancy } from '../verdict/discrepancy-reasons.ts';
+import { reasonOfDiscrepancy } from '../verdict/finding-reasons.ts';
 import { isGoodEnd, type ExitCode } from '../verdict/exit-codes.ts';
 import { judge } from '../verdict/judge.ts';
 import { slicesOf } from './backfills.ts';

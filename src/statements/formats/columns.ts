@@ -1,15 +1,11 @@
 /** The columns of a statement: each is defined once, with its name, its cell, and whether it is an amount. */
 import type { LedgerEntry } from '../../ledger/entry.ts';
 
-/** A column as a published file has it. */
 export interface StatementColumn {
-  /** As the header spells it. */
   readonly name: string;
-  /** Its cells are plain decimals, or empty. */
   readonly isAmount: boolean;
 }
 
-/** A column of the statements that are published from now on. */
 export interface EntryColumn extends StatementColumn {
   /** The entry's cell, as text. The same entry gives the same cell, whenever it is asked. */
   readonly cell: (entry: LedgerEntry) => string;
@@ -87,14 +83,12 @@ export function columnsOfStatement(
   return columns.every((column) => column !== undefined) ? columns : null;
 }
 
-/** The columns of a published file, by their names. A column that is not `known` counts as text. */
 export const columnsNamed = (
   names: readonly string[],
   known: readonly StatementColumn[],
 ): readonly StatementColumn[] =>
   names.map((name) => known.find((column) => column.name === name) ?? { name, isAmount: false });
 
-/** The places of cells in a row. */
 export interface Places {
   readonly batchNo: number;
   readonly bookedAt: number;

@@ -8,11 +8,9 @@ import type { DB } from '../engine/schema.ts';
 import type { StatementRow } from './statements.ts';
 
 export interface MonthRows {
-  /** Every revision, by day, currency and revision. */
   readonly statements: readonly StatementRow[];
   /** For each of the merchant's accounts, by currency, its first day with figures. */
   readonly firstDays: ReadonlyMap<string, BusinessDay>;
-  /** Days with figures that no statement has yet. */
   readonly due: readonly { readonly currency: string; readonly day: BusinessDay }[];
 }
 

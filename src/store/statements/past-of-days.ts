@@ -1,6 +1,6 @@
-/** Reads what is published and proven of a merchant's days, for many days in one statement. */
+/** Reads what is published and proven of a merchant's days, for many days in one statement; for a night with what is due and its entries. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { BusinessDay, Window } from '../../ledger/entry.ts';
+import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
@@ -16,13 +16,12 @@ import {
   type SummaryRow,
 } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
+import type { DayFilter } from '../account-days.ts';
+import { batchOf, dueWithNear, type DueBatch, type DueRow, type AccountOnDay } from './due-days.ts';
 
-/** What is published and proven of a merchant's day. */
 export interface PastOfDay {
   readonly day: BusinessDay;
-  /** All revisions, by currency, oldest first. */
   readonly statements: readonly StatementRow[];
-  /** Oldest first. */
   readonly summaries: readonly SummaryRow[];
   /** The manifest as it should be in the store; undefined before the first one. */
   readonly manifest: ManifestRow | undefined;
@@ -37,7 +36,6 @@ export interface PastOfDay {
   readonly previous: ReadonlyMap<string, StatementRow>;
   /** By currency: the account's next published day after this one. */
   readonly later: ReadonlyMap<string, BusinessDay>;
-  /** Certificates that overlap the day, by time. */
   readonly certificates: readonly CertificateRow[];
   /** The spans of the day that are proven for a currency, as `certifiedWindows` says it. */
   readonly proven: (currency: string) => Window[];
@@ -45,14 +43,12 @@ export interface PastOfDay {
   readonly unreadable: (currency: string) => number;
 }
 
-/** A manifest as others name it. */
 export interface NamedManifest {
   readonly day: BusinessDay;
   readonly revision: number;
   readonly sha256: string;
 }
 
-/** One that has a place in its merchant's chain. */
 export interface ChainedManifest extends NamedManifest {
   readonly place: number;
 }
@@ -78,7 +74,6 @@ export interface PastRow {
   readonly unchained: NamedManifest[] | null;
   readonly readings: (ReadSpan & CertificateRow)[] | null;
   readonly absent: (Span & { readonly currency: string })[] | null;
-  /** Currency null: unknown. */
   readonly unreadable: { readonly currency: string | null; readonly count: number }[] | null;
 }
 
@@ -152,7 +147,6 @@ const lastInChain = (merchantNo: string): RawBuilder<unknown> => sql`
        FROM statement_manifest WHERE merchant_no = ${merchantNo} AND place IS NOT NULL
        ORDER BY place DESC LIMIT 1)`;
 
-/** Such rows, by day. */
 export function pastsByDay(
   rows: readonly PastRow[],
   days: readonly DayAsked[],
@@ -192,3 +186,118 @@ function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Wi
         .reduce((total, { count }) => total + count, 0),
   };
 }
+
+export interface DayOfAccount {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly window: Window;
+}
+
+/**
+ * For each of the days, in their order, its entries as `readAccount` hands them out. All of them are in memory at once:
+ * the caller knows that they are few.
+ */
+export async function entriesOfDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+  days: readonly DayOfAccount[],
+): Promise<LedgerEntry[][]> {
+  const found = days.map((): LedgerEntry[] => []);
+  if (days.length === 0) return found;
+  const { rows } = await sql<LedgerEntry & { readonly nth: number }>`
+    SELECT asked.nth::int AS nth, own.* FROM unnest(
+      ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
+      ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
+      ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
+    ) WITH ORDINALITY AS asked (currency, begin_ms, end_ms, nth)
+    CROSS JOIN LATERAL (
+      SELECT batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
+        booked_at AS "bookedAt", booked_ms AS "bookedMs"
+      FROM ledger_entry
+      WHERE merchant_no = ${merchantNo} AND currency = asked.currency AND vanished_at IS NULL
+        AND booked_ms BETWEEN asked.begin_ms AND asked.end_ms
+      ORDER BY booked_ms, batch_no
+    ) AS own
+    ORDER BY asked.nth, own."bookedMs", own."batchNo"`.execute(db);
+  for (const { nth, ...entry } of rows) found[nth - 1]!.push(entry);
+  return found;
+}
+
+/** Most entries that come with the due days; those of further days are read in portions. */
+const ENTRIES_MAX = 1_000;
+
+export interface FirstDue {
+  readonly changed: readonly AccountOnDay[];
+  readonly batch: DueBatch | null;
+  /** Of the due days among those asked for. */
+  readonly past: ReadonlyMap<BusinessDay, PastOfDay>;
+  /** Of the first of these days, as far as they are few; as `readAccount` hands them out. */
+  readonly entries: readonly EntriesOfDay[];
+}
+
+export interface EntriesOfDay {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly entries: readonly LedgerEntry[];
+}
+
+/** What is due of one merchant; `asked` are the days whose past is read as well. One statement. */
+export async function firstDueOf(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { fromDay = '-infinity', toDay = 'infinity' }: Pick<DayFilter, 'fromDay' | 'toDay'>,
+  asked: readonly DayAsked[],
+): Promise<FirstDue> {
+  const { rows } = await sql<FoundRow>`
+    WITH RECURSIVE ${publishedAccounts(merchantNo)},
+    ${dueWithNear(sql`is_due AND merchant_no = ${merchantNo} AND day BETWEEN ${fromDay}::date AND ${toDay}::date`)},
+    asked AS MATERIALIZED (SELECT * FROM (${daysAsked(asked)}) AS one WHERE day IN (SELECT day FROM due)),
+    few AS MATERIALIZED (
+      SELECT currency, day, begin_ms, end_ms
+      FROM (SELECT *, sum(entries) OVER (ORDER BY day, currency) AS total FROM due) AS summed JOIN asked USING (day)
+      WHERE total <= ${sql.lit(ENTRIES_MAX)}
+    )
+    SELECT
+      (SELECT json_agg(json_build_object('currency', currency, 'day', day)) FROM (
+         SELECT currency, min(day) AS day FROM changed_day WHERE merchant_no = ${merchantNo} GROUP BY currency
+       ) AS first) AS changed,
+      (SELECT json_agg(${dueRowJson} ORDER BY due_day, currency, day) FROM due_row) AS due,
+      (SELECT json_agg(to_json(past)) FROM (${pastOfAsked(merchantNo)}) AS past) AS past,
+      (SELECT json_agg(json_build_array(few.currency, few.day, own.entries)) FROM few CROSS JOIN LATERAL (
+         SELECT json_agg(json_build_array(batch_no, transaction_type, credit::text, debit::text, balance::text,
+           booked_at::text, booked_ms) ORDER BY booked_ms, batch_no) AS entries
+         FROM ledger_entry
+         WHERE merchant_no = ${merchantNo} AND currency = few.currency AND vanished_at IS NULL
+           AND booked_ms BETWEEN few.begin_ms AND few.end_ms
+       ) AS own) AS entries`.execute(db);
+  const { changed, due, past, entries } = rows[0]!;
+  return {
+    changed: (changed ?? []).map(({ currency, day }) => ({ account: { merchantNo, currency }, day })),
+    batch: batchOf(due ?? []),
+    past: pastsByDay(past ?? [], asked),
+    entries: (entries ?? []).map(([currency, day, cells]) => ({
+      currency,
+      day,
+      entries: (cells ?? []).map((entry) => entryOf(currency, entry)),
+    })),
+  };
+}
+
+interface FoundRow {
+  readonly changed: readonly { readonly currency: string; readonly day: BusinessDay }[] | null;
+  readonly due: DueRow[] | null;
+  readonly past: PastRow[] | null;
+  readonly entries: readonly (readonly [string, BusinessDay, readonly EntryCells[] | null])[] | null;
+}
+
+type EntryCells = readonly [string, string, string | null, string | null, string, string, number];
+
+const entryOf = (
+  currency: string,
+  [batchNo, transactionType, credit, debit, balance, bookedAt, bookedMs]: EntryCells,
+): LedgerEntry => ({ batchNo, currency, transactionType, credit, debit, balance, bookedAt, bookedMs });
+
+/** Amounts as text, as JSON numbers would lose digits. */
+const dueRowJson: RawBuilder<unknown> = sql`to_jsonb(due_row) || jsonb_build_object(
+  'opening', opening::text, 'credit_total', credit_total::text, 'debit_total', debit_total::text,
+  'closing', closing::text)`;

@@ -5,11 +5,10 @@ import { arrayLiteral } from '../engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
 import { writeStatement } from '../engine/write-statement.ts';
-import type { AccountOnDay } from './openings.ts';
+import type { AccountOnDay } from './due-days.ts';
 import type { StatementRow, SummaryRow } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
 
-/** Rows of new revisions, and of what goes with them. */
 export interface NewRows {
   readonly statements?: readonly StatementRow[];
   readonly summaries?: readonly SummaryRow[];
@@ -18,7 +17,6 @@ export interface NewRows {
    * among them are noted as late.
    */
   readonly unreported?: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[];
-  /** What was read back of their files. */
   readonly stored?: readonly StoredRow[];
   /** Manifests as they should be. Stored before the objects are written, so that a run which takes over knows of them. */
   readonly manifests?: readonly ManifestRow[];
@@ -64,6 +62,22 @@ const nextDays = ([row]: readonly KeptRow[]): AccountOnDay[] =>
     day,
   }));
 
+/** Events of the new statements that a run is to report, and of first ones whose month was closed without them. */
+const EVENTS_KEPT = sql`
+  INSERT INTO event (kind, merchant_no, subject, at, data, run_id)
+  SELECT 'revision', merchant_no, currency || ' ' || day || ' r' || revision, published_at,
+    jsonb_strip_nulls(jsonb_build_object(
+      'currency', currency, 'day', day, 'revision', revision, 'afterClose', after_close
+    )), run_id
+  FROM (
+    SELECT *, CASE WHEN revision = 1 THEN EXISTS (
+      SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
+        AND closed.month = date_trunc('month', new_statement.day)::date
+    ) END AS after_close FROM new_statement
+  ) AS new
+  WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
+  ON CONFLICT DO NOTHING`;
+
 /**
  * May be sent again if the answer to it was lost: a row that is there already, with the same content, stays. With another
  * content, the hash becomes null, which the table refuses. The merchant is named once more where account days are found
@@ -90,21 +104,10 @@ const kept = (
           = (excluded.object_key, excluded.sha256, excluded.published_at)
         THEN known.sha256 END
     ),
-    new_unreported AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('unreported_revision', unreported)} AS new),
-    new_late AS MATERIALIZED (
-      SELECT merchant_no, currency, day, published_at, after_close FROM (
-        SELECT *, EXISTS (
-          SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
-            AND closed.month = date_trunc('month', new_statement.day)::date
-        ) AS after_close FROM new_statement WHERE revision = 1
-      ) AS first
-      WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
+    new_unreported AS MATERIALIZED (
+      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held, ${rowsOf('statement', unreported)} AS new
     ),
-    kept_late AS (INSERT INTO late_statement SELECT * FROM new_late ON CONFLICT DO NOTHING),
-    kept_unreported AS (
-      INSERT INTO unreported_revision
-      SELECT * FROM new_unreported UNION SELECT merchant_no, currency, day, 1 FROM new_late ON CONFLICT DO NOTHING
-    ),
+    kept_event AS (${EVENTS_KEPT}),
     kept_stored AS (${storedKept(stored, sql`held`)}),
     kept_manifest AS (
       INSERT INTO statement_manifest SELECT new.* FROM held, ${rowsOf('statement_manifest', manifests)} AS new
@@ -163,7 +166,6 @@ export async function recordBegun(
 
 /** An account's day that is published as it was read. */
 export interface SettledDay extends AccountOnDay {
-  /** Of the content that was read. */
   readonly contentHash: number;
 }
 
@@ -200,7 +202,6 @@ export async function recordSettled(
   );
 }
 
-/** Stores what was read back. */
 export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRow[]): Promise<void> {
   if (rows.length > 0) await storedKept(rows).execute(trx);
 }

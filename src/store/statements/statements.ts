@@ -5,6 +5,7 @@ import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
 import type { DayFilter } from '../account-days.ts';
 import type { DB, Statement, StatementSummary, SyncWindow } from '../engine/schema.ts';
+import type { FigureColumns } from '../figures.ts';
 
 export type StatementRow = Selectable<Statement>;
 
@@ -23,13 +24,11 @@ export const statementJson = (alias: string): RawBuilder<unknown> =>
 
 const AMOUNTS = ['opening', 'credit_total', 'debit_total', 'closing'] as const;
 
-/** A statement's row from such JSON. */
 export const statementFrom = (json: StatementRow): StatementRow => ({
   ...json,
   published_at: new Date(json.published_at),
 });
 
-/** A summary's row from JSON. */
 export const summaryFrom = (json: SummaryRow): SummaryRow => ({
   ...json,
   published_at: new Date(json.published_at),
@@ -63,7 +62,6 @@ export const statementsOfDay = (
     .orderBy('revision')
     .execute();
 
-/** The given revision of an account's day; without a revision, the current one. */
 export const statementOf = (
   db: Kysely<DB>,
   account: Account,
@@ -77,7 +75,6 @@ export const statementOf = (
     .limit(1)
     .executeTakeFirst();
 
-/** The statements published last, newest first. */
 export const newestStatements = (
   db: Kysely<DB>,
   limit: number,
@@ -89,7 +86,6 @@ export const newestStatements = (
     .limit(limit)
     .execute();
 
-/** Merchants that have a statement of one of those days, in order. */
 export async function publishedMerchants(
   db: Kysely<DB>,
   fromDay: BusinessDay,
@@ -113,7 +109,6 @@ const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
     .where('merchant_no', '=', merchantNo)
     .where('currency', '=', currency);
 
-/** All revisions of an account's day, oldest first. */
 export interface RevisionsOfAccount {
   readonly account: Account;
   readonly revisions: readonly number[];
@@ -169,7 +164,6 @@ export const listStatements = (
     .$if(filter.limit !== undefined, (query) => query.limit(filter.limit!))
     .execute();
 
-/** All revisions of the day's summary, oldest first. */
 export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> =>
   db
     .selectFrom('statement_summary')
@@ -179,7 +173,6 @@ export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: Business
     .orderBy('revision')
     .execute();
 
-/** Certificates that overlap a window, by time. */
 export async function certificatesOf(
   db: Kysely<DB>,
   merchantNo: string,
@@ -232,3 +225,24 @@ const certificates = (db: Kysely<DB>, merchantNo: string, window: Window, curren
     .orderBy('begin_ms')
     .orderBy('end_ms')
     .orderBy('currency');
+
+/** A file without rows is the same whatever the balance, so amounts are compared as well. */
+const CONTENT = [
+  'sha256',
+  'opening',
+  'credit_total',
+  'credit_count',
+  'debit_total',
+  'debit_count',
+  'closing',
+] as const satisfies readonly ('sha256' | keyof FigureColumns)[];
+
+/**
+ * Whether two rows of `statement`, by their aliases, have the same file and the same amounts. Who has the one does not
+ * need the other, whatever their verdicts.
+ */
+export const sameContent = (one: string, other: string): RawBuilder<boolean> =>
+  sql.join(
+    CONTENT.map((column) => sql`${sql.ref(`${one}.${column}`)} = ${sql.ref(`${other}.${column}`)}`),
+    sql` AND `,
+  );

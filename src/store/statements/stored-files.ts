@@ -1,5 +1,5 @@
 /** Keeps what should lie in the object store: the current manifests, and what was last read back under each key. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB, StatementManifest, StoredObject } from '../engine/schema.ts';
@@ -62,7 +62,6 @@ export async function publishedSpan(
   return from === null || to === null ? null : { from, to };
 }
 
-/** Everything that was published of a merchant's days, all revisions. */
 export interface PublishedDays {
   readonly statements: readonly StatementRow[];
   readonly summaries: readonly SummaryRow[];
@@ -71,12 +70,10 @@ export interface PublishedDays {
   readonly stored: ReadonlyMap<string, StoredRow>;
 }
 
-/** Days of a merchant to tell of. */
 export interface DaysOfMerchant {
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
-  /** Further keys to tell of. */
   readonly keys: readonly string[];
 }
 
@@ -150,3 +147,39 @@ const publishedFrom = ({ statements, summaries, manifests, stored }: PublishedRo
   manifests: manifests ?? [],
   stored: new Map((stored ?? []).map((row) => [row.object_key, row])),
 });
+
+/** Rows that are read together. Each has the text of a manifest. */
+const READ_TOGETHER = 200;
+
+export interface ChainRow {
+  readonly day: BusinessDay;
+  readonly sha256: string;
+  readonly place: number | null;
+  readonly content: string;
+}
+
+/** By day. */
+export async function* manifestRows(db: Kysely<DB>, merchantNo: string): AsyncGenerator<ChainRow> {
+  for (let after: BusinessDay | null = null; ;) {
+    let query = db
+      .selectFrom('statement_manifest')
+      .select(['day', 'sha256', 'place', 'content'])
+      .where('merchant_no', '=', merchantNo)
+      .orderBy('day')
+      .limit(READ_TOGETHER);
+    if (after !== null) query = query.where('day', '>', after);
+    const rows: ChainRow[] = await query.execute();
+    yield* rows;
+    if (rows.length < READ_TOGETHER) return;
+    after = rows.at(-1)!.day;
+  }
+}
+
+/** Their texts stay, with the places that they name. */
+export const takeOutOfChain = (trx: Transaction<DB>, merchantNo: string, days: readonly BusinessDay[]) =>
+  trx
+    .updateTable('statement_manifest')
+    .set({ place: null })
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', sql<string>`ANY (${arrayLiteral(days)}::date[])`)
+    .execute();
