@@ -64,7 +64,7 @@ const keyRows = (): string[][] =>
     ],
     [
       closePattern(closeKey('MERCHANT', '2026-03', 1)),
-      'a close of a merchant’s month: the frozen list of its statements. With `DAYBOOK_SIGNING_KEY` its signature lies beside it, under this name with `.minisig`',
+      'a close of a merchant’s month: the frozen list of its statements. With `DAYBOOK_SIGNING_KEY` its signature lies next to it, under this name with `.minisig`',
     ],
     [STORE_MARK_KEY, 'the mark: which database the statements belong to'],
   ].map(([key, what]) => [code(key!), what!]);
@@ -202,8 +202,8 @@ function objectStoreSections(): string[] {
       Object.fromEntries(STATEMENT_COLUMNS.map(({ name, meaning }) => [name, meaning])),
     ),
     'A later version may add columns behind these. The manifest names the columns that each file has.',
-    'With `DAYBOOK_STATEMENT_FORMATS` the same statement lies beside it in other formats, under the same name with another ' +
-      'ending: see [Formats beside the CSV](#formats-beside-the-csv).',
+    'With `DAYBOOK_STATEMENT_FORMATS` the same statement lies next to it in other formats, under the same name with another ' +
+      'ending: see [Formats next to the CSV](#formats-next-to-the-csv).',
     '## Summary',
     'CSV of the same kind, a line for each currency, sorted by currency.',
     columnTable(summary, SUMMARY_MEANINGS),
@@ -266,10 +266,10 @@ const downloadSections = (): string[] => {
     '`--format NAME` chooses among these:',
     table(['format', 'file', 'content type', 'when it is made'], formatRows()),
     'The ZIP of a month holds every current statement, summary, manifest and signature under its key of the object store, and ' +
-      '`month-{YYYY-MM}.csv`, one line for each account; of a closed month also its closes. With `--currency` there are no summaries, and the manifest lies beside each ' +
+      '`month-{YYYY-MM}.csv`, one line for each account; of a closed month also its closes. With `--currency` there are no summaries, and the manifest lies next to each ' +
       `statement under the name \`${patternOf(manifestFileNextTo(file))}\`.`,
     'With `--format` other than `csv` the ZIP holds the statements in that format and `month-{YYYY-MM}.csv`. A file that was published in the ' +
-      'format has the manifest of its day beside it, under the same name as with `--currency`, and `daybook verify` checks it. A ' +
+      'format has the manifest of its day next to it, under the same name as with `--currency`, and `daybook verify` checks it. A ' +
       'file that was made for the download has none, as no manifest names it: `daybook verify` says so of each of them. As `csv`, ' +
       'the ZIP has every published format of each day.',
     columnTable(headerOf(monthCsv(monthOf('2026-03')!, [])), MONTH_MEANINGS),
@@ -284,7 +284,7 @@ const dataFolderSections = (): string[] => [
     [
       [
         code('db'),
-        'the embedded database, where no `DATABASE_URL` is set. Its files are PostgreSQL’s own: back up or move the whole folder while nothing runs',
+        'the embedded database, where no `DATABASE_URL` is set. Its files are PostgreSQL’s own: back up or move the complete folder while nothing runs',
       ],
       [
         `${code('db.lock')}, ${code('db.lock-journal')}`,
@@ -301,5 +301,5 @@ const dataFolderSections = (): string[] => [
 export const filesPage = (): string =>
   [
     ...['# Files', MADE_BY, ...objectStoreSections(), ...downloadSections()],
-    ...['## Formats beside the CSV', ...formatSections(), ...dataFolderSections()],
+    ...['## Formats next to the CSV', ...formatSections(), ...dataFolderSections()],
   ].join('\n\n');

@@ -38,7 +38,7 @@ const CAMT = [
   ],
   ['`BookgDt`, `ValDt`', 'the day of `booked_at`: the platform names one time, which stands for both'],
   ['`BkTxCd/Prtry/Cd`', '`transaction_type`, shortened like `batch_no`; `NTAV` where it is empty'],
-  ['`RmtInf/Ustrd`', '`transaction_type` and `batch_no`, whole, in pieces of 140 characters'],
+  ['`RmtInf/Ustrd`', '`transaction_type` and `batch_no`, uncut, in pieces of 140 characters'],
   ['`RltdDts/TxDtTm`', '`booked_at`, a time of the platform’s zone'],
   [
     '`AddtlStmtInf`',

@@ -28,6 +28,8 @@ import { TIME_ZONE_ON_TRUST } from './report.ts';
 /** How many days back to search for an entry that can prove the time zone. */
 const PROOF_DAYS_MAX = 31;
 
+const REACH_IT = '. Fix: check PLATFORM_BASE_URL and that the platform is up';
+
 export interface Finding {
   readonly what: string;
   readonly ok: boolean;
@@ -85,15 +87,14 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
   const answered: MerchantAccess[] = [];
   const platformClock = createPlatformClock();
   for (const merchant of ofDatabase.merchants) {
-    findings.push(
-      await finding(`platform, merchant ${merchant.merchantNo}`, async () => {
-        const window = { beginMs: latestMs - 999, endMs: latestMs };
-        const { clock } = await reader.page({ merchant, window, pageNum: 1 }, signal);
-        platformClock.note(clock);
-        answered.push(merchant);
-        return settings.platform.baseUrl;
-      }),
-    );
+    const asked = await finding(`platform, merchant ${merchant.merchantNo}`, async () => {
+      const window = { beginMs: latestMs - 999, endMs: latestMs };
+      const { clock } = await reader.page({ merchant, window, pageNum: 1 }, signal);
+      platformClock.note(clock);
+      answered.push(merchant);
+      return settings.platform.baseUrl;
+    });
+    findings.push(asked.exitCode === EXIT.incomplete ? { ...asked, detail: asked.detail + REACH_IT } : asked);
   }
   findings.push(...clockFindings(platformClock, settings));
   if (answered.length > 0) {

@@ -99,10 +99,7 @@ interface PlanDaysOptions extends Pick<RunDeps, 'zone' | 'clockToleranceS' | 'si
  * Days whose figures changed, and days with the same figures that would get a new revision, by merchant, currency and
  * day. Like a run, it reads the rows of a day only if its figures are the published ones.
  */
-export async function plannedDays(
-  changes: readonly DayChange[],
-  options: PlanDaysOptions,
-): Promise<PlannedDay[]> {
+async function plannedDays(changes: readonly DayChange[], options: PlanDaysOptions): Promise<PlannedDay[]> {
   const changed = new Map(changes.map((change) => [keyOf(change.account, change.day), change]));
   const planned: PlannedDay[] = [];
   for (const merchantNo of options.accounts.merchants) {

@@ -147,7 +147,7 @@ const LIES: readonly Lie[] = [
       const one = ledger[at]!;
       return {
         shown: changed(ledger, new Map([[at, { balance: shifted(one.balance, '43.21') }]])),
-        says: new RegExp(`^Either the balance of ${one.batchNo} is wrong by `),
+        says: new RegExp(`^The balance of ${one.batchNo} is wrong by `),
       };
     },
   },

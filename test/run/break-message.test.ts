@@ -86,7 +86,7 @@ test('it asks to correct a quarantined entry that explains the break, or names t
   );
   const swapped = { ...found().row, hint: 'balance-off', hint_batch_no: 'B' };
   expect(messageToPlatform(found({ row: swapped }), null, AT)).toContain(
-    'By our figures: The balance of B is off',
+    'By our figures: The balance of B is wrong by 5.00 USD',
   );
 });
 

@@ -44,7 +44,7 @@ test('a day of breaks below the minor unit is one reason, whatever else was foun
     {
       exitCode: 3,
       what:
-        '2 breaks of M1 USD 2026-03-02: Either the balance of B52 is wrong by 12.34 USD and every other figure fits, or the amounts of B52 ' +
+        '2 breaks of M1 USD 2026-03-02: The balance of B52 is wrong by 12.34 USD and every other figure fits, or the amounts of B52 ' +
         'and of the entry after it are wrong',
       todo: 'send this sentence to the platform',
     },

@@ -178,7 +178,7 @@ describe('doctor', () => {
     await stage.run();
     expect((await examined())[7]).toMatchObject({
       ok: true,
-      detail: '16 since 2026-02-26, all there as published',
+      detail: '16 files of business days from 2026-02-26 on, all present and unaltered',
     });
     const day = join(stage.app.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
     await rm(join(day, 'manifest.json'));

@@ -92,14 +92,18 @@ async function tasksOf(db: Kysely<DB>): Promise<string[]> {
     SELECT jsonb_strip_nulls(to_jsonb(task)) AS row FROM task ORDER BY kind, number, merchant_no, from_day, run_id`.execute(
     db,
   );
-  const hourOf = (value: unknown): unknown =>
-    typeof value === 'string' && value.includes('T') ? `${new Date(value).getUTCHours()}h` : value;
+  const hourOf = (value: string): string =>
+    value.includes('T') ? `${new Date(value).getUTCHours()}h` : value;
   return rows.map(({ row }) =>
     ['kind', 'number', 'run_id', 'merchant_no', 'currency', 'from_day', 'to_day', 'state', 'exit_code']
       .concat(['attempts', 'not_before', 'problem', 'reads', 'holder', 'requested_at', 'started_at'])
       .concat(['finished_at', 'figures'])
-      .map((name) => (typeof row[name] === 'object' ? JSON.stringify(row[name]) : hourOf(row[name])))
-      .map((value) => (value === '' || value === undefined || value === '{}' ? '-' : String(value)))
+      .map((name) => {
+        const value = row[name];
+        if (value === undefined) return '';
+        return typeof value === 'string' ? hourOf(value) : JSON.stringify(value);
+      })
+      .map((value) => (value === '' || value === '{}' ? '-' : value))
       .join(' '),
   );
 }

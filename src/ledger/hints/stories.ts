@@ -215,7 +215,7 @@ function balanceOff(breaks: readonly KnownBreak[], first: KnownBreak): string {
       ? ', or an amount was on hold just while this entry was booked'
       : '';
   return (
-    `Either the balance of ${entry} is wrong by ${sizeText(first)} and every other figure fits, or the amounts of ${entry} and of ` +
+    `The balance of ${entry} is wrong by ${sizeText(first)} and every other figure fits, or the amounts of ${entry} and of ` +
     `the entry after it are wrong${other}.`
   );
 }
