@@ -647,41 +647,6 @@ export interface ContinuityBreak {
   status: Generated<string>;
 }
 
-export interface DayEntries {
-  /**
-   * The fingerprint of the entries that were compared with those of other merchants; null before the first time.
-   */
-  compared_fingerprint: string | null;
-  /**
-   * Currency code of the account.
-   */
-  currency: string;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * The fingerprint of the entries that the figures were made of; null where they are to be made, whatever the entries are.
-   */
-  figured_fingerprint: string | null;
-  /**
-   * The sum of a hash of each entry that has not vanished, whatever their order; 0 without entries.
-   */
-  fingerprint: Generated<string>;
-  /**
-   * The two differ. A column of its own has statistics, so that the planner knows how rare it is.
-   */
-  is_changed: Generated<boolean>;
-  /**
-   * It differs from the fingerprint: the next run compares the day.
-   */
-  is_uncompared: Generated<boolean>;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-}
-
 export interface DaybookAccountDays {
   /**
    * How many breaks have an entry of the day on either side.
@@ -900,6 +865,41 @@ export interface DaybookStatements {
    * Verdict as published: continuous, reordered or broken.
    */
   verdict: string | null;
+}
+
+export interface DayEntries {
+  /**
+   * The fingerprint of the entries that were compared with those of other merchants; null before the first time.
+   */
+  compared_fingerprint: string | null;
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * The business day.
+   */
+  day: string;
+  /**
+   * The fingerprint of the entries that the figures were made of; null where they are to be made, whatever the entries are.
+   */
+  figured_fingerprint: string | null;
+  /**
+   * The sum of a hash of each entry that has not vanished, whatever their order; 0 without entries.
+   */
+  fingerprint: Generated<string>;
+  /**
+   * The two differ. A column of its own has statistics, so that the planner knows how rare it is.
+   */
+  is_changed: Generated<boolean>;
+  /**
+   * It differs from the fingerprint: the next run compares the day.
+   */
+  is_uncompared: Generated<boolean>;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
 }
 
 export interface Event {
