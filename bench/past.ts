@@ -110,15 +110,10 @@ async function seedPublished(db: Kysely<DB>, nights: ReturnType<typeof sql>): Pr
       ${AMOUNT}::int, 1, 0, 'continuous', 0, now()
     FROM ${nights}`.execute(db);
   await sql`
-    INSERT INTO statement_summary (merchant_no, day, revision, sha256, object_key, published_at)
-    SELECT merchant_no, day, 1, ${sha256}, ${summaryKey}, now() FROM ${nights}`.execute(db);
-  await sql`
-    INSERT INTO statement_manifest (merchant_no, day, revision, epoch, sha256, byte_count, content)
-    SELECT merchant_no, day, 1, 1, ${sha256}, 2, '{}' FROM ${nights}`.execute(db);
-  await sql`
-    INSERT INTO stored_object (object_key, sha256, byte_count)
-    SELECT object_key, ${sha256}, 300 FROM ${nights}
-    CROSS JOIN LATERAL unnest(ARRAY[${statementKey}, ${summaryKey}, folder || 'manifest.json']) AS object_key`.execute(
-    db,
-  );
+    INSERT INTO artifact (merchant_no, day, object_key, kind, revision, sha256, byte_count, published_at, epoch, content,
+      stored_sha256, stored_bytes)
+    SELECT merchant_no, day, object_key, kind, 1, ${sha256}, 2, now(), 1, CASE kind WHEN 'manifest' THEN '{}' END, ${sha256}, 300
+    FROM ${nights} CROSS JOIN LATERAL (VALUES
+      (${statementKey}, 'file'), (${summaryKey}, 'summary'), (folder || 'manifest.json', 'manifest')
+    ) AS one (object_key, kind)`.execute(db);
 }

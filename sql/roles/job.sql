@@ -10,15 +10,15 @@ GRANT SELECT ON kysely_migration, kysely_migration_lock, installation TO daybook
 GRANT UPDATE (clock_off_at, clock_off, nights_checked_at, runs_checked_at) ON installation TO daybook_job;
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
-  ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, ledger_cursor, continuity_break, statement, statement_summary,
-  statement_manifest, stored_object, requested_range, lateness_count, run, run_merchant, lease, merchant,
+  ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, ledger_cursor, continuity_break, statement, artifact,
+  requested_range, lateness_count, run, run_merchant, lease, merchant,
   backfill, backfill_merchant, backfill_slice,
   reference_list, reference_item, platform_hold
 TO daybook_job;
 -- Audit events and check values of keys are added and never changed.
 GRANT SELECT, INSERT ON audit_event, secret_key_check TO daybook_job;
 -- A month that was closed stays closed.
-GRANT SELECT, INSERT ON month_close, month_close_statement TO daybook_job;
+GRANT SELECT, INSERT ON month_close TO daybook_job;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature) ON month_close TO daybook_job;
 GRANT SELECT ON changed_day TO daybook_job;

@@ -9,6 +9,6 @@ GRANT SELECT ON continuity_break, account_day TO daybook_pages;
 GRANT UPDATE (status, note, closed_at) ON continuity_break TO daybook_pages;
 GRANT UPDATE (publish_due) ON account_day TO daybook_pages;
 -- A close and the statements it froze are added and never changed, except for a missing signature.
-GRANT SELECT, INSERT ON month_close, month_close_statement TO daybook_pages;
+GRANT SELECT, INSERT ON month_close TO daybook_pages;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature) ON month_close TO daybook_pages;

@@ -6,14 +6,14 @@ END $$;
 GRANT USAGE ON SCHEMA public TO daybook_read_only;
 GRANT SELECT ON
   kysely_migration, installation, ledger_entry, ledger_entry_version, quarantined_entry, sync_window, certified_span, day_entries, changed_day, account_day, ledger_cursor,
-  continuity_break, statement, statement_summary, statement_manifest, stored_object, requested_range, absent_entry,
+  continuity_break, statement, artifact, requested_range, absent_entry,
   event, lateness_count, secret_key_check, run, run_merchant, backfill, backfill_merchant,
   backfill_slice, lease, reference_list,
   reference_item
 TO daybook_read_only;
 GRANT SELECT ON daybook_account_days, daybook_open_breaks, daybook_coverage, daybook_statements TO daybook_read_only;
 GRANT SELECT ON alert, alert_delivery, alert_condition TO daybook_read_only;
-GRANT SELECT ON month_close, month_close_statement TO daybook_read_only;
+GRANT SELECT ON month_close TO daybook_read_only;
 -- A download leaves its row.
 GRANT SELECT, INSERT ON audit_event TO daybook_read_only;
 GRANT SELECT (merchant_no, status, added_at, joined_at) ON merchant TO daybook_read_only;

@@ -61,12 +61,12 @@ export const lastSuccess = (dataDir: string): Promise<Date | null> => remembered
 export const recordLastSuccess = (dataDir: string, at: Date): Promise<void> =>
   rememberTime(dataDir, LAST_GOOD_FILE, at);
 
-export async function rememberedTime(dataDir: string, file: string): Promise<Date | null> {
+async function rememberedTime(dataDir: string, file: string): Promise<Date | null> {
   const at = Date.parse(await readFile(join(dataDir, file), 'utf8').catch(() => ''));
   return Number.isNaN(at) ? null : new Date(at);
 }
 
-export async function rememberTime(dataDir: string, file: string, at: Date): Promise<void> {
+async function rememberTime(dataDir: string, file: string, at: Date): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await writeFile(join(dataDir, file), at.toISOString());
 }

@@ -113,7 +113,7 @@ async function call(
   }
 }
 
-export const lateText = (timeoutMs: number): string => `no answer within ${timeoutMs / 1_000} s`;
+const lateText = (timeoutMs: number): string => `no answer within ${timeoutMs / 1_000} s`;
 
 /** The code of an error. Its message may name the address. */
 export function causeOf(error: unknown): string {
@@ -142,7 +142,7 @@ export type MailSettings = NonNullable<AlertSettings['mail']>;
  * Mails an alert to all addresses that did not take it yet, in one message. Off loopback it needs TLS, unless
  * `mayBeOpen`. `timeoutMs` is the time in which the server has to greet.
  */
-export async function mailAlert(
+async function mailAlert(
   { to, from, smtpUrl }: MailSettings,
   alert: Alert,
   { timeoutMs, mayBeOpen, took = [] }: Sending & { readonly mayBeOpen: boolean },
@@ -225,5 +225,5 @@ function failed(error: unknown): Sent {
 const CHARACTERS = 12;
 
 /** An address as the database may hold it: the same each time, and no address. */
-export const fingerprintOf = (address: string): string =>
+const fingerprintOf = (address: string): string =>
   createHash('sha256').update(address).digest('hex').slice(0, CHARACTERS);

@@ -93,7 +93,6 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
   });
 }
 
-/** The outcome for one merchant of several, or its failure. */
 type Outcome = { readonly merchantNo: string } & (
   { readonly result: CloseResult } | { readonly error: unknown }
 );
@@ -221,7 +220,6 @@ function closeResultText(merchantNo: string, { name }: Month, result: CloseResul
 const daysAreOpen = ({ length }: readonly OpenDay[]): string =>
   `${counted(length, 'day')} of its accounts ${length === 1 ? 'is' : 'are'} open`;
 
-/** One of `openGroups`. */
 function openText(days: readonly OpenDay[]): string {
   const { currency, cause, why, todo } = days[0]!;
   const named = stretches(days.map(({ day }) => day)).join(' ');

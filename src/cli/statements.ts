@@ -191,10 +191,7 @@ async function chosenStatement({ database }: App, flags: GetFlags): Promise<Stat
   );
 }
 
-/**
- * Downloads the manifest and its signature too, as `verify` checks the statement against them. Both as recorded: in the
- * store they are replaced one after the other.
- */
+/** Both as recorded: in the store they are replaced one after the other. */
 async function downloadManifest(
   { objects }: App,
   { merchant_no, day, object_key }: StatementRow,

@@ -21,7 +21,7 @@ export const makePrivateFolder = (files: Files, folder: string): Promise<string 
     mode: FOLDER_MODE,
   });
 
-export interface WrittenFile {
+interface WrittenFile {
   readonly digest: Digest;
   readonly isNamed: boolean;
 }
@@ -114,10 +114,7 @@ async function nameFile(
   }
 }
 
-/**
- * Names a file by a hard link, which never replaces another file. `no links`: the file system has none. A rename is as
- * good there after a check whether the name is free, as the lease keeps others out.
- */
+/** A hard link never replaces another file. `no links`: the file system has none; a check and a rename are as good there, as the lease keeps others out. */
 async function linkFile(files: Files, part: string, path: string): Promise<'linked' | 'taken' | 'no links'> {
   try {
     await files.link(part, path);

@@ -9,10 +9,7 @@ import { ObjectStoreRefused, ObjectStoreSilent, ObjectStoreUnreachable } from '.
 
 export type Md5 = (bytes: Uint8Array) => string | null;
 
-/**
- * The oldest checksum of the protocol, which servers of every age compare. Null where the machine's policy forbids it
- * (FIPS).
- */
+/** The oldest checksum of the protocol, which servers of every age compare. Null where the machine's policy forbids it (FIPS). */
 export function md5Of(bytes: Uint8Array): string | null {
   try {
     return createHash('md5').update(bytes).digest('base64');
@@ -63,10 +60,7 @@ export async function putMislabelled(
   }
 }
 
-/**
- * Whether the server refuses the object that it holds a second time, put under the condition that there is none. `unknown`
- * if it could not answer just then.
- */
+/** Whether the server refuses the object that it holds a second time, put under the condition that there is none. `unknown`: no answer just then. */
 export async function refusesSecond(
   client: S3Client,
   put: PutObjectCommandInput,

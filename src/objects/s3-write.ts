@@ -40,14 +40,11 @@ import {
   type ServerSeen,
 } from './s3-server.ts';
 
-/**
- * Two parts in flight, one being filled, and the first one: an upload holds about 48 MiB, whatever its size. 10,000 parts
- * are 80 GB.
- */
+/** Two parts in flight, one being filled, and the first one: an upload holds about 48 MiB. 10,000 parts are 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_IN_FLIGHT_MAX = 2;
 
-export interface Writing {
+interface Writing {
   readonly bucket: Bucket;
   readonly store: ObjectStore;
   readonly ifMatch: IfMatch;

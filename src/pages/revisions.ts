@@ -1,7 +1,8 @@
 /** The revisions of a day's statement, and two of them side by side with each changed row and its cause. */
 import type { Account } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
-import { type Cells, changeOf, type ChangeCounts } from '../statements/differing-rows.ts';
+import { changeOf, type ChangeCounts } from '../statements/differing-rows.ts';
+import type { Cells } from '../statements/formats/format.ts';
 import { causeText, type CausedRow } from '../statements/reason.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { addressWith, dayDownloadAddress, entryAddress } from './addresses.ts';

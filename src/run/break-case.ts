@@ -271,7 +271,7 @@ type Reading = Pick<CertificateRow, 'begin_ms' | 'end_ms' | 'certified_at'>;
  * When all of the span had been read, in ms; null if a part was not. Where all of it was read again, that counts. Readings of
  * parts at different times complete it only with the last of them.
  */
-export function completeReadingAt(span: Window, certificates: readonly Reading[]): number | null {
+function completeReadingAt(span: Window, certificates: readonly Reading[]): number | null {
   const inOrder = certificates.toSorted((a, b) => a.certified_at.getTime() - b.certified_at.getTime());
   const first = coveredAt(span, inOrder);
   const again = coveredAt(span, inOrder.toReversed());

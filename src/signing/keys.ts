@@ -11,7 +11,7 @@ export interface PublicKey {
   readonly key: KeyObject;
 }
 
-export interface KeyPair {
+interface KeyPair {
   readonly id: string;
   readonly secretKey: string;
   readonly publicKey: string;

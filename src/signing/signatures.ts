@@ -10,7 +10,7 @@ const SIGNATURE_BYTES = 64;
 const UNTRUSTED = 'untrusted comment: ';
 const TRUSTED = 'trusted comment: ';
 
-export interface Signature {
+interface Signature {
   readonly algorithm: Buffer;
   readonly keyId: Buffer;
   readonly signature: Buffer;

@@ -46,7 +46,7 @@ import { problemsInClose } from './verify-closes.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { monthOf } from './month.ts';
 
-export interface AdoptOptions {
+interface AdoptOptions {
   readonly db: Kysely<DB>;
   /** Takes the merchant's lease when its first day comes, and keeps it. */
   readonly leaseOf: (merchantNo: string) => Promise<Lease>;
@@ -67,19 +67,13 @@ export interface AdoptReport {
   readonly days: number;
   readonly statements: number;
   readonly closes: number;
-  /**
-   * Days and closes that could not be taken over completely, each with the reason. When days are published again, no revision that
-   * their manifest names is overwritten.
-   */
+  /** What could not be taken over completely, with the reason. No revision that its manifest names is overwritten later. */
   readonly left: readonly { readonly key: string; readonly why: string }[];
   /** Manifests that the next comparison with the store makes anew, as two databases went on from the same one. */
   readonly forked: number;
 }
 
-/**
- * Adopts the entire store, day by day; of a day that is already known only the manifest is read. Can be repeated after
- * it was cut short. Throws `LeaseHeld` if a run is at work on a merchant, `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
- */
+/** Can be repeated after it was cut short. Throws `LeaseHeld`, `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason. */
 export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   const { db, objects, signal, now } = options;
   const mark = await readStoreMark(objects);
@@ -228,10 +222,7 @@ const currentSaid = (statement: ManifestStatement): Said => ({
   },
 });
 
-/**
- * Checks that a file has the digest that its manifest states. Returns `given`, or without it the columns and figures
- * that are read from the file; a sentence if the file is missing or differs.
- */
+/** Returns `given`, or without it what is read from the file; a sentence if the file is missing or has another digest. */
 async function readRevision(
   objects: ObjectStore,
   key: string,
@@ -286,11 +277,8 @@ interface Linked {
   readonly superseded: readonly string[];
 }
 
-/**
- * Takes forked manifests out of the chain: their rows lose their places, so that the next comparison with the store makes
- * them anew, at the end of the chain. Returns their number. Throws `LeaseHeld`, `LeaseLost`, `StoreUnreachable`.
- */
-export async function takeForksOut(
+/** Rows of forked manifests lose their places, so that the next comparison makes them anew, at the end of the chain. Returns their number. */
+async function takeForksOut(
   db: Kysely<DB>,
   merchantNo: string,
   leaseOf: (merchantNo: string) => Promise<Lease>,
@@ -317,10 +305,7 @@ const linksOf = (manifest: Manifest): Pick<Linked, 'follows' | 'names' | 'supers
   superseded: (manifest.supersededManifests ?? []).map(({ sha256 }) => sha256),
 });
 
-/**
- * Days whose manifest follows the same one as another does, or is followed by none though it is not the last. Those that
- * are out of the chain still count as following others.
- */
+/** Days whose manifest follows the same one as another does, or is followed by none though it is not the last. */
 export function forkedDays(manifests: readonly Linked[]): BusinessDay[] {
   const inOrder = manifests
     .filter(({ place }) => place !== null)
@@ -334,9 +319,9 @@ export function forkedDays(manifests: readonly Linked[]): BusinessDay[] {
   return [...forked, ...others.slice(0, -1).filter((one) => !isNamed(one))].map(({ day }) => day).sort();
 }
 
-export const isCloseKey = (key: string): boolean => /\/close=[^/]*\/[^/]*\.json$/.test(key);
+const isCloseKey = (key: string): boolean => /\/close=[^/]*\/[^/]*\.json$/.test(key);
 
-export interface AdoptClosesOptions {
+interface AdoptClosesOptions {
   readonly db: Kysely<DB>;
   readonly leaseOf: (merchantNo: string) => Promise<Lease>;
   readonly objects: ObjectStore;
@@ -350,16 +335,13 @@ interface Found {
   readonly close: CloseFile;
 }
 
-export interface AdoptedCloses {
+interface AdoptedCloses {
   readonly closes: number;
   readonly left: readonly { readonly key: string; readonly why: string }[];
 }
 
 /** Of the files under these keys, takes over the closes that the database does not know. Throws what `adoptStore` throws. */
-export async function adoptCloses(
-  keys: readonly string[],
-  options: AdoptClosesOptions,
-): Promise<AdoptedCloses> {
+async function adoptCloses(keys: readonly string[], options: AdoptClosesOptions): Promise<AdoptedCloses> {
   const left: { key: string; why: string }[] = [];
   const found: Found[] = [];
   for (const key of keys) {

@@ -2,9 +2,8 @@
 import type { Figures } from '../ledger/entry.ts';
 import { addAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { FrozenStatement, MonthClose } from '../store/month-close.ts';
-import type { OpenDay } from './open-days.ts';
 
-export type DayFigures = Omit<Figures, 'breakCount' | 'breaksAfter'>;
+type DayFigures = Omit<Figures, 'breakCount' | 'breaksAfter'>;
 
 export interface MonthFigures {
   readonly opening: string | null;
@@ -43,7 +42,7 @@ export interface ClosedFigures extends DayFigures {
   readonly explained: readonly number[];
 }
 
-export interface ClosedAccount extends MonthFigures {
+interface ClosedAccount extends MonthFigures {
   readonly currency: string;
   /** What opening + credits - debits lacks of the closing. */
   readonly missingNet: string | null;
@@ -73,13 +72,21 @@ export interface ClosedStatement extends FrozenStatement, ClosedFigures {
   readonly file: string;
 }
 
-export interface ClosedAdjustment {
+interface ClosedAdjustment {
   readonly currency: string;
   readonly day: string;
   /** The revision that the close before froze; null if the day had no statement then. */
   readonly frozenRevision: number | null;
   readonly revision: number;
   readonly reason: string | null;
+}
+
+/** A day that was open when its month was closed, and why. */
+export interface ClosedOpenDay {
+  readonly currency: string;
+  readonly day: string;
+  readonly cause:
+    'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unexplained' | 'unreadable';
 }
 
 export interface CloseFile extends Pick<
@@ -94,7 +101,7 @@ export interface CloseFile extends Pick<
   readonly statements: readonly ClosedStatement[];
   readonly adjustments: readonly ClosedAdjustment[];
   /** Days that were open, where it was closed despite them. */
-  readonly openDays: readonly Pick<OpenDay, 'currency' | 'day' | 'cause'>[];
+  readonly openDays: readonly ClosedOpenDay[];
 }
 
 /** The text of the file. The order of its keys is the one in which a person reads it. */

@@ -40,7 +40,7 @@ import { SIGNATURE_CONTENT_TYPE, MANIFEST_CONTENT_TYPE } from './write-manifest.
 /** Of a note, and of the reason despite open days: both are published with the close. */
 export const REASON_CHARACTERS_MAX = 1_000;
 
-export interface CloseOptions {
+interface CloseOptions {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
   readonly signingKey: SigningKey | null;
@@ -48,7 +48,7 @@ export interface CloseOptions {
   readonly now: () => Date;
 }
 
-export interface CloseRequest {
+interface CloseRequest {
   readonly merchantNo: string;
   readonly month: Month;
   readonly despite: string | null;
@@ -83,7 +83,7 @@ export async function closeMonth(request: CloseRequest, options: CloseOptions): 
     await storeCloseSignature(db, close, signatureOf(close, now(), signingKey));
   }
   const closes = await closesOfMonth(db, merchantNo, month.name);
-  for (const close of closes) await writeFiles(objects, close);
+  for (const file of closes.flatMap(filesOfClose)) await putOnce(objects, file);
   return { ...result, close: closes.find(({ number }) => number === result.close.number)! };
 }
 
@@ -212,16 +212,22 @@ async function frozenStatements(
   });
 }
 
-async function writeFiles(
-  objects: ObjectStore,
-  { objectKey, content, signature }: StoredClose,
-): Promise<void> {
-  if (signature !== null)
-    await putOnce(objects, objectKey + SIGNATURE_EXTENSION, signature, SIGNATURE_CONTENT_TYPE);
-  await putOnce(objects, objectKey, content, MANIFEST_CONTENT_TYPE);
-}
+/** The signature first, so that no one finds the file without. */
+export const filesOfClose = ({
+  objectKey: key,
+  content,
+  signature,
+}: Pick<StoredClose, 'objectKey' | 'content' | 'signature'>) => [
+  ...(signature === null
+    ? []
+    : [{ key: key + SIGNATURE_EXTENSION, text: signature, contentType: SIGNATURE_CONTENT_TYPE }]),
+  { key, text: content, contentType: MANIFEST_CONTENT_TYPE },
+];
 
-async function putOnce(objects: ObjectStore, key: string, text: string, contentType: string): Promise<void> {
+async function putOnce(
+  objects: ObjectStore,
+  { key, text, contentType }: ReturnType<typeof filesOfClose>[number],
+): Promise<void> {
   if ((await readObject(objects, key))?.toString('utf8') === text) return;
   try {
     await objects.put(key, Buffer.from(text), { ifAbsent: true, contentType });

@@ -1,13 +1,12 @@
 /** Compares the files in the object store with what the database says was published, with one listing for many days. */
 import type { Kysely } from 'kysely';
-import { addDays, daysFromTo } from '../ledger/business-day.ts';
+import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {
   publishedDays,
   type DaysOfMerchant,
   type PublishedDays,
-  storedObjects,
   type ManifestRow,
   type StoredRow,
 } from '../store/statements/stored-files.ts';
@@ -33,15 +32,11 @@ interface Days {
   readonly to: BusinessDay;
 }
 
-export const daysToAsk = (merchantNo: string, { from, to }: Days): DaysOfMerchant => ({
+const daysToAsk = (merchantNo: string, { from, to }: Days): DaysOfMerchant => ({
   ...{ merchantNo, fromDay: from, toDay: to },
-  keys: daysFromTo(from, to).flatMap((day) => [manifestKey(merchantNo, day), signatureKey(merchantNo, day)]),
 });
 
-/**
- * Holds as long as the merchants' leases are held and the holder writes nothing itself: only a lease's holder changes
- * these rows.
- */
+/** Holds as long as the merchants' leases are held and the holder writes nothing itself. */
 export class ManifestPrefetch {
   readonly #db: Kysely<DB>;
   /** Merchants whose turn is still to come, in order. */
@@ -129,7 +124,7 @@ export interface UnrecordedDay {
   readonly summaries: readonly SummaryRow[];
 }
 
-export interface Comparison {
+interface Comparison {
   readonly files: number;
   /** Files that are missing or hold other bytes, by day. The manifest is the last one of its day. */
   readonly damaged: readonly DamagedFile[];
@@ -140,14 +135,11 @@ export interface Comparison {
   readonly unput: readonly ManifestRow[];
   /** Manifests that are to be made anew, at the end of the chain. */
   readonly outOfChain: readonly ManifestRow[];
-  /**
-   * Files that were read in full because their etag was new, and that were right. Storing this saves reading them
-   * again.
-   */
+  /** Files that were read in full because their etag was new, and that were right: storing this saves reading them again. */
   readonly proven: readonly StoredRow[];
 }
 
-export interface CompareOptions {
+interface CompareOptions {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
   readonly merchantNo: string;
@@ -179,16 +171,15 @@ export async function* compareFiles(options: CompareOptions): AsyncGenerator<Com
 }
 
 async function compareDays(options: CompareOptions): Promise<Comparison> {
-  const { db, objects, merchantNo, fromDay, toDay } = options;
+  const { objects, merchantNo, fromDay, toDay } = options;
   const published = await publishedOf(options);
-  const otherFormats = filesInOtherFormats(merchantNo, published);
   const files = [
     ...published.statements.map((row): PublishedFile => ({
       kind: 'statement',
       key: row.object_key,
       ...about(row),
     })),
-    ...otherFormats,
+    ...filesInOtherFormats(merchantNo, published),
     ...published.summaries.map((row): PublishedFile => ({
       kind: 'summary',
       key: row.object_key,
@@ -197,16 +188,12 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
     ...published.manifests.flatMap(signatureOf),
     ...published.manifests.map((row): PublishedFile => ({
       kind: 'manifest',
-      key: manifestKey(merchantNo, row.day),
+      key: row.object_key,
       ...about(row),
     })),
   ].sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1));
   if (files.length === 0) return NOTHING_COMPARED;
-  const others = await storedObjects(
-    db,
-    otherFormats.map(({ key }) => key),
-  );
-  const known = new Map([...published.stored, ...others, ...(options.publishedNow?.stored ?? [])]);
+  const known = new Map([...published.stored, ...(options.publishedNow?.stored ?? [])]);
   const listed = new Map<string, ListedObject>();
   const range = { after: dayPrefix(merchantNo, fromDay), through: dayPrefix(merchantNo, toDay) + LAST };
   for await (const object of objects.survey(merchantPrefix(merchantNo), range))
@@ -290,7 +277,7 @@ const about = <Row extends { readonly day: BusinessDay; readonly sha256: string 
 /** What is wrong with a file; null if nothing. A file that had to be read and is right is added to `proven`. */
 async function damageOf(
   { objects, readsAll = false }: CompareOptions,
-  { key, sha256, kind }: PublishedFile,
+  { key, sha256, kind, row }: PublishedFile,
   listed: ListedObject | undefined,
   known: StoredRow | undefined,
   proven: StoredRow[],
@@ -305,7 +292,7 @@ async function damageOf(
   const found = await objects.digest(key);
   if (found === null) return 'missing';
   if (found.sha256 !== sha256) return 'altered';
-  const stored = storedRow(key, found);
+  const stored = storedRow(row, key, found);
   if (known === undefined || !sameStored(known, stored)) proven.push(stored);
   return null;
 }

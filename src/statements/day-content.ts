@@ -27,7 +27,7 @@ import type { RowCells } from './formats/format.ts';
 /** Most entries of the days held at once: a few megabytes with the files made of them. */
 const HELD_ENTRIES_MAX = 4_000;
 
-export interface HeldDays {
+interface HeldDays {
   readonly together: (account: Account, day: BusinessDay) => DaysTogether | undefined;
   readonly entries: (account: Account, day: BusinessDay) => readonly LedgerEntry[] | undefined;
 }
@@ -116,10 +116,7 @@ async function hold(
   };
 }
 
-/**
- * Whether the day's figures and rows are still those of the published statement, by the columns that it has: columns
- * that came later are no change. The rows are read only if the figures are equal. Throws `StatementMisfit`.
- */
+/** By the columns that it has: later ones are no change. Rows are read only if the figures are equal. Throws `StatementMisfit`. */
 export async function isAsPublished(
   current: StatementRow,
   figures: StatedFigures,
@@ -130,10 +127,7 @@ export async function isAsPublished(
   return content !== null && (await digestOf(content)).sha256 === current.sha256;
 }
 
-/**
- * The day's rows as they are now, in the columns of a published statement. Null if this version does not know one of
- * these columns. Throws `StatementMisfit` while it is read.
- */
+/** The rows as they are now, in the columns of a published statement; null if one is not known here. Reading throws `StatementMisfit`. */
 export function contentAsPublished(
   { merchant_no, currency, day, columns }: StatementRow,
   options: DayContentOptions,
@@ -247,10 +241,7 @@ function checkSteps(account: Account, day: BusinessDay, opening: string | null) 
   return { take, end };
 }
 
-/**
- * Whether a step starts from the balance that the one before it ended on. Their scales may differ, as later amounts may
- * have more decimals.
- */
+/** Scales may differ, as later amounts may have more decimals. */
 function leadsOn(last: ChainStep, { before, scale }: ChainStep): boolean {
   return last.scale === scale
     ? last.after === before

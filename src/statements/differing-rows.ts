@@ -4,6 +4,7 @@
  * revisions stand at nearly the same place, hardly any are held. Where the files have little in common, they are read
  * again and again, each time for another share of the batch numbers.
  */
+import type { Cells, RowDifference } from './formats/format.ts';
 import { cellsOf, NoStatement, recordsOf } from './formats/csv.ts';
 
 /** Rows held of both files at once, and differences found: some 200 bytes each. */
@@ -16,19 +17,7 @@ export interface ComparedFile {
   readonly bytes: () => AsyncIterable<Uint8Array>;
 }
 
-export type Cells = Readonly<Record<string, string>>;
-
-export interface RowDifference {
-  readonly batchNo: string;
-  readonly before: Cells | null;
-  readonly after: Cells | null;
-  readonly changed: readonly string[];
-}
-
-/**
- * In the order of the statement, unless the files have to be read several times. Columns that only one of the files has
- * are not compared. Throws `NoStatement`, and what reading throws.
- */
+/** In the order of the statement, unless the files have to be read several times; by columns that both have. Throws `NoStatement`, and what reading throws. */
 export async function* differingRows(
   before: ComparedFile,
   after: ComparedFile,
@@ -194,7 +183,7 @@ async function filled(
   return records;
 }
 
-export type Change = 'came' | 'went' | 'changed';
+type Change = 'came' | 'went' | 'changed';
 export type ChangeCounts = Readonly<Record<Change, number>>;
 
 export const changeOf = ({ before, after }: RowDifference): Change =>

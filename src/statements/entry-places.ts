@@ -10,7 +10,7 @@ import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { fileOf } from './keys.ts';
 
-export interface FoundLine {
+interface FoundLine {
   /** The line's number as editors show it: the header is line 1. */
   readonly line: number;
   readonly cells: Readonly<Record<string, string>>;
@@ -108,10 +108,7 @@ export interface EntryPlaces {
   readonly unread: number;
 }
 
-/**
- * Reads the statements of every account day on which any version of the entry (`contents`) was booked, one file after
- * the other.
- */
+/** Of every account day on which any version of the entry (`contents`) was booked, one file after the other. */
 export async function placesOf(
   { db, objects }: { readonly db: Kysely<DB>; readonly objects: ObjectStore },
   merchantNo: string,

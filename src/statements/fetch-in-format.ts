@@ -19,16 +19,13 @@ const CHANGES_MAX = 10_000;
 export const formatNote = ({ name }: StatementFormat): string | undefined =>
   name === CSV.name ? undefined : `as ${name}`;
 
-export interface InFormat {
+interface InFormat {
   readonly isPublished: boolean;
   /** Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`. */
   readonly read: () => AsyncIterable<Uint8Array>;
 }
 
-/**
- * A statement's file in a format: as it was published, if the day's manifest lists it, else made from the CSV. `ofDay`
- * are all revisions of the day.
- */
+/** As it was published, if the day's manifest lists it, else made from the CSV. `ofDay` are all revisions of the day. */
 export function inFormat(
   objects: ObjectStore,
   statement: StatementRow,
@@ -51,7 +48,7 @@ export function inFormat(
   return { isPublished: true, read: () => fetchStatement(objects, { object_key: key, sha256 }) };
 }
 
-export interface InFormatOptions {
+interface InFormatOptions {
   readonly earlier: readonly StatementRow[];
   readonly zone?: string | null;
   /** Says which columns are amounts; if left out, STATEMENT_COLUMNS. */
@@ -60,10 +57,7 @@ export interface InFormatOptions {
   readonly readsEarlier?: boolean;
 }
 
-/**
- * A statement in one of its formats, made from the published CSV. The same revision gives the same bytes, as long as the
- * revision before it can be read. Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`.
- */
+/** The same revision gives the same bytes, as long as the one before it can be read. Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`. */
 export async function* fetchInFormat(
   objects: ObjectStore,
   statement: StatementRow,

@@ -17,10 +17,7 @@ import { type Explained, currentOf } from './summary.ts';
 import { fileOf } from './keys.ts';
 
 /** What a manifest says about the chain; empty for one from before there were chains. */
-export type ChainFields = Pick<
-  Manifest,
-  'place' | 'previousManifest' | 'earlierManifests' | 'supersededManifests'
->;
+type ChainFields = Pick<Manifest, 'place' | 'previousManifest' | 'earlierManifests' | 'supersededManifests'>;
 
 /** Only those fields, in the order in which they are written. */
 export const chainFieldsOf = ({

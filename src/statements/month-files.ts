@@ -4,6 +4,7 @@
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Chosen } from '../ledger/account-filter.ts';
+import { filesOfClose } from './close.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, readObject, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -43,12 +44,12 @@ export interface MonthFile {
   readonly instead?: Pick<MonthFile, 'key' | 'read'> & { readonly background: readonly MonthFile[] };
 }
 
-export interface MerchantMonth {
+interface MerchantMonth {
   readonly accounts: readonly ListedMonth[];
   readonly files: readonly MonthFile[];
 }
 
-export interface MonthSources {
+interface MonthSources {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
   /**
@@ -151,11 +152,12 @@ async function withOpenDays(
   }));
 }
 
-const closeFiles = ({ objectKey, content, signature, closedAt }: StoredClose): MonthFile[] =>
-  [
-    { key: objectKey, text: content },
-    ...(signature === null ? [] : [{ key: objectKey + SIGNATURE_EXTENSION, text: signature }]),
-  ].map(({ key, text }) => ({ key, publishedAt: closedAt, read: () => bytesOf(Buffer.from(text)) }));
+const closeFiles = (close: StoredClose): MonthFile[] =>
+  filesOfClose(close)
+    .toReversed()
+    .map(({ key, text }) => ({
+      ...{ key, publishedAt: close.closedAt, read: () => bytesOf(Buffer.from(text)) },
+    }));
 
 function otherFormatFiles(
   { objects }: MonthSources,

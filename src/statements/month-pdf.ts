@@ -48,7 +48,7 @@ export interface MonthOverview {
   readonly adjustments: readonly Adjustment[];
 }
 
-export const accountDayName = ({
+const accountDayName = ({
   currency,
   day,
 }: {

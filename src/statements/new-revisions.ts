@@ -21,7 +21,7 @@ import { type Explained, summaryCsv } from './summary.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { reasonBetween } from './revision-diff.ts';
 
-export interface WrittenFormat {
+interface WrittenFormat {
   readonly listed: OtherFormat;
   readonly stored: StoredRow;
 }
@@ -39,7 +39,7 @@ export interface LeftOutFormat {
  * under these names was left by an attempt that was aborted. Throws what `fetchInFormat` and `putReplacing` throw, but
  * for `FormatTooSmall`.
  */
-export async function putOtherFormats(
+async function putOtherFormats(
   statement: StatementRow,
   options: {
     readonly objects: ObjectStore;
@@ -58,7 +58,7 @@ export async function putOtherFormats(
     const content = () => fetchInFormat(objects, statement, format, { earlier, zone, known: columns });
     const put = { fence, contentType: format.contentType };
     try {
-      const stored = storedRow(key, await putReplacing(objects, key, content, put));
+      const stored = storedRow(statement, key, await putReplacing(objects, key, content, put));
       const { sha256, byte_count: bytes } = stored;
       written.push({ listed: { format: format.name, file: fileOf(key), sha256, bytes }, stored });
     } catch (error) {
@@ -174,7 +174,7 @@ export async function newRevision(
   const statement = { ...row, reason };
   const other = await putOtherFormats(statement, { objects, fence, formats, earlier, zone, columns });
   return {
-    ...{ row: statement, stored: storedRow(stored.key, stored), isRevised },
+    ...{ row: statement, stored: storedRow(row, stored.key, stored), isRevised },
     ...{ otherFormats: other.written, leftOut: other.leftOut },
   };
 }
@@ -216,5 +216,5 @@ export async function newSummary(
     published_at: options.now(),
     content: explained.size === 0 ? null : text,
   };
-  return { row, stored: storedRow(stored.key, stored) };
+  return { row, stored: storedRow(row, stored.key, stored) };
 }

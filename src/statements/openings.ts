@@ -34,10 +34,7 @@ export interface PublishedDay extends AccountOnDay {
   readonly later: BusinessDay | undefined;
 }
 
-/**
- * Those of the days that have to be checked in the database. The others continue the account's statement before
- * them, and the day after each, if there is one, is among `days` as well.
- */
+/** The others continue the account's statement before them, and the day after each is among `days` as well. */
 export function daysToCheck(days: readonly PublishedDay[]): PublishedDay[] {
   const accounts = Map.groupBy(days, ({ account }) => accountKey(account));
   return [...accounts.values()].flatMap((own) => {
@@ -53,10 +50,7 @@ export function daysToCheck(days: readonly PublishedDay[]): PublishedDay[] {
   });
 }
 
-/**
- * Checks the rule for `days`, for the published days of `within`, and for the account's next published day after
- * each. Returns those that need a person.
- */
+/** For `days`, for the published days of `within`, and for the account's next published day after each. Returns those that need a person. */
 export async function openingMismatches(
   db: Kysely<DB>,
   days: readonly AccountOnDay[],

@@ -23,10 +23,7 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly checked?: readonly string[];
   /** How late the merchant's entries come, for the manifest. If left out, nothing is known of it. */
   readonly lateness?: LatenessMeasured;
-  /**
-   * Whether the account's day had been proven to have no entries. Its first statement then counts as revised if it has
-   * entries. If left out: never.
-   */
+  /** Whether the day had been proven to have no entries: its first statement then counts as revised if it has some. If left out: never. */
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
   /** Called where a manifest that is not ours gives way to the one that is written. */
   readonly onForeign?: (found: ForeignManifest) => void;

@@ -11,14 +11,13 @@ import {
   countDueDays,
   type DaysOfAccounts,
 } from '../store/statements/due-days.ts';
-import { type FirstDue, type PastOfDay, firstDueOf } from '../store/statements/past-of-days.ts';
+import { type FirstDue, type PastOfDay, firstDueOf, pastOfDays } from '../store/statements/past-of-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { StatementMisfit, portionsOf, type Portion } from './day-content.ts';
 import { nothingLatest, type DayToWrite, type Latest, writeDays } from './write-days.ts';
 import { prepareRevision, type Prepared, type LeftOutFormat } from './new-revisions.ts';
 import { type PublishedDay, daysToCheck, openingMismatches, type OpeningMismatch } from './openings.ts';
-import { pastOf, askedDays } from './past.ts';
 import type { PublishDayOptions } from './publish-options.ts';
 import {
   accountKey,
@@ -33,7 +32,8 @@ import { daysFromTo } from '../ledger/business-day.ts';
 import { type DayFilter, markChangedDays } from '../store/account-days.ts';
 import { createLeaseAsker } from '../store/engine/lease-asker.ts';
 
-export interface BatchProgress {
+/** What was done so far. */
+interface Progress {
   readonly rows: StatementRow[];
   readonly withheld: WithheldDay[];
   /** Account days that are published as they now stand. */
@@ -41,13 +41,14 @@ export interface BatchProgress {
   readonly leftOut: LeftOutFormat[];
   /** Published days whose manifest names a new revision and that were not checked after it. */
   readonly next: AccountOnDay[];
+  daysDone: number;
 }
 
 /** Publishes the days in order; `known` is what was read with them. Throws like `publishDays`; `progress` then has what was done before. */
-export async function publishBatch(
+async function publishBatch(
   batch: DueBatch,
   changed: ChangedFrom,
-  progress: BatchProgress,
+  progress: Progress,
   { known, ...options }: PublishDayOptions & { readonly known?: FirstDue | undefined },
 ): Promise<void> {
   const { merchantNo } = batch;
@@ -55,7 +56,7 @@ export async function publishBatch(
   const unknown = days.filter((day) => known?.past.has(day) !== true);
   const past = new Map([
     ...(known?.past ?? []),
-    ...(await pastOf(options.db, merchantNo, unknown, options.zone)),
+    ...(await pastOfDays(options.db, merchantNo, unknown, options.zone)),
   ]);
   const ready: DueAccounts[] = [];
   for (const { day, accounts } of batch.days) {
@@ -83,7 +84,7 @@ interface PortionToPublish {
 
 async function publishPortion(
   { merchantNo, portion, past, changed, latest }: PortionToPublish,
-  progress: BatchProgress,
+  progress: Progress,
   options: PublishDayOptions,
 ): Promise<void> {
   const within = { ...options, held: portion.held };
@@ -169,7 +170,7 @@ export interface PublishOptions extends PublishDayOptions {
   readonly onDay?: (soFar: PublishReport) => void;
 }
 
-export interface PublishedStatement {
+interface PublishedStatement {
   readonly account: Account;
   readonly day: BusinessDay;
   readonly revision: number;
@@ -181,10 +182,7 @@ export interface PublishReport {
   readonly published: readonly PublishedStatement[];
   readonly unchanged: number;
   readonly withheld: readonly WithheldDay[];
-  /**
-   * Days that do not open on the closing of the published day before. Checked are the due days, those of
-   * `answersFor`, and the published day after each.
-   */
+  /** Days that do not open on the closing of the published day before: among those due, those of `answersFor`, and the day after each. */
   readonly unlinked: readonly OpeningMismatch[];
   /** Formats that cannot hold a new revision, so that it was published without; left out if there are none. */
   readonly leftOut?: readonly LeftOutFormat[];
@@ -244,12 +242,8 @@ async function firstDue(
   )
     return firstDueBatch(db, filter);
   const days = daysFromTo(likelyDue.from, likelyDue.to).slice(0, LIKELY_DUE_MAX);
-  const known = await firstDueOf(db, merchantNo, filter, askedDays(merchantNo, days, zone));
+  const known = await firstDueOf(db, merchantNo, filter, { days, zone });
   return { changed: known.changed, batch: known.batch, known };
-}
-
-interface Progress extends BatchProgress {
-  daysDone: number;
 }
 
 const reportOf = ({ rows, fine, withheld, leftOut }: Progress) => ({
@@ -265,10 +259,7 @@ const reportOf = ({ rows, fine, withheld, leftOut }: Progress) => ({
   ...(leftOut.length === 0 ? {} : { leftOut: [...leftOut] }),
 });
 
-/**
- * The due days in order. Publishing a day may make the account's next published day due: where that lies before the end
- * of its batch, it comes in a batch of its own after it.
- */
+/** Publishing a day may make the account's next published day due: where that lies before the end of its batch, it comes after it, in one of its own. */
 async function* batchesOf(
   first: DueBatch | null,
   filter: DayFilter,
@@ -299,10 +290,7 @@ async function* batchesOf(
 const isWithin = ({ fromDay, toDay }: DayFilter, day: BusinessDay): boolean =>
   (fromDay === undefined || day >= fromDay) && (toDay === undefined || day <= toDay);
 
-/**
- * A manifest names the statement before it. So the manifests of later days that did not change themselves are updated
- * to name the new revision.
- */
+/** A manifest names the statement before it, so later days that did not change themselves get one that names the new revision. */
 async function refreshManifests({ fine, next }: Progress, options: PublishOptions): Promise<void> {
   const done = new Set(fine.map(placeOf));
   const left = next.filter((one) => !done.has(placeOf(one)));
@@ -310,7 +298,7 @@ async function refreshManifests({ fine, next }: Progress, options: PublishOption
     const days = [...new Set(own.map(({ day }) => day))].sort();
     for (let at = 0; at < days.length; at += REFRESHED_AT_ONCE) {
       const some = days.slice(at, at + REFRESHED_AT_ONCE);
-      const past = await pastOf(options.db, merchantNo, some, options.zone);
+      const past = await pastOfDays(options.db, merchantNo, some, options.zone);
       const toWrite = some.map((day) => ({ merchantNo, day, past: past.get(day)!, accounts: [] }));
       const { failure } = await writeDays(toWrite, nothingLatest(), options);
       if (failure !== null) throw failure.error;

@@ -1,7 +1,7 @@
 /** Finds out why rows came, went or changed from one revision to the next, and puts it into words for finance: `2 late entries (59101, 59102), opening moved by 10.00`. Pure. */
 import type { Account, BusinessDay, Figures, StatedFigures } from '../ledger/entry.ts';
 import type { PastContent, EntryPast, HealedBreak } from '../store/entry-history.ts';
-import type { Cells, RowDifference } from './differing-rows.ts';
+import type { Cells, RowDifference } from './formats/format.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
@@ -15,10 +15,7 @@ export type Cause =
   | { readonly kind: 'vanished'; readonly since: Date | null }
   /** The platform amended it. The later revision shows this version. */
   | { readonly kind: 'amended'; readonly version: number; readonly since: Date }
-  /**
-   * The platform amended its time or currency, so that it moved here from that account day, or away to that account
-   * day.
-   */
+  /** By an amendment of its time or currency it moved here from that account day, or away to it. */
   | {
       readonly kind: 'moved-here' | 'moved-away';
       readonly currency: string;
@@ -34,7 +31,7 @@ export interface CausedRow extends RowDifference {
   readonly heals: readonly number[];
 }
 
-export interface Between {
+interface Between {
   readonly account: Account;
   readonly day: BusinessDay;
   /** When the earlier revision was published. */
@@ -139,7 +136,7 @@ function ownText(cause: Cause, account: Account, time: (at: Date) => string): st
 }
 
 /** A day, with its currency if that is not the account's. */
-export const placeText = (
+const placeText = (
   { currency, day }: { readonly currency: string; readonly day: BusinessDay },
   account: Account,
 ): string => (currency === account.currency ? day : `${currency} ${day}`);
@@ -174,7 +171,7 @@ const SAID: Readonly<Record<Kind, (count: number) => string>> = {
 const entries = (count: number): string => counted(count, 'entry', 'entries');
 
 /** What happened to entries from one revision to the next: the number of each kind, and the first few batch numbers. */
-export type RowChanges = ReadonlyMap<Kind, { readonly count: number; readonly named: readonly string[] }>;
+type RowChanges = ReadonlyMap<Kind, { readonly count: number; readonly named: readonly string[] }>;
 
 /** Counts rows as they come. Of the rows themselves, only the batch numbers to be named are kept. */
 export function countChanges(account: Account): {

@@ -20,9 +20,9 @@ import {
   type ManifestPrefetch,
 } from './compare-files.ts';
 import { explainedOf, currentOf, summaryCsv } from './summary.ts';
-import { dayPrefix, manifestKey, signatureKey, SIGNATURE_EXTENSION } from './keys.ts';
+import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
 import { isBeyondBounds, parseManifest, type Manifest } from './manifest.ts';
-import { pastOf } from './past.ts';
+import { pastOfDays } from '../store/statements/past-of-days.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
 import {
@@ -44,24 +44,22 @@ import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
 import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
 import { closesOf } from '../store/month-close.ts';
+import { filesOfClose } from './close.ts';
 
 /** Signatures that are recorded together, then written side by side. */
 const SIGNED_AT_ONCE = 8;
 
-export interface RepairManifestOptions extends PublishDayOptions {
+interface RepairManifestOptions extends PublishDayOptions {
   readonly merchantNo: string;
 }
 
 /** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
-export async function prepareDay(day: BusinessDay, options: RepairManifestOptions): Promise<void> {
+async function prepareDay(day: BusinessDay, options: RepairManifestOptions): Promise<void> {
   await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), leaseFence(options));
 }
 
-/**
- * For a day that was published before the database kept rows of manifests. If the manifest in the store points to the
- * current revisions, its row is stored; otherwise a new manifest is written.
- */
-export async function recordDay(
+/** For a day from before the database kept manifests: the store's one is recorded if it points to the current revisions, else a new one is written. */
+async function recordDay(
   day: UnrecordedDay,
   options: RepairManifestOptions,
   tell: (damaged: DamagedFile, why: null) => void,
@@ -89,10 +87,7 @@ export async function recordDay(
   );
 }
 
-/**
- * With a key, a place in the chain is believed only if that key signed it, as anybody may have put the manifest there.
- * Those from before there were chains have none.
- */
+/** With a key, a place in the chain is believed only if that key signed it, as anybody may have put the manifest there. */
 const isBelieved = (
   found: Manifest,
   text: string,
@@ -102,18 +97,15 @@ const isBelieved = (
   !isBeyondBounds(found) &&
   (found.place === undefined || signingKey === null || isSignedWith(signingKey, text, signature));
 
-/**
- * Writes the manifest that the day's rows call for, and records it first. The statements stay as they are. `isAsStored` is
- * whether the store's manifest is the one that was last written there.
- */
-export async function makeManifest(
+/** The statements stay as they are. `isAsStored`: the store's manifest is the one that was last written there. */
+async function makeManifest(
   day: BusinessDay,
   options: RepairManifestOptions,
   isAsStored = true,
 ): Promise<ManifestRow> {
   const { db, lease, merchantNo, zone } = options;
   await prepareDay(day, options);
-  const past = (await pastOf(db, merchantNo, [day], zone)).get(day)!;
+  const past = (await pastOfDays(db, merchantNo, [day], zone)).get(day)!;
   const { statements, summaries } = past;
   const explained = await explainedOf(db, merchantNo, day, zone, currentOf(statements));
   const { row } = nextManifest(merchantNo, day, { statements, summaries, explained }, past, options);
@@ -126,11 +118,8 @@ export async function makeManifest(
   return row;
 }
 
-/**
- * Signs manifests that were published without (`unsigned`), once there is a key, and writes recorded signatures that were
- * never written (`unput`). Some at a time, so that little is left where it is cut short. The manifests stay as they are.
- */
-export async function signManifests(
+/** `unsigned` were published before there was a key; signatures of `unput` were recorded and never written. Some at a time, so that little is left where it is cut short. */
+async function signManifests(
   { unsigned, unput }: { readonly unsigned: readonly ManifestRow[]; readonly unput: readonly ManifestRow[] },
   options: RepairManifestOptions,
 ): Promise<void> {
@@ -150,14 +139,14 @@ export async function signManifests(
   }
 }
 
-async function putSignature({ day, signature }: ManifestRow, options: RepairManifestOptions) {
-  await prepareDay(day, options);
-  const key = signatureKey(options.merchantNo, day);
+async function putSignature(row: ManifestRow, options: RepairManifestOptions) {
+  await prepareDay(row.day, options);
+  const key = signatureKey(row.merchant_no, row.day);
   const put = { fence: leaseFence(options), contentType: SIGNATURE_CONTENT_TYPE };
-  return storedRow(key, await putReplacing(options.objects, key, Buffer.from(signature!), put));
+  return storedRow(row, key, await putReplacing(options.objects, key, Buffer.from(row.signature!), put));
 }
 
-export interface RepairedFile {
+interface RepairedFile {
   readonly merchantNo: string;
   readonly day: BusinessDay;
   readonly key: string;
@@ -243,7 +232,7 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
   const { content, contentType } = made;
   const put = { fence: leaseFence(options), contentType };
   const stored: StoredDigest = await putReplacing(objects, file.key, content, put);
-  await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.key, stored)]));
+  await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.row, file.key, stored)]));
   options.publishedNow?.isRecorded(file.key);
   return null;
 }
@@ -304,10 +293,7 @@ async function otherFormatContent(
   return `this version of daybook makes other bytes of the CSV in this format: ${RESTORE}`;
 }
 
-/**
- * A summary lists the statements that were current after some run. Each statement's row names its run, so the text can
- * be made again from the rows. A summary with explanations cannot, so its text was stored.
- */
+/** Each statement's row names its run, so the text can be made again from the rows; one with explanations cannot and was stored. */
 async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<Made> {
   const { contentType } = CSV;
   if (row.content !== null) return { content: Buffer.from(row.content), contentType };
@@ -342,35 +328,19 @@ async function signatureContent(row: ManifestRow, options: RepairOptions): Promi
     : { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
 }
 
-/**
- * Reads every close of the merchant's months in [fromDay, toDay], writes again what is missing or altered, and returns
- * it. Throws what `repairFiles` throws.
- */
+/** Of the merchant's months in [fromDay, toDay]. Throws what `repairFiles` throws. */
 export async function repairCloses(options: RepairOptions): Promise<RepairedFile[]> {
   const { db, objects, merchantNo, fromDay, toDay, signal } = options;
   const months = { from: fromDay.slice(0, 'YYYY-MM'.length), to: toDay.slice(0, 'YYYY-MM'.length) };
   const repaired: RepairedFile[] = [];
-  for (const { month, objectKey, content, signature } of await closesOf(db, merchantNo, months)) {
-    const files = [
-      // The signature first, as it was when the close was made.
-      ...(signature === null
-        ? []
-        : [
-            {
-              key: objectKey + SIGNATURE_EXTENSION,
-              text: signature,
-              contentType: SIGNATURE_CONTENT_TYPE,
-            },
-          ]),
-      { key: objectKey, text: content, contentType: MANIFEST_CONTENT_TYPE },
-    ];
-    for (const { key, text, contentType } of files) {
+  for (const close of await closesOf(db, merchantNo, months)) {
+    for (const { key, text, contentType } of filesOfClose(close)) {
       signal.throwIfAborted();
       const found = await readText(objects, key);
       if (found === text) continue;
       await putReplacing(objects, key, Buffer.from(text), { fence: leaseFence(options), contentType });
       const damage = found === null ? 'missing' : 'altered';
-      repaired.push({ merchantNo, day: `${month}-01`, key, damage });
+      repaired.push({ merchantNo, day: `${close.month}-01`, key, damage });
     }
   }
   return repaired;

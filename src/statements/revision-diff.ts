@@ -5,21 +5,19 @@ import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-h
 import { figuresOf, type FigureColumns } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { differingRows, type ComparedFile, type RowDifference } from './differing-rows.ts';
+import { differingRows, type ComparedFile } from './differing-rows.ts';
+import type { RowDifference } from './formats/format.ts';
 import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
 import { columnsOf } from './formats/columns.ts';
 import { NoStatement } from './formats/csv.ts';
 import { causeOf, healedBy, type CausedRow, countChanges, reasonOf } from './reason.ts';
 
-export type Revision = Pick<
+type Revision = Pick<
   StatementRow,
   'merchant_no' | 'currency' | 'day' | 'object_key' | 'sha256' | 'columns' | 'row_count' | 'published_at'
 >;
 
-/**
- * Rows that only one of the revisions has, or whose cells differ in the other. Throws `StatementDamaged` where a file
- * is missing or holds other bytes than were published, `ObjectStoreUnreachable`.
- */
+/** Throws `StatementDamaged` where a file is missing or holds other bytes than were published, `ObjectStoreUnreachable`. */
 export async function* rowsBetween(
   objects: ObjectStore,
   before: Revision,

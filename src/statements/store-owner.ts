@@ -18,20 +18,17 @@ import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';
 import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
 
 const FORMAT = 'daybook-store/1';
-/**
- * In a store without a mark, this many known statements are searched for: an older version of daybook may have
- * published them.
- */
+/** In a store without a mark so many known statements are searched for: an older version may have published them. */
 const KNOWN_FILES_TRIED_MAX = 5;
 
 const markSchema = z.object({ format: z.literal(FORMAT), database: z.uuid(), since: z.iso.datetime() });
 
-export type StoreMark = z.infer<typeof markSchema>;
+type StoreMark = z.infer<typeof markSchema>;
 
 /** The statements in the store belong to another database. Nothing was written. */
 export class StoreOwnedByAnother extends ObjectStoreRefused {}
 
-export interface OwnerOptions {
+interface OwnerOptions {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
 }
@@ -82,10 +79,7 @@ export async function storeOwner({ db, objects }: OwnerOptions): Promise<'ours' 
 const ADOPT = (database: string): string =>
   `If ${database} is to continue with the files there, run \`daybook statements adopt\` once.`;
 
-/**
- * Marks the store as this database's, if it is not yet. Throws what `storeOwner` throws, also if another database was
- * faster.
- */
+/** Throws what `storeOwner` throws, also if another database was faster. */
 export async function claimStore(
   options: OwnerOptions & { readonly fence: Fence; readonly now: () => Date },
 ): Promise<void> {

@@ -12,7 +12,7 @@ import { fileOf } from './keys.ts';
 
 export type Explained = ReadonlyMap<string, readonly ExplainedBreak[]>;
 
-export const NOTHING_EXPLAINED: Explained = new Map();
+const NOTHING_EXPLAINED: Explained = new Map();
 
 /** The resolved breaks of the day's `current` statements. Makes no query if none of them is broken. */
 export async function explainedOf(

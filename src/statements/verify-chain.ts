@@ -19,7 +19,7 @@ export interface VerifiedChain {
   readonly outside: readonly Problem[];
 }
 
-export interface VerifiedChains {
+interface VerifiedChains {
   readonly chains: readonly VerifiedChain[];
   readonly problems: readonly Problem[];
 }
@@ -184,13 +184,13 @@ function forks(chained: readonly Chained[]): Problem[] {
   );
 }
 
-export interface Gap {
+interface Gap {
   readonly from: number;
   readonly through: number;
 }
 
 /** The gaps between 1 and the last of the places, each by the place that comes right after it. */
-export function gapsBelow(places: readonly number[]): Map<number, Gap> {
+function gapsBelow(places: readonly number[]): Map<number, Gap> {
   const gaps = new Map<number, Gap>();
   let last = 0;
   for (const place of [...places].sort((a, b) => a - b)) {
@@ -200,7 +200,7 @@ export function gapsBelow(places: readonly number[]): Map<number, Gap> {
   return gaps;
 }
 
-export const inRow = ({ from, through }: Gap): string =>
+const inRow = ({ from, through }: Gap): string =>
   from === through ? `manifest ${from}` : `manifests ${from} to ${through}`;
 
 /** Values by a key, in the order in which each key comes first: Node 20, on which `verify.mjs` runs, has nothing of its own for it. */

@@ -87,7 +87,7 @@ export interface ReadCloseFile {
   readonly isInFolder?: boolean;
 }
 
-export interface AdjustedDay {
+interface AdjustedDay {
   readonly currency: string;
   readonly day: string;
   /** Null if the day had no statement when the month was closed. */
@@ -113,7 +113,7 @@ export interface VerifiedClose {
 }
 
 /** What the rows of replaced statements contradict, as far as their files are here. */
-export type ByRows = ReadonlyMap<ClosedStatement, readonly string[]>;
+type ByRows = ReadonlyMap<ClosedStatement, readonly string[]>;
 
 /** With `isComplete`, every close before the last one of a month has to be here. */
 export function verifyCloses(

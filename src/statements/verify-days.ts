@@ -15,19 +15,13 @@ export class NothingToVerify extends ExpectedError {
 
 export interface Found {
   readonly path: string;
-  /**
-   * It was found in a folder, or it is a manifest that was named, or lies next to one. All current files that such a
-   * manifest lists have to be there.
-   */
+  /** Found in a folder, or a manifest that was named, or next to one: all current files that such a manifest lists have to be there. */
   readonly isComplete: boolean;
 }
 
 export const isManifest = (path: string): boolean => path.endsWith('.json');
 
-/**
- * Every file under the paths. For a file that is named alone also the manifest next to it; for a manifest also the files
- * next to it. Throws `NothingToVerify`.
- */
+/** For a file that is named alone also the manifest next to it; for a manifest also the files next to it. Throws `NothingToVerify`. */
 export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
   const found = new Map<string, Found>();
   const add = (path: string, isComplete: boolean): void => {

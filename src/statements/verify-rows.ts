@@ -12,13 +12,13 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import type { ClosedStatement } from './close-file.ts';
 
-export interface RowAmounts {
+interface RowAmounts {
   readonly credit: string;
   readonly debit: string;
   readonly balance: string;
 }
 
-export interface Sums {
+interface Sums {
   readonly creditTotal: string;
   readonly creditCount: number;
   readonly debitTotal: string;
@@ -26,7 +26,7 @@ export interface Sums {
 }
 
 /** `take` returns the balance that the row starts from. */
-export function createSums(): { readonly take: (row: RowAmounts) => string; readonly end: () => Sums } {
+function createSums(): { readonly take: (row: RowAmounts) => string; readonly end: () => Sums } {
   let [creditTotal, creditCount, debitTotal, debitCount] = ['0', 0, '0', 0];
   return {
     take: ({ credit, debit, balance }) => {
@@ -43,10 +43,7 @@ export function createSums(): { readonly take: (row: RowAmounts) => string; read
   };
 }
 
-/**
- * Reads a statement completely: its digest, columns and figures. The verdict is `broken` or `continuous`, never `reordered`.
- * Throws `UnreadableRows`, and what reading the bytes throws.
- */
+/** The verdict is `broken` or `continuous`, never `reordered`. Throws `UnreadableRows`, and what reading the bytes throws. */
 export async function figuresOfFile(
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly digest: Digest; readonly figures: StatedFigures; readonly columns: string }> {
@@ -102,7 +99,7 @@ const BOOKED_AT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/;
 /** So near midnight an entry may have traded places with one of the neighbouring day, which this file does not hold. */
 const MIDNIGHT_MS = 60_000;
 
-export type StatedRows = Pick<
+type StatedRows = Pick<
   ManifestStatement,
   | 'currency'
   | 'opening'
@@ -117,7 +114,7 @@ export type StatedRows = Pick<
   | 'columns'
 >;
 
-export interface RowCheck {
+interface RowCheck {
   readonly take: (cells: readonly string[]) => void;
   readonly end: () => string[];
 }
@@ -286,9 +283,7 @@ function compareBreaks(
   }
 }
 
-/**
- * Whether a time is near the beginning or the end of the day, compared as instants: some zones skip midnight itself.
- */
+/** Compared as instants: some zones skip midnight itself. */
 function midnightOf(day: string, zone: string): (bookedAt: string) => boolean {
   if (!isTimeZone(zone)) return () => false;
   const { beginMs, endMs } = dayWindow(day, zone);

@@ -199,10 +199,7 @@ async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
   return problems;
 }
 
-/**
- * Whether a file is checked against a manifest. A manifest covers all files it lists, unless its name says that it
- * came with one statement.
- */
+/** A manifest covers all files it lists, unless its name says that it came with one statement. */
 const isFor = (manifestPath: string, file: string): boolean => {
   const name = basename(manifestPath);
   return !name.endsWith('.manifest.json') || manifestFileNextTo(file) === name;
@@ -252,10 +249,7 @@ async function verifyFile(
   };
 }
 
-/**
- * The digest of a file, and where its rows differ from its manifest. Reads the file once, unless its rows cannot be
- * read.
- */
+/** Reads the file once, unless its rows cannot be read. */
 async function readSheet(
   path: string,
   manifest: Manifest,
@@ -283,7 +277,7 @@ async function readSheet(
 }
 
 /** What is wrong with the signature of the manifest at this path; null if one of the keys made it. */
-export async function signatureProblem(
+async function signatureProblem(
   path: string,
   content: Uint8Array,
   keys: readonly PublicKey[],
@@ -313,9 +307,9 @@ export async function signatureProblem(
 /** Most numbers of one merchant that are remembered, in some hundred megabytes. Beyond them, only earlier ones are recognized. */
 const NUMBERS_MAX = 4_000_000;
 
-export type NumbersSeen = (merchantNo: string, batchNo: string, day: string) => string | null;
+type NumbersSeen = (merchantNo: string, batchNo: string, day: string) => string | null;
 
-export function createNumbersSeen(max = NUMBERS_MAX): NumbersSeen {
+function createNumbersSeen(max = NUMBERS_MAX): NumbersSeen {
   const byMerchant = new Map<string, Map<string, string>>();
   return (merchantNo, batchNo, day) => {
     const days = byMerchant.get(merchantNo) ?? new Map<string, string>();

@@ -29,7 +29,7 @@ export type SharedFrom = ReadonlyMap<
 export const accountKey = ({ merchantNo, currency }: Account): string =>
   JSON.stringify([merchantNo, currency]);
 
-export interface WithheldOptions {
+interface WithheldOptions {
   readonly zone: string;
   readonly now: () => Date;
   /** If left out, no account has such a day. */
@@ -76,10 +76,7 @@ export function notReconciled({ account, day }: AccountOnDay, changed: ChangedFr
   return from === undefined || from > day ? null : { account, day, ...changedSince(from) };
 }
 
-/**
- * Accounts that have changed days and no due day. What is published of them is out of date, up to the last day asked
- * for.
- */
+/** Accounts with changed days and no due day: what is published of them is out of date, up to the last day asked for. */
 export function changedOnly(
   changed: ChangedFrom,
   withheld: readonly WithheldDay[],

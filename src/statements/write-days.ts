@@ -1,4 +1,10 @@
-/** The files of a merchant's day: new revisions of its statements, its summary, and the manifest that they call for. */
+/**
+ * Publishes days of one merchant in an order that survives a crash after any step: files, then rows, then manifests, then
+ * marks. One statement stores the rows of all days once their files are verified. A file without a row is written again
+ * under the same name. Days that are not marked as published stay due: the next run finds them unchanged, and writes the
+ * manifest where it is missing. A run may also be frozen (suspended) in any step while another one takes over: see
+ * docs/decisions/publishing.md.
+ */
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { ChainedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
@@ -23,7 +29,7 @@ import type { AccountOnDay } from '../store/statements/due-days.ts';
 import { recordSettled, recordUnderLease, type SettledDay } from '../store/statements/record-published.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 
-export interface Misfit {
+interface Misfit {
   readonly currency: string;
   readonly why: string;
 }
@@ -37,7 +43,7 @@ export interface DayToWrite {
 }
 
 /** What was written of a day so far; its manifest is not. */
-export interface DayFiles extends DayToWrite {
+interface DayFiles extends DayToWrite {
   readonly written: readonly WrittenStatement[];
   readonly misfits: readonly Misfit[];
   /** Currencies whose statement is as the account now stands. */
@@ -49,7 +55,7 @@ export interface DayFiles extends DayToWrite {
 }
 
 /** Writes the day's new statements and then its summary. Throws what the store and the fence throw. */
-export async function writeFiles(
+async function writeFiles(
   of: DayToWrite,
   atOnce: LimitFunction,
   options: PublishDayOptions,
@@ -91,11 +97,8 @@ export interface Latest {
 
 export const nothingLatest = (): Latest => ({ statements: new Map(), manifest: null });
 
-/**
- * The manifest that the day's files call for. `latest` has what was written of earlier days, and gets what is current on
- * this one.
- */
-export function manifestOf(
+/** `latest` has what was written of earlier days, and gets what is current on this one. */
+function manifestOf(
   { merchantNo, day, past, written, statements, current, explained, summary }: DayFiles,
   latest: Latest,
   options: PublishDayOptions,
@@ -132,7 +135,7 @@ const AT_ONCE_MAX = 8;
 /** Accounts of a large day that are written at once; each upload holds a few parts in memory. */
 const LARGE_AT_ONCE_MAX = 3;
 
-export interface WrittenDay {
+interface WrittenDay {
   readonly day: BusinessDay;
   readonly rows: readonly StatementRow[];
   /** Currencies that are published as they now stand, with or without a new revision. */
@@ -142,7 +145,7 @@ export interface WrittenDay {
   readonly leftOut: readonly LeftOutFormat[];
 }
 
-export interface WrittenDays {
+interface WrittenDays {
   readonly done: readonly WrittenDay[];
   /** The next published day after each new revision, where it is not done here. Its manifest names that revision. */
   readonly next: readonly AccountOnDay[];
@@ -160,73 +163,72 @@ export async function writeDays(
   latest: Latest,
   options: PublishDayOptions,
 ): Promise<WrittenDays> {
-  const atOnce = pLimit(AT_ONCE_MAX);
-  await prepareFolders(days, options);
-  const accountsAtOnce = pLimit(options.held == null ? LARGE_AT_ONCE_MAX : AT_ONCE_MAX);
-  const made = await Promise.allSettled(
-    days.map((day) => atOnce(() => writeFiles(day, accountsAtOnce, options))),
-  );
-  const failed = made.findIndex(({ status }) => status === 'rejected');
-  const files = made
-    .slice(0, failed === -1 ? undefined : failed)
-    .flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  const named = files
+  const files = await putFiles(days, options);
+  const named = files.done
     // Where all accounts are misfits, the day stays as it is.
     .filter(({ accounts, fine }) => accounts.length === 0 || fine.length > 0)
     .map((day) => ({ ...day, manifest: manifestOf(day, latest, options) }));
-  for (const { day } of named) options.publishedNow?.touch(day);
-  const next = await record(named, options);
-  for (const day of next) options.publishedNow?.takeBack(day);
-  const put = await putManifests(named, options);
-  const stored = new Map<DayFiles, readonly StoredRow[]>();
-  for (const [nth, result] of put.entries())
-    if (result.status === 'fulfilled') stored.set(named[nth]!, result.value);
-  await settle(stored, options);
-  for (const { day, past } of stored.keys()) if (isNew(past)) options.publishedNow?.addNewDay(day);
+  const next = await recordRows(named, options);
+  const manifests = await putManifests(named, options);
+  await markPublished(manifests.stored, options);
 
-  const rejected = [...made, ...put].find((result) => result.status === 'rejected');
-  const done = files.flatMap((day): WrittenDay[] => {
-    const own = named.find((one) => one.day === day.day);
-    if (own !== undefined && !stored.has(own)) return [];
-    const { fine, misfits, current } = day;
-    const leftOut = day.written.flatMap((one) => one.leftOut);
-    return [{ day: day.day, rows: day.written.map(({ row }) => row), fine, current, misfits, leftOut }];
-  });
-  return {
-    done,
-    next: next.filter(
-      ({ account: { currency }, day }) => !done.some((one) => one.day === day && one.fine.includes(currency)),
-    ),
-    failure: rejected === undefined ? null : { error: rejected.reason },
-  };
+  const undone = new Set(named.filter((day) => !manifests.stored.has(day)).map(({ day }) => day));
+  const done = files.done
+    .filter(({ day }) => !undone.has(day))
+    .map(({ day, written, fine, misfits, current }): WrittenDay => {
+      const leftOut = written.flatMap((one) => one.leftOut);
+      return { day, rows: written.map(({ row }) => row), fine, current, misfits, leftOut };
+    });
+  const isDone = ({ account, day }: AccountOnDay): boolean =>
+    done.some((one) => one.day === day && one.fine.includes(account.currency));
+  return { done, next: next.filter((one) => !isDone(one)), failure: files.failure ?? manifests.failure };
 }
 
-const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>
-  statements.length === 0 && summaries.length === 0 && manifest === undefined;
+type Failure = WrittenDays['failure'];
 
-/** Called before the first write. A run that was frozen (suspended) can then not finish its writes there. */
-async function prepareFolders(days: readonly DayToWrite[], options: PublishDayOptions): Promise<void> {
+const failureIn = (results: readonly PromiseSettledResult<unknown>[]): Failure => {
+  const rejected = results.find((result) => result.status === 'rejected');
+  return rejected === undefined ? null : { error: rejected.reason };
+};
+
+/** Files of the days up to the first that fails. */
+async function putFiles(
+  days: readonly DayToWrite[],
+  options: PublishDayOptions,
+): Promise<{ readonly done: readonly DayFiles[]; readonly failure: Failure }> {
   const fence = leaseFence(options);
   const atOnce = pLimit(AT_ONCE_MAX);
+  // Before the first write, so that a run that was frozen (suspended) cannot finish its own there.
   await Promise.all(
     days.map(({ merchantNo, day }) =>
       atOnce(() => options.objects.discardUnfinished(dayPrefix(merchantNo, day), fence)),
     ),
   );
+  const accountsAtOnce = pLimit(options.held == null ? LARGE_AT_ONCE_MAX : AT_ONCE_MAX);
+  const made = await Promise.allSettled(
+    days.map((day) => atOnce(() => writeFiles(day, accountsAtOnce, options))),
+  );
+  const done: DayFiles[] = [];
+  for (const result of made) {
+    if (result.status === 'rejected') break;
+    done.push(result.value);
+  }
+  return { done, failure: failureIn(made) };
 }
 
 type NamedFiles = DayFiles & { readonly manifest: { readonly row: ManifestRow; readonly isNew: boolean } };
 
 /** Stores the rows of all days, and what their manifests have to be. Returns the next days of the new revisions. */
-async function record(
+async function recordRows(
   days: readonly NamedFiles[],
-  { db, lease }: PublishDayOptions,
+  { db, lease, publishedNow }: PublishDayOptions,
 ): Promise<readonly AccountOnDay[]> {
+  for (const { day } of days) publishedNow?.touch(day);
   const written = days.flatMap((day) => day.written);
   const summaries = days.flatMap(({ summary }) => summary ?? []);
   const manifests = days.filter(({ manifest }) => manifest.isNew).map(({ manifest }) => manifest.row);
   if (written.length === 0 && summaries.length === 0 && manifests.length === 0) return [];
-  return recordUnderLease(db, lease, days[0]!.merchantNo, {
+  const next = await recordUnderLease(db, lease, days[0]!.merchantNo, {
     statements: written.map(({ row }) => row),
     summaries: summaries.map(({ row }) => row),
     unreported: written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
@@ -235,15 +237,17 @@ async function record(
     ),
     manifests,
   });
+  for (const day of next) publishedNow?.takeBack(day);
+  return next;
 }
 
-function putManifests(
+async function putManifests(
   days: readonly NamedFiles[],
   options: PublishDayOptions,
-): Promise<PromiseSettledResult<StoredRow[]>[]> {
+): Promise<{ readonly stored: ReadonlyMap<DayFiles, readonly StoredRow[]>; readonly failure: Failure }> {
   const atOnce = pLimit(AT_ONCE_MAX);
   const fence = leaseFence(options);
-  return Promise.allSettled(
+  const put = await Promise.allSettled(
     days.map(({ merchantNo, day, manifest, past }) => {
       const now = options.publishedNow?.stored;
       const known = {
@@ -253,13 +257,14 @@ function putManifests(
       return atOnce(() => writeManifest(manifest.row, known, fence, options));
     }),
   );
+  const stored = put.flatMap((result, nth) =>
+    result.status === 'fulfilled' ? [[days[nth]!, result.value] as const] : [],
+  );
+  return { stored: new Map(stored), failure: failureIn(put) };
 }
 
-/**
- * Says that these days are published, and what was read back of their manifests. Days with breaks are not left to the
- * caller: a person may resolve a break at any time.
- */
-async function settle(
+/** Days with breaks are not left to the caller: a person may resolve a break at any time. */
+async function markPublished(
   written: ReadonlyMap<DayFiles, readonly StoredRow[]>,
   { db, lease, zone, publishedNow }: PublishDayOptions,
 ): Promise<void> {
@@ -271,7 +276,17 @@ async function settle(
       days.delete(files);
     }
   }
-  if (days.size === 0) return;
+  if (days.size > 0) await settle(days, { db, lease, zone });
+  for (const { day, past } of written.keys()) if (isNew(past)) publishedNow?.addNewDay(day);
+}
+
+const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>
+  statements.length === 0 && summaries.length === 0 && manifest === undefined;
+
+async function settle(
+  days: ReadonlyMap<DayFiles, readonly StoredRow[]>,
+  { db, lease, zone }: Pick<PublishDayOptions, 'db' | 'lease' | 'zone'>,
+): Promise<void> {
   await writeTransaction(db, lease, async (trx) => {
     const settled: SettledDay[] = [];
     for (const files of days.keys()) {

@@ -50,10 +50,7 @@ export interface SigningOptions {
 
 export const SIGNATURE_CONTENT_TYPE = 'text/plain; charset=utf-8';
 
-/**
- * The row with its signature. `before` is the signature that lies in the store: without a key it would be one of another
- * manifest, so a note takes its place.
- */
+/** `before` lies in the store: without a key it would be the signature of another manifest, so a note takes its place. */
 export function signed(
   row: ManifestRow,
   before: string | null,
@@ -97,7 +94,7 @@ export function isSignedWith(key: SigningKey, text: string, signature: string | 
 
 export const MANIFEST_CONTENT_TYPE = 'application/json';
 
-export interface SettleOptions extends SigningOptions {
+interface SettleOptions extends SigningOptions {
   readonly db: Kysely<DB>;
   readonly lease: Lease;
   readonly objects: ObjectStore;
@@ -131,6 +128,7 @@ export const manifestRow = (
 ): ManifestRow => ({
   merchant_no: merchantNo,
   day,
+  object_key: manifestKey(merchantNo, day),
   revision,
   epoch,
   sha256: sha256Of(content),
@@ -179,10 +177,7 @@ export function nextManifest(
   return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
 }
 
-/**
- * The text with the checks of the manifest that it replaces, where its statements are the same: what was checked of these
- * rows stays checked, whoever writes next.
- */
+/** What was checked of the same statements stays checked, whoever writes next. */
 function withChecksOf(before: Manifest | null, text: string): string {
   const { format, merchantNo, day, revision, epoch, timeZone, timeZoneProof, checked, ...rest } = JSON.parse(
     text,
@@ -200,7 +195,7 @@ const statementsIn = ({ statements }: Pick<Manifest, 'statements'>): string =>
   statements.map(({ currency, sha256 }) => `${currency} ${sha256}`).join();
 
 /** What was read back from the store of a manifest and of its signature. */
-export interface KnownManifest {
+interface KnownManifest {
   readonly manifest: StoredRow | undefined;
   readonly signature: StoredRow | undefined;
 }
@@ -228,7 +223,7 @@ export async function writeManifest(
   options: SettleOptions,
 ): Promise<StoredRow[]> {
   const { db, lease, objects } = options;
-  const key = manifestKey(recorded.merchant_no, recorded.day);
+  const key = recorded.object_key;
   const { stored: signature, found: signedBefore } = await writeSignature(
     recorded,
     known.signature,
@@ -240,7 +235,7 @@ export async function writeManifest(
   try {
     const condition = conditionOf(known.manifest);
     const stored = await objects.put(key, Buffer.from(recorded.content), { ...put, ...condition });
-    return [...signature, storedRow(key, stored)];
+    return [...signature, storedRow(recorded, key, stored)];
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
@@ -258,7 +253,8 @@ export async function writeManifest(
     await writeTransaction(db, lease, (trx) => recordPublished(trx, row.merchant_no, { manifests: [row] }));
   const ownSignature =
     row === recorded ? signature : (await writeSignature(row, signature[0], fence, options)).stored;
-  return [...ownSignature, storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put))];
+  const stored = await putReplacing(objects, key, Buffer.from(row.content), put);
+  return [...ownSignature, storedRow(row, key, stored)];
 }
 
 /** Whether a manifest has the revision of one that this database made, and other bytes. */
@@ -281,10 +277,7 @@ class StrongerPublished extends ExpectedError {
   readonly exitCode = EXIT.incomplete;
 }
 
-/**
- * Throws `StrongerPublished` if a manifest that this database does not know proves more of these statements: they are
- * continuous there and broken here, or other statements were checked in ways that this run leaves out.
- */
+/** Of a manifest that this database does not know: throws `StrongerPublished` if it is continuous where this is broken, or had checks that this run leaves out. */
 export function assertAsStrong(
   { merchantNo, day, statements, checked: checkedThere = [] }: Manifest,
   own: readonly Proof[],
@@ -331,10 +324,7 @@ interface Forgotten extends Superseded {
   readonly signature: string | null;
 }
 
-/**
- * A manifest that the store has and this database does not know. With a key, what it says is believed only if that key
- * signed it: anybody may have put it there, and what is taken over is signed.
- */
+/** With a key, what it says is believed only if that key signed it: anybody may have put it there, and what is taken over is signed. */
 async function forgotten(
   found: Manifest,
   text: string,
@@ -356,11 +346,12 @@ async function forgotten(
 
 /** Writes the signature that the row has, if any. Returns also what unexpectedly lay in its place before. */
 async function writeSignature(
-  { merchant_no, day, signature }: ManifestRow,
+  row: ManifestRow,
   known: StoredRow | undefined,
   fence: Fence,
   { objects }: SettleOptions,
 ): Promise<{ readonly stored: StoredRow[]; readonly found: string | null }> {
+  const { merchant_no, day, signature } = row;
   if (signature === null) return { stored: [], found: null };
   if (known?.sha256 === sha256Of(signature)) return { stored: [known], found: null };
   const key = signatureKey(merchant_no, day);
@@ -368,19 +359,23 @@ async function writeSignature(
   const put = { fence, contentType: SIGNATURE_CONTENT_TYPE };
   try {
     const stored = await objects.put(key, content, { ...put, ...conditionOf(known) });
-    return { stored: [storedRow(key, stored)], found: null };
+    return { stored: [storedRow(row, key, stored)], found: null };
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
   const found = await readText(objects, key);
-  return { stored: [storedRow(key, await putReplacing(objects, key, content, put))], found };
+  return { stored: [storedRow(row, key, await putReplacing(objects, key, content, put))], found };
 }
 
 const conditionOf = (known: StoredRow | undefined): PutOptions =>
   known === undefined ? { ifAbsent: true } : known.etag === null ? {} : { ifEtag: known.etag };
 
-export const storedRow = (key: string, { sha256, bytes, etag }: StoredDigest): StoredRow => ({
-  object_key: key,
+export const storedRow = (
+  { merchant_no, day }: Pick<StoredRow, 'merchant_no' | 'day'>,
+  key: string,
+  { sha256, bytes, etag }: StoredDigest,
+): StoredRow => ({
+  ...{ merchant_no, day, object_key: key },
   sha256,
   byte_count: bytes,
   etag,

@@ -141,8 +141,8 @@ test('adopting twice adds nothing, and a database restored from a backup catches
   const known = await statementsKnown(second);
   const { db } = second.app.database;
   await db.deleteFrom('statement').where('revision', '=', 2).execute();
-  await db.deleteFrom('statement_summary').where('revision', '=', 2).execute();
-  await db.updateTable('statement_manifest').set({ revision: 0 }).execute();
+  await db.deleteFrom('artifact').where('kind', '=', 'summary').where('revision', '=', 2).execute();
+  await db.updateTable('artifact').set({ revision: 0 }).where('kind', '=', 'manifest').execute();
   expect(await adopt(second)).toMatchObject({ statements: 1, left: [] });
   expect((await statementsKnown(second)).map(({ sha256 }) => sha256)).toEqual(
     known.map(({ sha256 }) => sha256),

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvText, NoStatement } from '../../src/statements/formats/csv.ts';
-import { differingRows, type ComparedFile, type RowDifference } from '../../src/statements/differing-rows.ts';
+import { differingRows, type ComparedFile } from '../../src/statements/differing-rows.ts';
+import type { RowDifference } from '../../src/statements/formats/format.ts';
 
 const COLUMNS = ['batch_no', 'credit', 'transaction_type'];
 type Row = readonly [batchNo: string, credit: string, type: string];

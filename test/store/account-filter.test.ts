@@ -12,7 +12,7 @@ import {
   dueAccountDays,
   statementsOfDueDays,
 } from '../../src/store/statements/due-days.ts';
-import { monthRows } from '../../src/store/statements/month-rows.ts';
+import { monthRows } from '../../src/statements/month.ts';
 import { listStatements, revisionsOnDay } from '../../src/store/statements/statements.ts';
 import { freshDatabase, freshEmbedded } from '../support/database.ts';
 import { counting, CURRENCIES, fillAccounts, FIRST_DAY, LAST_DAY, merchantOf } from './many-accounts.ts';

@@ -18,7 +18,7 @@ import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { dayFacts } from '../../src/store/pages/day-facts.ts';
 import { firstDueOf, entriesOfDays, pastOfDays } from '../../src/store/statements/past-of-days.ts';
-import { monthRows } from '../../src/store/statements/month-rows.ts';
+import { monthRows } from '../../src/statements/month.ts';
 import { publishedDays } from '../../src/store/statements/stored-files.ts';
 import { freshDatabase } from '../support/database.ts';
 import { joinCertified } from './certified-spans.ts';
@@ -137,17 +137,13 @@ describe.each([
     ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
     [
       'tells what is published and proven of the day',
-      () => () =>
-        pastOfDays(db, MERCHANT, [
-          { day: dayOf(DAY.beginMs, 'UTC'), window: DAY, manifestKey: 'key', signatureKey: 'signature' },
-        ]),
+      () => () => pastOfDays(db, MERCHANT, [dayOf(DAY.beginMs, 'UTC')], 'UTC'),
     ],
     [
       'reads what is due, with its past and its entries',
       () => async () => {
         const day = dayOf(DAY.beginMs, 'UTC');
-        const keys = { manifestKey: 'key', signatureKey: 'signature' };
-        const asked = [addDays(day, -1), day].map((one) => ({ day: one, window: DAY, ...keys }));
+        const asked = { days: [addDays(day, -1), day], zone: 'UTC' };
         const { past, entries } = await firstDueOf(db, MERCHANT, { toDay: day }, asked);
         expect([...past.keys()]).toEqual([day]);
         expect(entries).toEqual([
@@ -163,7 +159,6 @@ describe.each([
           db,
           [MERCHANT, 'M1002', 'UNKNOWN'].map((merchantNo) => ({
             ...{ merchantNo, fromDay: dayOf(DAY.beginMs - WEEK_MS, 'UTC'), toDay: dayOf(DAY.beginMs, 'UTC') },
-            keys: ['key'],
           })),
         ),
     ],

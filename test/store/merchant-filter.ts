@@ -3,6 +3,7 @@
 const LEDGER_TABLES = [
   'absent_entry',
   'account_day',
+  'artifact',
   'certified_span',
   'changed_day',
   'continuity_break',
@@ -15,9 +16,6 @@ const LEDGER_TABLES = [
   'quarantined_entry',
   'requested_range',
   'statement',
-  'statement_manifest',
-  'statement_summary',
-  'stored_object',
   'sync_window',
 ] as const;
 

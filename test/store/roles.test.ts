@@ -109,7 +109,7 @@ describe('job', () => {
     expect(readSignature((signed as { close: { signature: string } }).close.signature)).not.toBeNull();
     await forbidden(of('job'), 'UPDATE month_close SET number = 2');
     await forbidden(of('job'), "UPDATE month_close SET content = ''");
-    await forbidden(of('job'), 'DELETE FROM month_close_statement');
+    await forbidden(of('job'), 'DELETE FROM month_close');
     await forbidden(of('job'), 'SELECT * FROM page_session');
   });
 
@@ -302,7 +302,7 @@ describe('pages', () => {
       `UPDATE account_day SET closing = 0`,
       'DELETE FROM audit_event',
       'UPDATE month_close SET number = 3',
-      'DELETE FROM month_close_statement',
+      'DELETE FROM month_close',
       'SELECT token_ciphertext FROM merchant',
       'SELECT * FROM notification',
     ])

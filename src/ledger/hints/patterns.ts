@@ -236,7 +236,7 @@ function amountFactor({ jumps, joined }: Scene, index: number): number | null {
   return factorBetween(subtractAmounts(balance, expected), subtractAmounts(balance, found));
 }
 
-export function takeScaledAmounts(scene: Scene): void {
+function takeScaledAmounts(scene: Scene): void {
   const { jumps, joined } = scene;
   jumps.forEach(({ before }, index) => {
     const factor = amountFactor(scene, index);
@@ -259,7 +259,7 @@ function mayHave(missing: string, factor: number): boolean {
 }
 
 /** Balances that go on many times as large, and perhaps come back. As the chain holds in between, amounts went along. */
-export function takeScaledBalances(scene: Scene): void {
+function takeScaledBalances(scene: Scene): void {
   let open: { readonly index: number; readonly factor: number } | null = null;
   scene.jumps.forEach(({ before, expected, found }, index) => {
     const factor = hasDigits(expected) || hasDigits(found) ? factorBetween(expected, found) : null;
@@ -281,7 +281,7 @@ const hasDigits = (amount: string): boolean =>
  * The chain stands at 100. Credits of 10, 5 and 20 should end on 110, 115 and 135, but show 100, 110 and 115. Each shows
  * the balance of the entry before it, plus that entry's amount.
  */
-export function takeBalancesBefore(scene: Scene): void {
+function takeBalancesBefore(scene: Scene): void {
   const { jumps, joined } = scene;
   jumps.forEach(({ before, expected }, index) => {
     const second = joined(index);
@@ -324,7 +324,7 @@ export interface Scene {
   readonly next: (index: number) => number | undefined;
 }
 
-export function sceneOf(
+function sceneOf(
   breaks: readonly BreakFigures[],
   closing: string | null,
   known: ReadonlyMap<number, Explanation>,
@@ -349,10 +349,10 @@ export function sceneOf(
   };
 }
 
-export const isFree = ({ explained }: Scene, indexes: readonly number[]): boolean =>
+const isFree = ({ explained }: Scene, indexes: readonly number[]): boolean =>
   new Set(indexes).size === indexes.length && indexes.every((index) => !explained.has(index));
 
-export function explain(
+function explain(
   { explained }: Scene,
   indexes: readonly number[],
   hint: ContinuityBreak['hint'],
@@ -361,7 +361,7 @@ export function explain(
   for (const index of indexes) explained.set(index, { hint, hintBatchNo });
 }
 
-export const negated = (amount: string): string => subtractAmounts('0', amount);
+const negated = (amount: string): string => subtractAmounts('0', amount);
 
 /** The amount without trailing zeros, so that equal amounts are equal texts: `1.50` gives `1.5`. */
 export const plain = (amount: string): string => {

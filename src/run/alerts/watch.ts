@@ -147,7 +147,7 @@ export interface Missed {
  * Left out are those that were never read well, and those that a later night failed for, as long as failed nights stand:
  * that is reported. One jump along run_merchant_good for each merchant, in one statement.
  */
-export async function missedRuns(
+async function missedRuns(
   db: Kysely<DB>,
   own: readonly string[],
   { now, maxAgeMs }: { readonly now: Date; readonly maxAgeMs: number },

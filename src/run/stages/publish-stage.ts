@@ -12,10 +12,7 @@ import { type MerchantOutcome, accountDayKey, type PublishOutcome } from '../rep
 import { sharedDays } from './notice-stage.ts';
 import type { MerchantWork } from '../active-run.ts';
 
-/**
- * Publishes the days of the range; without a range everything that is due, as the cascade may have changed days
- * outside it.
- */
+/** Publishes the days of the range; without a range everything that is due, as the cascade may have changed days outside it. */
 export async function publishStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
   const { request, deps, lease, merchantNo, runId, days, from, to, checked } = work;
   const foreign: ForeignManifest[] = [];
@@ -88,10 +85,7 @@ function lateDays({ reconcile }: MerchantOutcome, knownBefore: readonly Window[]
     found.has(keyOf(account, day)) && covers(knownBefore, dayWindow(day, zone));
 }
 
-/**
- * The last day to check. A day that is not over is included if it was asked for by date, to report that it is not
- * over.
- */
+/** A day that is not over is included if it was asked for by date, to report that it is not over. */
 function lastDay({ request: { range }, deps: { now, zone } }: MerchantWork): BusinessDay {
   const yesterday = addDays(dayOf(now().getTime(), zone), -1);
   return range !== null && range.to > yesterday ? range.to : yesterday;

@@ -38,10 +38,7 @@ const xml = (text: string): string =>
 const element = (name: string, text: string): string =>
   text === '' ? '' : `<${name}>${xml(text)}</${name}>`;
 
-/**
- * A name that fits, different for different names: if it is too long, or holds what XML cannot, it ends with a
- * digest of the complete name.
- */
+/** Different for different names: one that is too long, or holds what XML cannot, ends with a digest of the complete name. */
 function reference(name: string): string {
   if (name.length <= REFERENCE_MAX && PLAIN.test(name)) return name;
   const characters = Array.from(name);
@@ -109,10 +106,7 @@ function totals({ published: { figures } }: StatementDay, { plain }: Amounts): s
 const sequenceNumber = (day: string, revision: number): string =>
   day.replaceAll('-', '') + String(revision).padStart(3, '0');
 
-/**
- * Merchant and currency: readers find an account by its number alone. A number that is too long ends with a digest before
- * the currency, so that different accounts stay different.
- */
+/** Readers find an account by its number alone, so currency is part of it. One that is too long has a digest before the currency. */
 function accountNumber({ merchantNo, currency }: StatementDay['account']): string {
   if (merchantNo.length + currency.length <= ACCOUNT_MAX) return merchantNo + currency;
   const kept = Array.from(merchantNo)

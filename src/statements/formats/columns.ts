@@ -71,10 +71,7 @@ const FIRST_COLUMNS: readonly string[] = [
 export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] =>
   kept ?? FIRST_COLUMNS;
 
-/**
- * The columns of a published statement, with which its bytes can be made again. `kept` are their names as its row has
- * them. Null if one of them is not `known` to this version.
- */
+/** With which a statement's bytes can be made again. `kept` are their names as its row has them; null if one is not `known`. */
 export function columnsOfStatement(
   kept: string | null,
   known: readonly EntryColumn[],

@@ -19,10 +19,7 @@ export const csvText = (rows: readonly RowCells[]): string =>
 
 const NEEDS_QUOTES = /[",\r\n]/;
 
-/**
- * The same text as `csvText` makes. Hardly any cell needs quotes, and handing only those to csv-stringify takes a fifth
- * of the time: see docs/decisions/formats.md.
- */
+/** The same text as `csvText` in a fifth of the time, as hardly any cell needs quotes: see docs/decisions/formats.md. */
 export function csvLines(rows: readonly RowCells[]): string {
   let lines = '';
   for (const cells of rows) {

@@ -4,11 +4,20 @@
  */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import type { Account, BusinessDay, StatedFigures } from '../../ledger/entry.ts';
-import type { RowDifference } from '../differing-rows.ts';
 import type { StatementColumn } from './columns.ts';
 
 /** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */
 export type RowCells = readonly string[];
+
+/** A row's cells by column. */
+export type Cells = Readonly<Record<string, string>>;
+
+export interface RowDifference {
+  readonly batchNo: string;
+  readonly before: Cells | null;
+  readonly after: Cells | null;
+  readonly changed: readonly string[];
+}
 
 export interface PublishedRevision {
   readonly revision: number;

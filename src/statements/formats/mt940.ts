@@ -66,7 +66,7 @@ const DAY_MS = 86_400_000;
 const REVISION_SHOWN_MAX = 99;
 
 /** `1234,50`, without a sign; `1234,` without decimals. Throws `FormatTooSmall` if it is too long. */
-export function swiftAmount(day: StatementDay, amount: string): string {
+function swiftAmount(day: StatementDay, amount: string): string {
   const digits = amount.replace(/^-/, '');
   const text = digits.includes('.') ? digits.replace('.', ',') : `${digits},`;
   if (text.length > AMOUNT_CHARACTERS_MAX)
@@ -99,7 +99,7 @@ function accountNumber({ merchantNo, currency }: StatementDay['account']): strin
   return spelled.slice(0, space - digest.length) + digest + currency;
 }
 
-export interface Messages {
+interface Messages {
   readonly add: (fields: string, balance: string) => void;
   readonly end: (fields: string) => void;
   readonly given: () => string;

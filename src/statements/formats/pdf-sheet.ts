@@ -23,11 +23,11 @@ export function grouped(amount: string): string {
   return [splitRecords.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.');
 }
 
-export type Pdf = InstanceType<typeof PDFDocument>;
+type Pdf = InstanceType<typeof PDFDocument>;
 
 /** Fonts that every reader has, so that a file does without its own. All their digits are equally wide. */
 const FONTS = { plain: 'Helvetica', bold: 'Helvetica-Bold', mono: 'Courier' } as const;
-export type FontName = keyof typeof FONTS;
+type FontName = keyof typeof FONTS;
 
 export const COLOR = { text: '#1c1f23', soft: '#5b6168', rule: '#b9bec4', good: '#1d6b3c', bad: '#a3221a' };
 
@@ -45,14 +45,13 @@ export const STYLE = {
   mono: { font: 'mono', size: 7.5, color: COLOR.text },
 } as const satisfies Readonly<Record<string, TextStyle>>;
 
-export const lineHeight = ({ size }: TextStyle): number => Math.round(size * 1.32 * 2) / 2;
+const lineHeight = ({ size }: TextStyle): number => Math.round(size * 1.32 * 2) / 2;
 
 const setFont = (pdf: Pdf, { font, size }: TextStyle): Pdf => pdf.font(FONTS[font]).fontSize(size);
 
-export const widthOf = (pdf: Pdf, text: string, style: TextStyle): number =>
-  setFont(pdf, style).widthOfString(text);
+const widthOf = (pdf: Pdf, text: string, style: TextStyle): number => setFont(pdf, style).widthOfString(text);
 
-export function drawText(
+function drawText(
   pdf: Pdf,
   text: string,
   at: { readonly x: number; readonly y: number },
@@ -63,7 +62,7 @@ export function drawText(
 }
 
 /** The text in lines that are not wider: cut after spaces, and within a word only where it does not fit on a line. */
-export function wrapped(pdf: Pdf, text: string, style: TextStyle, width: number): string[] {
+function wrapped(pdf: Pdf, text: string, style: TextStyle, width: number): string[] {
   // No character is narrower than a point.
   const fits = (some: string): boolean =>
     some.length <= width && widthOf(pdf, some.trimEnd(), style) <= width;
@@ -99,13 +98,13 @@ function longestFit(pdf: Pdf, text: string, style: TextStyle, width: number): nu
 /** No amount of a real ledger gets near: it has some 60 digits. */
 const SIZE_MIN = 3;
 
-export function shrunk(pdf: Pdf, text: string, style: TextStyle, width: number): TextStyle {
+function shrunk(pdf: Pdf, text: string, style: TextStyle, width: number): TextStyle {
   const actual = widthOf(pdf, text, style);
   if (actual <= width) return style;
   return { ...style, size: Math.max(SIZE_MIN, Math.floor((style.size * width * 100) / actual) / 100) };
 }
 
-export function rule(
+function rule(
   pdf: Pdf,
   { x, y, width }: { readonly x: number; readonly y: number; readonly width: number },
 ): void {
@@ -117,7 +116,7 @@ export function rule(
     .stroke();
 }
 
-export interface Cursor {
+interface Cursor {
   readonly pdf: Pdf;
   readonly left: number;
   readonly width: number;
@@ -135,7 +134,7 @@ export interface Column {
   readonly isAmount?: boolean;
 }
 
-export type Cell = string | readonly { readonly text: string; readonly style: TextStyle }[];
+type Cell = string | readonly { readonly text: string; readonly style: TextStyle }[];
 
 export interface Row {
   readonly cells: readonly Cell[];
@@ -152,7 +151,7 @@ interface Line {
 
 const PADDING = { side: 3, above: 4, below: 1.5 };
 
-export function drawTable(cursor: Cursor, columns: readonly Column[], rows: Iterable<Row>): void {
+function drawTable(cursor: Cursor, columns: readonly Column[], rows: Iterable<Row>): void {
   const head: Row = { cells: columns.map((column) => column.head), style: STYLE.strong };
   const drawHead = (): void => {
     drawRow(cursor, linesOf(cursor.pdf, columns, head));
@@ -232,7 +231,7 @@ const TITLE: TextStyle = { font: 'bold', size: 18, color: COLOR.text };
 const SUBTITLE: TextStyle = { font: 'plain', size: 11, color: COLOR.soft };
 const HEADING: TextStyle = { font: 'bold', size: 11, color: COLOR.text };
 
-export interface SheetAbout {
+interface SheetAbout {
   readonly title: string;
   /** What each page says at its foot, of what it is. */
   readonly foot: string;

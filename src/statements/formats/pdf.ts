@@ -35,7 +35,7 @@ export const longMonth = (month: string): string =>
     ...{ month: 'long', year: 'numeric', timeZone: 'UTC' },
   });
 
-export function aboutDay(sheet: Sheet, { account, day, zone, published, earlier }: StatementDay): void {
+function aboutDay(sheet: Sheet, { account, day, zone, published, earlier }: StatementDay): void {
   const { revision, publishedAt, reason } = published;
   sheet.title('Account statement', `${longDay(day)} · ${account.currency}`);
   sheet.facts([
@@ -59,7 +59,7 @@ const FIGURE_COLUMNS = (currency: string): readonly Column[] => [
   { head: `Amount in ${currency}`, width: 170, isAmount: true },
 ];
 
-export function figuresSection(sheet: Sheet, { account, published }: StatementDay): void {
+function figuresSection(sheet: Sheet, { account, published }: StatementDay): void {
   const { figures } = published;
   const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = figures;
   const style: TextStyle = { ...STYLE.text, size: 10 };
@@ -133,7 +133,7 @@ function laterText({ breakCount, breaksAfter }: StatedFigures): string {
   return ` ${which} between the last balance of this day and the next entry, which is of a later day.`;
 }
 
-export function proofSection(sheet: Sheet, { file, sha256 }: PublishedRevision): void {
+function proofSection(sheet: Sheet, { file, sha256 }: PublishedRevision): void {
   sheet.heading('Proof');
   sheet.paragraph(
     'This page shows the published CSV, which is the file that is proven. Anybody who has it can compute its SHA-256 and ' +
@@ -155,7 +155,7 @@ const EARLIER_COLUMNS: readonly Column[] = [
   { head: 'Reason, CSV and its SHA-256', width: 351.28 },
 ];
 
-export function earlierSection(sheet: Sheet, earlier: readonly PublishedRevision[]): void {
+function earlierSection(sheet: Sheet, earlier: readonly PublishedRevision[]): void {
   if (earlier.length === 0) return;
   sheet.heading('Earlier revisions');
   sheet.table(
@@ -207,7 +207,7 @@ function entryCells(day: StatementDay, cells: RowCells, at: Places): string[] {
   ];
 }
 
-export function changesSection(sheet: Sheet, day: StatementDay, changes: Changes | null): void {
+function changesSection(sheet: Sheet, day: StatementDay, changes: Changes | null): void {
   const before = day.earlier.at(-1)!.revision;
   sheet.heading(`What changed since revision ${before}`);
   if (changes === null) {
@@ -238,7 +238,7 @@ export function changesSection(sheet: Sheet, day: StatementDay, changes: Changes
     sheet.paragraph(`And ${countText(more)} more; \`daybook statements diff\` shows them all.`, STYLE.soft);
 }
 
-export function entriesSection(
+function entriesSection(
   sheet: Sheet,
   day: StatementDay,
   { shown, inAll }: { readonly shown: readonly RowCells[]; readonly inAll: number },

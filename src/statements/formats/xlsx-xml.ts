@@ -7,7 +7,7 @@ const STYLE = { header: 1, text: 2, time: 3, day: 4, count: 5, flagged: 6, amoun
 
 /** A spreadsheet computes with the 15 leading digits of a number; the others it would lose. */
 const DIGITS_MAX = 15;
-export const DECIMALS_SHOWN_MAX = DIGITS_MAX;
+const DECIMALS_SHOWN_MAX = DIGITS_MAX;
 const TEXT_LENGTH_MAX = 32_767;
 
 /** What a cell holds. Times are `YYYY-MM-DD HH:mm:ss`, days `YYYY-MM-DD`, amounts plain decimals. */

@@ -15,8 +15,6 @@ import {
 } from './xlsx-xml.ts';
 import { zipped, type ZippedFile } from '../zipped.ts';
 
-export type SheetRows = AsyncIterable<readonly (readonly Value[])[]>;
-
 const text = (value: string): Value => ({ kind: 'text', text: value });
 const amount = (value: string): Value => ({ kind: 'amount', text: value });
 const count = (value: number): Value => ({ kind: 'count', count: value });
@@ -53,14 +51,14 @@ const NOTES = [
   'The rows are those of the CSV that is named here; that file is the one proven.',
 ];
 
-export const SUMMARY_WIDTHS: readonly number[] = [
+const SUMMARY_WIDTHS: readonly number[] = [
   22,
   22,
   ...Array.from({ length: REVISION_CELLS.length - 2 }, () => 18),
 ];
 
 /** The account and its figures, one below the other; then all revisions, one line each, this one last. */
-export function summaryRows({ account, day, published, earlier }: StatementDay): Value[][] {
+function summaryRows({ account, day, published, earlier }: StatementDay): Value[][] {
   return [
     header(['summary', '']),
     [text('merchant_no'), text(account.merchantNo)],
@@ -75,20 +73,20 @@ export function summaryRows({ account, day, published, earlier }: StatementDay):
   ];
 }
 
-export const kindOf = ({ name, isAmount }: StatementColumn): TextKind =>
+const kindOf = ({ name, isAmount }: StatementColumn): TextKind =>
   isAmount ? 'amount' : name === 'booked_at' ? 'time' : 'text';
 
-export const widthOf = ({ name, isAmount }: StatementColumn): number =>
+const widthOf = ({ name, isAmount }: StatementColumn): number =>
   isAmount ? 20 : name === 'currency' ? 10 : 22;
 
-export const columnsHeader = (columns: readonly StatementColumn[], before: readonly string[] = []): Value[] =>
+const columnsHeader = (columns: readonly StatementColumn[], before: readonly string[] = []): Value[] =>
   header([...before, ...columns.map(({ name }) => name)]);
 
 /** How many sheets of so many rows the account needs; one for a day without entries. */
-export const sheetsFor = ({ published }: StatementDay, rowsMax: number): number =>
+const sheetsFor = ({ published }: StatementDay, rowsMax: number): number =>
   Math.max(1, Math.ceil(entriesIn(published.figures) / rowsMax));
 
-export function changesRows(
+function changesRows(
   columns: readonly StatementColumn[],
   changes: Changes | null,
   isFirst: boolean,

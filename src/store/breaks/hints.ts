@@ -227,7 +227,7 @@ export interface EvidenceHints {
 type Known = ChangedEntry | Quarantined;
 
 /** Each vanished or unreadable entry explains one break only; an amended one may explain several. */
-export async function hintsOfEvidence(
+async function hintsOfEvidence(
   db: Kysely<DB>,
   merchantNo: string,
   rows: readonly HintedRow[],
@@ -299,7 +299,7 @@ async function quarantinedOf(
  * Gives the breaks at the new place of an amended entry the cause of the break at its old place. Their own hints name
  * the same entry.
  */
-export function joinLeft(rows: readonly HintedRow[], hints: Hints, left: Hints): void {
+function joinLeft(rows: readonly HintedRow[], hints: Hints, left: Hints): void {
   const moved = new Map([...left.values()].map((explanation) => [explanation.hintBatchNo, explanation]));
   for (const { id, after_batch_no: after, before_batch_no: before } of rows) {
     const explanation = left.get(id) ?? moved.get(hints.get(id)?.hintBatchNo ?? null);
@@ -321,7 +321,7 @@ interface Pair {
   readonly into: HintedRow;
 }
 
-export async function hintsAcrossCurrencies(
+async function hintsAcrossCurrencies(
   db: Kysely<DB>,
   merchantNo: string,
   rows: readonly HintedRow[],

@@ -327,6 +327,69 @@ export interface Application {
   submitted_at: Date;
 }
 
+export interface Artifact {
+  /**
+   * Size of a manifest in bytes. Null for other files.
+   */
+  byte_count: number | null;
+  /**
+   * The text of a manifest, and of a summary that names resolved breaks, as they could not be made again. Null for other files.
+   */
+  content: string | null;
+  /**
+   * The business day.
+   */
+  day: string;
+  /**
+   * Epoch of the lease that a manifest was written under. Null for other files.
+   */
+  epoch: number | null;
+  /**
+   * The store's own mark of these bytes. Null where it gives none, and until they were read back.
+   */
+  etag: string | null;
+  /**
+   * summary; manifest: the current one; file: any other, such as a statement, whose revision is a row of statement.
+   */
+  kind: string;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * Key of the file, below STATEMENTS_URL.
+   */
+  object_key: string;
+  /**
+   * Place of a manifest in the merchant's chain of manifests, from 1. Null for other files, and where it was made before there was a chain.
+   */
+  place: number | null;
+  /**
+   * When a summary was published. Null for other files.
+   */
+  published_at: Date | null;
+  /**
+   * Revision of a summary or manifest, from 1. Null for other files.
+   */
+  revision: number | null;
+  /**
+   * SHA-256 that the file must have, in hex.
+   */
+  sha256: string;
+  /**
+   * The text of a manifest's signature file. Null where there is none, and for other files.
+   */
+  signature: string | null;
+  /**
+   * How many bytes were read back. Null until then.
+   */
+  stored_bytes: number | null;
+  /**
+   * SHA-256 of the bytes that were last read back, in hex. Null until then.
+   */
+  stored_sha256: string | null;
+}
+
 export interface AuditEvent {
   /**
    * When it was done.
@@ -1259,6 +1322,10 @@ export interface MonthClose {
    */
   despite: string | null;
   /**
+   * The statements that it froze: by currency and business day (YYYY-MM-DD) the revision that was current then.
+   */
+  frozen: Json;
+  /**
    * The platform's number of the merchant.
    */
   merchant_no: string;
@@ -1286,37 +1353,6 @@ export interface MonthClose {
    * The text of the signature file. Null where there is none.
    */
   signature: string | null;
-}
-
-export interface MonthCloseStatement {
-  /**
-   * Currency code of the account.
-   */
-  currency: string;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * First business day of the month.
-   */
-  month: string;
-  /**
-   * Which close of this month it is.
-   */
-  number: number;
-  /**
-   * Revision of the statement that was current then.
-   */
-  revision: number;
-  /**
-   * SHA-256 of that statement, in hex.
-   */
-  sha256: string;
 }
 
 export interface Notification {
@@ -1792,95 +1828,6 @@ export interface Statement {
   verdict: string;
 }
 
-export interface StatementManifest {
-  /**
-   * Size of the file in bytes.
-   */
-  byte_count: number;
-  /**
-   * The file's text. It could not be made again, as certificates move on with every reading.
-   */
-  content: string;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * Epoch of the lease it was written under.
-   */
-  epoch: number;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * Its place in the merchant's chain of manifests, from 1; null where it was made before there was a chain.
-   */
-  place: number | null;
-  /**
-   * Grows with every manifest whose content differs from the one before.
-   */
-  revision: number;
-  /**
-   * SHA-256 of the file, in hex.
-   */
-  sha256: string;
-  /**
-   * The text of the signature file. Null where there is none.
-   */
-  signature: string | null;
-}
-
-export interface StatementSummary {
-  /**
-   * The file's text where it names resolved breaks, as it could not be made again. Null where the day's statements alone make it.
-   */
-  content: string | null;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * Key of the file, below STATEMENTS_URL.
-   */
-  object_key: string;
-  /**
-   * When it was published.
-   */
-  published_at: Date;
-  /**
-   * Revision of the summary, from 1. It counts apart from those of statements.
-   */
-  revision: number;
-  /**
-   * SHA-256 of the file, in hex.
-   */
-  sha256: string;
-}
-
-export interface StoredObject {
-  /**
-   * How many bytes were read back.
-   */
-  byte_count: number;
-  /**
-   * The store's own mark of these bytes. Null where it gives none.
-   */
-  etag: string | null;
-  /**
-   * Key of the file, below STATEMENTS_URL.
-   */
-  object_key: string;
-  /**
-   * SHA-256 of the bytes that were read back, in hex.
-   */
-  sha256: string;
-}
-
 export interface SyncWindow {
   /**
    * First ms of the span, since 1970.
@@ -1939,6 +1886,7 @@ export interface DB {
   alert_condition: AlertCondition;
   alert_delivery: AlertDelivery;
   application: Application;
+  artifact: Artifact;
   audit_event: AuditEvent;
   backfill: Backfill;
   backfill_merchant: BackfillMerchant;
@@ -1962,7 +1910,6 @@ export interface DB {
   ledger_entry_version: LedgerEntryVersion;
   merchant: Merchant;
   month_close: MonthClose;
-  month_close_statement: MonthCloseStatement;
   notification: Notification;
   page_session: PageSession;
   platform_hold: PlatformHold;
@@ -1974,8 +1921,5 @@ export interface DB {
   run_merchant: RunMerchant;
   secret_key_check: SecretKeyCheck;
   statement: Statement;
-  statement_manifest: StatementManifest;
-  statement_summary: StatementSummary;
-  stored_object: StoredObject;
   sync_window: SyncWindow;
 }

@@ -14,7 +14,7 @@ import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloa
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { figuredCurrencies } from '../account-days.ts';
 
-export interface DayFact {
+interface DayFact {
   readonly verdict: Verdict;
   readonly entries: number;
   readonly revision: number | null;
@@ -24,7 +24,7 @@ export interface DayFact {
 }
 
 /** An open break, with the time from the entry before it to the entry after it. */
-export interface OpenBreak extends Window {
+interface OpenBreak extends Window {
   readonly id: number;
 }
 
@@ -45,21 +45,15 @@ export interface AccountFacts {
   readonly certified: readonly Window[];
 }
 
-/**
- * Whether nothing came before the first day that is known, as far as its opening tells. Where it opened on an amount, the
- * days before it were not read, or not all of them.
- */
+/** Whether nothing came before the first known day, as far as its opening tells. */
 export const beganAtZero = ({ firstOpening }: Pick<AccountFacts, 'firstOpening'>): boolean =>
   firstOpening === null || compareAmounts(firstOpening, '0') === 0;
 
-/**
- * The open breaks that keep a day open, by id: what is missing may belong to each day from the entry before the break to
- * the entry after it.
- */
+/** By id: what is missing may belong to each day from the entry before the break to the entry after it. */
 export const openBreaksOn = ({ openBreaks }: Pick<AccountFacts, 'openBreaks'>, day: Window): OpenBreak[] =>
   openBreaks.filter((span) => overlaps(span, day)).sort((a, b) => a.id - b.id);
 
-export interface DaysAsked {
+interface DaysAsked {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly window: Window;
@@ -177,7 +171,7 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
   };
 }
 
-export interface AccountsAsked {
+interface AccountsAsked {
   readonly merchants: Chosen;
   /** Part of the merchant's number, in any case; '' for all. */
   readonly contains: string;

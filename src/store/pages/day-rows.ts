@@ -25,10 +25,7 @@ const COLUMNS = sql.join(ENTRY_COLUMNS.map((column) => sql.ref(`e.${column}`)));
 
 export type EntryPlace = Pick<LedgerEntry, 'bookedMs' | 'batchNo'>;
 
-/**
- * Places in order of time, `limit` of them after the first `offset`. `total` is how many the day has: they are counted
- * from the nearer end, along ledger_entry_in_time alone.
- */
+/** In order of time. `total` is how many the day has: they are counted from the nearer end, along ledger_entry_in_time alone. */
 export async function placesAt(
   db: Kysely<DB>,
   day: DayOfAccount,
@@ -72,7 +69,7 @@ const ORDERS: Readonly<Record<Sort, RawBuilder<unknown>>> = {
   number: sql`batch_no`,
 };
 
-export interface Search {
+interface Search {
   /** Part of number or type, in any case; '' for every entry. */
   readonly contains: string;
   readonly amount: string | null;
@@ -103,10 +100,7 @@ export interface BalancePoint {
   readonly balance: string;
 }
 
-/**
- * The last entries by time, at most `limit`, of each stretch of `widthMs` from the day's begin on; stretches without an entry
- * have none. One jump along ledger_entry_in_time finds each, however many entries the day has.
- */
+/** The last `limit` entries of each stretch of `widthMs`, one jump along ledger_entry_in_time each, however many entries the day has. */
 export async function stretchEnds(
   db: Kysely<DB>,
   { account, window }: DayOfAccount,
@@ -133,10 +127,7 @@ export interface BreaksFound {
   readonly inAll: number;
 }
 
-/**
- * The same breaks as `openBreaksOn`, and those that a person resolved. Uses continuity_break_account: a break's day is that of
- * the entry behind it, which around midnight may be stamped a little before the entry in front.
- */
+/** As `openBreaksOn`, with those that a person resolved. A break's day is that of the entry behind it, which may be stamped a little before the one in front. */
 export async function breaksOfDay(
   db: Kysely<DB>,
   { account, window }: DayOfAccount,

@@ -22,7 +22,7 @@ export interface Downloader {
 }
 
 /** A day that may have been revised since the person downloaded it. */
-export interface RevisedSince {
+interface RevisedSince {
   readonly day: BusinessDay;
   /** When the person downloaded the month without a statement of the day, which came late; null where one was downloaded. */
   readonly withoutMs: number | null;
@@ -122,7 +122,7 @@ export interface RevisedAt extends Account {
   readonly revision: number;
 }
 
-export interface RevisedAsked {
+interface RevisedAsked {
   readonly since: Date;
   readonly merchants: Chosen;
   readonly after: RevisedAt | null;

@@ -19,10 +19,7 @@ export interface AccountOnDay {
   readonly day: BusinessDay;
 }
 
-/**
- * A current statement that does not continue the account's statement before it: the opening differs from that
- * closing, or was taken from the day's own first entry.
- */
+/** Its opening differs from the closing of the account's statement before it, or was taken from the day's own first entry. */
 export interface LooseOpening extends AccountOnDay {
   readonly opening: string;
   readonly restarted: boolean;
@@ -56,13 +53,7 @@ const dayAfterEach = sql`
     ORDER BY day LIMIT 1
   ) AS later`;
 
-/**
- * Finds loose openings among `days`, among the published days of `within`, and among the account's next published day
- * after each of these. An account's first statement has none before it and is never loose.
- *
- * ### Example
- * The statement of 4 March closes on 70.00 and the one of 5 March opens on 65.00: the day of 5 March is returned.
- */
+/** Among `days`, the published days of `within`, and the account's next published day after each. An account's first statement is never loose. */
 export async function looseOpenings(
   db: Kysely<DB>,
   days: readonly AccountOnDay[],
@@ -133,7 +124,7 @@ export interface DueBatch {
 }
 
 /** Where a batch begins: after a day, by merchant and day; or it is of these account days, one merchant's, alone. */
-export type BatchStart = { readonly after: DueDay | null } | { readonly of: readonly AccountOnDay[] };
+type BatchStart = { readonly after: DueDay | null } | { readonly of: readonly AccountOnDay[] };
 
 /** The next due days of a merchant; null if none is due. Uses account_day_due, an index of due days only. */
 export async function dueBatch(

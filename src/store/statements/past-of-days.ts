@@ -1,5 +1,6 @@
 /** Reads what is published and proven of a merchant's days, for many days in one statement; for a night with what is due and its entries. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
@@ -10,12 +11,13 @@ import {
   publishedAccounts,
   statementFrom,
   statementJson,
+  SUMMARY_COLUMNS,
   summaryFrom,
   type CertificateRow,
   type StatementRow,
   type SummaryRow,
 } from './statements.ts';
-import type { ManifestRow, StoredRow } from './stored-files.ts';
+import { MANIFEST_COLUMNS, STORED_COLUMNS, type ManifestRow, type StoredRow } from './stored-files.ts';
 import type { DayFilter } from '../account-days.ts';
 import { batchOf, dueWithNear, type DueBatch, type DueRow, type AccountOnDay } from './due-days.ts';
 
@@ -53,14 +55,15 @@ export interface ChainedManifest extends NamedManifest {
   readonly place: number;
 }
 
-export interface DayAsked {
+interface DayAsked {
   readonly day: BusinessDay;
   readonly window: Window;
-  readonly manifestKey: string;
-  readonly signatureKey: string;
 }
 
-export interface PastRow {
+const askedOf = (days: readonly BusinessDay[], zone: string): DayAsked[] =>
+  days.map((day) => ({ day, window: dayWindow(day, zone) }));
+
+interface PastRow {
   readonly day: BusinessDay;
   readonly statements: StatementRow[] | null;
   readonly previous: StatementRow[] | null;
@@ -81,27 +84,27 @@ export interface PastRow {
 export async function pastOfDays(
   db: Kysely<DB>,
   merchantNo: string,
-  days: readonly DayAsked[],
+  days: readonly BusinessDay[],
+  zone: string,
 ): Promise<ReadonlyMap<BusinessDay, PastOfDay>> {
   if (days.length === 0) return new Map();
+  const asked = askedOf(days, zone);
   const { rows } = await sql<PastRow>`
-    WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (${daysAsked(days)})
+    WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (${daysAsked(asked)})
     ${pastOfAsked(merchantNo)}`.execute(db);
-  return pastsByDay(rows, days);
+  return pastsByDay(rows, asked);
 }
 
-/** Rows `(day, begin_ms, end_ms, manifest_key, signature_key)`. */
-export const daysAsked = (days: readonly DayAsked[]): RawBuilder<unknown> => sql`
+/** Rows `(day, begin_ms, end_ms)`. */
+const daysAsked = (days: readonly DayAsked[]): RawBuilder<unknown> => sql`
       SELECT * FROM unnest(
         ${arrayLiteral(days.map(({ day }) => day))}::date[],
         ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
-        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[],
-        ${arrayLiteral(days.map(({ manifestKey }) => manifestKey))}::text[],
-        ${arrayLiteral(days.map(({ signatureKey }) => signatureKey))}::text[]
-      ) AS asked (day, begin_ms, end_ms, manifest_key, signature_key)`;
+        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
+      ) AS asked (day, begin_ms, end_ms)`;
 
 /** A row for each day of `asked`, which are rows as those of `daysAsked`; with `publishedAccounts` as `account`. */
-export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<PastRow>`
+const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<PastRow>`
     SELECT asked.day,
       (SELECT jsonb_agg(own.row ORDER BY account.currency, own.revision)
        FROM account CROSS JOIN LATERAL (
@@ -120,16 +123,18 @@ export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<Past
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day > asked.day
          ORDER BY day LIMIT 1
        ) AS after) AS later,
-      (SELECT jsonb_agg(to_jsonb(s) ORDER BY revision) FROM statement_summary s
-       WHERE merchant_no = ${merchantNo} AND day = asked.day) AS summaries,
-      (SELECT to_jsonb(m) FROM statement_manifest m
-       WHERE merchant_no = ${merchantNo} AND day = asked.day) AS manifest,
-      (SELECT to_jsonb(o) FROM stored_object o WHERE object_key = asked.manifest_key) AS stored,
-      (SELECT to_jsonb(o) FROM stored_object o WHERE object_key = asked.signature_key) AS stored_signature,
+      (SELECT jsonb_agg(to_jsonb(s) ORDER BY revision) FROM (
+         SELECT ${SUMMARY_COLUMNS} FROM artifact WHERE ${ofDay(merchantNo)} AND kind = 'summary'
+       ) AS s) AS summaries,
+      (SELECT to_jsonb(m) FROM (
+         SELECT ${MANIFEST_COLUMNS} FROM artifact WHERE ${ofDay(merchantNo)} AND kind = 'manifest'
+       ) AS m) AS manifest,
+      ${storedOf(merchantNo, '/manifest.json')} AS stored,
+      ${storedOf(merchantNo, '/manifest.json.minisig')} AS stored_signature,
       ${lastInChain(merchantNo)} AS last_in_chain,
       CASE WHEN asked.day = (SELECT min(day) FROM asked) THEN (
         SELECT jsonb_agg(jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256) ORDER BY day)
-        FROM statement_manifest WHERE merchant_no = ${merchantNo} AND ${lastInChain(merchantNo)} IS NULL
+        FROM artifact WHERE merchant_no = ${merchantNo} AND kind = 'manifest' AND ${lastInChain(merchantNo)} IS NULL
       ) END AS unchained,
       (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
        WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS readings,
@@ -142,12 +147,22 @@ export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<Past
          AND span && int8range(asked.begin_ms, asked.end_ms, '[]')) AS unreadable
     FROM asked`;
 
+const ofDay = (merchantNo: string): RawBuilder<boolean> =>
+  sql`merchant_no = ${merchantNo} AND day = asked.day`;
+
+/** What was last read back of the file of that name, whatever the merchant's folder is called. */
+const storedOf = (merchantNo: string, name: string): RawBuilder<unknown> => sql`
+      (SELECT to_jsonb(o) FROM (
+         SELECT ${STORED_COLUMNS} FROM artifact
+         WHERE ${ofDay(merchantNo)} AND stored_sha256 IS NOT NULL AND right(object_key, ${sql.lit(name.length)}) = ${name}
+       ) AS o)`;
+
 const lastInChain = (merchantNo: string): RawBuilder<unknown> => sql`
       (SELECT jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256, 'place', place)
-       FROM statement_manifest WHERE merchant_no = ${merchantNo} AND place IS NOT NULL
+       FROM artifact WHERE merchant_no = ${merchantNo} AND place IS NOT NULL
        ORDER BY place DESC LIMIT 1)`;
 
-export function pastsByDay(
+function pastsByDay(
   rows: readonly PastRow[],
   days: readonly DayAsked[],
 ): ReadonlyMap<BusinessDay, PastOfDay> {
@@ -187,16 +202,13 @@ function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Wi
   };
 }
 
-export interface DayOfAccount {
+interface DayOfAccount {
   readonly currency: string;
   readonly day: BusinessDay;
   readonly window: Window;
 }
 
-/**
- * For each of the days, in their order, its entries as `readAccount` hands them out. All of them are in memory at once:
- * the caller knows that they are few.
- */
+/** In the order of the days, as `readAccount` hands them out; the caller knows that they are few. */
 export async function entriesOfDays(
   db: Kysely<DB>,
   merchantNo: string,
@@ -241,13 +253,14 @@ export interface EntriesOfDay {
   readonly entries: readonly LedgerEntry[];
 }
 
-/** What is due of one merchant; `asked` are the days whose past is read as well. One statement. */
+/** What is due of one merchant; `days` are those whose past is read as well. One statement. */
 export async function firstDueOf(
   db: Kysely<DB>,
   merchantNo: string,
   { fromDay = '-infinity', toDay = 'infinity' }: Pick<DayFilter, 'fromDay' | 'toDay'>,
-  asked: readonly DayAsked[],
+  { days, zone }: { readonly days: readonly BusinessDay[]; readonly zone: string },
 ): Promise<FirstDue> {
+  const asked = askedOf(days, zone);
   const { rows } = await sql<FoundRow>`
     WITH RECURSIVE ${publishedAccounts(merchantNo)},
     ${dueWithNear(sql`is_due AND merchant_no = ${merchantNo} AND day BETWEEN ${fromDay}::date AND ${toDay}::date`)},

@@ -99,9 +99,9 @@ export async function noteLateOf(
     FROM statement AS first
     WHERE merchant_no = ${merchantNo} AND day >= ${month}::date AND day < (${month}::date + interval '1 month')::date
       AND revision = 1 AND NOT EXISTS (
-        SELECT FROM month_close_statement AS frozen
-        WHERE (frozen.merchant_no, frozen.month, frozen.number, frozen.currency, frozen.day)
-          = (${merchantNo}, ${month}::date, ${number}::integer, first.currency, first.day)
+        SELECT FROM month_close AS closed
+        WHERE (closed.merchant_no, closed.month, closed.number) = (${merchantNo}, ${month}::date, ${number}::integer)
+          AND closed.frozen -> first.currency -> to_char(first.day, 'YYYY-MM-DD') IS NOT NULL
       )
     ON CONFLICT DO NOTHING`.execute(trx);
 }

@@ -4,11 +4,23 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.t
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
 import type { DayFilter, FigureColumns } from '../account-days.ts';
-import type { DB, Statement, StatementSummary, SyncWindow } from '../engine/schema.ts';
+import type { DB, Statement, SyncWindow } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
 
-export type SummaryRow = Selectable<StatementSummary>;
+/** A revision of a day's summary. */
+export interface SummaryRow {
+  readonly merchant_no: string;
+  readonly day: BusinessDay;
+  readonly revision: number;
+  readonly sha256: string;
+  readonly object_key: string;
+  readonly published_at: Date;
+  /** Its text where it names resolved breaks, as it could not be made again. */
+  readonly content: string | null;
+}
+
+export const SUMMARY_COLUMNS = sql`merchant_no, day, revision, sha256, object_key, published_at, content`;
 
 export type CertificateRow = Pick<
   Selectable<SyncWindow>,
@@ -113,10 +125,7 @@ export interface RevisionsOfAccount {
   readonly revisions: readonly number[];
 }
 
-/**
- * What was published of a day, by merchant and currency. With merchants given, reads their part of the primary key.
- * Otherwise one jump along the key finds each account, because the days of all years lie in between.
- */
+/** By merchant and currency. Without merchants, one jump along the key finds each account, as the days of all years lie in between. */
 export async function revisionsOnDay(
   db: Kysely<DB>,
   day: BusinessDay,
@@ -163,14 +172,16 @@ export const listStatements = (
     .$if(filter.limit !== undefined, (query) => query.limit(filter.limit!))
     .execute();
 
-export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> =>
-  db
-    .selectFrom('statement_summary')
-    .selectAll()
-    .where('merchant_no', '=', merchantNo)
-    .where('day', '=', day)
-    .orderBy('revision')
-    .execute();
+export async function summariesOfDay(
+  db: Kysely<DB>,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<SummaryRow[]> {
+  const { rows } = await sql<SummaryRow>`
+    SELECT ${SUMMARY_COLUMNS} FROM artifact
+    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`.execute(db);
+  return rows;
+}
 
 export async function certificatesOf(
   db: Kysely<DB>,
@@ -236,10 +247,7 @@ const CONTENT = [
   'closing',
 ] as const satisfies readonly ('sha256' | keyof FigureColumns)[];
 
-/**
- * Whether two rows of `statement`, by their aliases, have the same file and the same amounts. Who has the one does not
- * need the other, whatever their verdicts.
- */
+/** Whether rows of `statement` have the same file and amounts: who has the one does not need the other, whatever their verdicts. */
 export const sameContent = (one: string, other: string): RawBuilder<boolean> =>
   sql.join(
     CONTENT.map((column) => sql`${sql.ref(`${one}.${column}`)} = ${sql.ref(`${other}.${column}`)}`),
