@@ -7,7 +7,7 @@ import type { Job } from './job.ts';
 
 export const resweep: Job = {
   name: 'resweep',
-  what: 'late entries, further back than the nightly lookback',
+  what: 'the midday check for late entries, further back than the nightly lookback',
   when: (schedule) => schedule.resweep,
   isLedger: true,
   lookback: ({ lateSweepDays }) => ({ lateSweepDays }),

@@ -60,7 +60,7 @@ async function listRuns(all: boolean, self: Command): Promise<void> {
     const rows = await latestRuns(db, { limit: all ? ALL_MAX : SHOWN });
     const known = await withStates(db, rows, { now: now() });
     const text = table(
-      ['run', 'what', '?days', 'started', '~end', '~why'],
+      ['run', 'command', '?days', 'started', '~result', '~why'],
       known.map((run) => [
         run.id,
         whatOf(run),
@@ -104,7 +104,7 @@ function runText(run: KnownRun, times: Times): string {
     ? (reasons as unknown as Reason[])
     : notesOf({ notes: notes ?? [] }).map((what) => ({ what, todo: null }));
   const killed =
-    run.state === 'killed' ? [{ what: reasonOf(run)!, todo: 'run it again: it takes up from there' }] : [];
+    run.state === 'killed' ? [{ what: reasonOf(run)!, todo: 'run it again: it continues from there' }] : [];
   return lines(
     `run ${run.id}: ${whatOf(run)}${daysOf(run) === '' ? '' : `, ${daysOf(run)}`}: ${runEnd(run)}`,
     ...[...killed, ...reported].map(reasonText),
@@ -113,7 +113,7 @@ function runText(run: KnownRun, times: Times): string {
       [
         ['started', times.at(run.startedAt)],
         ['ended', times.at(run.finishedAt)],
-        ['by', run.holder],
+        ['process', run.holder],
         ...Object.entries(figures).map(([name, figure]) => [name, figureText(figure)]),
       ],
     ),

@@ -30,7 +30,7 @@ export function addScheduleCommand(program: Command): void {
   program
     .command('schedule')
     .description(
-      'run the nightly job, the lookback and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
+      'run the nightly job, the midday check and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
     )
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {

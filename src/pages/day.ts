@@ -156,7 +156,7 @@ const isAlike = (known: AccountDayRow, published: StatementRow): boolean =>
   sameStated(figuresOf(known), figuresOf(published));
 
 const verdictText = ({ texts }: View, verdict: string): string =>
-  verdict === 'broken' || verdict === 'reordered' ? texts.state[verdict] : verdict;
+  verdict === 'broken' || verdict === 'reordered' ? texts.state[verdict] : texts.day.continuous;
 
 const breaksSection = (view: View, { breaks, inAll }: BreaksFound): Part =>
   when(

@@ -69,6 +69,10 @@ const ENDS: Readonly<Record<ExitCode, string>> = {
 /** `4: incomplete`. */
 export const endText = (exitCode: number): string => `${exitCode}: ${ENDS[exitCode as ExitCode]}`;
 
+/** `exit code 0 (done)`, `killed`, `running`. */
+export const runEndText = ({ state, exitCode }: KnownRun): string =>
+  state === 'ended' ? `exit code ${exitCode!} (${ENDS[exitCode as ExitCode]})` : state;
+
 /** `0: done`, `killed`, `running`. */
 export const runEnd = ({ state, exitCode }: KnownRun): string =>
   state === 'ended' ? endText(exitCode!) : state;

@@ -61,7 +61,7 @@ export class StatusLists {
       );
     const lists: readonly (readonly [string, First<string>])[] = [
       [
-        'older days, compared with the platform:',
+        'older days, whose total was compared with the platform:',
         ofShown(({ olderDays }) => olderDays && historicalDaysText(olderDays, this.#zone)),
       ],
       ['entries that came late, in the last 13 months:', ofShown(({ lateness }) => latenessText(lateness))],
@@ -75,7 +75,7 @@ export class StatusLists {
       ],
       ['noticed in the last 31 days, each reported once:', new First(LINES_SHOWN_MAX, this.#notices)],
       ['proven days, days with figures and days with a statement differ:', this.#differing],
-      ['held, as only a person can confirm that it is gone:', this.#held],
+      ['held entries: a person has to confirm that they are gone:', this.#held],
       ['missing:', this.#missing],
     ];
     return lists
@@ -129,14 +129,14 @@ export const adjustmentText = ({
     ? `was not published, is revision ${revision}`
     : `from revision ${frozenRevision} to ${revision} (${reason ?? 'entries changed'})`);
 
-/** `2026-01-01 to 2026-02-28: total of 1234 held at ..., 300 of 1234 entries re-read since ...`. */
+/** `2026-01-01 to 2026-02-28: total of 1234 confirmed on ..., 300 of 1234 entries re-read since ...`. */
 function historicalDaysText(
   { from, to, total, isHeld, checkedAt, round }: HistoricalComparison,
   zone: string,
 ): string {
-  const held = isHeld ? 'held' : 'did not hold';
+  const confirmed = isHeld ? 'confirmed' : 'differed';
   return (
-    `${from} to ${to}: total of ${total} ${held} at ${wallSecond(checkedAt.getTime(), zone)}, ` +
+    `${from} to ${to}: total of ${total} ${confirmed} on ${wallSecond(checkedAt.getTime(), zone)}, ` +
     `${round.read} of ${round.of} entries re-read since ${wallSecond(round.beganAt.getTime(), zone)}`
   );
 }

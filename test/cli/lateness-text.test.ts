@@ -22,7 +22,7 @@ describe('how late entries come', () => {
     [
       'few watched',
       { watchedEntries: 420 },
-      '0 late entries, 420 watched; when a day is final is not known yet',
+      '0 late entries, of 420 entries observed for late ones. Not yet known when a day can be treated as final.',
     ],
     [
       'enough watched, none late',
@@ -39,7 +39,7 @@ describe('how late entries come', () => {
         worst: days(9),
         final: { ...final, afterDays: 9 },
       },
-      '12 late entries, 9,000 watched: half came within 1 day, 99 % within 9 days, the latest within 9 days; ' +
+      '12 late entries, of 9,000 entries observed for late ones: half came within 1 day, 99 % within 9 days, the latest within 9 days. ' +
         'a day has 99.9 % of its entries after 9 days',
     ],
   ])('%s', (_, measured, text) => {

@@ -96,7 +96,7 @@ it.each([
   expect(stdout).toContain(HERE);
   expect(stdout).not.toContain(THERE);
   expect(stdout).not.toMatch(ISO);
-  expect(stdout.match(/times are of .*/g)).toEqual(['times are of Asia/Shanghai']);
+  expect(stdout.match(/Times are in .*/g)).toEqual(['Times are in Asia/Shanghai.']);
 });
 
 it('the days on which a code was seen are in the platform’s zone too', async () => {
@@ -109,7 +109,7 @@ it('without the platform’s settings times are in UTC, and the output says so',
   const rest = { ...env, PLATFORM_BASE_URL: '', PLATFORM_TIME_ZONE: '' };
   const { stdout } = await daybook(['audit'], rest);
   expect(stdout).toContain(THERE);
-  expect(stdout).toContain('times are of UTC: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set');
+  expect(stdout).toContain('Times are in UTC: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set.');
 });
 
 it('--json has times in UTC, and names no zone', async () => {

@@ -130,7 +130,10 @@ async function demoText(
     accountDaysTable(days),
     '',
     breaks.length === 0 ? 'No break.' : `${counted(breaks.length, 'break')} to check:`,
-    ...breakTexts(breaks, settings.platform.timeZone),
+    ...breakTexts(
+      [...breaks].sort((a, b) => a.id - b.id),
+      settings.platform.timeZone,
+    ),
     breaks.length > 0 && timesOf(settings).note,
     ...report.notes.filter((note) => !note.includes('daybook breaks')).map((note) => note),
     '',

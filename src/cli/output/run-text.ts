@@ -124,9 +124,9 @@ function readingText({ sync }: RunReport): string | null {
   );
 }
 
-/** `2026-03-02 through 2026-03-05`, or that nothing is proven yet. */
+/** `2026-03-02 to 2026-03-05`, or that nothing is proven yet. */
 const provenText = ({ provenFrom, provenThrough }: Pick<Proven, 'provenFrom' | 'provenThrough'>): string =>
-  provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
+  provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} to ${provenThrough}`;
 
 interface RunTextContext {
   /** The account days that the run changed in some way. */
@@ -161,7 +161,9 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
         `${publish.withheld.length} withheld` +
         (publish.repaired.length > 0 ? `, ${counted(publish.repaired.length, 'file')} repaired` : '') +
         unrepairedText(publish.unrepaired),
-    ...standing.proven.slice(0, SHOWN_MAX).map((one) => `proven of ${one.merchantNo}: ${provenText(one)}`),
+    ...standing.proven
+      .slice(0, SHOWN_MAX)
+      .map((one) => `proven without a gap, ${one.merchantNo}: ${provenText(one)}`),
     standing.proven.length > SHOWN_MAX &&
       `and of ${standing.proven.length - SHOWN_MAX} more merchants: see \`daybook status\``,
     days.length > 0 && days.length <= DAYS_SHOWN_MAX && `\n${accountDaysTable(days)}`,
@@ -183,7 +185,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
       ([notice, count]) => `${notice}${count > 1 ? ` (${count} times)` : ''}`,
     ),
     isGreen && shown('to know', report.reasons, ({ what }) => what),
-    hasTimes && `\ntimes are of ${zone}`,
+    hasTimes && `\nTimes are in ${zone}.`,
   );
 }
 

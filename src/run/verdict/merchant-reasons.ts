@@ -78,7 +78,7 @@ export function reasonsOfContradictions({ merchantNo, report, nightsContradicted
         `The first time: ${contradiction}`,
       todo: isLong
         ? 'report it to the platform, with these sentences'
-        : 'nothing now; if it comes every night, report it to the platform',
+        : 'nothing to do now; if this happens every night, report it to the platform',
       merchantNo,
     },
   ];
