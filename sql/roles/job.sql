@@ -11,10 +11,10 @@ GRANT UPDATE (clock_off_at, clock_off, nights_checked_at, runs_checked_at) ON in
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, ledger_cursor, continuity_break, statement, artifact,
-  requested_range, lateness_count, run, run_merchant, lease, merchant,
-  backfill, backfill_merchant, backfill_slice,
+  lateness_count, run, task, lease, merchant,
   reference_list, reference_item, platform_hold
 TO daybook_job;
+GRANT USAGE ON SEQUENCE range_number, backfill_number TO daybook_job;
 -- Audit events and check values of keys are added and never changed.
 GRANT SELECT, INSERT ON audit_event, secret_key_check TO daybook_job;
 -- A month that was closed stays closed.

@@ -4,7 +4,7 @@ import { sql, type Kysely } from 'kysely';
 import { arrayLiteral } from '../store/engine/array-literal.ts';
 import { DATABASE_NOW, inMs } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { storableJson } from '../store/run-merchants.ts';
+import { storableJson } from '../ledger/text.ts';
 import type { Alert, AlertContent, AlertKind } from './alert.ts';
 
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;

@@ -18,7 +18,7 @@ import { createPlatformClock, type PlatformClock } from '../sync/clocks.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { chosenMerchants, merchantsNotRead } from './chosen-merchants.ts';
 import { ExpectedError } from '../ledger/ending.ts';
-import { notReadLines } from './status-remarks.ts';
+import { notReadLines } from './status-text.ts';
 import { nextTime, type ScheduledJob } from './schedule/due.ts';
 import { clockNews, SET_THE_CLOCK } from './clock-text.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './verdict/exit-codes.ts';

@@ -8,7 +8,7 @@ import { unprovenSpans } from '../store/breaks/breaks.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { coverageOf, provenStretch } from './coverage.ts';
-import { askInParts } from './many-merchants.ts';
+import { askInParts } from '../store/account-filter.ts';
 import type { OpenRange } from './requested.ts';
 
 export interface Proven {

@@ -56,11 +56,7 @@ test('after a prune of all that may go, runs, plan, repair and verify tell and w
   const kept = await footprints(stage, KEPT);
   const now = stage.app.now();
   const gone = await pruneRows(db, { before: new Date('2026-12-01T00:00:00Z'), now });
-  expect(gone.filter(({ rows }) => rows > 0).map(({ table }) => table)).toEqual([
-    'run_merchant',
-    'requested_range',
-    'event',
-  ]);
+  expect(gone.filter(({ rows }) => rows > 0).map(({ table }) => table)).toEqual(['task', 'task', 'event']);
   expect(await footprints(stage, KEPT)).toEqual(kept);
 
   const request = { range: { from: FROM, to: TO }, merchants: [MERCHANT], currencies: null };

@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { openPlatform, runDeps } from '../../src/run/app.ts';
 import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
-import { createMerchantWaits } from '../../src/run/merchant-waits.ts';
+import { createMerchantWaits } from '../../src/run/side-by-side.ts';
 import type { RunDeps } from '../../src/run/active-run.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';

@@ -202,6 +202,7 @@ describe('the embedded database', () => {
       '0051_plain_names',
       '0052_ledger_cursor',
       '0053_event',
+      '0055_tasks',
       '0058_artifacts',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);

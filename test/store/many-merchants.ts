@@ -30,13 +30,13 @@ export async function fillMerchants(
       FROM ${every(1)}`,
     sql`INSERT INTO run (command, slot, holder, started_at, finished_at, exit_code)
       VALUES ('nightly', '2026-03-10T01:30', 'test', ${NOW}::timestamptz, ${NOW}::timestamptz, 0)`,
-    sql`INSERT INTO run_merchant (merchant_no, run_id, state, exit_code, reads, figures, finished_at)
-      SELECT merchant_no, run.id, 'ended', 0, true, '{"checked": ["zone"], "requests": 2}', ${NOW}::timestamptz
+    sql`INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, figures, finished_at)
+      SELECT 'run', merchant_no, run.id, 'ended', 0, true, '{"checked": ["zone"], "requests": 2}', ${NOW}::timestamptz
       FROM run, ${every(1)} WHERE ${troubled ? sql`n % 9 <> 0` : sql`true`}`,
   ];
   const troubles = [
-    sql`INSERT INTO requested_range (merchant_no, from_day, to_day, requested_at)
-      SELECT merchant_no, '2026-01-01'::date + n % 9, '2026-01-20', ${NOW}::timestamptz FROM ${every(5)}`,
+    sql`INSERT INTO task (kind, state, number, merchant_no, from_day, to_day, requested_at)
+      SELECT 'range', 'waiting', nextval('range_number'), merchant_no, '2026-01-01'::date + n % 9, '2026-01-20', ${NOW}::timestamptz FROM ${every(5)}`,
     sql`INSERT INTO changed_day SELECT merchant_no, 'USD', '2026-03-03' FROM ${every(7)}`,
     sql`INSERT INTO continuity_break (merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
         missing_net, hint, begin_ms, end_ms, found_at)

@@ -14,7 +14,6 @@ const LEDGER_TABLES = [
   'ledger_entry_version',
   'ledger_cursor',
   'quarantined_entry',
-  'requested_range',
   'statement',
   'sync_window',
 ] as const;

@@ -5,7 +5,7 @@ import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { installQueue, openQueue } from '../../src/queue/queue.ts';
 import { keepWorking } from '../../src/queue/worker.ts';
-import { enqueue } from '../../src/queue/enqueue.ts';
+import { enqueue } from '../../src/queue/jobs.ts';
 import { processNotifications } from '../../src/notifications/process.ts';
 import { deliverDue } from '../../src/alerts/deliver.ts';
 import type { Target } from '../../src/alerts/targets.ts';
@@ -197,7 +197,7 @@ describe('inbox', () => {
     await deliverDue({ db, targets: [], now: () => NOW, onFailed: () => undefined });
     const kinds = (await listAlerts(db, 10)).map(({ kind }) => kind);
     expect(kinds).toContain('inbox-attack');
-    await forbidden(db, 'SELECT figures FROM run_merchant');
+    await forbidden(db, 'SELECT figures FROM task');
     await forbidden(db, 'SELECT * FROM run');
     await forbidden(db, 'SELECT * FROM event');
   });

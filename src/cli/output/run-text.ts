@@ -8,7 +8,7 @@ import type { RunReport, MerchantSync } from '../../run/report.ts';
 import { endText } from '../../run/run-state.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
-import { requestedText } from '../../run/status-lists.ts';
+import { requestedText } from '../../run/status-text.ts';
 import { EXIT, type Reason } from '../../run/verdict/exit-codes.ts';
 import { daysName } from '../../run/verdict/judge.ts';
 import type { UnrepairedFile } from '../../statements/repair-files.ts';

@@ -3,7 +3,7 @@ import { dayOf, dayWindow } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { LeaseLost } from '../../store/engine/lease.ts';
-import { recordRequestedRanges } from '../../store/requested-ranges.ts';
+import { recordRequestedRanges } from '../../store/tasks.ts';
 import { explainFailure } from '../../sync/zone-gate.ts';
 import { planWindows } from '../../sync/wide-windows.ts';
 import { NOTHING_SYNCED, type SyncReport } from '../../sync/sync-report.ts';
@@ -180,7 +180,7 @@ const lengthOfAPage = (busiestDay: number): number => (DAY_MS * PAGE_SIZE_MAX) /
 const NIGHTS_MAX = 30;
 
 /**
- * Nights before this run, by the calendar of the zone; the run's own is left out. Goes along run_merchant's key, from the
+ * Nights before this run, by the calendar of the zone; the run's own is left out. Goes along task_of_run, from the
  * newest run.
  */
 async function contradictedNightsBefore(
@@ -191,8 +191,8 @@ async function contradictedNightsBefore(
     WITH own AS (SELECT (started_at AT TIME ZONE ${zone})::date AS night FROM run WHERE id = ${runId}),
     recent AS (
       SELECT (run.started_at AT TIME ZONE ${zone})::date AS night, coalesce((m.figures->>'contradictions')::int, 0) AS count
-      FROM run_merchant AS m JOIN run ON run.id = m.run_id
-      WHERE m.merchant_no = ${merchantNo} AND m.run_id < ${runId} AND m.reads AND run.is_night IS NOT FALSE
+      FROM task AS m JOIN run ON run.id = m.run_id
+      WHERE m.kind = 'run' AND m.merchant_no = ${merchantNo} AND m.run_id < ${runId} AND m.reads AND run.is_night IS NOT FALSE
       ORDER BY m.run_id DESC LIMIT ${NIGHTS_MAX}
     )
     SELECT max(count) > 0 AS is FROM recent, own WHERE recent.night < own.night

@@ -22,7 +22,7 @@ import {
   NAMED_EACH_MAX,
 } from './merchant-reasons.ts';
 import { reasonsOfHistoricalDays } from './historical-reasons.ts';
-import type { OpenItems } from '../report.ts';
+import type { OpenItems, BusyMerchant, StageOutcome } from '../report.ts';
 import { reasonsOfNotices, reasonsOfShared } from './notice-reasons.ts';
 import {
   reasonsOfRevised,
@@ -32,7 +32,6 @@ import {
 } from './published-reasons.ts';
 import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
-import type { BusyMerchant, StageOutcome } from '../report.ts';
 
 export interface RunFailure {
   readonly exitCode: ExitCode;

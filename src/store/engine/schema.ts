@@ -417,103 +417,6 @@ export interface AuditEvent {
   subject: string;
 }
 
-export interface Backfill {
-  /**
-   * When its last slice was done, or when it was cancelled. Null while it is open.
-   */
-  ended_at: Date | null;
-  /**
-   * First business day.
-   */
-  from_day: string;
-  /**
-   * Its number, which `daybook backfill list` shows.
-   */
-  id: Generated<number>;
-  /**
-   * Whether somebody cancelled it. What was read until then stays.
-   */
-  is_cancelled: Generated<boolean>;
-  /**
-   * When it was asked for.
-   */
-  requested_at: Date;
-  /**
-   * The run under which all its slices write.
-   */
-  run_id: number;
-  /**
-   * Last business day.
-   */
-  to_day: string;
-}
-
-export interface BackfillMerchant {
-  /**
-   * The backfill.
-   */
-  backfill_id: number;
-  /**
-   * When the merchant's last slice was done, or when it was left out or cancelled. Null while days are left.
-   */
-  ended_at: Date | null;
-  /**
-   * The merchant.
-   */
-  merchant_no: string;
-  /**
-   * First day of its next slice; every day of the backfill before it is done. The day after the last one once all are done.
-   */
-  next_day: string;
-  /**
-   * Why the next slice failed last, or why the merchant was left out. Null if neither.
-   */
-  problem: string | null;
-  /**
-   * How often the next slice has failed.
-   */
-  tries: Generated<number>;
-  /**
-   * The next slice is not begun before this time: it failed, or the merchant was busy.
-   */
-  try_at: Date;
-}
-
-export interface BackfillSlice {
-  /**
-   * The backfill.
-   */
-  backfill_id: number;
-  /**
-   * 0: done. 3: done, and something in it needs a person.
-   */
-  exit_code: number;
-  /**
-   * When it was done.
-   */
-  finished_at: Date;
-  /**
-   * First business day.
-   */
-  from_day: string;
-  /**
-   * The process that did it, as host:pid:boot.
-   */
-  holder: string;
-  /**
-   * The merchant.
-   */
-  merchant_no: string;
-  /**
-   * When the work on it began.
-   */
-  started_at: Date;
-  /**
-   * Last business day.
-   */
-  to_day: string;
-}
-
 export interface Beneficiary {
   /**
    * The platform's number of the registration (bizFlowNo). Null until a reply contains it.
@@ -1589,45 +1492,6 @@ export interface ReferenceList {
   set_aside: Generated<Json>;
 }
 
-export interface RequestedRange {
-  /**
-   * The currency that was asked for; '' where every currency was.
-   */
-  currency: Generated<string>;
-  /**
-   * When every day of it was found under certificate. Null before that.
-   */
-  done_at: Date | null;
-  /**
-   * When a person gave it up. Null while it is wanted.
-   */
-  forgotten_at: Date | null;
-  /**
-   * First business day.
-   */
-  from_day: string;
-  /**
-   * Number of the range, counting up.
-   */
-  id: Generated<number>;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * When it was asked for.
-   */
-  requested_at: Date;
-  /**
-   * The run that asked for it. Null where none is on record.
-   */
-  run_id: number | null;
-  /**
-   * Last business day, included.
-   */
-  to_day: string;
-}
-
 export interface Run {
   /**
    * What ran: the command where a person started it (run, sync, reconcile, publish, reference); else the name of the job.
@@ -1677,41 +1541,6 @@ export interface Run {
    * Last business day that was asked for, included. Null where the job has no days.
    */
   to_day: string | null;
-}
-
-export interface RunMerchant {
-  /**
-   * How it ended for this merchant alone. Null while it waits.
-   */
-  exit_code: number | null;
-  /**
-   * Counts of what was done for this merchant, and why it ended as it did.
-   */
-  figures: Generated<Json>;
-  /**
-   * When it ended.
-   */
-  finished_at: Date | null;
-  /**
-   * The process that did it, as host:pid:boot.
-   */
-  holder: string | null;
-  /**
-   * The merchant.
-   */
-  merchant_no: string;
-  /**
-   * Whether the merchant's ledger was read.
-   */
-  reads: Generated<boolean>;
-  /**
-   * The run.
-   */
-  run_id: number;
-  /**
-   * waiting: a worker has yet to do it. ended: it is done, or was given up.
-   */
-  state: string;
 }
 
 export interface SecretKeyCheck {
@@ -1879,6 +1708,81 @@ export interface SyncWindow {
   total: number;
 }
 
+export interface Task {
+  /**
+   * How often it has failed so far.
+   */
+  attempts: Generated<number>;
+  /**
+   * Of a range: the currency that was asked for. '' where every currency is read.
+   */
+  currency: Generated<string>;
+  /**
+   * How it ended for this merchant alone. Null while it waits, and if it was given up.
+   */
+  exit_code: number | null;
+  /**
+   * Counts of what was done for this merchant, and why it ended as it did.
+   */
+  figures: Generated<Json>;
+  /**
+   * When it ended or was given up. Null while it waits.
+   */
+  finished_at: Date | null;
+  /**
+   * First business day. Null where it is worked out when the work begins.
+   */
+  from_day: string | null;
+  /**
+   * The process that did it, as host:pid:boot.
+   */
+  holder: string | null;
+  /**
+   * run, range or backfill.
+   */
+  kind: string;
+  /**
+   * The merchant.
+   */
+  merchant_no: string;
+  /**
+   * It is not begun before this time: it failed, or the merchant was busy. Null: at any time.
+   */
+  not_before: Date | null;
+  /**
+   * By which number people name it: a range's own, or that of the backfill. Null for a merchant's part of a run.
+   */
+  number: Generated<number | null>;
+  /**
+   * Why it failed last, or why it was left out. Null if neither.
+   */
+  problem: string | null;
+  /**
+   * Whether the merchant's ledger was read.
+   */
+  reads: Generated<boolean>;
+  /**
+   * When a range or a backfill was asked for. Null for a merchant's part of a run.
+   */
+  requested_at: Date | null;
+  /**
+   * The run that it is a part of; the run under which a backfill writes; the run that a range was asked for with, null where none is on record.
+   */
+  run_id: number | null;
+  /**
+   * When the work on a slice began. Null for others.
+   */
+  started_at: Date | null;
+  /**
+   * waiting: still to be done. ended: done, or given up with an exit code. cancelled: a person gave it up. left-out: the merchant is not read any more, or another backfill took its place.
+   */
+  state: string;
+  /**
+   * Last business day, included. Null where it is worked out when the work begins.
+   */
+  to_day: string | null;
+}
+
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
@@ -1888,9 +1792,6 @@ export interface DB {
   application: Application;
   artifact: Artifact;
   audit_event: AuditEvent;
-  backfill: Backfill;
-  backfill_merchant: BackfillMerchant;
-  backfill_slice: BackfillSlice;
   beneficiary: Beneficiary;
   certified_span: CertifiedSpan;
   changed_day: ChangedDay;
@@ -1916,10 +1817,9 @@ export interface DB {
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
   reference_list: ReferenceList;
-  requested_range: RequestedRange;
   run: Run;
-  run_merchant: RunMerchant;
   secret_key_check: SecretKeyCheck;
   statement: Statement;
   sync_window: SyncWindow;
+  task: Task;
 }

@@ -1,16 +1,18 @@
-/** Puts a run on record and its merchants on the queue, in one transaction. */
+/** Puts work on the queue for workers: a run with its merchants in one transaction, and merchants with slices to do. */
 import type { Transaction } from 'kysely';
-import type { MerchantJob } from '../../queue/queue.ts';
-import { EXIT } from '../../ledger/ending.ts';
-import type { DB } from '../../store/engine/schema.ts';
-import { endWaiting, lockSlot, openRunOfSlot, queueRun } from '../../store/queued-runs.ts';
-import { startRun } from '../../store/runs.ts';
-import { isNightlyRun, type RunDeps, type RunRequest } from '../active-run.ts';
-import { runRanges } from '../merchant-ranges.ts';
-import type { DayRange } from '../range.ts';
-import { isSlotDone, notDoneInSlot, recordAsked } from '../run.ts';
-import type { DueJob } from '../schedule/due.ts';
-import type { QueuedRequest } from './queued-run.ts';
+import { enqueue, merchantsWithJob } from '../queue/jobs.ts';
+import type { MerchantJob, Queue } from '../queue/queue.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { lockSlot, openRunOfSlot } from '../store/runs.ts';
+import { endTasks, queueTasks } from '../store/tasks.ts';
+import type { QueuedRequest, RunDeps, RunRequest } from './active-run.ts';
+import { endBackfills } from './backfill/backfills.ts';
+import { partsToDo } from './backfill/tasks.ts';
+import { runRanges } from './merchant-ranges.ts';
+import type { DayRange } from './range.ts';
+import { isSlotDone, notDoneInSlot, recordStart } from './run.ts';
+import type { DueJob } from './schedule/due.ts';
+import { EXIT } from './verdict/exit-codes.ts';
 
 interface QueueingDeps extends RunDeps {
   /** Sends the jobs in the transaction. Returns those that were refused, as their merchant has another one. */
@@ -42,32 +44,22 @@ export async function queueSlot(
 
 async function begin(
   request: RunRequest,
-  { from, to }: DayRange,
+  days: DayRange,
   deps: QueueingDeps,
   trx: Transaction<DB>,
 ): Promise<number> {
   const { command, range, currencies, scheduled = null, notRead = [] } = request;
-  const now = deps.now();
-  const runId = await startRun(trx, {
-    command: scheduled?.job ?? command,
-    slot: scheduled?.slot ?? null,
-    holder: deps.holder,
-    fromDay: from,
-    toDay: to,
-    now,
-    isNightly: isNightlyRun(request),
-  });
-  await recordAsked(request, { ...deps, db: trx }, runId);
+  const runId = await recordStart(request, { ...deps, db: trx }, days);
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
   const lateSweepDays = deps.lateSweepDays ?? null;
   const asked: QueuedRequest = { command, range, currencies, scheduled, lateSweepDays, notRead };
-  await queueRun(trx, runId, asked, merchants);
+  await queueTasks(trx, runId, asked, merchants);
   const refused = await deps.enqueue(
     trx,
     merchants.map((merchantNo) => ({ runId, merchantNo })),
   );
   const ends = refused.map(({ merchantNo }) => busyEnd(merchantNo));
-  await endWaiting(trx, ends, { runId, holder: deps.holder, now });
+  await endTasks(trx, ends, { runId, holder: deps.holder, now: deps.now(), ifWaiting: true });
   return runId;
 }
 
@@ -75,6 +67,7 @@ async function begin(
 const busyEnd = (merchantNo: string) => ({
   merchantNo,
   exitCode: EXIT.incomplete,
+  reads: false,
   figures: {
     reasons: [
       {
@@ -86,3 +79,30 @@ const busyEnd = (merchantNo: string) => ({
     ],
   },
 });
+
+/** Merchants of backfills that are on their lane at the same time; the others follow. */
+const QUEUED_MAX = 1_000;
+
+/**
+ * Puts merchants with slices to do on the lane of backfills, those left out that are on it. Any process may call it, as
+ * often as it likes. Returns how many it put there.
+ */
+export async function enqueueBackfills(queue: Queue, now: Date): Promise<number> {
+  const { db } = queue;
+  await endBackfills(db, now);
+  const parts = await partsToDo(db, { now, limit: QUEUED_MAX });
+  if (parts.length === 0) return 0;
+  const merchants = [...new Set(parts.map(({ merchantNo }) => merchantNo))];
+  const taken = await merchantsWithJob(db, 'backfill', merchants);
+  const sent = merchants
+    .filter((merchantNo) => !taken.has(merchantNo))
+    .map((merchantNo) => ({
+      runId: parts.find((part) => part.merchantNo === merchantNo)!.runId,
+      merchantNo,
+    }));
+  if (sent.length === 0) return 0;
+  return db.transaction().execute(async (trx) => {
+    const refused = await enqueue(queue, trx, 'backfill', sent);
+    return sent.length - refused.length;
+  });
+}

@@ -13,22 +13,22 @@ import {
   executorOf,
   type Queue,
 } from './queue.ts';
+import { randomUUID } from 'node:crypto';
+import { EXIT, type ExitCode } from '../ledger/ending.ts';
 
-export const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
+const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
 /** States of a job that is still to be done, as pg-boss orders them: created, retry, active. */
-export const IS_OPEN = sql`state <= 'active'`;
+const IS_OPEN = sql`state <= 'active'`;
 /** A dead letter that pg-boss could not send back is marked as failed there, and stays a dead letter. */
 const IS_DEAD = sql`state <> 'completed' AND state <> 'cancelled'`;
-export const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
+const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
 
-/** Whether no job is waiting or at work, in any worker. */
 export async function isEmpty(db: Kysely<DB>): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`
     SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}) AS open`.execute(db);
   return !rows[0]!.open;
 }
 
-/** Whether a job waits on the lane and may be taken now. */
 export async function waitingOn(db: Kysely<DB>, lane: Lane): Promise<boolean> {
   const { rows } = await sql<{ waits: boolean }>`
     SELECT EXISTS (
@@ -38,7 +38,6 @@ export async function waitingOn(db: Kysely<DB>, lane: Lane): Promise<boolean> {
   return rows[0]!.waits;
 }
 
-/** How many jobs a queue has. */
 export interface LaneCounts {
   readonly lane: Lane;
   /** Waiting for a worker, those included that are tried again later. */
@@ -63,7 +62,6 @@ export async function laneCounts(db: Kysely<DB>): Promise<LaneCounts[]> {
 export interface DeadLetter extends MerchantJob {
   readonly id: string;
   readonly lane: Lane;
-  /** Why the last attempt failed. */
   readonly problem: string;
   /** The exit code that the last attempt's error had; null if the worker was lost. */
   readonly exitCode: number | null;
@@ -101,7 +99,6 @@ export async function countDeadLetters(db: Kysely<DB>): Promise<number> {
   return rows[0]!.count;
 }
 
-/** Of these merchants, those with a job on the lane that waits or is at work. */
 export async function merchantsWithJob(
   db: Kysely<DB>,
   lane: Lane,
@@ -119,7 +116,6 @@ const SHOWN = 10;
 export interface QueueGlance {
   readonly lanes: readonly LaneCounts[];
   readonly givenUpCount: number;
-  /** The first of them. */
   readonly givenUp: readonly DeadLetter[];
 }
 
@@ -135,7 +131,6 @@ export async function glanceAtQueue(db: Kysely<DB>): Promise<QueueGlance | null>
   };
 }
 
-/** Dead letters that are read in one call. */
 const LETTERS_MAX = 10_000;
 
 export interface Redriven {
@@ -180,4 +175,109 @@ async function sendable(trx: Transaction<DB>, letters: readonly DeadLetter[]): P
     }
   }
   return chosen;
+}
+
+const BATCH = 5_000;
+
+/**
+ * Adds one job a merchant, in the transaction that puts the run on record. Returns the jobs that were refused: an
+ * earlier job of their merchant is still waiting or at work on this queue.
+ */
+export async function enqueue(
+  { boss }: Pick<Queue, 'boss'>,
+  trx: Transaction<DB>,
+  lane: Lane,
+  jobs: readonly MerchantJob[],
+): Promise<MerchantJob[]> {
+  const db = executorOf(trx);
+  const refused: MerchantJob[] = [];
+  for (let at = 0; at < jobs.length; at += BATCH) {
+    const batch = jobs.slice(at, at + BATCH).map((job) => ({ id: randomUUID(), job }));
+    const sent = batch.map(({ id, job }) => ({ id, data: job, singletonKey: job.merchantNo }));
+    const taken = new Set(await boss.insert(lane, sent, { db, returnId: true }));
+    refused.push(...batch.filter(({ id }) => !taken.has(id)).map(({ job }) => job));
+  }
+  return refused;
+}
+
+/** A job that a worker has taken. `retryCount` says which attempt it is. */
+export interface ClaimedJob extends MerchantJob {
+  readonly lane: Lane;
+  readonly id: string;
+  readonly retryCount: number;
+}
+
+/**
+ * Puts a job back that was not worked on, as a new one: no attempt is used up. It may be taken again after `delayS`.
+ * Does nothing if the job is no longer this worker's.
+ */
+export async function giveBack({ boss, db }: Queue, job: ClaimedJob, delayS: number): Promise<void> {
+  const { lane, runId, merchantNo } = job;
+  await db.transaction().execute(async (trx) => {
+    const executor = executorOf(trx);
+    const removed = await boss.deleteJob(lane, attemptOf(job), { db: executor });
+    if (affectedBy(removed) === 0) return;
+    const again = { data: { runId, merchantNo }, singletonKey: merchantNo, startAfter: delayS };
+    await boss.insert(lane, [again], { db: executor });
+  });
+}
+
+/** Names this attempt of the job, so that a later one of another worker is left alone. */
+export const attemptOf = ({ id, retryCount }: ClaimedJob) => ({ id, retryCount });
+
+/** How many jobs a call to pg-boss changed. Its type does not say. */
+export const affectedBy = (response: object): number => (response as { readonly affected: number }).affected;
+
+const LOST_MAX = 1_000;
+/** Dead letters of one merchant that are read; each run may have left one. */
+const LETTERS_EACH_MAX = 20;
+
+/** A merchant whose job was given up, or is missing. */
+interface LostMerchant extends MerchantJob {
+  readonly problem: string;
+  readonly exitCode: ExitCode;
+}
+
+/**
+ * Merchants that wait in a run that has not ended, and have no job that waits or is at work: it was given up, or waited
+ * for too long. Each merchant has one or the other at any moment, as rows and jobs are written together.
+ */
+export async function lostMerchants(db: Kysely<DB>): Promise<LostMerchant[]> {
+  const { rows } = await sql<MerchantJob>`
+    SELECT waiting.run_id AS "runId", waiting.merchant_no AS "merchantNo"
+    FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
+    WHERE run.request IS NOT NULL AND run.exit_code IS NULL AND NOT EXISTS (
+      SELECT 1 FROM ${JOBS}
+      WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} AND singleton_key = waiting.merchant_no
+        AND (data->>'runId')::bigint = waiting.run_id)
+    ORDER BY waiting.run_id, waiting.merchant_no LIMIT ${LOST_MAX}`.execute(db);
+  if (rows.length === 0) return [];
+  const merchants = rows.map(({ merchantNo }) => merchantNo);
+  const letters = await deadLetters(db, { limit: LOST_MAX * LETTERS_EACH_MAX, merchants });
+  return rows.map((row) => {
+    const letter = letters.find(
+      ({ runId, merchantNo }) => runId === row.runId && merchantNo === row.merchantNo,
+    );
+    if (letter === undefined) {
+      return { ...row, problem: 'its job is missing: no worker took it in time', exitCode: EXIT.incomplete };
+    }
+    const { attempts, problem, exitCode } = letter;
+    const given = `its job was given up after ${attempts} attempts: ${problem}`;
+    return { ...row, problem: given, exitCode: exitCode === EXIT.fault ? EXIT.fault : EXIT.incomplete };
+  });
+}
+
+/** Makes these merchants wait again, in the transaction that sends their jobs back. Their runs are open again. */
+export async function waitAgain(trx: Transaction<DB>, jobs: readonly MerchantJob[]): Promise<void> {
+  const runIds = jobs.map(({ runId }) => runId);
+  const merchants = jobs.map(({ merchantNo }) => merchantNo);
+  await sql`
+    UPDATE task SET state = 'waiting', exit_code = NULL, finished_at = NULL, holder = NULL
+    FROM unnest(${runIds}::bigint[], ${merchants}::text[]) AS again (run_id, merchant_no)
+    WHERE task.kind = 'run' AND task.run_id = again.run_id AND task.merchant_no = again.merchant_no`.execute(
+    trx,
+  );
+  await sql`UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(
+    trx,
+  );
 }
