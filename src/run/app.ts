@@ -11,7 +11,12 @@ import { createLedgerReader } from '../platform/ledger-history.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
 import { createApplicationClient, type ApplicationClient } from '../platform/application.ts';
 import { createReferenceReader, type ReferenceReader } from '../platform/reference-data.ts';
-import { createTransport, systemTransportDeps, type Retry, type TransportDeps } from '../platform/transport.ts';
+import {
+  createTransport,
+  systemTransportDeps,
+  type Retry,
+  type TransportDeps,
+} from '../platform/transport.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { publishedFormats } from '../statements/formats/all.ts';

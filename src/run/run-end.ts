@@ -45,7 +45,16 @@ import {
 import { noticeShared } from './stages/notice-stage.ts';
 import { STAGES } from './stages/stages-of.ts';
 import { withExplainedFailure } from './stages/sync-stage.ts';
-import { EXIT, Interrupted, awaitsPerson, exitCodeOf, isGoodEnd, mostSevere, type ExitCode, type Reason } from './verdict/exit-codes.ts';
+import {
+  EXIT,
+  Interrupted,
+  awaitsPerson,
+  exitCodeOf,
+  isGoodEnd,
+  mostSevere,
+  type ExitCode,
+  type Reason,
+} from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
 import { reasonOfNotRead } from './verdict/finding-reasons.ts';
@@ -309,7 +318,8 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
     ...{ isNightly: isNightlyRun(request), busy: 0, leftOut: 0 },
   };
   const isFinished = await recordEnd(deps, ended, figures, { ifOpen: true });
-  if (isFinished) await db.transaction().execute((trx) => markEventsReported(trx, notices.map(noticeEvent), now()));
+  if (isFinished)
+    await db.transaction().execute((trx) => markEventsReported(trx, notices.map(noticeEvent), now()));
   return isFinished;
 }
 

@@ -10,7 +10,12 @@ import type { Overview } from './health.ts';
 import type { LastRuns } from './run-state.ts';
 import { TIME_ZONE_ON_TRUST } from './report.ts';
 import type { MerchantStatus } from './status.ts';
-import { howToReadOrDisable, notReadText, reasonOfDiscrepancy, reasonsOfHeld } from './verdict/finding-reasons.ts';
+import {
+  howToReadOrDisable,
+  notReadText,
+  reasonOfDiscrepancy,
+  reasonsOfHeld,
+} from './verdict/finding-reasons.ts';
 import type { Window } from '../ledger/entry.ts';
 import type { Adjustment } from '../store/month-close.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';

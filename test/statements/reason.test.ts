@@ -2,7 +2,16 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerEntry, StatedFigures } from '../../src/ledger/entry.ts';
 import type { RowDifference } from '../../src/statements/differing-rows.ts';
-import { countChanges, ENTRIES_NAMED_MAX, reasonOf, causeOf, causeText, healedBy, type Cause, type CausedRow } from '../../src/statements/reason.ts';
+import {
+  countChanges,
+  ENTRIES_NAMED_MAX,
+  reasonOf,
+  causeOf,
+  causeText,
+  healedBy,
+  type Cause,
+  type CausedRow,
+} from '../../src/statements/reason.ts';
 import type { PastContent } from '../../src/store/entry-past.ts';
 import { figures } from '../support/stated-figures.ts';
 

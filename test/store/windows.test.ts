@@ -4,9 +4,28 @@ import { LeaseLost } from '../../src/store/engine/lease.ts';
 import { releaseLeases } from '../../src/store/engine/leases.ts';
 import { finishRun, runById, startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
-import { certifiedWindows, judgeReading, storeWindow, uncertifiedOfEach, type WindowToStore } from '../../src/store/windows.ts';
+import {
+  certifiedWindows,
+  judgeReading,
+  storeWindow,
+  uncertifiedOfEach,
+  type WindowToStore,
+} from '../../src/store/windows.ts';
 import { acceptAllHeld } from '../support/held.ts';
-import { DAY, DAY_BEGIN_MS, MERCHANT, NOW, certified, entries, entry, footprints, onBothDatabases, storeAndJudge, unreadable, uncertified } from './support.ts';
+import {
+  DAY,
+  DAY_BEGIN_MS,
+  MERCHANT,
+  NOW,
+  certified,
+  entries,
+  entry,
+  footprints,
+  onBothDatabases,
+  storeAndJudge,
+  unreadable,
+  uncertified,
+} from './support.ts';
 
 const UNCHANGED = {
   inserted: 0,
