@@ -20,7 +20,8 @@ const { merchantNo } = MERCHANT;
 const MONTH = '2026-02';
 const PAGE = `/m/${merchantNo}/${MONTH}`;
 const RANGE = { from: '2026-02-26', to: '2026-03-02' };
-const EXPLAINED = 'Complete, with 2 broken days: a person has explained each of their breaks. An explained break does not keep the month open.';
+const EXPLAINED =
+  'Complete, with 2 broken days: a person has explained each of their breaks. An explained break does not keep the month open.';
 
 let stage: Stage;
 let env: Env;

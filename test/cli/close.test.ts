@@ -59,7 +59,9 @@ describe('close', () => {
   it('says that there is nothing to freeze where nothing was published', async () => {
     const ended = await close();
     expect(ended).toMatchObject({ code: 3 });
-    expect(ended.stdout).toContain(`${MONTH} of ${merchantNo} is not closed: no statement of it is published`);
+    expect(ended.stdout).toContain(
+      `${MONTH} of ${merchantNo} is not closed: no statement of it is published`,
+    );
   });
 
   it('refuses while days are open, and names them with what to do', async () => {

@@ -72,12 +72,14 @@ test('a month with a difference that no break explains is not closed', async () 
   await moveBy(5, 5);
   const apart = await close();
   expect(apart).toMatchObject({ code: 3 });
-  expect(apart.stdout).toContain('it opens on 105.00 USD, 2026-03-30 closed on 100.00 USD, and no break says why');
+  expect(apart.stdout).toContain(
+    'it opens on 105.00 USD, 2026-03-30 closed on 100.00 USD, and no break says why',
+  );
   await moveBy(-5, 0);
   const within = await close();
   expect(within).toMatchObject({ code: 3 });
   expect(within.stdout).toContain(
-    'its rows do not lead from its opening to its closing, and it names no break',
+    'opening plus credits minus debits is not the closing, and no break says why',
   );
   await moveBy(0, -5);
   expect(await close()).toMatchObject({ code: 0 });
