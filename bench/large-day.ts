@@ -50,8 +50,7 @@ export const withLargeDay = <Result>(
         return run.elapsedMs;
       } finally {
         await rm(folder, { recursive: true, force: true });
-        await sql`TRUNCATE statement, statement_summary, statement_manifest, stored_object, unreported_revision,
-          month_close_statement`.execute(db);
+        await sql`TRUNCATE statement, artifact, event`.execute(db);
         await sql`UPDATE account_day SET publish_due = true, revision = NULL`.execute(db);
       }
     };

@@ -2,7 +2,7 @@
  * The sandbox as a process, with a long past in front of its first day (`past.ts`), which it could not hold in memory.
  * Takes a `PastPlatform` on stdin, prints its address.
  */
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Pool } from 'undici';
@@ -26,29 +26,55 @@ interface Asked {
   readonly pageSize: number;
 }
 
-/** A page of the past. */
-function pastPage(merchantNo: string, { beginDate, endDate, pageNum, pageSize }: Asked): string {
+interface Page {
+  readonly total: number;
+  readonly list: readonly object[];
+}
+
+/** The sandbox's answer, as text. */
+async function askSandbox(path: string, sent: IncomingHttpHeaders, asked: Asked): Promise<[number, string]> {
+  const { authorization = '', merchantno: merchantNo } = sent;
+  const headers = { 'content-type': 'application/json', authorization, merchantNo };
+  const { statusCode, body } = await sandbox.request({
+    ...{ method: 'POST', path, headers, body: JSON.stringify(asked) },
+  });
+  return [statusCode, await body.text()];
+}
+
+/** A page that begins in the past: its entries, and behind them those of the sandbox. */
+async function pastPage(path: string, sent: IncomingHttpHeaders, asked: Asked): Promise<string> {
+  const { beginDate, endDate, pageNum, pageSize } = asked;
   const found = entries.filter(({ bookedMs }) => bookedMs >= beginDate && bookedMs <= endDate);
-  const list = found.slice((pageNum - 1) * pageSize, pageNum * pageSize).map(({ row }) => row(merchantNo));
-  return JSON.stringify({ pageNum, pageSize, total: found.length, list });
+  const first = (pageNum - 1) * pageSize;
+  const past = found.slice(first, first + pageSize).map(({ row }) => row(String(sent['merchantno'])));
+  if (endDate < pastEndMs) return JSON.stringify({ pageNum, pageSize, total: found.length, list: past });
+  const list: object[] = [];
+  let total = Infinity;
+  for (let page = 1; list.length < total; page += 1) {
+    const [, text] = await askSandbox(path, sent, {
+      ...asked,
+      beginDate: pastEndMs,
+      pageNum: page,
+      pageSize: 100,
+    });
+    const got = JSON.parse(text) as Page;
+    total = got.total;
+    list.push(...got.list);
+  }
+  const rest = list.slice(Math.max(first - found.length, 0), Math.max(first + pageSize - found.length, 0));
+  return JSON.stringify({ pageNum, pageSize, total: found.length + total, list: [...past, ...rest] });
 }
 
 const server = createServer((request, response) => {
   const answer = async (): Promise<void> => {
-    const body = await text(request);
-    const asked = JSON.parse(body) as Asked;
-    const merchantNo = String(request.headers['merchantno']);
-    if (asked.beginDate >= pastEndMs) {
-      const { authorization = '' } = request.headers;
-      const headers = { 'content-type': 'application/json', authorization, merchantNo };
-      const reply = await sandbox.request({ method: 'POST', path: request.url!, headers, body });
-      response.writeHead(reply.statusCode, { 'content-type': 'application/json' });
-      response.end(await reply.body.text());
-      return;
-    }
-    if (asked.endDate >= pastEndMs) throw new Error(`a window over the end of the past: ${body}`);
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(pastPage(merchantNo, asked));
+    const asked = JSON.parse(await text(request)) as Asked;
+    const [path, { headers }] = [request.url!, request];
+    const [status, page] =
+      asked.beginDate >= pastEndMs
+        ? await askSandbox(path, headers, asked)
+        : ([200, await pastPage(path, headers, asked)] as const);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(page);
   };
   answer().catch((error: unknown) => {
     process.stderr.write(`${String(error)}\n`);

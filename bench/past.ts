@@ -85,15 +85,15 @@ export async function seedPast(db: Kysely<DB>, { scenario, days }: PastPlatform)
     SELECT 'nightly', 'bench:1:-', at::date, at::date, at, at, 0, '{}'
     FROM (SELECT DISTINCT at FROM ${nights}) AS night ORDER BY night.at`.execute(db);
   await sql`
-    INSERT INTO run_merchant (merchant_no, run_id, state, exit_code, reads, holder, figures, finished_at)
-    SELECT merchant_no, run.id, 'ended', 0, true, holder, '{}', finished_at FROM run CROSS JOIN merchant
+    INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, holder, figures, finished_at)
+    SELECT 'run', merchant_no, run.id, 'ended', 0, true, holder, '{}', finished_at FROM run CROSS JOIN merchant
     ORDER BY run.id`.execute(db);
   const checked = (days - 1) * PAST_ENTRIES_A_DAY;
   await sql`
-    INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
-      round_began_at, page_order, by_figures)
-    SELECT merchant_no, ${addDays(scenario.from, -days)}::date, ${addDays(lastDay, -1)}::date, ${checked}::int, true,
-      now(), 0, ${checked}::int, now(), 'oldest first', ${checked}::int
+    INSERT INTO ledger_cursor (merchant_no, currency, checked_from, checked_to, checked_total, is_held, checked_at, round_read,
+      round_of, round_began_at, round_through_ms, page_order, by_figures)
+    SELECT merchant_no, '', ${addDays(scenario.from, -days)}::date, ${addDays(lastDay, -1)}::date, ${checked}::int, true,
+      now(), 0, ${checked}::int, now(), 0, 'oldest first', ${checked}::int
     FROM merchant`.execute(db);
   await sql`VACUUM (ANALYZE)`.execute(db);
 }
@@ -110,15 +110,10 @@ async function seedPublished(db: Kysely<DB>, nights: ReturnType<typeof sql>): Pr
       ${AMOUNT}::int, 1, 0, 'continuous', 0, now()
     FROM ${nights}`.execute(db);
   await sql`
-    INSERT INTO statement_summary (merchant_no, day, revision, sha256, object_key, published_at)
-    SELECT merchant_no, day, 1, ${sha256}, ${summaryKey}, now() FROM ${nights}`.execute(db);
-  await sql`
-    INSERT INTO statement_manifest (merchant_no, day, revision, epoch, sha256, byte_count, content)
-    SELECT merchant_no, day, 1, 1, ${sha256}, 2, '{}' FROM ${nights}`.execute(db);
-  await sql`
-    INSERT INTO stored_object (object_key, sha256, byte_count)
-    SELECT object_key, ${sha256}, 300 FROM ${nights}
-    CROSS JOIN LATERAL unnest(ARRAY[${statementKey}, ${summaryKey}, folder || 'manifest.json']) AS object_key`.execute(
-    db,
-  );
+    INSERT INTO artifact (merchant_no, day, object_key, kind, revision, sha256, byte_count, published_at, epoch, content,
+      stored_sha256, stored_bytes)
+    SELECT merchant_no, day, object_key, kind, 1, ${sha256}, 2, now(), 1, CASE kind WHEN 'manifest' THEN '{}' END, ${sha256}, 300
+    FROM ${nights} CROSS JOIN LATERAL (VALUES
+      (${statementKey}, 'file'), (${summaryKey}, 'summary'), (folder || 'manifest.json', 'manifest')
+    ) AS one (object_key, kind)`.execute(db);
 }

@@ -4,7 +4,7 @@ import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { moneyText } from '../ledger/money.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
-import { acceptHeld, heldDaysOf, type HeldDay } from '../store/held-absences.ts';
+import { acceptHeld, heldDaysOf, type HeldDay } from '../store/absent-entries.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
 import { counted, lines, table } from './output/text.ts';

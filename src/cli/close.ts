@@ -1,6 +1,6 @@
 /** `close`: freezes a month's statements; lists what is closed, and what changed since. */
 import type { Command } from 'commander';
-import { adjustmentText } from '../run/status-lists.ts';
+import { adjustmentText } from '../run/status-text.ts';
 import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../statements/close.ts';
@@ -96,7 +96,6 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
   });
 }
 
-/** The outcome for one merchant of several, or its failure. */
 type Outcome = { readonly merchantNo: string } & (
   { readonly result: CloseResult } | { readonly error: unknown }
 );
@@ -227,7 +226,6 @@ const daysAreOpen = (openDays: readonly OpenDay[]): string => {
   return `${counted(openDays.length, 'account day')} (${counted(accounts, 'account')}) ${verb} open`;
 };
 
-/** One of `openGroups`. */
 function openText(days: readonly OpenDay[]): string {
   const { currency, cause, why } = days[0]!;
   const named = stretches(days.map(({ day }) => day))

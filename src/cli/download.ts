@@ -23,10 +23,7 @@ const FILE_ERRORS = new Set([
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'code' in error && FILE_ERRORS.has(String(error.code));
 
-/**
- * Writes to a temporary file in the same folder, and renames it once all bytes are proven; so a file under the final
- * name is always complete. The temporary name cannot be guessed, and links are not followed.
- */
+/** Writes to a temporary file in the same folder and renames it once all bytes are proven. Its name cannot be guessed, and links are not followed. */
 export async function download(
   bytes: AsyncIterable<Uint8Array>,
   folder: string,

@@ -1,14 +1,13 @@
 /** `plan`: shows what `run` with the same flags would do, and writes nothing. */
 import type { Command } from 'commander';
 import type { SeenFigures } from '../reconcile/reconcile.ts';
+import { sumOfSync } from '../sync/sync-report.ts';
 import { runDeps } from '../run/app.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { clockNews } from '../run/clock-text.ts';
 import { extendedLookbackText } from '../run/lateness-text.ts';
-import type { PlannedDay } from '../run/plan-days.ts';
-import { planRun, type PlanReport } from '../run/plan.ts';
-import { sumOfSync } from '../run/stages/sync-tally.ts';
-import { notReadLines } from '../run/status-remarks.ts';
+import { type PlannedDay, planRun, type PlanReport } from '../run/plan.ts';
+import { notReadLines } from '../run/status-text.ts';
 import { EXIT, mostSevere } from '../run/verdict/exit-codes.ts';
 import { daysName } from '../run/verdict/judge.ts';
 import { platformSettings, stopSignal, print, withPlatform } from './context.ts';

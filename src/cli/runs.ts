@@ -1,10 +1,9 @@
 /** `runs`: lists runs, how each ended and why; shows the figures of one; and gives up a requested range. */
 import type { Command } from 'commander';
-import { UsageError } from '../run/verdict/exit-codes.ts';
-import type { Reason } from '../run/verdict/reason.ts';
+import { UsageError, type Reason } from '../run/verdict/exit-codes.ts';
 import { notesOf, reasonOf, withStates, type KnownRun, runEnd } from '../run/run-state.ts';
-import { forgetRequestedRange } from '../store/requested-ranges.ts';
 import { latestRuns, runById } from '../store/runs.ts';
+import { closeRanges } from '../store/tasks.ts';
 import { offlineSettings, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
 import { reasonText } from './output/run-text.ts';
 import { lines, table } from './output/text.ts';
@@ -39,7 +38,8 @@ export function addRunsCommand(program: Command): void {
       await withApp(offlineSettings(self), async ({ database, now }) => {
         const rangeId = idOf(id, unknown);
         await doneBy(database.db, auditEventOf(self, rangeId), now(), async (trx) => {
-          if (!(await forgetRequestedRange(trx, rangeId, now()))) throw new UsageError(unknown);
+          const closed = await closeRanges(trx, [rangeId], { state: 'cancelled', now: now() });
+          if (closed === 0) throw new UsageError(unknown);
         });
         print(self, { document: { id: rangeId, forgotten: true }, text: `range ${id} is given up` });
       });

@@ -10,11 +10,11 @@ import { showableLines, showableText } from '../ledger/text.ts';
 import { wallSecond, wallTime } from '../ledger/wall-time.ts';
 import type { App } from '../run/app.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import type { Cells } from '../statements/differing-rows.ts';
+import { changeOf, tallyRows as tallyOf, type ChangeCounts } from '../statements/differing-rows.ts';
+import type { Cells } from '../statements/formats/format.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
 import { causesOf, rowsBetween } from '../statements/revision-diff.ts';
-import { causeText, type CausedRow } from '../statements/row-causes.ts';
-import { changeOf, tallyRows as tallyOf, type ChangeCounts } from '../statements/row-tally.ts';
+import { causeText, type CausedRow } from '../statements/reason.ts';
 import {
   revisionsOnDay,
   statementOf,
@@ -81,10 +81,7 @@ interface Pair {
   readonly after: number;
 }
 
-/**
- * For each account that has both revisions, the two to compare. Throws `UsageError` if nothing that was asked for
- * exists.
- */
+/** For each account that has both revisions, the two to compare. Throws `UsageError` if nothing that was asked for exists. */
 function pairsIn(
   published: readonly RevisionsOfAccount[],
   asked: readonly [number, number] | null,
@@ -204,19 +201,15 @@ async function write(text: string): Promise<void> {
 /** Most rows shown of an account; the rest is counted. */
 const ROWS_SHOWN_MAX = 20;
 
-/** Keeps the rows to be shown and counts all. */
 const tallyRows = () => tallyOf(ROWS_SHOWN_MAX);
 
-/** The `--json` form of a row. */
 const rowDocument = (row: CausedRow) => ({ change: changeOf(row), ...row });
 
 interface DiffTextInput {
   readonly before: StatementRow;
   readonly after: StatementRow;
-  /** The first rows. */
   readonly shown: readonly CausedRow[];
   readonly counts: ChangeCounts;
-  /** A sentence if the files could not be compared; null otherwise. */
   readonly problem: string | null;
 }
 

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { formatNote } from '../statements/fetch-in-format.ts';
 import { monthOf, type Month, type ListedMonth } from '../statements/month.ts';
-import { monthDownload } from '../statements/month-download.ts';
+import { monthDownload } from '../statements/month-files.ts';
 import { zippedMonth, type DayAsCsv } from '../statements/month-zip.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import { fileOf } from '../statements/keys.ts';

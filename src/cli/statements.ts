@@ -7,12 +7,11 @@ import { underLeasesAsNeeded } from '../run/leases.ts';
 import { UsageError, EXIT } from '../run/verdict/exit-codes.ts';
 import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
 import { formatNote, inFormat } from '../statements/fetch-in-format.ts';
-import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
+import { STATEMENT_FORMATS, SPREADSHEET } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
-import { SPREADSHEET } from '../statements/formats/spreadsheet.ts';
 import { fileOf, manifestFileNextTo, manifestKey, nameIn, SIGNATURE_EXTENSION } from '../statements/keys.ts';
-import { isUnsigned } from '../statements/sign-manifest.ts';
+import { isUnsigned } from '../statements/write-manifest.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import {
   listStatements,
@@ -192,10 +191,7 @@ async function chosenStatement({ database }: App, flags: GetFlags): Promise<Stat
   );
 }
 
-/**
- * Downloads the manifest and its signature too, as `verify` checks the statement against them. Both as recorded: in the
- * store they are replaced one after the other.
- */
+/** Both as recorded: in the store they are replaced one after the other. */
 async function downloadManifest(
   { objects }: App,
   { merchant_no, day, object_key }: StatementRow,

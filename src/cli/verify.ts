@@ -42,7 +42,7 @@ export function addVerifyCommand(program: Command): void {
     )
     .action(
       async (paths: string[], { publicKey, complete: mustBeComplete = false }: Flags, self: Command) => {
-          const keys = await Promise.all(publicKey.map(publicKeyFlag));
+        const keys = await Promise.all(publicKey.map(publicKeyFlag));
         const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
         print(self, {
           document: report,

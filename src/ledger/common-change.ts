@@ -24,12 +24,20 @@ export function commonChange(changes: readonly ContentChange[]): CommonChange | 
   if (changes.length < MANY_MIN) return null;
   const counts = new Map<string, number>();
   for (const change of changes) {
-    const what = changeText(change);
-    if (what !== null) counts.set(what, (counts.get(what) ?? 0) + 1);
+    for (const what of changeTexts(change)) counts.set(what, (counts.get(what) ?? 0) + 1);
   }
   const [most] = [...counts].sort(([, a], [, b]) => b - a);
   if (most === undefined || most[1] < changes.length * COMMON_SHARE) return null;
   return { count: most[1], what: most[0] };
+}
+
+/** All that the change may be: where an amount has no decimals to lose, its balance alone shows that both were rounded. */
+function changeTexts(change: ContentChange): readonly string[] {
+  const what = changeText(change);
+  if (what === null) return [];
+  return what === roundedAs('balances') && usedDecimals(netOf(change.after)) === 0
+    ? [what, roundedAs('amounts and balances')]
+    : [what];
 }
 
 function changeText(change: ContentChange): string | null {
@@ -106,8 +114,10 @@ function roundedText(what: string, pairs: readonly (readonly [string, string])[]
   const lost = pairs.map(([was, is]) => usedDecimals(was) - usedDecimals(is));
   const isRounded =
     pairs.every(isNear) && lost.every((count) => count >= 0) && lost.some((count) => count > 0);
-  return isRounded ? `have ${what} rounded to fewer decimals` : null;
+  return isRounded ? roundedAs(what) : null;
 }
+
+const roundedAs = (what: string): string => `have ${what} rounded to fewer decimals`;
 
 /** Without trailing zeros. */
 const usedDecimals = (amount: string): number =>

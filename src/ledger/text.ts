@@ -3,6 +3,10 @@
 /** Replaces halves of surrogate pairs and NULs by the replacement character. PostgreSQL refuses both. */
 export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
 
+/** JSON without characters that cannot be stored. */
+export const storableJson = (figures: object): string =>
+  JSON.stringify(figures, (_, value: unknown) => (typeof value === 'string' ? storableText(value) : value));
+
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
 /** At most the first `max` UTF-16 units, without half a character at the end. */
@@ -32,6 +36,12 @@ export const showableText = (text: string): string => text.replace(UNSHOWN, esca
 /** The same, but keeps line ends: for text whose lines daybook made itself. */
 export const showableLines = (text: string): string =>
   text.replace(UNSHOWN, (character) => (character === '\n' ? character : escaped(character)));
+
+/** `A1, A2 and 398 more`: the first `max` of the names. */
+export function firstNamed(names: readonly string[], max: number, count = names.length): string {
+  const named = names.slice(0, max);
+  return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');
+}
 
 /** `1 day`, `3 days`: a count with its noun, for sentences. */
 export const counted = (count: number, one: string, more = `${one}s`): string =>

@@ -30,10 +30,8 @@ export interface OpenFile {
   readonly createReadStream: (options: { readonly highWaterMark: number }) => AsyncIterable<Uint8Array>;
 }
 
-/** A folder that holds a store, and the file system it is in. */
 export interface Directory {
   readonly root: string;
-  /** `file:///folder`, for messages. */
   readonly location: string;
   readonly files: Files;
   /** Does work with files. What goes wrong is thrown as `ObjectStoreUnreachable` with the folder's name. */
@@ -100,7 +98,6 @@ const mayHold = (folderKey: string, prefix: string, { after, through }: KeyRange
 export const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** The file or folder that the error is about; empty if it names none. */
 const pathOf = (error: unknown): string =>
   error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : '';
 

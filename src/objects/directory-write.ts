@@ -21,8 +21,7 @@ export const makePrivateFolder = (files: Files, folder: string): Promise<string 
     mode: FOLDER_MODE,
   });
 
-/** What was written, and whether it got its name. */
-export interface WrittenFile {
+interface WrittenFile {
   readonly digest: Digest;
   readonly isNamed: boolean;
 }
@@ -59,7 +58,6 @@ export async function writeNamed(
   return { digest, isNamed };
 }
 
-/** Opens a new file; makes its folder where that is missing. */
 async function openNew(files: Files, path: string): Promise<OpenFile> {
   try {
     return await files.open(path, 'wx', FILE_MODE);
@@ -116,10 +114,7 @@ async function nameFile(
   }
 }
 
-/**
- * Names a file by a hard link, which never replaces another file. `no links`: the file system has none. A rename is as
- * good there after a check whether the name is free, as the lease keeps others out.
- */
+/** A hard link never replaces another file. `no links`: the file system has none; a check and a rename are as good there, as the lease keeps others out. */
 async function linkFile(files: Files, part: string, path: string): Promise<'linked' | 'taken' | 'no links'> {
   try {
     await files.link(part, path);
@@ -141,7 +136,6 @@ async function isThere(files: Files, path: string): Promise<boolean> {
   }
 }
 
-/** Makes a folder and flushes every folder that a new one was made in. */
 async function makeFlushedFolder(files: Files, folder: string): Promise<void> {
   const first = (await makeOneFolder(files, folder)) ?? (await makePrivateFolder(files, folder));
   if (first === null) return;

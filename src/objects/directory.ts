@@ -120,7 +120,6 @@ async function checkDirectory({ files, root }: Directory): Promise<void> {
   }
 }
 
-/** Throws `ObjectStoreRefused` if others may open the folder. */
 async function assertPrivate(files: Files, root: string): Promise<void> {
   const mode = Number((await files.stat(root, { bigint: true })).mode);
   if (process.platform === 'win32' || !isTooOpen(mode, 'owner')) return;

@@ -11,10 +11,7 @@ import { type Files, type OpenFile, errorCode } from './directory-files.ts';
 
 /** What a file holds beyond these bytes is read and written by a thread. */
 const AT_ONCE_BYTES = 64 * 1024;
-/**
- * After so many operations, or so long spent on them, everything else gets its turn, whoever asked for them: a survey of
- * years, or of files that have to come from the disk first, holds up nothing.
- */
+/** After so many operations, or so long spent on them, everything else gets its turn: a survey of years holds up nothing. */
 const OPERATIONS_A_TURN = 100;
 const TURN_MS = 5;
 
@@ -101,7 +98,6 @@ const LOCAL_TYPES: ReadonlySet<number> = new Set([
   0x01021994, // tmpfs
 ]);
 
-/** Whether files of this type of file system are on this machine. False for a type that is not known. */
 export const isLocalType = (platform: NodeJS.Platform, type: number): boolean =>
   platform === 'linux' && LOCAL_TYPES.has(type);
 

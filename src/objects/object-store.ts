@@ -15,7 +15,6 @@ export interface StoredDigest extends Digest {
   readonly etag: string | null;
 }
 
-/** An object as a listing shows it. */
 export interface ListedObject {
   /** Relative to the store's root. */
   readonly key: string;
@@ -61,7 +60,6 @@ export interface PutOptions {
   readonly fence?: Fence;
 }
 
-/** Which keys under a prefix to list. Either end may be left out. */
 export interface KeyRange {
   /** Only keys after this one. */
   readonly after?: string;
@@ -71,7 +69,6 @@ export interface KeyRange {
 
 /** A store of objects by key. Keys are relative to the root of the store, with `/` between their parts. */
 export interface ObjectStore {
-  /** For people: `s3://bucket/prefix` or `file:///folder`. */
   readonly location: string;
   /**
    * Proves that objects can be listed and written, and leaves nothing behind. Throws `ObjectStoreRefused` if a setting
@@ -89,7 +86,6 @@ export interface ObjectStore {
   readonly digest: (key: string) => Promise<StoredDigest | null>;
   /** Size and etag, without reading the object; null if there is none. */
   readonly head: (key: string) => Promise<Omit<ListedObject, 'key'> | null>;
-  /** Keys that start with `prefix`, in order. */
   readonly list: (prefix: string) => AsyncIterable<string>;
   /** Objects whose keys start with `prefix`, in order, with size and etag. One call brings a page of keys. */
   readonly survey: (prefix: string, range?: KeyRange) => AsyncIterable<ListedObject>;
@@ -116,7 +112,6 @@ export class ObjectStoreRefused extends ExpectedError {
   readonly exitCode = EXIT.usage;
 }
 
-/** Another object, with other bytes, has this key. */
 export class ObjectExists extends Error {
   override readonly name = 'ObjectExists';
   readonly key: string;
@@ -126,7 +121,6 @@ export class ObjectExists extends Error {
   }
 }
 
-/** The content from its start, as a new stream. */
 export async function* bytesOf(content: ObjectContent): AsyncGenerator<Uint8Array> {
   if (typeof content === 'function') yield* content();
   else yield content;
@@ -186,17 +180,14 @@ export const fenced = (content: ObjectContent, fence: Fence | undefined): Object
         await fence.assertHeld();
       };
 
-/** A complete small object, such as a manifest. */
 export async function readObject(store: ObjectStore, key: string): Promise<Buffer | null> {
   const stream = await store.get(key);
   return stream === null ? null : collected(stream);
 }
 
-/** The same as text. */
 export const readText = async (store: ObjectStore, key: string): Promise<string | null> =>
   (await readObject(store, key))?.toString('utf8') ?? null;
 
-/** All bytes of a small stream. */
 export async function collected(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of stream) chunks.push(chunk);
@@ -248,7 +239,6 @@ export async function compareStored(
   return foundAs(store, key, await digestOf(bytesOf(content)));
 }
 
-/** The same for content whose digest is known. */
 export async function foundAs(store: ObjectStore, key: string, written: Digest): Promise<StoredDigest> {
   const found = await readBack(store, key);
   if (found !== null && sameDigest(found, written)) return found;
@@ -256,13 +246,11 @@ export async function foundAs(store: ObjectStore, key: string, written: Digest):
 }
 
 export interface ObjectStoreSettings {
-  /** `s3://bucket/prefix` or `file:///folder`. */
   readonly statementsUrl: string;
   /** Null: true if an endpoint is set, else false. */
   readonly s3ForcePathStyle: boolean | null;
   /** If it holds `statements`, an endpoint on another machine may be called by plain http. */
   readonly allowInsecure?: readonly string[];
-  /** `IDLE_TIMEOUT_MS` if left out. */
   readonly idleTimeoutMs?: number;
   /** Endpoint, region and credentials, under the names of the AWS SDK. It searches elsewhere for what is missing here. */
   readonly env: Readonly<Record<string, string | undefined>>;

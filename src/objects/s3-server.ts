@@ -7,13 +7,9 @@ import { createHash } from 'node:crypto';
 import { PutObjectCommand, type PutObjectCommandInput, type S3Client } from '@aws-sdk/client-s3';
 import { ObjectStoreRefused, ObjectStoreSilent, ObjectStoreUnreachable } from './object-store.ts';
 
-/** The checksum of some bytes, as `Content-MD5` has it. */
 export type Md5 = (bytes: Uint8Array) => string | null;
 
-/**
- * The oldest checksum of the protocol, which servers of every age compare. Null where the machine's policy forbids it
- * (FIPS).
- */
+/** The oldest checksum of the protocol, which servers of every age compare. Null where the machine's policy forbids it (FIPS). */
 export function md5Of(bytes: Uint8Array): string | null {
   try {
     return createHash('md5').update(bytes).digest('base64');
@@ -24,9 +20,7 @@ export function md5Of(bytes: Uint8Array): string | null {
 
 /** What is known of one server. Nothing is taken for granted before it was seen. */
 export interface ServerSeen {
-  /** Somebody asks, or has asked, with an object of theirs. */
   isAsked: boolean;
-  /** How often it could not answer. */
   unanswered: number;
   /** It compares `Content-MD5`, and returns for an upload the etag that it shows later: nothing needs to be read back. */
   checksBytes: boolean;
@@ -66,10 +60,7 @@ export async function putMislabelled(
   }
 }
 
-/**
- * Whether the server refuses the object that it holds a second time, put under the condition that there is none. `unknown`
- * if it could not answer just then.
- */
+/** Whether the server refuses the object that it holds a second time, put under the condition that there is none. `unknown`: no answer just then. */
 export async function refusesSecond(
   client: S3Client,
   put: PutObjectCommandInput,
@@ -93,7 +84,6 @@ export function noteSecond(seen: ServerSeen, isRefused: boolean | 'unknown'): vo
 
 export interface S3Place {
   readonly bucket: string;
-  /** Without slashes at its ends; empty for the complete bucket. */
   readonly prefix: string;
   /** For messages: the endpoint in use, or AWS. */
   readonly endpoint: string;
@@ -212,7 +202,6 @@ const CONNECTION: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'its certificate is not valid yet, or the clock of this machine is wrong',
 };
 
-/** The server asks for fewer calls. */
 const isSlowDown = (error: unknown): boolean =>
   ['SlowDown', 'Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'TooManyRequests'].includes(
     nameOf(error),
@@ -292,21 +281,17 @@ export function createIfMatch(): IfMatch {
   };
 }
 
-/** A bucket, and the client that talks to it. */
 export interface Bucket {
   readonly client: S3Client;
   readonly place: S3Place;
 }
 
-/** What every key of the store begins with: the prefix and a slash, or nothing. */
 export const rootOf = ({ place: { prefix } }: Bucket): string => (prefix === '' ? '' : `${prefix}/`);
 
-/** An object by its key in the store. */
 export const objectAt = (bucket: Bucket, key: string) => ({
   Bucket: bucket.place.bucket,
   Key: rootOf(bucket) + key,
 });
 
-/** An etag without the quotes that a server sends around it. */
 export const bareEtag = (etag: string | undefined): string | null =>
   etag === undefined || etag === '' ? null : etag.replaceAll('"', '');

@@ -6,6 +6,7 @@ import {
   PutObjectCommand,
   type ListMultipartUploadsCommandOutput,
   type PutObjectCommandInput,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import {
@@ -39,15 +40,11 @@ import {
   type ServerSeen,
 } from './s3-server.ts';
 
-/**
- * Two parts in flight, one being filled, and the first one: an upload holds about 48 MiB, whatever its size. 10,000 parts
- * are 80 GB.
- */
+/** Two parts in flight, one being filled, and the first one: an upload holds about 48 MiB. 10,000 parts are 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_IN_FLIGHT_MAX = 2;
 
-/** What writing needs: the bucket, the store to check for existing objects, and the observed behaviour of the server. */
-export interface Writing {
+interface Writing {
   readonly bucket: Bucket;
   readonly store: ObjectStore;
   readonly ifMatch: IfMatch;
@@ -82,7 +79,6 @@ export async function putObject(
   const { question } = sent;
   try {
     const stored = await verifyStored(store, key, written, options.fence);
-    // By now somebody else may have taken over, and a server that obeys no condition would replace what they wrote.
     if (question !== undefined) await options.fence?.assertHeld();
     await question?.learn(stored.etag);
     return stored;
@@ -92,11 +88,9 @@ export async function putObject(
   }
 }
 
-/** What became of an upload. */
 interface Sent {
   /** The etag if the server vouches for what it stored, else null. */
   readonly etag: string | null;
-  /** After the first upload. */
   readonly question?: {
     /** Sees what else can be learned from it, given the etag that was read back. */
     readonly learn: (stored: string | null) => Promise<void>;
@@ -164,9 +158,10 @@ async function sendParts(
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const body = Readable.from(bytes, { objectMode: false });
+  const sender = rememberingFailure(bucket.client);
   try {
     await new Upload({
-      client: bucket.client,
+      client: sender.client,
       params: { ...params, Body: body },
       partSize: PART_BYTES,
       queueSize: PARTS_IN_FLIGHT_MAX,
@@ -174,11 +169,29 @@ async function sendParts(
   } catch (error) {
     // The uploader's own abort may have failed too, or the answer to the begin of an upload was lost. If the server
     // does not answer at all, do not wait again: the next run aborts what is left there.
-    if (!isTimedOut(error)) await abortUploads(bucket, key).catch(() => undefined);
-    throw error;
+    const cause = sender.failure() ?? error;
+    if (!isTimedOut(cause)) await abortUploads(bucket, key).catch(() => undefined);
+    throw cause;
   } finally {
     body.destroy();
   }
+}
+
+/**
+ * The uploader ends its source as soon as one part fails, and may throw the error of the other part that waits for that
+ * source. The first failed call is the cause.
+ */
+function rememberingFailure(client: S3Client): { client: S3Client; failure: () => Error | null } {
+  let failed: Error | null = null;
+  const send = async (command: Parameters<S3Client['send']>[0]): Promise<unknown> => {
+    try {
+      return await client.send(command);
+    } catch (error) {
+      failed ??= error as Error;
+      throw error;
+    }
+  };
+  return { client: Object.create(client, { send: { value: send } }) as S3Client, failure: () => failed };
 }
 
 /** After an upload failed: writes again another way if its condition was the reason. Throws what else it was. */

@@ -173,7 +173,6 @@ export const IDLE_TIMEOUT_MS = 20_000;
 /** The SDK demands a region; servers other than AWS mostly ignore it. */
 const REGION_BEHIND_ENDPOINT = 'us-east-1';
 
-/** Opens the bucket that `s3://bucket/prefix` names, as `openObjectStore` does. */
 export function openBucket(url: URL, settings: ObjectStoreSettings): ObjectStore {
   const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '');
   const endpoint = endpointOf(settings.env);
@@ -185,7 +184,6 @@ export function openBucket(url: URL, settings: ObjectStoreSettings): ObjectStore
   return createS3Store(client, { bucket: url.host, prefix, endpoint: endpoint ?? 'AWS' });
 }
 
-/** Throws `ObjectStoreRefused` for plain http to another machine. */
 function assertProtected(endpoint: string): void {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (url?.protocol !== 'http:' || isLoopback(url.hostname)) return;

@@ -1,6 +1,6 @@
 /** The page of what changed since a day: statements that were revised, and why. */
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { RevisedRow } from '../store/pages/revised.ts';
+import type { RevisedRow } from '../store/pages/downloaded.ts';
 import { addressWith, dayAddress } from './addresses.ts';
 import { html, when, type Html } from './html.ts';
 import { scrolling } from './tables.ts';

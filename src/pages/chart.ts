@@ -5,7 +5,7 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { wallTime } from '../ledger/wall-time.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
-import type { BalancePoint } from '../store/pages/balance-points.ts';
+import type { BalancePoint } from '../store/pages/day-rows.ts';
 import { breakAddress } from './addresses.ts';
 import { html, when, type Html } from './html.ts';
 import type { View } from './view.ts';

@@ -1,12 +1,11 @@
 /** The page of an account's day: figures, balance, entries, breaks, revisions and certificates. */
-import { explain } from '../ledger/chain/break-stories.ts';
+import { explain } from '../ledger/hints/stories.ts';
 import { sameStated } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { AccountDayRow } from '../store/account-days.ts';
+import { type AccountDayRow, figuresOf } from '../store/account-days.ts';
 import { knownBreak } from '../store/breaks/breaks.ts';
-import { figuresOf } from '../store/figures.ts';
 import type { Adjustment } from '../store/month-close.ts';
-import type { BreaksFound } from '../store/pages/breaks-of-day.ts';
+import type { BreaksFound } from '../store/pages/day-rows.ts';
 import type { UnreadableWithin } from '../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
 import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';

@@ -1,6 +1,6 @@
 /** The page of a merchant's month: the figures of each account with what is open, and every day of one of them. */
 import { monthFigures, type AccountMonth, type Month } from '../statements/month.ts';
-import { missingNetOf } from '../statements/month-figures.ts';
+import { missingNetOf } from '../statements/close-file.ts';
 import type { OpenDay } from '../statements/open-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { addressWith, dayAddress, monthAddress, monthDownloadAddress, monthPdfAddress } from './addresses.ts';

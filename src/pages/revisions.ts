@@ -1,9 +1,9 @@
 /** The revisions of a day's statement, and two of them side by side with each changed row and its cause. */
 import type { Account } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
-import type { Cells } from '../statements/differing-rows.ts';
-import { causeText, type CausedRow } from '../statements/row-causes.ts';
-import { changeOf, type ChangeCounts } from '../statements/row-tally.ts';
+import { changeOf, type ChangeCounts } from '../statements/differing-rows.ts';
+import type { Cells } from '../statements/formats/format.ts';
+import { causeText, type CausedRow } from '../statements/reason.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { addressWith, dayDownloadAddress, entryAddress } from './addresses.ts';
 import { filled } from './format.ts';

@@ -183,11 +183,12 @@ type Kind = 'code' | 'status' | 'flag' | 'error';
  * The document shows no error reply (docs/platform.md 7), so the usual names of codes, statuses and flags are read.
  * Compared in lower case and without `_` and `-`.
  */
+const OF_REPLY = '(?:resp|response|rsp|res|ret|return|rtn|result|status|biz|sub)?';
 const NAMES: readonly (readonly [Kind, RegExp])[] = [
   ['error', /^(?:has|is)?(?:err|fail|fault|exception)/],
-  ['code', /^(?:(?:resp|response|rsp|res|ret|return|rtn|result|status|biz|sub)?(?:code|cd)|ret)$/],
-  ['status', /^(?:(?:resp|response|result|return)?status|result|state)$/],
-  ['flag', /^(?:is)?(?:success|successful|succeeded|ok)$/],
+  ['code', new RegExp(`^(?:${OF_REPLY}(?:code|cd)|ret)$`)],
+  ['status', new RegExp(`^(?:${OF_REPLY}(?:status|state)|result)$`)],
+  ['flag', new RegExp(`^(?:(?:is)?(?:succ|success|successful|succeeded|ok)(?:flag)?|${OF_REPLY}flag)$`)],
 ];
 
 const YES = /^(?:1|y|yes)$/i;
@@ -212,7 +213,7 @@ function saysNo(kind: Kind, value: unknown, isSuccess: (code: string) => boolean
   return !isSuccess(text) && !/^[{[]/.test(text);
 }
 
-/** The name of the first field that says no; null where none does. With `hasState`, statuses are not read. */
+/** The name of the first field that says no; null where none does. With `hasState`, `status` itself is not read. */
 export function refusalIn(
   layers: readonly Layer[],
   isSuccess: (code: string) => boolean,
@@ -221,7 +222,7 @@ export function refusalIn(
   for (const { fields, json } of layers) {
     for (const [name, given] of Object.entries(fields)) {
       const kind = kindOf(name);
-      if (kind === undefined || (hasState && kind === 'status')) continue;
+      if (kind === undefined || (hasState && name === 'status')) continue;
       if (saysNo(kind, json.digitsOf(given) ?? given, isSuccess)) return name;
     }
   }

@@ -4,7 +4,7 @@
  */
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import { CHECKS, isChecked, type Check } from '../ledger/checks.ts';
-import { frontierEndMs } from './stages/frontier.ts';
+import { frontierEndMs } from './stages/sync-stage.ts';
 import type { RunDeps, RunRequest } from './active-run.ts';
 
 type Asked = Pick<RunRequest, 'command' | 'range' | 'currencies'>;

@@ -11,7 +11,7 @@ import {
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { UsageError } from './verdict/exit-codes.ts';
-import { notReadText } from './verdict/scope-reasons.ts';
+import { notReadText } from './verdict/finding-reasons.ts';
 import type { PlatformApp } from './app.ts';
 
 /**
@@ -70,3 +70,14 @@ const locked = ({ merchantNo, problem }: LockedMerchant): MerchantAccess => ({
     throw problem;
   },
 });
+
+/** The merchant asked for, or the only one there is. Throws `UsageError`. */
+export async function oneMerchant(app: PlatformApp, asked: string | undefined): Promise<MerchantAccess> {
+  const found = await chosenMerchants(app, asked === undefined ? null : [asked]);
+  const [merchant, ...others] = found;
+  if (merchant === undefined || others.length > 0) {
+    const known = found.map(({ merchantNo }) => merchantNo).join(', ');
+    throw new UsageError(`say for which merchant with --merchant NO; known: ${known}.`);
+  }
+  return merchant;
+}

@@ -16,10 +16,7 @@ const FILES_NAMED_MAX = 5;
 /** Older days that are checked, of all merchants together. Each takes one listing of the store. */
 const HISTORICAL_FILES_SAMPLED = 20;
 
-/**
- * Compares the days that a nightly run compares, and a sample of those before. Writes nothing. Throws
- * `StoreOwnedByAnother` and `StatementDamaged`.
- */
+/** The days that a nightly run compares, and a sample of those before. Throws `StoreOwnedByAnother` and `StatementDamaged`. */
 export async function publishedFilesCheck(
   { database, objects, settings, now }: Pick<PlatformApp, 'database' | 'objects' | 'settings' | 'now'>,
   merchants: readonly MerchantAccess[],

@@ -1,25 +1,19 @@
 /** Key pairs as minisign writes them: the secret without a password, and the public key (`RW...`). */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 
-/** What signs. */
 export interface SigningKey {
-  /** 8 bytes that name the pair. */
   readonly id: Buffer;
   readonly key: KeyObject;
 }
 
-/** What checks signatures. */
 export interface PublicKey {
   readonly id: Buffer;
   readonly key: KeyObject;
 }
 
-/** Both halves of a pair, as minisign's files hold them. */
-export interface KeyPair {
+interface KeyPair {
   readonly id: string;
-  /** One line of base64, for `DAYBOOK_SIGNING_KEY`. */
   readonly secretKey: string;
-  /** One line of base64, `RW...`. */
   readonly publicKey: string;
 }
 
@@ -37,7 +31,6 @@ const POINT_BYTES = 32;
 const SECRET_BYTES = HEAD_BYTES + ID_BYTES + SEED_BYTES + POINT_BYTES + NO_CHECKSUM.length;
 const PUBLIC_BYTES = ALGORITHM.length + ID_BYTES + POINT_BYTES;
 
-/** A pair made of random bytes: 32 for the key and 8 for its name. */
 export function keyPairOf(seed: Buffer, id: Buffer): KeyPair {
   const point = pointOf(seed);
   const secret = [ALGORITHM, NO_PASSWORD, CHECKSUM, UNUSED, id, seed, point, NO_CHECKSUM];
@@ -48,13 +41,10 @@ export function keyPairOf(seed: Buffer, id: Buffer): KeyPair {
   };
 }
 
-/** A key's name as minisign shows it. */
 export const nameOf = (id: Buffer): string => Buffer.from(id).reverse().toString('hex').toUpperCase();
 
-/** The public half, as one line of base64. */
 export const publicKeyOf = ({ id, key }: SigningKey): string => publicText(id, pointIn(createPublicKey(key)));
 
-/** The file that minisign reads a half from. */
 export const keyFile = (half: 'secret' | 'public', { id, secretKey, publicKey }: KeyPair): string =>
   half === 'secret'
     ? `untrusted comment: minisign secret key ${id}, for DAYBOOK_SIGNING_KEY\n${secretKey}\n`
@@ -89,7 +79,6 @@ export function readPublicKey(text: string): PublicKey | null {
   };
 }
 
-/** The base64 in a key's line or file. */
 function bytesIn(text: string): Buffer {
   const lines = text.trim().split(/\r?\n/);
   const [line = '', ...more] = lines[0]!.startsWith('untrusted comment:') ? lines.slice(1) : lines;

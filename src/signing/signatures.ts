@@ -10,12 +10,10 @@ const SIGNATURE_BYTES = 64;
 const UNTRUSTED = 'untrusted comment: ';
 const TRUSTED = 'trusted comment: ';
 
-export interface Signature {
+interface Signature {
   readonly algorithm: Buffer;
-  /** Of the key that made it. */
   readonly keyId: Buffer;
   readonly signature: Buffer;
-  /** Signed as well. */
   readonly trustedComment: string;
   /** Of the signature together with its trusted comment. */
   readonly global: Buffer;

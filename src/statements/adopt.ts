@@ -2,13 +2,13 @@
  * Takes a store over for this database: what lies there becomes known as published, revision by revision, so that the
  * next run publishes what differs and leaves the rest. The mark is written last; nothing else in the store is touched.
  */
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { digestOf, readText, type ObjectStore } from '../objects/object-store.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
-import type { StatedFigures } from '../ledger/entry.ts';
+import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
 import type { SigningKey } from '../signing/keys.ts';
-import { figureColumns } from '../store/figures.ts';
-import { databaseIdentity } from '../store/engine/database-identity.ts';
+import { figureColumns } from '../store/account-days.ts';
+import { databaseIdentity } from '../store/installation.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
@@ -17,22 +17,36 @@ import {
   summariesOfDay,
   type StatementRow,
   type SummaryRow,
+  listStatements,
 } from '../store/statements/statements.ts';
-import { manifestOfDay } from '../store/statements/stored-files.ts';
+import { manifestOfDay, manifestRows, takeOutOfChain } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
-import { adoptCloses, isCloseKey } from './adopt-closes.ts';
-import { takeForksOut } from './chain-forks.ts';
+import {
+  fileOf,
+  manifestKey,
+  MERCHANTS_PREFIX,
+  statementKey,
+  STORE_MARK_KEY,
+  summaryKey,
+  SIGNATURE_EXTENSION,
+} from './keys.ts';
 import { isBeyondBounds, parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { UnreadableRows } from './formats/format.ts';
 import { leaseFence } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-import { contradicts, signatureNextTo } from './sign-manifest.ts';
-import { MANIFEST_CONTENT_TYPE, manifestRow } from './write-manifest.ts';
+import { contradicts, signatureNextTo, MANIFEST_CONTENT_TYPE, manifestRow } from './write-manifest.ts';
 import { markContent, readStoreMark } from './store-owner.ts';
-import { figuresOfFile } from './superseded-figures.ts';
+import { figuresOfFile } from './verify-rows.ts';
+import { readSignature } from '../signing/signatures.ts';
+import { recordAuditEvent } from '../store/audit.ts';
+import { closesOfMonth, storeClose } from '../store/month-close.ts';
+import { noteLateOf } from '../store/statements/revisions.ts';
+import { parseClose, type CloseFile } from './close-file.ts';
+import { problemsInClose } from './verify-closes.ts';
+import { sha256Of } from '../host/sha256.ts';
+import { monthOf } from './month.ts';
 
-export interface AdoptOptions {
+interface AdoptOptions {
   readonly db: Kysely<DB>;
   /** Takes the merchant's lease when its first day comes, and keeps it. */
   readonly leaseOf: (merchantNo: string) => Promise<Lease>;
@@ -48,27 +62,18 @@ export interface AdoptOptions {
 const STORE_ITSELF = 'the store';
 
 export interface AdoptReport {
-  /** Database that the store belonged to; null if it had no readable mark. */
   readonly formerOwner: string | null;
   /** Merchants' days whose manifests were read. */
   readonly days: number;
-  /** Revisions of statements that this database knows from now on. */
   readonly statements: number;
-  /** Closes of months that this database knows from now on. */
   readonly closes: number;
-  /**
-   * Days and closes that could not be taken over completely, each with the reason. When days are published again, no revision that
-   * their manifest names is overwritten.
-   */
+  /** What could not be taken over completely, with the reason. No revision that its manifest names is overwritten later. */
   readonly left: readonly { readonly key: string; readonly why: string }[];
   /** Manifests that the next comparison with the store makes anew, as two databases went on from the same one. */
   readonly forked: number;
 }
 
-/**
- * Adopts the entire store, day by day; of a day that is already known only the manifest is read. Can be repeated after
- * it was cut short. Throws `LeaseHeld` if a run is at work on a merchant, `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
- */
+/** Can be repeated after it was cut short. Throws `LeaseHeld`, `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason. */
 export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   const { db, objects, signal, now } = options;
   const mark = await readStoreMark(objects);
@@ -107,7 +112,6 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
 }
 
 interface AdoptedDay {
-  /** Whose it is; null if it was not taken over at all. */
   readonly merchantNo: string | null;
   readonly statements: number;
   readonly left: readonly string[];
@@ -196,13 +200,11 @@ async function unknownRevisions(
   return rows;
 }
 
-/** What a file holds. */
 interface Said {
   readonly columns: string | null;
   readonly figures: StatedFigures;
 }
 
-/** What a manifest says of a current statement's file. */
 const currentSaid = (statement: ManifestStatement): Said => ({
   columns: statement.columns?.join(',') ?? null,
   figures: {
@@ -220,10 +222,7 @@ const currentSaid = (statement: ManifestStatement): Said => ({
   },
 });
 
-/**
- * Checks that a file has the digest that its manifest states. Returns `given`, or without it the columns and figures
- * that are read from the file; a sentence if the file is missing or differs.
- */
+/** Returns `given`, or without it what is read from the file; a sentence if the file is missing or has another digest. */
 async function readRevision(
   objects: ObjectStore,
   key: string,
@@ -263,4 +262,143 @@ function unknownSummaries(
       published_at: now,
       content: null,
     }));
+}
+
+interface Linked {
+  readonly day: BusinessDay;
+  readonly sha256: string;
+  /** Null if it was taken out of the chain, or never was in it. */
+  readonly place: number | null;
+  /** SHA-256 of the one that it follows; null at the first place. */
+  readonly follows: string | null;
+  /** SHA-256 of all that it or those that it took the place of follow. */
+  readonly names: readonly string[];
+  /** SHA-256 of those that it took the place of. */
+  readonly superseded: readonly string[];
+}
+
+/** Rows of forked manifests lose their places, so that the next comparison makes them anew, at the end of the chain. Returns their number. */
+async function takeForksOut(
+  db: Kysely<DB>,
+  merchantNo: string,
+  leaseOf: (merchantNo: string) => Promise<Lease>,
+): Promise<number> {
+  const manifests: Linked[] = [];
+  for await (const { day, sha256, place, content } of manifestRows(db, merchantNo)) {
+    const manifest = parseManifest(content);
+    if (manifest !== null) manifests.push({ day, sha256, place, ...linksOf(manifest) });
+  }
+  const days = forkedDays(manifests);
+  if (days.length > 0)
+    await writeTransaction(db, await leaseOf(merchantNo), (trx: Transaction<DB>) =>
+      takeOutOfChain(trx, merchantNo, days),
+    );
+  return days.length;
+}
+
+const linksOf = (manifest: Manifest): Pick<Linked, 'follows' | 'names' | 'superseded'> => ({
+  follows: manifest.previousManifest?.sha256 ?? null,
+  names: [manifest, ...(manifest.supersededManifests ?? [])]
+    .map(({ previousManifest }) => previousManifest)
+    .concat(manifest.earlierManifests ?? [])
+    .flatMap((named) => named?.sha256 ?? []),
+  superseded: (manifest.supersededManifests ?? []).map(({ sha256 }) => sha256),
+});
+
+/** Days whose manifest follows the same one as another does, or is followed by none though it is not the last. */
+export function forkedDays(manifests: readonly Linked[]): BusinessDay[] {
+  const inOrder = manifests
+    .filter(({ place }) => place !== null)
+    .sort((one, other) => one.place! - other.place!);
+  const followed = new Set<string | null>();
+  const forked = inOrder.filter(({ follows }) => followed.has(follows) || !followed.add(follows));
+  const others = inOrder.filter((one) => !forked.includes(one));
+  const named = new Set(manifests.flatMap(({ names }) => names));
+  const isNamed = ({ sha256, superseded }: Linked): boolean =>
+    [sha256, ...superseded].some((one) => named.has(one));
+  return [...forked, ...others.slice(0, -1).filter((one) => !isNamed(one))].map(({ day }) => day).sort();
+}
+
+const isCloseKey = (key: string): boolean => /\/close=[^/]*\/[^/]*\.json$/.test(key);
+
+interface AdoptClosesOptions {
+  readonly db: Kysely<DB>;
+  readonly leaseOf: (merchantNo: string) => Promise<Lease>;
+  readonly objects: ObjectStore;
+  readonly signal: AbortSignal;
+  readonly signingKey?: SigningKey | null;
+}
+
+interface Found {
+  readonly key: string;
+  readonly text: string;
+  readonly close: CloseFile;
+}
+
+interface AdoptedCloses {
+  readonly closes: number;
+  readonly left: readonly { readonly key: string; readonly why: string }[];
+}
+
+/** Of the files under these keys, takes over the closes that the database does not know. Throws what `adoptStore` throws. */
+async function adoptCloses(keys: readonly string[], options: AdoptClosesOptions): Promise<AdoptedCloses> {
+  const left: { key: string; why: string }[] = [];
+  const found: Found[] = [];
+  for (const key of keys) {
+    const text = (await readText(options.objects, key)) ?? '';
+    const close = parseClose(text);
+    const [problem] = close === null ? ['it cannot be read as a close'] : problemsInClose(key, close);
+    if (close === null || problem !== undefined) left.push({ key, why: problem! });
+    else found.push({ key, text, close });
+  }
+  let closes = 0;
+  for (const one of found.sort((a, b) => a.close.number - b.close.number)) {
+    options.signal.throwIfAborted();
+    const why = await adoptClose(one, options);
+    if (why === null) closes += 1;
+    else if (why !== KNOWN) left.push({ key: one.key, why });
+  }
+  return { closes, left };
+}
+
+const KNOWN = 'known';
+
+async function adoptClose({ key, text, close }: Found, options: AdoptClosesOptions): Promise<string | null> {
+  const { db, objects, leaseOf, signingKey = null } = options;
+  const { merchantNo, month, number, previous, by, note, despite, statements } = close;
+  const known = await closesOfMonth(db, merchantNo, month);
+  const own = known.find((one) => one.number === number);
+  const sha256 = sha256Of(text);
+  if (own !== undefined)
+    return own.sha256 === sha256 ? KNOWN : `close ${number} in the store and in this database differ`;
+  const before = known.at(-1);
+  if ((before?.number ?? 0) !== number - 1 || (previous !== null && before?.sha256 !== previous.sha256))
+    return `this database does not know the close that it names as the one before`;
+  const background = await readText(objects, key + SIGNATURE_EXTENSION);
+  const signature = background !== null && readSignature(background) !== null ? background : null;
+  if (signingKey !== null && contradicts(signingKey, text, signature))
+    return 'its signature is of this daybook’s key, and of another text: somebody changed it';
+  const { from, to } = monthOf(month)!;
+  const revisions = await listStatements(db, {
+    merchants: [merchantNo],
+    currencies: null,
+    fromDay: from,
+    toDay: to,
+  });
+  const published = new Set(
+    revisions.map((row) => `${row.currency} ${row.day} ${row.revision} ${row.sha256}`),
+  );
+  const absent = statements.find(
+    (one) => !published.has(`${one.currency} ${one.day} ${one.revision} ${one.sha256}`),
+  );
+  if (absent !== undefined)
+    return `revision ${absent.revision} of ${absent.currency} ${absent.day}, which it froze, is not known here`;
+  await writeTransaction(db, await leaseOf(merchantNo), async (trx) => {
+    const auditEvent = { by, command: 'close', subject: `${merchantNo} ${month}`, note: note ?? undefined };
+    const auditEventId = await recordAuditEvent(trx, auditEvent, new Date(close.closedAt));
+    const row = { merchantNo, month, number, despite, openDays: close.openDays.length, objectKey: key };
+    await storeClose(trx, { ...row, sha256, content: text, signature, auditEventId }, statements);
+    await noteLateOf(trx, { merchantNo, month: from, number });
+  });
+  return null;
 }

@@ -1,24 +1,92 @@
 /** The file of a closed month: the frozen list of statements, who closed it, when and why. No package, as `verify.mjs` reads it. */
+import type { Figures } from '../ledger/entry.ts';
+import { addAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { FrozenStatement, MonthClose } from '../store/month-close.ts';
-import type { ClosedAccount, ClosedFigures } from './closed-account.ts';
-import type { OpenDay } from './open-days.ts';
+
+type DayFigures = Omit<Figures, 'breakCount' | 'breaksAfter'>;
+
+export interface MonthFigures {
+  readonly opening: string | null;
+  readonly creditTotal: string;
+  readonly creditCount: number;
+  readonly debitTotal: string;
+  readonly debitCount: number;
+  readonly closing: string | null;
+  readonly daysBroken: number;
+}
+
+export function sumOfDays(days: readonly DayFigures[]): MonthFigures {
+  const sum = (amountOf: (day: DayFigures) => string): string =>
+    days.reduce((total, day) => addAmounts(total, amountOf(day)), '0');
+  const count = (countOf: (day: DayFigures) => number): number =>
+    days.reduce((total, day) => total + countOf(day), 0);
+  return {
+    opening: days[0]?.opening ?? null,
+    creditTotal: sum((day) => day.creditTotal),
+    creditCount: count((day) => day.creditCount),
+    debitTotal: sum((day) => day.debitTotal),
+    debitCount: count((day) => day.debitCount),
+    closing: days.at(-1)?.closing ?? null,
+    daysBroken: days.filter(({ verdict }) => verdict === 'broken').length,
+  };
+}
+
+/** What opening + credits - debits lacks of the closing; null where nothing was published. */
+export function missingNetOf({ opening, creditTotal, debitTotal, closing }: MonthFigures): string | null {
+  if (opening === null || closing === null) return null;
+  return subtractAmounts(closing, subtractAmounts(addAmounts(opening, creditTotal), debitTotal));
+}
+
+export interface ClosedFigures extends DayFigures {
+  readonly breaks: number;
+  readonly explained: readonly number[];
+}
+
+interface ClosedAccount extends MonthFigures {
+  readonly currency: string;
+  /** What opening + credits - debits lacks of the closing. */
+  readonly missingNet: string | null;
+  readonly days: number;
+  readonly breaks: number;
+  readonly explained: number;
+}
+
+export function closedAccount(currency: string, statements: readonly ClosedFigures[]): ClosedAccount {
+  const { daysBroken, ...sums } = sumOfDays(statements);
+  const count = (countOf: (one: ClosedFigures) => number): number =>
+    statements.reduce((total, one) => total + countOf(one), 0);
+  return {
+    currency,
+    ...sums,
+    missingNet: missingNetOf({ ...sums, daysBroken }),
+    days: statements.length,
+    daysBroken,
+    breaks: count((one) => one.breaks),
+    explained: count((one) => one.explained.length),
+  };
+}
 
 export const CLOSE_FORMAT = 'daybook-close/1';
 
-/** A statement in the file of a close. */
 export interface ClosedStatement extends FrozenStatement, ClosedFigures {
-  /** Name of the file, in the folder of its day. */
   readonly file: string;
 }
 
-/** A day that differs from the close before. */
-export interface ClosedAdjustment {
+interface ClosedAdjustment {
   readonly currency: string;
   readonly day: string;
   /** The revision that the close before froze; null if the day had no statement then. */
   readonly frozenRevision: number | null;
   readonly revision: number;
   readonly reason: string | null;
+}
+
+/** A day that was open when its month was closed, and why. */
+export interface ClosedOpenDay {
+  readonly currency: string;
+  readonly day: string;
+  readonly cause:
+    'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unexplained' | 'unreadable';
 }
 
 export interface CloseFile extends Pick<
@@ -31,16 +99,14 @@ export interface CloseFile extends Pick<
   readonly previous: { readonly number: number; readonly sha256: string } | null;
   readonly accounts: readonly ClosedAccount[];
   readonly statements: readonly ClosedStatement[];
-  /** What changed since the close before. */
   readonly adjustments: readonly ClosedAdjustment[];
   /** Days that were open, where it was closed despite them. */
-  readonly openDays: readonly Pick<OpenDay, 'currency' | 'day' | 'cause'>[];
+  readonly openDays: readonly ClosedOpenDay[];
 }
 
 /** The text of the file. The order of its keys is the one in which a person reads it. */
 export const closeText = (close: CloseFile): string => `${JSON.stringify(close, null, 2)}\n`;
 
-/** Whether a value has the shape of what it is searched for as. */
 type Checks = (value: unknown) => boolean;
 
 const SHA256 = /^[0-9a-f]{64}$/;
@@ -105,7 +171,6 @@ const isCloseFile = recordOf({
   openDays: listOf(recordOf({ currency: isText, day: isDay, cause: isText })),
 });
 
-/** Reads such a file; null if the text is none. */
 export function parseClose(text: string): CloseFile | null {
   let value: unknown;
   try {

@@ -12,7 +12,7 @@ import { signatureFile } from '../signing/signatures.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import { recordAuditEvent, type AuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { figuresOf } from '../store/figures.ts';
+import { figuresOf } from '../store/account-days.ts';
 import {
   adjustmentsOf,
   closesOfMonth,
@@ -21,22 +21,26 @@ import {
   type Adjustment,
   type StoredClose,
 } from '../store/month-close.ts';
-import { accountMonths } from './account-months.ts';
-import { CLOSE_FORMAT, closeText, parseClose, type ClosedStatement, type CloseFile } from './close-file.ts';
-import { closedAccount } from './closed-account.ts';
+import { accountMonths, type AccountMonth, type Month } from './month.ts';
+import {
+  CLOSE_FORMAT,
+  closeText,
+  parseClose,
+  type ClosedStatement,
+  type CloseFile,
+  closedAccount,
+} from './close-file.ts';
 import { sha256Of } from '../host/sha256.ts';
-import { explainedOfEach } from './explained.ts';
+import { explainedOfEach } from './summary.ts';
 import { StatementDamaged } from './fetch.ts';
 import { closeKey, fileOf, SIGNATURE_EXTENSION } from './keys.ts';
-import type { AccountMonth, Month } from './month.ts';
 import { openDaysOf, type Clock, type OpenDay } from './open-days.ts';
-import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
-import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
+import { SIGNATURE_CONTENT_TYPE, MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
 
 /** Of a note, and of the reason despite open days: both are published with the close. */
 export const REASON_CHARACTERS_MAX = 1_000;
 
-export interface CloseOptions {
+interface CloseOptions {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
   readonly signingKey: SigningKey | null;
@@ -44,16 +48,13 @@ export interface CloseOptions {
   readonly now: () => Date;
 }
 
-export interface CloseRequest {
+interface CloseRequest {
   readonly merchantNo: string;
   readonly month: Month;
-  /** Why it is closed though days are open; null refuses then. */
   readonly despite: string | null;
-  /** Who does it, for the record. */
   readonly auditEvent: AuditEvent;
 }
 
-/** What came of closing a month. */
 export type CloseResult =
   /** A new close. It names the one before, if there is one, and what changed since. */
   | { readonly kind: 'closed'; readonly close: StoredClose; readonly adjustments: readonly Adjustment[] }
@@ -61,10 +62,8 @@ export type CloseResult =
   | { readonly kind: 'already'; readonly close: StoredClose; readonly openDays: readonly OpenDay[] }
   /** Days are open, so it was not closed. */
   | { readonly kind: 'open'; readonly openDays: readonly OpenDay[] }
-  /** Nothing was published of it, so there is nothing to freeze. */
   | { readonly kind: 'empty' };
 
-/** Tries if another process closes the same month meanwhile. */
 const TRIES_MAX = 3;
 const UNIQUE_VIOLATION = '23505';
 const SERIALIZATION_FAILURE = '40001';
@@ -84,7 +83,7 @@ export async function closeMonth(request: CloseRequest, options: CloseOptions): 
     await storeCloseSignature(db, close, signatureOf(close, now(), signingKey));
   }
   const closes = await closesOfMonth(db, merchantNo, month.name);
-  for (const close of closes) await writeFiles(objects, close);
+  for (const file of closes.flatMap(filesOfClose)) await putOnce(objects, file);
   return { ...result, close: closes.find(({ number }) => number === result.close.number)! };
 }
 
@@ -192,7 +191,6 @@ function openedSince({ content }: StoredClose, openDays: readonly OpenDay[]): Op
   return openDays.filter((one) => !named.has(nameOf(one)));
 }
 
-/** The current statements as the close's file names them, by account and day. */
 async function frozenStatements(
   trx: Transaction<DB>,
   merchantNo: string,
@@ -214,17 +212,22 @@ async function frozenStatements(
   });
 }
 
-/** Writes the file, and its signature before it, where they are not in the store yet. */
-async function writeFiles(
-  objects: ObjectStore,
-  { objectKey, content, signature }: StoredClose,
-): Promise<void> {
-  if (signature !== null)
-    await putOnce(objects, objectKey + SIGNATURE_EXTENSION, signature, SIGNATURE_CONTENT_TYPE);
-  await putOnce(objects, objectKey, content, MANIFEST_CONTENT_TYPE);
-}
+/** The signature first, so that no one finds the file without. */
+export const filesOfClose = ({
+  objectKey: key,
+  content,
+  signature,
+}: Pick<StoredClose, 'objectKey' | 'content' | 'signature'>) => [
+  ...(signature === null
+    ? []
+    : [{ key: key + SIGNATURE_EXTENSION, text: signature, contentType: SIGNATURE_CONTENT_TYPE }]),
+  { key, text: content, contentType: MANIFEST_CONTENT_TYPE },
+];
 
-async function putOnce(objects: ObjectStore, key: string, text: string, contentType: string): Promise<void> {
+async function putOnce(
+  objects: ObjectStore,
+  { key, text, contentType }: ReturnType<typeof filesOfClose>[number],
+): Promise<void> {
   if ((await readObject(objects, key))?.toString('utf8') === text) return;
   try {
     await objects.put(key, Buffer.from(text), { ifAbsent: true, contentType });

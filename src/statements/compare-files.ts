@@ -2,27 +2,93 @@
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { sameDigest, type ListedObject, type ObjectStore } from '../objects/object-store.ts';
-import type { SigningKey } from '../signing/keys.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import {
   publishedDays,
-  storedObjects,
-  type ManifestRow,
+  type DaysOfMerchant,
   type PublishedDays,
+  type ManifestRow,
   type StoredRow,
 } from '../store/statements/stored-files.ts';
+import { manifestKey, signatureKey, dayPrefix, fileOf, merchantPrefix } from './keys.ts';
+import { sameDigest, type ListedObject, type ObjectStore } from '../objects/object-store.ts';
+import type { SigningKey } from '../signing/keys.ts';
+import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import { sha256Of } from '../host/sha256.ts';
-import { dayPrefix, fileOf, manifestKey, merchantPrefix, signatureKey } from './keys.ts';
 import { otherFormatsIn } from './manifest.ts';
-import { isOutOfChain } from './manifest-chain.ts';
-import { daysToAsk, type ManifestPrefetch } from './manifest-prefetch.ts';
-import type { PublishedNow } from './published-now.ts';
+import { isOutOfChain } from './manifest-text.ts';
+import type { PublishedNow } from './publish-options.ts';
 import { readManifest } from './put-revision.ts';
-import { contradicts, isUnsigned } from './sign-manifest.ts';
-import { storedRow } from './write-manifest.ts';
+import { contradicts, isUnsigned, storedRow } from './write-manifest.ts';
 import { currentOf, earlierOf } from './summary.ts';
+
+/** Merchants that are read together. Not more, as what was read lies in memory until it is their turn. */
+const MERCHANTS_AHEAD = 32;
+/** More days of a merchant are not read ahead. */
+const DAYS_AHEAD_MAX = 31;
+
+interface Days {
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+}
+
+const daysToAsk = (merchantNo: string, { from, to }: Days): DaysOfMerchant => ({
+  ...{ merchantNo, fromDay: from, toDay: to },
+});
+
+/** Holds as long as the merchants' leases are held and the holder writes nothing itself. */
+export class ManifestPrefetch {
+  readonly #db: Kysely<DB>;
+  /** Merchants whose turn is still to come, in order. */
+  readonly #left: Map<string, Days>;
+  readonly #read = new Map<string, Promise<Map<string, PublishedDays>>>();
+
+  constructor(db: Kysely<DB>, days: Iterable<readonly [string, Days]>) {
+    this.#db = db;
+    this.#left = new Map([...days].filter(([, { from, to }]) => to < addDays(from, DAYS_AHEAD_MAX)));
+  }
+
+  /** What was published of these days. Null if it is not to be read ahead. */
+  async take(merchantNo: string, { from, to }: Days): Promise<PublishedDays | null> {
+    const days = this.#left.get(merchantNo);
+    if (days === undefined || from < days.from || to > days.to) return null;
+    const reading = this.#read.get(merchantNo) ?? this.#readFrom(merchantNo, days);
+    this.#left.delete(merchantNo);
+    this.#read.delete(merchantNo);
+    const read = await reading;
+    const { statements, summaries, manifests, stored } = read.get(merchantNo)!;
+    read.delete(merchantNo);
+    const isWithin = ({ day }: { readonly day: BusinessDay }): boolean => from <= day && day <= to;
+    return {
+      statements: statements.filter(isWithin),
+      summaries: summaries.filter(isWithin),
+      manifests: manifests.filter(isWithin),
+      stored,
+    };
+  }
+
+  forget(merchantNo: string): void {
+    this.#left.delete(merchantNo);
+    const reading = this.#read.get(merchantNo);
+    this.#read.delete(merchantNo);
+    // If it failed, whoever asked for it is notified.
+    void reading?.then((read) => read.delete(merchantNo)).catch(() => undefined);
+  }
+
+  #readFrom(merchantNo: string, days: Days): Promise<Map<string, PublishedDays>> {
+    const some = [daysToAsk(merchantNo, days)];
+    for (const [other, own] of this.#left) {
+      if (some.length === MERCHANTS_AHEAD) break;
+      if (other !== merchantNo && !this.#read.has(other)) some.push(daysToAsk(other, own));
+    }
+    const reading = publishedDays(this.#db, some);
+    for (const one of some) this.#read.set(one.merchantNo, reading);
+    reading.catch(() => {
+      for (const one of some) this.#read.delete(one.merchantNo);
+    });
+    return reading;
+  }
+}
 
 /** Days that are compared together. In memory they take one row and one listed name for each file. */
 const DAYS_COMPARED_AT_ONCE = 100;
@@ -30,7 +96,6 @@ const DAYS_COMPARED_AT_ONCE = 100;
 /** Sorts after every key of a day, whatever its file is called. */
 const LAST = '\u{10ffff}';
 
-/** A published file, with the row that says what it should contain. */
 export type PublishedFile = { readonly day: BusinessDay; readonly key: string; readonly sha256: string } & (
   | { readonly kind: 'statement'; readonly row: StatementRow }
   | {
@@ -59,8 +124,7 @@ export interface UnrecordedDay {
   readonly summaries: readonly SummaryRow[];
 }
 
-export interface Comparison {
-  /** How many files were published on these days. */
+interface Comparison {
   readonly files: number;
   /** Files that are missing or hold other bytes, by day. The manifest is the last one of its day. */
   readonly damaged: readonly DamagedFile[];
@@ -71,20 +135,16 @@ export interface Comparison {
   readonly unput: readonly ManifestRow[];
   /** Manifests that are to be made anew, at the end of the chain. */
   readonly outOfChain: readonly ManifestRow[];
-  /**
-   * Files that were read in full because their etag was new, and that were right. Storing this saves reading them
-   * again.
-   */
+  /** Files that were read in full because their etag was new, and that were right: storing this saves reading them again. */
   readonly proven: readonly StoredRow[];
 }
 
-export interface CompareOptions {
+interface CompareOptions {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
-  /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
   readonly signingKey?: SigningKey | null;
   /** What was read back and is not recorded yet. Its new days are left out, unless `readsAll`. */
@@ -111,16 +171,15 @@ export async function* compareFiles(options: CompareOptions): AsyncGenerator<Com
 }
 
 async function compareDays(options: CompareOptions): Promise<Comparison> {
-  const { db, objects, merchantNo, fromDay, toDay } = options;
+  const { objects, merchantNo, fromDay, toDay } = options;
   const published = await publishedOf(options);
-  const otherFormats = filesInOtherFormats(merchantNo, published);
   const files = [
     ...published.statements.map((row): PublishedFile => ({
       kind: 'statement',
       key: row.object_key,
       ...about(row),
     })),
-    ...otherFormats,
+    ...filesInOtherFormats(merchantNo, published),
     ...published.summaries.map((row): PublishedFile => ({
       kind: 'summary',
       key: row.object_key,
@@ -129,16 +188,12 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
     ...published.manifests.flatMap(signatureOf),
     ...published.manifests.map((row): PublishedFile => ({
       kind: 'manifest',
-      key: manifestKey(merchantNo, row.day),
+      key: row.object_key,
       ...about(row),
     })),
   ].sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1));
   if (files.length === 0) return NOTHING_COMPARED;
-  const others = await storedObjects(
-    db,
-    otherFormats.map(({ key }) => key),
-  );
-  const known = new Map([...published.stored, ...others, ...(options.publishedNow?.stored ?? [])]);
+  const known = new Map([...published.stored, ...(options.publishedNow?.stored ?? [])]);
   const listed = new Map<string, ListedObject>();
   const range = { after: dayPrefix(merchantNo, fromDay), through: dayPrefix(merchantNo, toDay) + LAST };
   for await (const object of objects.survey(merchantPrefix(merchantNo), range))
@@ -203,7 +258,6 @@ function filesInOtherFormats(merchantNo: string, published: PublishedDays): Publ
   });
 }
 
-/** The signature next to a manifest, if it has one. */
 const signatureOf = (row: ManifestRow): PublishedFile[] =>
   row.signature === null
     ? []
@@ -223,7 +277,7 @@ const about = <Row extends { readonly day: BusinessDay; readonly sha256: string 
 /** What is wrong with a file; null if nothing. A file that had to be read and is right is added to `proven`. */
 async function damageOf(
   { objects, readsAll = false }: CompareOptions,
-  { key, sha256, kind }: PublishedFile,
+  { key, sha256, kind, row }: PublishedFile,
   listed: ListedObject | undefined,
   known: StoredRow | undefined,
   proven: StoredRow[],
@@ -238,7 +292,7 @@ async function damageOf(
   const found = await objects.digest(key);
   if (found === null) return 'missing';
   if (found.sha256 !== sha256) return 'altered';
-  const stored = storedRow(key, found);
+  const stored = storedRow(row, key, found);
   if (known === undefined || !sameStored(known, stored)) proven.push(stored);
   return null;
 }

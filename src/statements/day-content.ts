@@ -1,28 +1,122 @@
-/** One account day's statement as a stream of bytes: read, chained, spelled out, and checked against its figures. */
+/** One account day's statement as a stream of bytes: read, chained, spelled out, and checked against its figures. Small days are read together and held. */
 import type { Kysely } from 'kysely';
-import { foldDays, type ChainedDay } from '../ledger/chain/account-days.ts';
 import { dayWindow } from '../ledger/business-day.ts';
+import { entriesIn, sameStated } from '../ledger/chain/figures.ts';
+import type { Account, BusinessDay, LedgerEntry, Figures, StatedFigures } from '../ledger/entry.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { DueAccountDay, DueAccounts } from '../store/statements/due-days.ts';
+import { type EntriesOfDay, entriesOfDays } from '../store/statements/past-of-days.ts';
+import { foldDays, type ChainedDay } from '../ledger/chain/account-days.ts';
 import { createChain } from '../ledger/chain/chain.ts';
 import type { ChainStep } from '../ledger/chain/chain-link.ts';
-import { sameStated } from '../ledger/chain/figures.ts';
-import type { Account, BusinessDay, Figures, LedgerEntry, StatedFigures } from '../ledger/entry.ts';
 import { compareAmounts, fromScaled, toScaled } from '../ledger/money.ts';
-import type { DayFigures } from '../store/account-days.ts';
-import { daysTogether, type DaysTogether } from '../store/days-together.ts';
+import {
+  type DayFigures,
+  daysTogetherWith,
+  type DaysTogether,
+  daysTogether,
+  figuresOf,
+} from '../store/account-days.ts';
 import { readAccount } from '../store/entries.ts';
-import { figuresOf } from '../store/figures.ts';
-import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
-import type { HeldDays } from './held-days.ts';
 import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn } from './formats/columns.ts';
 import { CSV } from './formats/csv.ts';
 import type { RowCells } from './formats/format.ts';
 
-/**
- * Whether the day's figures and rows are still those of the published statement, by the columns that it has: columns
- * that came later are no change. The rows are read only if the figures are equal. Throws `StatementMisfit`.
- */
+/** Most entries of the days held at once: a few megabytes with the files made of them. */
+const HELD_ENTRIES_MAX = 4_000;
+
+interface HeldDays {
+  readonly together: (account: Account, day: BusinessDay) => DaysTogether | undefined;
+  readonly entries: (account: Account, day: BusinessDay) => readonly LedgerEntry[] | undefined;
+}
+
+export interface Portion {
+  readonly days: readonly DueAccounts[];
+  /** Null for one day that is too large to be held: its entries are read while its files are written. */
+  readonly held: HeldDays | null;
+}
+
+interface DaysToHold {
+  readonly db: Kysely<DB>;
+  readonly zone: string;
+  readonly merchantNo: string;
+  readonly days: readonly DueAccounts[];
+  /** Entries that were read with the days, complete account days. */
+  readonly known?: readonly EntriesOfDay[] | undefined;
+}
+
+/** Hands out the days in order: as many small days together as can be held, a large day alone. */
+export async function* portionsOf(of: DaysToHold): AsyncGenerator<Portion> {
+  const { db, days } = of;
+  let small: DueAccounts[] = [];
+  let together = new Map<string, DaysTogether>();
+  let entries = 0;
+  const portion = async (): Promise<Portion> => {
+    const held = await hold(of, together);
+    const portion = { days: small, held };
+    small = [];
+    together = new Map();
+    entries = 0;
+    return portion;
+  };
+  for (const day of days) {
+    const own = await togetherOf(db, day.accounts);
+    const count = [...own.values()].reduce((sum, one) => sum + entriesOf(one), 0);
+    if (small.length > 0 && entries + count > HELD_ENTRIES_MAX) yield await portion();
+    if (count > HELD_ENTRIES_MAX) {
+      yield { days: [day], held: null };
+      continue;
+    }
+    small.push(day);
+    for (const [key, one] of own) together.set(key, one);
+    entries += count;
+  }
+  if (small.length > 0) yield await portion();
+}
+
+const keyOf = ({ currency }: Pick<Account, 'currency'>, day: BusinessDay): string => `${day} ${currency}`;
+
+async function togetherOf(
+  db: Kysely<DB>,
+  accounts: readonly DueAccountDay[],
+): Promise<Map<string, DaysTogether>> {
+  const found = new Map<string, DaysTogether>();
+  for (const due of accounts)
+    found.set(keyOf(due.account, due.day), await daysTogetherWith(db, due.account, due));
+  return found;
+}
+
+const entriesOf = ({ days }: DaysTogether): number => days.reduce((sum, day) => sum + entriesIn(day), 0);
+
+async function hold(
+  { db, zone, merchantNo, known = [] }: DaysToHold,
+  together: ReadonlyMap<string, DaysTogether>,
+): Promise<HeldDays> {
+  const entries = new Map(known.map((one) => [keyOf(one, one.day), one.entries]));
+  const wanted = new Map(
+    [...together.values()].flatMap(({ days }) =>
+      days.map(({ currency, day }) => [
+        keyOf({ currency }, day),
+        { currency, day, window: dayWindow(day, zone) },
+      ]),
+    ),
+  );
+  const unread = [...wanted].filter(([key]) => !entries.has(key));
+  const read = await entriesOfDays(
+    db,
+    merchantNo,
+    unread.map(([, one]) => one),
+  );
+  for (const [nth, [key]] of unread.entries()) entries.set(key, read[nth]!);
+  return {
+    together: (account, day) => together.get(keyOf(account, day)),
+    entries: (account, day) => entries.get(keyOf(account, day)),
+  };
+}
+
+/** By the columns that it has: later ones are no change. Rows are read only if the figures are equal. Throws `StatementMisfit`. */
 export async function isAsPublished(
   current: StatementRow,
   figures: StatedFigures,
@@ -33,10 +127,7 @@ export async function isAsPublished(
   return content !== null && (await digestOf(content)).sha256 === current.sha256;
 }
 
-/**
- * The day's rows as they are now, in the columns of a published statement. Null if this version does not know one of
- * these columns. Throws `StatementMisfit` while it is read.
- */
+/** The rows as they are now, in the columns of a published statement; null if one is not known here. Reading throws `StatementMisfit`. */
 export function contentAsPublished(
   { merchant_no, currency, day, columns }: StatementRow,
   options: DayContentOptions,
@@ -81,7 +172,6 @@ export async function* dayContent(
   yield* CSV.write({ columns, rows });
 }
 
-/** The day's rows in chain order, some at a time. */
 async function* rowsOf(
   account: Account,
   day: BusinessDay,
@@ -115,13 +205,11 @@ async function* rowsOf(
 
 const ownOf = (day: BusinessDay, { days }: DaysTogether): DayFigures => days.find((one) => one.day === day)!;
 
-/** The balance and the entry that the chain of these days continues from; null if it starts without them. */
 function startOf({ days: [first], before }: DaysTogether) {
   if (first!.restarted || before === undefined || before.lastBookedMs === null) return null;
   return { balance: before.closing, batchNo: before.lastBatchNo, bookedMs: before.lastBookedMs };
 }
 
-/** Checks the rows of a statement against the day's figures while they are written. */
 function checkSteps(account: Account, day: BusinessDay, opening: string | null) {
   const fold = foldDays({ opening, minorUnits: null });
   let written: ChainedDay | undefined;
@@ -153,10 +241,7 @@ function checkSteps(account: Account, day: BusinessDay, opening: string | null) 
   return { take, end };
 }
 
-/**
- * Whether a step starts from the balance that the one before it ended on. Their scales may differ, as later amounts may
- * have more decimals.
- */
+/** Scales may differ, as later amounts may have more decimals. */
 function leadsOn(last: ChainStep, { before, scale }: ChainStep): boolean {
   return last.scale === scale
     ? last.after === before

@@ -4,39 +4,20 @@
  * revisions stand at nearly the same place, hardly any are held. Where the files have little in common, they are read
  * again and again, each time for another share of the batch numbers.
  */
-import { cellsOf, NoStatement, recordsOf } from './formats/csv-records.ts';
+import type { Cells, RowDifference } from './formats/format.ts';
+import { cellsOf, NoStatement, recordsOf } from './formats/csv.ts';
 
 /** Rows held of both files at once, and differences found: some 200 bytes each. */
 const HELD_ROWS_MAX = 200_000;
 
 export interface ComparedFile {
-  /** For errors. */
   readonly name: string;
-  /** Of the file, in order. */
   readonly columns: readonly string[];
   readonly rows: number;
-  /** Called once for each time the file is read. */
   readonly bytes: () => AsyncIterable<Uint8Array>;
 }
 
-/** A row's cells by column. */
-export type Cells = Readonly<Record<string, string>>;
-
-/** A row that only one of two files has, or whose cells differ in the other. */
-export interface RowDifference {
-  readonly batchNo: string;
-  /** Null where only the later file has it. */
-  readonly before: Cells | null;
-  /** Null where only the earlier file has it. */
-  readonly after: Cells | null;
-  /** Columns of both files whose cells differ; empty where only one has the row. */
-  readonly changed: readonly string[];
-}
-
-/**
- * In the order of the statement, unless the files have to be read several times. Columns that only one of the files has
- * are not compared. Throws `NoStatement`, and what reading throws.
- */
+/** In the order of the statement, unless the files have to be read several times; by columns that both have. Throws `NoStatement`, and what reading throws. */
 export async function* differingRows(
   before: ComparedFile,
   after: ComparedFile,
@@ -66,7 +47,6 @@ function shareOf(batchNo: string, shares: number): number {
 
 interface Held {
   readonly record: string;
-  /** Where it stands in its file. */
   readonly place: number;
 }
 
@@ -82,7 +62,6 @@ interface Found {
   readonly after: string | null;
 }
 
-/** The differences among the batch numbers asked for; null where they are more than can be held. */
 async function onePass(
   sides: Sides,
   isAsked: (batchNo: string) => boolean,
@@ -136,7 +115,6 @@ function* differencesOf(found: Found[], sides: Sides): Generator<RowDifference> 
   }
 }
 
-/** Columns that both files have and whose cells differ. */
 function changedIn(sides: Sides, before: string, after: string): string[] {
   const [was, is] = [sides.before.cells(before), sides.after.cells(after)];
   return sides.before.columns.filter((column) => is[column] !== undefined && was[column] !== is[column]);
@@ -203,4 +181,23 @@ async function filled(
     records = next.value;
   }
   return records;
+}
+
+type Change = 'came' | 'went' | 'changed';
+export type ChangeCounts = Readonly<Record<Change, number>>;
+
+export const changeOf = ({ before, after }: RowDifference): Change =>
+  before === null ? 'came' : after === null ? 'went' : 'changed';
+
+export function tallyRows(shownMax: number) {
+  const counts = { came: 0, went: 0, changed: 0 };
+  const shown: RowDifference[] = [];
+  return {
+    counts,
+    shown,
+    take: (row: RowDifference): void => {
+      counts[changeOf(row)] += 1;
+      if (shown.length < shownMax) shown.push(row);
+    },
+  };
 }

@@ -1,12 +1,11 @@
 /** Makes a statement's file in another format from its published CSV. */
 import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
-import { figuresOf } from '../store/figures.ts';
+import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
 import { columnsNamed, columnsOf, STATEMENT_COLUMNS, type StatementColumn } from './formats/columns.ts';
-import { CSV } from './formats/csv.ts';
-import { cellsOf, NoStatement, recordsOf } from './formats/csv-records.ts';
+import { CSV, cellsOf, NoStatement, recordsOf } from './formats/csv.ts';
 import type { Changes, PublishedRevision, RowCells, StatementFormat } from './formats/format.ts';
 import { dayPrefix, fileOf } from './keys.ts';
 import { otherFormatsIn, zoneIn, type OtherFormats } from './manifest.ts';
@@ -20,17 +19,13 @@ const CHANGES_MAX = 10_000;
 export const formatNote = ({ name }: StatementFormat): string | undefined =>
   name === CSV.name ? undefined : `as ${name}`;
 
-/** A statement in a format, and whether the file was published or is made now. */
-export interface InFormat {
+interface InFormat {
   readonly isPublished: boolean;
   /** Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`. */
   readonly read: () => AsyncIterable<Uint8Array>;
 }
 
-/**
- * A statement's file in a format: as it was published, if the day's manifest lists it, else made from the CSV. `ofDay`
- * are all revisions of the day.
- */
+/** As it was published, if the day's manifest lists it, else made from the CSV. `ofDay` are all revisions of the day. */
 export function inFormat(
   objects: ObjectStore,
   statement: StatementRow,
@@ -53,10 +48,8 @@ export function inFormat(
   return { isPublished: true, read: () => fetchStatement(objects, { object_key: key, sha256 }) };
 }
 
-export interface InFormatOptions {
-  /** Earlier revisions of the account day, oldest first. */
+interface InFormatOptions {
   readonly earlier: readonly StatementRow[];
-  /** IANA zone of the day; null, or left out, where it is not known. */
   readonly zone?: string | null;
   /** Says which columns are amounts; if left out, STATEMENT_COLUMNS. */
   readonly known?: readonly StatementColumn[] | undefined;
@@ -64,10 +57,7 @@ export interface InFormatOptions {
   readonly readsEarlier?: boolean;
 }
 
-/**
- * A statement in one of its formats, made from the published CSV. The same revision gives the same bytes, as long as the
- * revision before it can be read. Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`.
- */
+/** The same revision gives the same bytes, as long as the one before it can be read. Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`. */
 export async function* fetchInFormat(
   objects: ObjectStore,
   statement: StatementRow,
@@ -131,7 +121,6 @@ async function changesOf(
   }
 }
 
-/** The rows without the header, some at a time. Throws `NoStatement`. */
 async function* rowsOf(
   bytes: AsyncIterable<Uint8Array>,
   file: string,

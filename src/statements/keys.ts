@@ -11,7 +11,6 @@ const encoded = (part: string): string =>
     .replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(/^\.+/, (dots) => '%2E'.repeat(dots.length));
 
-/** What every published file's key starts with. */
 export const MERCHANTS_PREFIX = 'merchant=';
 
 /** Names the database that the store's statements belong to. */
@@ -20,10 +19,8 @@ export const STORE_MARK_KEY = 'daybook-store.json';
 const folderOf = (merchantNo: string, day: BusinessDay): string =>
   `${MERCHANTS_PREFIX}${encoded(merchantNo)}/date=${day}`;
 
-/** What the keys of a merchant's day start with. */
 export const dayPrefix = (merchantNo: string, day: BusinessDay): string => `${folderOf(merchantNo, day)}/`;
 
-/** What the keys of all of a merchant's days start with. */
 export const merchantPrefix = (merchantNo: string): string =>
   `${MERCHANTS_PREFIX}${encoded(merchantNo)}/date=`;
 
@@ -44,17 +41,19 @@ export const isOfAnotherDay = (path: string, merchantNo: string, day: BusinessDa
 /** What a signature's file name adds to that of the manifest. */
 export const SIGNATURE_EXTENSION = '.minisig';
 
+/** What takes the place of a signature that is none any more. No program takes it for a signature. */
+export const WITHDRAWN =
+  'untrusted comment: the manifest of this file was replaced, and the new one is not signed\n';
+
 export const signatureKey = (merchantNo: string, day: BusinessDay): string =>
   manifestKey(merchantNo, day) + SIGNATURE_EXTENSION;
 
-/** Where a close of a merchant's month is. */
 export const closeKey = (merchantNo: string, month: string, number: number): string =>
   `${MERCHANTS_PREFIX}${encoded(merchantNo)}/close=${month}/${encoded(merchantNo)}_${month}.close${number}.json`;
 
 /** A key's last part: what a person who downloads it sees. */
 export const fileOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 
-/** What a statement's file, or its key, is called in another format. */
 export const nameIn = ({ extension }: Pick<StatementFormat, 'extension'>, statement: string): string =>
   statement.replace(/\.csv$/, `.${extension}`);
 

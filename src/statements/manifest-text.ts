@@ -1,14 +1,80 @@
-/** Writes the text of a day's manifest. */
+/** Writes the text of a day's manifest, with its place in the chain: each names the one that was made before it, by its SHA-256. See docs/decisions/publishing.md. */
+import type { ChainedManifest, NamedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
+import type { ManifestRow } from '../store/statements/stored-files.ts';
+import {
+  parseManifest,
+  type Manifest,
+  FORMAT,
+  type ManifestStatement,
+  type OtherFormats,
+} from './manifest.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
-import { figuresOf } from '../store/figures.ts';
+import { figuresOf } from '../store/account-days.ts';
 import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements/statements.ts';
-import type { Explained } from './explained.ts';
+import { type Explained, currentOf } from './summary.ts';
 import { fileOf } from './keys.ts';
-import { chainFieldsOf, type ChainFields } from './manifest-chain.ts';
-import { FORMAT, type Manifest, type ManifestStatement, type OtherFormats } from './manifest.ts';
-import { currentOf } from './summary.ts';
+
+/** What a manifest says about the chain; empty for one from before there were chains. */
+type ChainFields = Pick<Manifest, 'place' | 'previousManifest' | 'earlierManifests' | 'supersededManifests'>;
+
+/** Only those fields, in the order in which they are written. */
+export const chainFieldsOf = ({
+  place,
+  previousManifest,
+  earlierManifests,
+  supersededManifests,
+}: ChainFields): ChainFields => ({
+  ...(place === undefined ? {} : { place }),
+  ...(previousManifest === undefined ? {} : { previousManifest }),
+  ...(earlierManifests === undefined ? {} : { earlierManifests }),
+  ...(supersededManifests === undefined ? {} : { supersededManifests }),
+});
+
+export interface Superseded {
+  readonly row: Pick<ManifestRow, 'revision' | 'sha256'>;
+  /** Null if it cannot be read, or may be anybody's: then what it says is not taken over. */
+  readonly manifest: Manifest | null;
+}
+
+/**
+ * What the next manifest of a day says. It follows the last one in the chain, whatever day that is of, and takes over
+ * what the day's manifest before it said, so that every manifest that was ever named can still be found.
+ */
+export function nextInChain(
+  superseded: Superseded | null,
+  { lastInChain, unchained }: Pick<PastOfDay, 'lastInChain' | 'unchained'>,
+): ChainFields {
+  const [first, ...others] = lastInChain === null ? unchained.map(named) : [];
+  const earlierManifests = superseded?.manifest?.earlierManifests ?? (first && [first, ...others]);
+  return chainFieldsOf({
+    place: (lastInChain?.place ?? 0) + 1,
+    previousManifest: lastInChain === null ? null : named(lastInChain),
+    earlierManifests,
+    supersededManifests: superseded === null ? undefined : supersededWith([superseded]),
+  });
+}
+
+export function supersededWith(given: readonly Superseded[]): Manifest['supersededManifests'] {
+  const all = given.flatMap(({ row: { revision, sha256 }, manifest }) => {
+    const { place, previousManifest } = manifest ?? {};
+    const own = { revision, sha256, ...chainFieldsOf({ place, previousManifest }) };
+    return [...(manifest?.supersededManifests ?? []), own];
+  });
+  const [first, ...others] = new Map(all.map((one) => [one.sha256, one])).values();
+  return first && [first, ...others];
+}
+
+/** Whether the day's manifest is to be made anew, at the end of the chain: see `takeForksOut`. */
+export const isOutOfChain = ({ place, content }: Pick<ManifestRow, 'place' | 'content'>): boolean =>
+  place === null && content.includes('"place":') && parseManifest(content)?.place !== undefined;
+
+/** The database has the keys in an order of its own, and the text of a manifest has to come out the same each time. */
+const named = ({ day, revision, sha256 }: NamedManifest): NamedManifest => ({ day, revision, sha256 });
+
+export const chained = ({ day, revision, sha256, place }: ManifestRow): ChainedManifest | null =>
+  place === null ? null : { day, revision, sha256, place };
 
 /** Most explanations that are listed of one statement; their count includes those left out. */
 const EXPLANATIONS_MAX = 1_000;
@@ -21,15 +87,11 @@ export interface ManifestSources {
   readonly checked: readonly string[];
   /** Left out if it is not known when the day is final. */
   readonly final?: Manifest['final'];
-  /** Of the manifest itself. */
   readonly revision: number;
   readonly epoch: number;
   readonly chain: ChainFields;
-  /** Every revision of the day, by currency, oldest first. */
   readonly statements: readonly StatementRow[];
-  /** By currency: the current statement of the account's last published day before this one. */
   readonly previous: ReadonlyMap<string, StatementRow>;
-  /** Every summary of the day, oldest first. */
   readonly summaries: readonly SummaryRow[];
   readonly certificates: readonly CertificateRow[];
   readonly explained: Explained;

@@ -21,14 +21,12 @@ const supersededSchema = z.object({
   bytes: count,
   publishedAt: z.string(),
   supersededBy: z.int().positive(),
-  /** Why the next revision replaced it. */
   reason: z.string(),
   unreadable: count.optional(),
   otherFormats: z.array(otherFormatSchema).nonempty().optional(),
 });
 
 const explanationSchema = z.object({
-  /** The id of the break. */
   id: z.int().positive(),
   afterBatchNo: z.string().nullable(),
   beforeBatchNo: z.string(),
@@ -164,7 +162,6 @@ export function otherFormatsIn({ content }: Pick<ManifestRow, 'content'>): Other
 export const zoneIn = ({ content }: Pick<ManifestRow, 'content'>): string | null =>
   parseManifest(content)?.timeZone ?? null;
 
-/** Of current and superseded statements. */
 const otherFormatsOf = ({ statements }: Manifest): OtherFormats =>
   new Map(
     statements
@@ -181,7 +178,6 @@ export const isBeyondBounds = ({ revision, place = 0, statements, summary }: Man
     (number) => number >= NUMBER_MAX,
   );
 
-/** Reads a manifest; null if the text is not a manifest. */
 export function parseManifest(text: string): Manifest | null {
   try {
     return manifestSchema.parse(JSON.parse(text));

@@ -4,23 +4,33 @@
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Chosen } from '../ledger/account-filter.ts';
+import { filesOfClose } from './close.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, readObject, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { adjustmentsOf, closesOfMonth, type StoredClose } from '../store/month-close.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
 import { summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
-import { accountMonths } from './account-months.ts';
+import { accountMonths, type AccountMonth, type Month, type ListedMonth } from './month.ts';
 import { fetchStatement, StatementDamaged } from './fetch.ts';
 import { inFormat } from './fetch-in-format.ts';
 import { CSV } from './formats/csv.ts';
 import type { StatementFormat } from './formats/format.ts';
-import { dayPrefix, fileOf, manifestFileNextTo, manifestKey, nameIn, SIGNATURE_EXTENSION } from './keys.ts';
+import {
+  dayPrefix,
+  fileOf,
+  manifestFileNextTo,
+  manifestKey,
+  nameIn,
+  SIGNATURE_EXTENSION,
+  WITHDRAWN,
+} from './keys.ts';
 import { otherFormatsIn, zoneIn, type OtherFormats } from './manifest.ts';
-import type { AccountMonth, Month, ListedMonth } from './month.ts';
 import { openDaysOf } from './open-days.ts';
-import { isUnsigned, WITHDRAWN } from './sign-manifest.ts';
+import { isUnsigned } from './write-manifest.ts';
 import { currentOf } from './summary.ts';
+import { PDF } from './formats/pdf.ts';
+import { monthOverview, type OverviewAsked, monthPdf } from './month-pdf.ts';
 
 /** A file of the download. It keeps its key of the store, so that `verify` finds all files in the same layout. */
 export interface MonthFile {
@@ -34,12 +44,12 @@ export interface MonthFile {
   readonly instead?: Pick<MonthFile, 'key' | 'read'> & { readonly background: readonly MonthFile[] };
 }
 
-export interface MerchantMonth {
+interface MerchantMonth {
   readonly accounts: readonly ListedMonth[];
   readonly files: readonly MonthFile[];
 }
 
-export interface MonthSources {
+interface MonthSources {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
   /**
@@ -47,14 +57,12 @@ export interface MonthSources {
    * published so, else made from its CSV.
    */
   readonly format: StatementFormat;
-  /** Days that are not over are open. */
   readonly now: () => Date;
 }
 
 /** Days whose manifest and summary are asked for side by side. */
 const DAYS_AT_ONCE = 4;
 
-/** One merchant's month, of its accounts in these currencies. */
 export async function merchantMonth(
   sources: MonthSources,
   merchantNo: string,
@@ -91,11 +99,9 @@ export async function merchantMonth(
 interface DayRows {
   readonly merchantNo: string;
   readonly day: BusinessDay;
-  /** Every revision. */
   readonly rows: readonly StatementRow[];
 }
 
-/** A statement's file, and the manifest that names it. */
 interface Sheet {
   readonly file: MonthFile;
   readonly background: readonly MonthFile[];
@@ -146,14 +152,13 @@ async function withOpenDays(
   }));
 }
 
-/** The file of a close and its signature, as they were made. */
-const closeFiles = ({ objectKey, content, signature, closedAt }: StoredClose): MonthFile[] =>
-  [
-    { key: objectKey, text: content },
-    ...(signature === null ? [] : [{ key: objectKey + SIGNATURE_EXTENSION, text: signature }]),
-  ].map(({ key, text }) => ({ key, publishedAt: closedAt, read: () => bytesOf(Buffer.from(text)) }));
+const closeFiles = (close: StoredClose): MonthFile[] =>
+  filesOfClose(close)
+    .toReversed()
+    .map(({ key, text }) => ({
+      ...{ key, publishedAt: close.closedAt, read: () => bytesOf(Buffer.from(text)) },
+    }));
 
-/** The files in other formats that the day's manifest lists of the statements. */
 function otherFormatFiles(
   { objects }: MonthSources,
   recorded: ManifestRow | undefined,
@@ -172,7 +177,6 @@ function otherFormatFiles(
 interface PublishedDay {
   readonly merchantNo: string;
   readonly day: BusinessDay;
-  /** The current ones, and their CSV files. */
   readonly statements: readonly StatementRow[];
   readonly sheets: readonly MonthFile[];
   readonly recorded: ManifestRow | undefined;
@@ -208,13 +212,11 @@ async function dayFiles(
   ];
 }
 
-/** Key of the copy of the manifest that comes with one statement. */
 function keyNextTo(statement: string): string {
   const at = statement.lastIndexOf('/') + 1;
   return statement.slice(0, at) + manifestFileNextTo(statement.slice(at));
 }
 
-/** The day's manifest under this name, and its signature. */
 function manifestAs(
   { db, objects }: MonthSources,
   { merchantNo, day, recorded }: Pick<PublishedDay, 'merchantNo' | 'day' | 'recorded'>,
@@ -261,4 +263,19 @@ async function* entireFile(objects: ObjectStore, key: string): AsyncGenerator<Ui
     throw new StatementDamaged(
       `${objects.location}: ${key} is missing; \`daybook publish --repair\` writes it again.`,
     );
+}
+
+export const monthPdfName = ({ name }: Month, merchantNo: string): string =>
+  `month-${name}-${merchantNo}.pdf`;
+
+/** The overview is read when its turn comes. Where nothing was published there are no files. */
+export async function monthDownload(sources: MonthSources, asked: OverviewAsked): Promise<MerchantMonth> {
+  const { merchantNo, month, currencies, now } = asked;
+  const found = await merchantMonth(sources, merchantNo, month, currencies);
+  if (sources.format.name !== PDF.name || found.files.length === 0) return found;
+  async function* read(): AsyncGenerator<Uint8Array> {
+    yield* monthPdf((await monthOverview(sources.db, asked))!);
+  }
+  const overview = { key: monthPdfName(month, merchantNo), publishedAt: now(), read };
+  return { ...found, files: [overview, ...found.files] };
 }

@@ -1,21 +1,124 @@
 /** A merchant's month as PDF: what each account adds up to, what is open, the close with what it froze, and every day's hash. */
-import { entriesIn } from '../ledger/chain/figures.ts';
+import type { Kysely, Transaction } from 'kysely';
+import type { Chosen } from '../ledger/account-filter.ts';
+import { dayWindow } from '../ledger/business-day.ts';
+import { quarantinedIn } from '../ledger/hints/evidence.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { readQuarantined } from '../platform/ledger-entry.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { adjustmentsOf, closesOfMonth, type Adjustment, type MonthClose } from '../store/month-close.ts';
+import { unreadableWithin } from '../store/quarantine.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
+import { manifestOfDay } from '../store/statements/stored-files.ts';
+import { accountMonths, type AccountMonth, type Month, monthFigures, stretches } from './month.ts';
+import { explainedOfEach } from './summary.ts';
+import { zoneIn } from './manifest.ts';
+import { openDaysOf, type OpenDay, openGroups, unpublishedText } from './open-days.ts';
+import { entriesIn } from '../ledger/chain/figures.ts';
+import { grouped, moneyText } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
-import { figuresOf } from '../store/figures.ts';
-import type { MonthClose } from '../store/month-close.ts';
-import type { StatementRow } from '../store/statements/statements.ts';
-import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf/day-figures.ts';
-import { grouped, moneyText } from '../ledger/money.ts';
-import { STYLE, type TextStyle } from './formats/pdf/drawing.ts';
-import { createSheet, type Sheet } from './formats/pdf/sheet.ts';
-import type { Column, Row } from './formats/pdf/table.ts';
+import { figuresOf } from '../store/account-days.ts';
+import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf.ts';
+import {
+  STYLE,
+  type TextStyle,
+  createSheet,
+  type Sheet,
+  type Column,
+  type Row,
+} from './formats/pdf-sheet.ts';
 import { fileOf } from './keys.ts';
-import { missingNetOf } from './month-figures.ts';
-import { monthFigures, stretches, type AccountMonth } from './month.ts';
-import { accountDayName, type MonthOverview } from './month-overview.ts';
-import { openGroups } from './open-days.ts';
+import { missingNetOf } from './close-file.ts';
+
+export interface MonthOverview {
+  readonly merchantNo: string;
+  readonly month: Month;
+  readonly zone: string | null;
+  readonly at: Date;
+  readonly currencies: Chosen;
+  readonly accounts: readonly AccountMonth[];
+  /** How many breaks of a day a person has resolved, by `accountDayName`; left out where none is. */
+  readonly explained: ReadonlyMap<string, number>;
+  /** Days, by `accountDayName`, of which entries came that cannot be read, whether or not a person has acknowledged them. */
+  readonly unreadable: ReadonlySet<string>;
+  readonly openDays: readonly Omit<OpenDay, 'todo'>[];
+  /** In order; the last one counts. */
+  readonly closes: readonly MonthClose[];
+  /** What changed since the last close. */
+  readonly adjustments: readonly Adjustment[];
+}
+
+const accountDayName = ({
+  currency,
+  day,
+}: {
+  readonly currency: string;
+  readonly day: BusinessDay;
+}): string => `${currency} ${day}`;
+
+export interface OverviewAsked {
+  readonly merchantNo: string;
+  readonly month: Month;
+  readonly currencies: Chosen;
+  readonly now: () => Date;
+}
+
+export const monthOverview = (db: Kysely<DB>, asked: OverviewAsked): Promise<MonthOverview | null> =>
+  db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute((trx) => overviewIn(trx, asked));
+
+async function overviewIn(trx: Transaction<DB>, asked: OverviewAsked): Promise<MonthOverview | null> {
+  const { merchantNo, month, currencies, now } = asked;
+  const at = now();
+  const { accounts } = await accountMonths(trx, merchantNo, month, currencies);
+  const statements = accounts.flatMap((account) => account.statements);
+  const last = statements.at(-1);
+  if (last === undefined) return null;
+  const recorded = await manifestOfDay(trx, merchantNo, last.day);
+  const zone = recorded === undefined ? null : zoneIn(recorded);
+  const closes = await closesOfMonth(trx, merchantNo, month.name);
+  const isAsked = ({ currency }: Adjustment): boolean => accounts.some((one) => one.currency === currency);
+  const explained = zone === null ? [] : await explainedOfEach(trx, merchantNo, zone, statements);
+  return {
+    ...{ merchantNo, month, zone, at, currencies, accounts, closes },
+    explained: new Map([...explained].map(([row, breaks]) => [accountDayName(row), breaks.length])),
+    unreadable: zone === null ? new Set() : await unreadableDays(trx, asked, statements, zone),
+    openDays:
+      zone === null
+        ? accounts.flatMap(unpublishedOf)
+        : await openDaysOf(trx, month, accounts, { zone, now: at }),
+    adjustments: (await adjustmentsOf(trx, { merchants: [merchantNo], month: month.name })).filter(isAsked),
+  };
+}
+
+/** Most unreadable entries of a merchant that are checked. */
+const UNREADABLE_MAX = 10_000;
+
+async function unreadableDays(
+  trx: Transaction<DB>,
+  { merchantNo, month: { from, to } }: OverviewAsked,
+  statements: readonly StatementRow[],
+  zone: string,
+): Promise<ReadonlySet<string>> {
+  const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
+  const found = await unreadableWithin(trx, merchantNo, window, {
+    read: readQuarantined,
+    limit: UNREADABLE_MAX,
+  });
+  const isUnreadable = ({ currency, day }: StatementRow): boolean =>
+    quarantinedIn({ currency, span: dayWindow(day, zone) }, found).length > 0;
+  return new Set(statements.filter(isUnreadable).map(accountDayName));
+}
+
+const unpublishedOf = ({ currency, unpublished, statements }: AccountMonth): MonthOverview['openDays'] =>
+  unpublished.map((day) => ({
+    ...{ currency, day, cause: 'not-published' },
+    why: unpublishedText(statements.some((row) => row.day === day)),
+  }));
 
 /** The same overview gives the same bytes. */
 export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Array> {
@@ -86,7 +189,6 @@ function accountsSection(sheet: Sheet, overview: MonthOverview): void {
 
 const some = (count: number, what: string): string[] => (count === 0 ? [] : [`${count} ${what}`]);
 
-/** What the entire month is worth, in words. */
 function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadable }: MonthOverview): void {
   sheet.heading('Verdict');
   const lacking = accounts.flatMap(({ statements }) =>
@@ -150,7 +252,6 @@ const daysOf = (rows: readonly StatementRow[]): string =>
 const stretchTexts = (days: readonly { readonly day: BusinessDay }[]): string[] =>
   stretches(days.map(({ day }) => day)).map((one) => one.replace('/', ' to '));
 
-/** How far the closing is from what the month adds up to; null where it is not, or nothing was published. */
 function offBy(account: AccountMonth): string | null {
   const off = missingNetOf(monthFigures(account));
   return off !== null && /[1-9]/.test(off) ? off : null;

@@ -12,9 +12,7 @@ const HELD_BYTES_MAX = 262_144;
 
 /** A day that the format cannot hold, so that the ZIP has its CSV. */
 export interface DayAsCsv {
-  /** Of the CSV. */
   readonly key: string;
-  /** A sentence for a person. */
   readonly why: string;
 }
 
@@ -64,7 +62,6 @@ async function* filesOf(
 interface ReadyFile extends Pick<MonthFile, 'key' | 'publishedAt' | 'read'> {
   /** Why it is the CSV; null where it is the file that was asked for. */
   readonly why: string | null;
-  /** What comes with it. */
   readonly background: readonly MonthFile[];
 }
 

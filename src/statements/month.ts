@@ -1,10 +1,15 @@
 /** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
-import { addDays } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
-import { figuresOf } from '../store/figures.ts';
+import { addDays, daysFromTo } from '../ledger/business-day.ts';
+import type { BusinessDay, Account } from '../ledger/entry.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { csvText } from './formats/csv.ts';
-import { missingNetOf, sumOfDays, type MonthFigures } from './month-figures.ts';
+import { missingNetOf, sumOfDays, type MonthFigures } from './close-file.ts';
+import { type Kysely, sql } from 'kysely';
+import type { Chosen } from '../ledger/account-filter.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { currentOf } from './summary.ts';
+import { figuredCurrencies, figuresOf } from '../store/account-days.ts';
+import { ofCurrencies } from '../store/account-filter.ts';
 
 export interface Month {
   /** `2026-03`. */
@@ -13,7 +18,6 @@ export interface Month {
   readonly to: BusinessDay;
 }
 
-/** An account's current statements of a month, by day. */
 export interface AccountMonth {
   readonly merchantNo: string;
   readonly currency: string;
@@ -22,9 +26,7 @@ export interface AccountMonth {
   readonly unpublished: readonly BusinessDay[];
 }
 
-/** An account's month as a download tells it. */
 export interface ListedMonth extends Omit<AccountMonth, 'unpublished'> {
-  /** Days that keep it from being closed, in order. */
   readonly openDays: readonly BusinessDay[];
   /** Number of the month's last close; left out where it is not closed. */
   readonly closed?: number;
@@ -32,7 +34,6 @@ export interface ListedMonth extends Omit<AccountMonth, 'unpublished'> {
   readonly adjustedDays?: readonly BusinessDay[];
 }
 
-/** The month `YYYY-MM`, or null where the text names none. */
 export function monthOf(name: string): Month | null {
   if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(name)) return null;
   const from = `${name}-01`;
@@ -66,7 +67,6 @@ const MONTH_COLUMNS = [
 export const monthCsv = ({ name }: Month, accounts: readonly ListedMonth[]): string =>
   csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
 
-/** The sums of its published days. */
 export const monthFigures = ({ statements }: Pick<AccountMonth, 'statements'>): MonthFigures =>
   sumOfDays(statements.map(figuresOf));
 
@@ -101,4 +101,102 @@ export function stretches(days: readonly BusinessDay[]): string[] {
     else found.push([day, day]);
   }
   return found.map(([from, to]) => (from === to ? from : `${from}/${to}`));
+}
+
+interface AccountMonths {
+  readonly accounts: readonly AccountMonth[];
+  readonly byDay: ReadonlyMap<BusinessDay, readonly StatementRow[]>;
+}
+
+/** Of the merchant's accounts in these currencies, as far as they have begun by the end of the month. One statement. */
+export async function accountMonths(
+  db: Kysely<DB>,
+  merchantNo: string,
+  month: Month,
+  currencies: Chosen,
+): Promise<AccountMonths> {
+  const known = await monthRows(db, { merchantNo, currencies }, month);
+  const byDay = Map.groupBy(known.statements, ({ day }) => day);
+  const current = Map.groupBy(
+    [...byDay.values()].flatMap((rows) => currentOf(rows)),
+    ({ currency }) => currency,
+  );
+  const due = Map.groupBy(known.due, ({ currency }) => currency);
+  const accounts = [...firstDays(known.firstDays, current)]
+    .filter(([, first]) => first <= month.to)
+    .map(([currency, first]): AccountMonth => {
+      const statements = current.get(currency) ?? [];
+      const published = new Set(statements.map(({ day }) => day));
+      for (const { day } of due.get(currency) ?? []) published.delete(day);
+      const unpublished = daysFromTo(first > month.from ? first : month.from, month.to).filter(
+        (day) => !published.has(day),
+      );
+      return { merchantNo, currency, statements, unpublished };
+    });
+  return { accounts, byDay };
+}
+
+/** Each account's first day, by currency: with figures, or with a statement: one that was adopted has no figures yet. */
+function firstDays(
+  withFigures: ReadonlyMap<string, BusinessDay>,
+  current: ReadonlyMap<string, readonly StatementRow[]>,
+): [currency: string, first: BusinessDay][] {
+  const first = new Map(withFigures);
+  for (const [currency, [statement]] of current) {
+    const known = first.get(currency);
+    if (known === undefined || statement!.day < known) first.set(currency, statement!.day);
+  }
+  return [...first].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+interface MonthRows {
+  readonly statements: readonly StatementRow[];
+  /** For each of the merchant's accounts, by currency, its first day with figures. */
+  readonly firstDays: ReadonlyMap<string, BusinessDay>;
+  readonly due: readonly { readonly currency: string; readonly day: BusinessDay }[];
+}
+
+/** A row of a statement, or else of what is known of an account; the columns of the other are null then. */
+type KnownRow = {
+  readonly kind: 'first' | 'due' | null;
+  readonly knownCurrency: string;
+  readonly knownDay: BusinessDay;
+} & StatementRow;
+
+/** Of the merchant's accounts in these currencies, the days from `from` to `to`. Every part goes along a primary key. */
+export async function monthRows(
+  db: Kysely<DB>,
+  { merchantNo, currencies }: { readonly merchantNo: Account['merchantNo']; readonly currencies: Chosen },
+  { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
+): Promise<MonthRows> {
+  const { rows } = await sql<KnownRow>`
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}),
+    account AS (
+      SELECT currency FROM figured WHERE currency IS NOT NULL AND ${ofCurrencies(currencies)}
+    ),
+    known (kind, currency, day) AS (
+      SELECT 'first', account.currency, first.day FROM account CROSS JOIN LATERAL (
+        SELECT d.day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = account.currency
+        ORDER BY d.day LIMIT 1
+      ) AS first
+      UNION ALL
+      SELECT 'due', account.currency, d.day FROM account JOIN account_day d
+        ON d.merchant_no = ${merchantNo} AND d.currency = account.currency AND d.day BETWEEN ${from} AND ${to}
+        AND (d.is_due OR d.revision IS NULL)
+    )
+    SELECT known.kind, known.currency AS "knownCurrency", known.day AS "knownDay", s.*
+    FROM known FULL JOIN (
+      SELECT * FROM statement
+      WHERE merchant_no = ${merchantNo} AND ${ofCurrencies(currencies)} AND day BETWEEN ${from} AND ${to}
+    ) AS s ON false
+    ORDER BY s.day, s.currency, s.revision, known.currency`.execute(db);
+  const statements: StatementRow[] = [];
+  const firstDays = new Map<string, BusinessDay>();
+  const due: MonthRows['due'][number][] = [];
+  for (const { kind, knownCurrency: currency, knownDay: day, ...row } of rows) {
+    if (kind === 'first') firstDays.set(currency, day);
+    else if (kind === 'due') due.push({ currency, day });
+    else statements.push(row);
+  }
+  return { statements, firstDays, due };
 }

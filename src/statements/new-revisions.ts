@@ -1,27 +1,75 @@
 /** Writes the next revision of a day's statement or summary, if it differs from the current one. */
-import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { collected, type ObjectContent } from '../objects/object-store.ts';
-import type { DayFigures } from '../store/account-days.ts';
-import { figureColumns } from '../store/figures.ts';
-import type { DueAccountDay } from '../store/statements/due-batch.ts';
-import type { PastOfDay } from '../store/statements/past-of-days.ts';
-import { recordBegun } from '../store/statements/record-published.ts';
+import { type Fence, type ObjectStore, collected, type ObjectContent } from '../objects/object-store.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
+import { fetchInFormat } from './fetch-in-format.ts';
+import { type StatementColumn, STATEMENT_COLUMNS } from './formats/columns.ts';
+import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
+import { fileOf, nameIn, manifestKey, statementKey, summaryKey } from './keys.ts';
+import type { OtherFormat } from './manifest.ts';
+import { putReplacing, putRevision } from './put-revision.ts';
+import { storedRow, assertAsStrong, assertDayAsStrong } from './write-manifest.ts';
+import { entriesIn } from '../ledger/chain/figures.ts';
+import { type DayFigures, figureColumns } from '../store/account-days.ts';
+import type { DueAccountDay } from '../store/statements/due-days.ts';
+import type { PastOfDay } from '../store/statements/past-of-days.ts';
+import { recordBegun } from '../store/statements/record-published.ts';
 import { dayContent, isAsPublished } from './day-content.ts';
 import { sha256Of } from '../host/sha256.ts';
-import type { Explained } from './explained.ts';
-import { STATEMENT_COLUMNS } from './formats/columns.ts';
-import { manifestKey, statementKey, summaryKey } from './keys.ts';
-import { putOtherFormats, type LeftOutFormat, type WrittenFormat } from './other-formats.ts';
+import { type Explained, summaryCsv } from './summary.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
-import { putRevision } from './put-revision.ts';
-import { reasonBetween } from './revision-reason.ts';
-import { summaryCsv } from './summary.ts';
-import { assertAsStrong, assertDayAsStrong, storedRow } from './write-manifest.ts';
+import { reasonBetween } from './revision-diff.ts';
 
-/** A new row, and what was read back of its file. */
+interface WrittenFormat {
+  readonly listed: OtherFormat;
+  readonly stored: StoredRow;
+}
+
+/** A format that cannot hold the day, so that it is published without. */
+export interface LeftOutFormat {
+  readonly account: Account;
+  readonly day: BusinessDay;
+  readonly format: string;
+  readonly why: string;
+}
+
+/**
+ * Writes a new revision in each format published next to the CSV. No manifest names the revision yet, so anything found
+ * under these names was left by an attempt that was aborted. Throws what `fetchInFormat` and `putReplacing` throw, but
+ * for `FormatTooSmall`.
+ */
+async function putOtherFormats(
+  statement: StatementRow,
+  options: {
+    readonly objects: ObjectStore;
+    readonly fence: Fence;
+    readonly formats: readonly StatementFormat[];
+    readonly earlier: readonly StatementRow[];
+    readonly zone: string;
+    readonly columns: readonly StatementColumn[];
+  },
+): Promise<{ readonly written: readonly WrittenFormat[]; readonly leftOut: readonly LeftOutFormat[] }> {
+  const { objects, fence, formats, earlier, zone, columns } = options;
+  const written: WrittenFormat[] = [];
+  const leftOut: LeftOutFormat[] = [];
+  for (const format of formats) {
+    const key = nameIn(format, statement.object_key);
+    const content = () => fetchInFormat(objects, statement, format, { earlier, zone, known: columns });
+    const put = { fence, contentType: format.contentType };
+    try {
+      const stored = storedRow(statement, key, await putReplacing(objects, key, content, put));
+      const { sha256, byte_count: bytes } = stored;
+      written.push({ listed: { format: format.name, file: fileOf(key), sha256, bytes }, stored });
+    } catch (error) {
+      if (!(error instanceof FormatTooSmall)) throw error;
+      const { merchant_no: merchantNo, currency, day } = statement;
+      leftOut.push({ account: { merchantNo, currency }, day, format: format.name, why: error.message });
+    }
+  }
+  return { written, leftOut };
+}
+
 export interface Written<Row> {
   readonly row: Row;
   readonly stored: StoredRow;
@@ -34,18 +82,14 @@ export interface WrittenStatement extends Written<StatementRow> {
   readonly leftOut: readonly LeftOutFormat[];
 }
 
-/** An account's due day, and what its next statement has to hold. */
 export interface Prepared {
   readonly account: Account;
   readonly day: BusinessDay;
   readonly figures: DayFigures;
   /** Of the figures and of the entries that they were made of. */
   readonly contentHash: number;
-  /** The published statement; undefined before the first one. */
   readonly current: StatementRow | undefined;
-  /** All published revisions, oldest first. */
   readonly earlier: readonly StatementRow[];
-  /** Entries that may be of the day and cannot be read. */
   readonly unreadable: number;
   /** The published statement still holds, but a run has begun the file of the next revision. */
   readonly isUnfinished: boolean;
@@ -130,7 +174,7 @@ export async function newRevision(
   const statement = { ...row, reason };
   const other = await putOtherFormats(statement, { objects, fence, formats, earlier, zone, columns });
   return {
-    ...{ row: statement, stored: storedRow(stored.key, stored), isRevised },
+    ...{ row: statement, stored: storedRow(row, stored.key, stored), isRevised },
     ...{ otherFormats: other.written, leftOut: other.leftOut },
   };
 }
@@ -172,5 +216,5 @@ export async function newSummary(
     published_at: options.now(),
     content: explained.size === 0 ? null : text,
   };
-  return { row, stored: storedRow(stored.key, stored) };
+  return { row, stored: storedRow(row, stored.key, stored) };
 }

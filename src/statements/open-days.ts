@@ -1,27 +1,32 @@
 /** Says which days keep a month from being closed, and why. */
-import type { Kysely } from 'kysely';
-import { dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
-import { wallSecond } from '../ledger/wall-time.ts';
+import type { ClosedOpenDay } from './close-file.ts';
+import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
+import { stretches, type AccountMonth, type Month } from './month.ts';
+import type { Kysely } from 'kysely';
+import { wallSecond } from '../ledger/wall-time.ts';
 import { addAmounts, compareAmounts, moneyText, subtractAmounts } from '../ledger/money.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { dayFacts, openBreaksOn, type AccountFacts } from '../store/pages/day-facts.ts';
-import { judgedDays } from './judged-days.ts';
-import { stretches, type AccountMonth, type Month } from './month.ts';
 
-export type OpenCause =
-  'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unexplained' | 'unreadable';
+/**
+ * The days of the month by which an account is judged, in order: from `first`, its first day with figures, on, and every
+ * day before that was never read, as it may have entries too. Days before `first` that certificates prove empty are no
+ * days of the account.
+ */
+export const judgedDays = (
+  { from, to }: Pick<Month, 'from' | 'to'>,
+  first: BusinessDay,
+  proven: readonly Window[],
+  zone: string,
+): BusinessDay[] =>
+  daysFromTo(from, to).filter((day) => day >= first || !covers(proven, dayWindow(day, zone)));
 
 /** A day of an account that is not proven and published, or has a break or an unreadable entry that no one cleared up. */
-export interface OpenDay {
-  readonly currency: string;
-  readonly day: BusinessDay;
-  readonly cause: OpenCause;
-  /** A sentence for a person. */
+export interface OpenDay extends ClosedOpenDay {
   readonly why: string;
-  /** What to do about it. */
   readonly todo: string;
 }
 
@@ -36,7 +41,7 @@ export const openGroups = <Open extends Pick<OpenDay, 'currency' | 'cause' | 'wh
     BY_REASON.includes(days[0]!.cause) ? [...Map.groupBy(days, ({ why }) => why).values()] : [days],
   );
 
-const BY_REASON: readonly OpenCause[] = ['broken', 'not-published'];
+const BY_REASON: readonly OpenDay['cause'][] = ['broken', 'not-published'];
 
 /** Why a day that is over and read completely is not published as it now stands. */
 export const unpublishedText = (hasStatement: boolean): string =>
@@ -57,7 +62,6 @@ export function todoOf(group: readonly OpenDay[]): string {
 const RANGE = /--from (\S+) --to (\S+)/;
 
 export interface Clock {
-  /** IANA zone of the business days. */
   readonly zone: string;
   readonly now: Date;
 }
@@ -75,7 +79,6 @@ export async function openDaysOf(
   return openDaysIn(month, accounts, facts, clock);
 }
 
-/** The same from what is known of each of the accounts, in their order. Pure. */
 export const openDaysIn = (
   month: Month,
   accounts: readonly AccountMonth[],

@@ -12,20 +12,18 @@ import {
   type AccountOnDay,
   type DaysOfAccounts,
   type LooseOpening,
-} from '../store/statements/openings.ts';
+} from '../store/statements/due-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { certifiedWindows } from '../store/windows.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 import { accountKey } from './withheld.ts';
 
-/** A published day whose opening does not follow from the published day before. Its manifest says so as well. */
 export interface OpeningMismatch {
   readonly account: Account;
   readonly day: BusinessDay;
   readonly opening: string;
   readonly previousDay: BusinessDay;
   readonly previousClosing: string;
-  /** A clause for a person, with what to do. */
   readonly why: string;
 }
 
@@ -33,14 +31,10 @@ export interface OpeningMismatch {
 export interface PublishedDay extends AccountOnDay {
   readonly statement: Pick<StatementRow, 'day' | 'opening' | 'closing' | 'restarted'>;
   readonly previous: PublishedDay['statement'] | undefined;
-  /** The next published day. */
   readonly later: BusinessDay | undefined;
 }
 
-/**
- * Those of the days that have to be checked in the database. The others continue the account's statement before
- * them, and the day after each, if there is one, is among `days` as well.
- */
+/** The others continue the account's statement before them, and the day after each is among `days` as well. */
 export function daysToCheck(days: readonly PublishedDay[]): PublishedDay[] {
   const accounts = Map.groupBy(days, ({ account }) => accountKey(account));
   return [...accounts.values()].flatMap((own) => {
@@ -56,10 +50,7 @@ export function daysToCheck(days: readonly PublishedDay[]): PublishedDay[] {
   });
 }
 
-/**
- * Checks the rule for `days`, for the published days of `within`, and for the account's next published day after
- * each. Returns those that need a person.
- */
+/** For `days`, for the published days of `within`, and for the account's next published day after each. Returns those that need a person. */
 export async function openingMismatches(
   db: Kysely<DB>,
   days: readonly AccountOnDay[],

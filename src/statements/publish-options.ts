@@ -6,10 +6,11 @@ import { askLease, type Lease } from '../store/engine/lease.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
-import type { PublishedNow } from './published-now.ts';
-import type { SigningOptions } from './sign-manifest.ts';
+import type { SigningOptions, ForeignManifest } from './write-manifest.ts';
 import type { SharedFrom } from './withheld.ts';
-import type { ForeignManifest } from './write-manifest.ts';
+import type { AccountOnDay } from '../store/statements/due-days.ts';
+import type { SettledDay } from '../store/statements/record-published.ts';
+import type { StoredRow } from '../store/statements/stored-files.ts';
 
 export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly lease: Lease;
@@ -18,16 +19,11 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly objects: ObjectStore;
   /** Takes what is to be recorded as done by the caller. If left out, it is recorded at once. */
   readonly publishedNow?: PublishedNow;
-  /** The zone is not proven; the manifest says so. */
   readonly timeZoneTrusted?: boolean;
-  /** What the run checks beyond the days it reads, for the manifest. */
   readonly checked?: readonly string[];
   /** How late the merchant's entries come, for the manifest. If left out, nothing is known of it. */
   readonly lateness?: LatenessMeasured;
-  /**
-   * Whether the account's day had been proven to have no entries. Its first statement then counts as revised if it has
-   * entries. If left out: never.
-   */
+  /** Whether the day had been proven to have no entries: its first statement then counts as revised if it has some. If left out: never. */
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
   /** Called where a manifest that is not ours gives way to the one that is written. */
   readonly onForeign?: (found: ForeignManifest) => void;
@@ -47,3 +43,68 @@ export const leaseFence = ({
   epoch: lease.epoch,
   assertHeld: () => asksLease(lease),
 });
+
+/**
+ * What `publishDays` leaves to be recorded together with others, by `recordSettled` under the merchant's lease. Until
+ * then the days are due: if the process dies, the next run finds them unchanged and writes nothing.
+ */
+export class PublishedNow {
+  readonly #settled = new Map<string, SettledDay>();
+  readonly #stored = new Map<string, StoredRow>();
+  readonly #newDays = new Set<BusinessDay>();
+  readonly #touched = new Set<BusinessDay>();
+
+  get settled(): readonly SettledDay[] {
+    return [...this.#settled.values()];
+  }
+
+  get stored(): ReadonlyMap<string, StoredRow> {
+    return this.#stored;
+  }
+
+  /** Days that had nothing published before: each of their files was written and read back in this run. */
+  get newDays(): ReadonlySet<BusinessDay> {
+    return this.#newDays;
+  }
+
+  /** Days of which rows or manifests may have been written in this run. */
+  get touched(): ReadonlySet<BusinessDay> {
+    return this.#touched;
+  }
+
+  has(one: AccountOnDay): boolean {
+    return this.#settled.has(keyOf(one));
+  }
+
+  add(days: readonly SettledDay[], stored: readonly StoredRow[]): void {
+    for (const one of days) this.#settled.set(keyOf(one), one);
+    for (const row of stored) this.#stored.set(row.object_key, row);
+  }
+
+  addNewDay(day: BusinessDay): void {
+    this.#newDays.add(day);
+  }
+
+  touch(day: BusinessDay): void {
+    this.#touched.add(day);
+  }
+
+  /** The account's day is due again, as a revision before it was published after it. */
+  takeBack(one: AccountOnDay): void {
+    this.#settled.delete(keyOf(one));
+  }
+
+  clear(): void {
+    this.#settled.clear();
+    this.#stored.clear();
+    this.#newDays.clear();
+    this.#touched.clear();
+  }
+
+  isRecorded(key: string): void {
+    this.#stored.delete(key);
+  }
+}
+
+const keyOf = ({ account: { merchantNo, currency }, day }: AccountOnDay): string =>
+  JSON.stringify([merchantNo, currency, day]);

@@ -1,32 +1,163 @@
 /** Publishes all account days that are due and proven, oldest first, and says why the others are withheld. */
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import {
+  type DueAccountDay,
+  type DueAccounts,
+  type DueBatch,
+  type AccountOnDay,
+  dueBatch,
+  firstDueBatch,
+  type DueDay,
+  countDueDays,
+  type DaysOfAccounts,
+} from '../store/statements/due-days.ts';
+import { type FirstDue, type PastOfDay, firstDueOf, pastOfDays } from '../store/statements/past-of-days.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
+import { StatementMisfit, portionsOf, type Portion } from './day-content.ts';
+import { nothingLatest, type DayToWrite, type Latest, writeDays } from './write-days.ts';
+import { prepareRevision, type Prepared, type LeftOutFormat } from './new-revisions.ts';
+import { type PublishedDay, daysToCheck, openingMismatches, type OpeningMismatch } from './openings.ts';
+import type { PublishDayOptions } from './publish-options.ts';
+import {
+  accountKey,
+  notReconciled,
+  whyWithheld,
+  type ChangedFrom,
+  type WithheldDay,
+  changedOnly,
+} from './withheld.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { DayFilter } from '../store/account-days.ts';
+import { type DayFilter, markChangedDays } from '../store/account-days.ts';
 import { createLeaseAsker } from '../store/engine/lease-asker.ts';
-import { dueBatch, firstDueBatch, type DueBatch, type DueDay } from '../store/statements/due-batch.ts';
-import { countDueDays } from '../store/statements/due-days.ts';
-import { firstDueOf, type FirstDue } from '../store/statements/first-due.ts';
-import type { AccountOnDay, DaysOfAccounts } from '../store/statements/openings.ts';
-import { nothingLatest } from './day-files.ts';
-import { daysToCheck, openingMismatches, type OpeningMismatch } from './openings.ts';
-import type { LeftOutFormat } from './other-formats.ts';
-import { askedDays, pastOf } from './past.ts';
-import { publishBatch, type BatchProgress } from './publish-batch.ts';
-import type { PublishDayOptions } from './publish-options.ts';
-import { accountKey, changedOnly, type ChangedFrom, type WithheldDay } from './withheld.ts';
-import { writeDays } from './write-days.ts';
+
+/** What was done so far. */
+interface Progress {
+  readonly rows: StatementRow[];
+  readonly withheld: WithheldDay[];
+  /** Account days that are published as they now stand. */
+  readonly fine: PublishedDay[];
+  readonly leftOut: LeftOutFormat[];
+  /** Published days whose manifest names a new revision and that were not checked after it. */
+  readonly next: AccountOnDay[];
+  daysDone: number;
+}
+
+/** Publishes the days in order; `known` is what was read with them. Throws like `publishDays`; `progress` then has what was done before. */
+async function publishBatch(
+  batch: DueBatch,
+  changed: ChangedFrom,
+  progress: Progress,
+  { known, ...options }: PublishDayOptions & { readonly known?: FirstDue | undefined },
+): Promise<void> {
+  const { merchantNo } = batch;
+  const days = batch.days.map(({ day }) => day);
+  const unknown = days.filter((day) => known?.past.has(day) !== true);
+  const past = new Map([
+    ...(known?.past ?? []),
+    ...(await pastOfDays(options.db, merchantNo, unknown, options.zone)),
+  ]);
+  const ready: DueAccounts[] = [];
+  for (const { day, accounts } of batch.days) {
+    const free = accounts.filter((due) => {
+      const reasonNot = whyWithheld(due, past.get(day)!, changed, options);
+      if (reasonNot !== null) progress.withheld.push(reasonNot);
+      return reasonNot === null;
+    });
+    if (free.length > 0) ready.push({ day, accounts: free });
+  }
+  const latest: Latest = nothingLatest();
+  for await (const portion of portionsOf({ ...options, merchantNo, days: ready, known: known?.entries })) {
+    options.signal.throwIfAborted();
+    await publishPortion({ merchantNo, portion, past, changed, latest }, progress, options);
+  }
+}
+
+interface PortionToPublish {
+  readonly merchantNo: string;
+  readonly portion: Portion;
+  readonly past: ReadonlyMap<string, PastOfDay>;
+  readonly changed: ChangedFrom;
+  readonly latest: Latest;
+}
+
+async function publishPortion(
+  { merchantNo, portion, past, changed, latest }: PortionToPublish,
+  progress: Progress,
+  options: PublishDayOptions,
+): Promise<void> {
+  const within = { ...options, held: portion.held };
+  const putBack = async (due: AccountOnDay, why: string): Promise<void> => {
+    progress.withheld.push(await putBackMisfit(due, why, changed, options));
+  };
+  const days: DayToWrite[] = [];
+  for (const { day, accounts: due } of portion.days) {
+    const own = past.get(day)!;
+    const accounts: Prepared[] = [];
+    for (const one of due) {
+      const reasonNot = notReconciled(one, changed);
+      if (reasonNot !== null) progress.withheld.push(reasonNot);
+      else {
+        const prepared = await preparedOr(one, own, within);
+        if (typeof prepared === 'string') await putBack(one, prepared);
+        else accounts.push(prepared);
+      }
+    }
+    if (accounts.length > 0) days.push({ merchantNo, day, past: own, accounts });
+  }
+  if (days.length === 0) return;
+  const { done, next, failure } = await writeDays(days, latest, within);
+  for (const { day, rows, fine, misfits, current, leftOut } of done) {
+    const accountOf = (currency: string): Account => ({ merchantNo, currency });
+    progress.rows.push(...rows);
+    progress.leftOut.push(...leftOut);
+    const { previous, later } = past.get(day)!;
+    for (const statement of current.filter(({ currency }) => fine.includes(currency))) {
+      const { currency } = statement;
+      const background = { previous: previous.get(currency), later: later.get(currency) };
+      progress.fine.push({ account: accountOf(currency), day, statement, ...background });
+    }
+    for (const { currency, why } of misfits) await putBack({ account: accountOf(currency), day }, why);
+  }
+  progress.next.push(...next);
+  if (failure !== null) throw failure.error;
+}
+
+/** What the account's day has to hold; a clause where its entries do not give its figures. */
+async function preparedOr(
+  due: DueAccountDay,
+  past: PastOfDay,
+  options: PublishDayOptions,
+): Promise<Prepared | string> {
+  try {
+    return await prepareRevision(due, past, options);
+  } catch (error) {
+    if (!(error instanceof StatementMisfit)) throw error;
+    return error.message;
+  }
+}
+
+/** Puts a misfit on the list of changed days. So it is reconciled again, and no later day is published before that. */
+async function putBackMisfit(
+  { account, day }: AccountOnDay,
+  why: string,
+  changed: ChangedFrom,
+  { db, lease }: PublishDayOptions,
+): Promise<WithheldDay> {
+  await writeTransaction(db, lease, (trx) => markChangedDays(trx, account, [day]));
+  changed.set(accountKey(account), { account, day });
+  return { account, day, cause: 'misfit', why: `${why}. Run \`daybook reconcile\`, then publish again` };
+}
 
 export type { WithheldDay } from './withheld.ts';
 
 /** Likely days that are read together with what is due. */
 const LIKELY_DUE_MAX = 64;
 
-/** Manifests that are checked together. */
 const REFRESHED_AT_ONCE = 32;
 
 export interface PublishOptions extends PublishDayOptions {
-  /** Whose days are published. */
   readonly accounts: AccountFilter;
   readonly fromDay?: BusinessDay;
   readonly toDay?: BusinessDay;
@@ -39,26 +170,19 @@ export interface PublishOptions extends PublishDayOptions {
   readonly onDay?: (soFar: PublishReport) => void;
 }
 
-/** A new revision. */
-export interface PublishedStatement {
+interface PublishedStatement {
   readonly account: Account;
   readonly day: BusinessDay;
   readonly revision: number;
-  /** Relative to STATEMENTS_URL. */
   readonly key: string;
-  /** Why it replaces the revision before; null for the first one. */
   readonly reason: string | null;
 }
 
 export interface PublishReport {
   readonly published: readonly PublishedStatement[];
-  /** How many account days were due and did not need a new revision. */
   readonly unchanged: number;
   readonly withheld: readonly WithheldDay[];
-  /**
-   * Days that do not open on the closing of the published day before. Checked are the due days, those of
-   * `answersFor`, and the published day after each.
-   */
+  /** Days that do not open on the closing of the published day before: among those due, those of `answersFor`, and the day after each. */
   readonly unlinked: readonly OpeningMismatch[];
   /** Formats that cannot hold a new revision, so that it was published without; left out if there are none. */
   readonly leftOut?: readonly LeftOutFormat[];
@@ -118,12 +242,8 @@ async function firstDue(
   )
     return firstDueBatch(db, filter);
   const days = daysFromTo(likelyDue.from, likelyDue.to).slice(0, LIKELY_DUE_MAX);
-  const known = await firstDueOf(db, merchantNo, filter, askedDays(merchantNo, days, zone));
+  const known = await firstDueOf(db, merchantNo, filter, { days, zone });
   return { changed: known.changed, batch: known.batch, known };
-}
-
-interface Progress extends BatchProgress {
-  daysDone: number;
 }
 
 const reportOf = ({ rows, fine, withheld, leftOut }: Progress) => ({
@@ -139,10 +259,7 @@ const reportOf = ({ rows, fine, withheld, leftOut }: Progress) => ({
   ...(leftOut.length === 0 ? {} : { leftOut: [...leftOut] }),
 });
 
-/**
- * The due days in order. Publishing a day may make the account's next published day due: where that lies before the end
- * of its batch, it comes in a batch of its own after it.
- */
+/** Publishing a day may make the account's next published day due: where that lies before the end of its batch, it comes after it, in one of its own. */
 async function* batchesOf(
   first: DueBatch | null,
   filter: DayFilter,
@@ -173,10 +290,7 @@ async function* batchesOf(
 const isWithin = ({ fromDay, toDay }: DayFilter, day: BusinessDay): boolean =>
   (fromDay === undefined || day >= fromDay) && (toDay === undefined || day <= toDay);
 
-/**
- * A manifest names the statement before it. So the manifests of later days that did not change themselves are updated
- * to name the new revision.
- */
+/** A manifest names the statement before it, so later days that did not change themselves get one that names the new revision. */
 async function refreshManifests({ fine, next }: Progress, options: PublishOptions): Promise<void> {
   const done = new Set(fine.map(placeOf));
   const left = next.filter((one) => !done.has(placeOf(one)));
@@ -184,7 +298,7 @@ async function refreshManifests({ fine, next }: Progress, options: PublishOption
     const days = [...new Set(own.map(({ day }) => day))].sort();
     for (let at = 0; at < days.length; at += REFRESHED_AT_ONCE) {
       const some = days.slice(at, at + REFRESHED_AT_ONCE);
-      const past = await pastOf(options.db, merchantNo, some, options.zone);
+      const past = await pastOfDays(options.db, merchantNo, some, options.zone);
       const toWrite = some.map((day) => ({ merchantNo, day, past: past.get(day)!, accounts: [] }));
       const { failure } = await writeDays(toWrite, nothingLatest(), options);
       if (failure !== null) throw failure.error;

@@ -1,48 +1,160 @@
-/**
- * Makes the object store hold again what the database says was published: the same bytes under the same names. What
- * cannot be made again is reported, and left as it is.
- */
+/** Makes the object store hold again what the database says was published: the same bytes under the same names. What cannot be made again is reported, and left as it is. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import {
+  readText,
   bytesOf,
   digestOf,
-  readText,
   type ObjectContent,
   type StoredDigest,
 } from '../objects/object-store.ts';
-import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
-import { recordStored } from '../store/statements/record-published.ts';
+import { recordPublished, recordStored } from '../store/statements/record-published.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { compareFiles, type Damage, type DamagedFile, type PublishedFile } from './compare-files.ts';
-import { makeManifest, prepareDay, recordDay, signManifests } from './repair-manifests.ts';
+import {
+  pointsToCurrent,
+  type DamagedFile,
+  type UnrecordedDay,
+  compareFiles,
+  type Damage,
+  type PublishedFile,
+  type ManifestPrefetch,
+} from './compare-files.ts';
+import { explainedOf, currentOf, summaryCsv } from './summary.ts';
+import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
+import { isBeyondBounds, parseManifest, type Manifest } from './manifest.ts';
+import { pastOfDays } from '../store/statements/past-of-days.ts';
+import { leaseFence, type PublishDayOptions } from './publish-options.ts';
+import { putReplacing } from './put-revision.ts';
+import {
+  isSignedWith,
+  signatureNextTo,
+  signed,
+  SIGNATURE_CONTENT_TYPE,
+  manifestRow,
+  nextManifest,
+  storedRow,
+  writeManifest,
+  MANIFEST_CONTENT_TYPE,
+} from './write-manifest.ts';
+import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
 import { contentAsPublished, StatementMisfit } from './day-content.ts';
 import { StatementDamaged } from './fetch.ts';
 import { fetchInFormat } from './fetch-in-format.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
 import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
-import { manifestKey } from './keys.ts';
-import { parseManifest } from './manifest.ts';
-import type { ManifestPrefetch } from './manifest-prefetch.ts';
-import { leaseFence, type PublishDayOptions } from './publish-options.ts';
-import { putReplacing } from './put-revision.ts';
-import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
-import { MANIFEST_CONTENT_TYPE, storedRow } from './write-manifest.ts';
-import { currentOf, summaryCsv } from './summary.ts';
+import { closesOf } from '../store/month-close.ts';
+import { filesOfClose } from './close.ts';
 
-/** A file that was missing or altered and lies there again as published. */
-export interface RepairedFile {
+/** Signatures that are recorded together, then written side by side. */
+const SIGNED_AT_ONCE = 8;
+
+interface RepairManifestOptions extends PublishDayOptions {
+  readonly merchantNo: string;
+}
+
+/** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
+async function prepareDay(day: BusinessDay, options: RepairManifestOptions): Promise<void> {
+  await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), leaseFence(options));
+}
+
+/** For a day from before the database kept manifests: the store's one is recorded if it points to the current revisions, else a new one is written. */
+async function recordDay(
+  day: UnrecordedDay,
+  options: RepairManifestOptions,
+  tell: (damaged: DamagedFile, why: null) => void,
+): Promise<void> {
+  const { db, lease, objects, merchantNo } = options;
+  const key = manifestKey(merchantNo, day.day);
+  const text = await readText(objects, key);
+  const found = text === null ? null : parseManifest(text);
+  const signature = await signatureNextTo(objects, merchantNo, day.day);
+  const isOurs = found !== null && isBelieved(found, text!, signature, options);
+  if (isOurs && (await pointsToCurrent(objects, merchantNo, day))) {
+    const { revision, epoch, place } = found;
+    const made = manifestRow({ merchantNo, day: day.day, revision, epoch, place }, text!);
+    const row = { ...made, signature };
+    await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
+    return;
+  }
+  const row = await makeManifest(day.day, options, false);
+  tell(
+    {
+      file: { kind: 'manifest', day: day.day, key, sha256: row.sha256, row },
+      damage: text === null ? 'missing' : 'altered',
+    },
+    null,
+  );
+}
+
+/** With a key, a place in the chain is believed only if that key signed it, as anybody may have put the manifest there. */
+const isBelieved = (
+  found: Manifest,
+  text: string,
+  signature: string | null,
+  { signingKey = null }: RepairManifestOptions,
+): boolean =>
+  !isBeyondBounds(found) &&
+  (found.place === undefined || signingKey === null || isSignedWith(signingKey, text, signature));
+
+/** The statements stay as they are. `isAsStored`: the store's manifest is the one that was last written there. */
+async function makeManifest(
+  day: BusinessDay,
+  options: RepairManifestOptions,
+  isAsStored = true,
+): Promise<ManifestRow> {
+  const { db, lease, merchantNo, zone } = options;
+  await prepareDay(day, options);
+  const past = (await pastOfDays(db, merchantNo, [day], zone)).get(day)!;
+  const { statements, summaries } = past;
+  const explained = await explainedOf(db, merchantNo, day, zone, currentOf(statements));
+  const { row } = nextManifest(merchantNo, day, { statements, summaries, explained }, past, options);
+  await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
+  const manifest = isAsStored ? past.storedManifest : undefined;
+  const known = { manifest, signature: past.storedSignature };
+  const stored = await writeManifest(row, known, leaseFence(options), options);
+  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
+  for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
+  return row;
+}
+
+/** `unsigned` were published before there was a key; signatures of `unput` were recorded and never written. Some at a time, so that little is left where it is cut short. */
+async function signManifests(
+  { unsigned, unput }: { readonly unsigned: readonly ManifestRow[]; readonly unput: readonly ManifestRow[] },
+  options: RepairManifestOptions,
+): Promise<void> {
+  const { db, lease, merchantNo, signal } = options;
+  const toSign = (options.signingKey ?? null) === null ? [] : unsigned;
+  const left = [
+    ...unput.filter((row) => !toSign.includes(row)),
+    ...toSign.map((row) => signed(row, row.signature, options)),
+  ];
+  for (let at = 0; at < left.length; at += SIGNED_AT_ONCE) {
+    signal.throwIfAborted();
+    const manifests = left.slice(at, at + SIGNED_AT_ONCE);
+    await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests }));
+    const stored = await Promise.all(manifests.map((row) => putSignature(row, options)));
+    await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
+    for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
+  }
+}
+
+async function putSignature(row: ManifestRow, options: RepairManifestOptions) {
+  await prepareDay(row.day, options);
+  const key = signatureKey(row.merchant_no, row.day);
+  const put = { fence: leaseFence(options), contentType: SIGNATURE_CONTENT_TYPE };
+  return storedRow(row, key, await putReplacing(options.objects, key, Buffer.from(row.signature!), put));
+}
+
+interface RepairedFile {
   readonly merchantNo: string;
   readonly day: BusinessDay;
-  /** Relative to STATEMENTS_URL. */
   readonly key: string;
   readonly damage: Damage;
 }
 
 /** A file that is missing or altered and cannot be made again. */
 export interface UnrepairedFile extends RepairedFile {
-  /** Why not, and what to do: the end of a sentence. */
   readonly why: string;
   /** Set where the store has a later manifest of the day than this database: its revision there, and here. */
   readonly ahead?: { readonly revision: number; readonly known: number };
@@ -62,11 +174,8 @@ export interface RepairOptions extends PublishDayOptions {
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
-  /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
-  /** Formats whose files can be made again; if left out, STATEMENT_FORMATS. */
   readonly knownFormats?: readonly StatementFormat[];
-  /** What was published before this run, read ahead. */
   readonly ahead?: ManifestPrefetch;
   /** Called after each file with what was done so far; a later failure does not undo it. */
   readonly onFile?: (soFar: RepairReport) => void;
@@ -115,7 +224,6 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
   return { repaired, unrepaired };
 }
 
-/** Writes one file again; null on success. */
 async function repairFile(file: PublishedFile, options: RepairOptions): Promise<Lost | null> {
   const made = await contentOf(file, options);
   if (typeof made === 'string') return { why: made };
@@ -124,14 +232,13 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
   const { content, contentType } = made;
   const put = { fence: leaseFence(options), contentType };
   const stored: StoredDigest = await putReplacing(objects, file.key, content, put);
-  await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.key, stored)]));
+  await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.row, file.key, stored)]));
   options.publishedNow?.isRecorded(file.key);
   return null;
 }
 
 type Made = { readonly content: ObjectContent; readonly contentType: string } | string | Lost;
 
-/** The bytes that were published under this name, or why they cannot be had. */
 function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<Made> {
   switch (file.kind) {
     case 'manifest':
@@ -186,10 +293,7 @@ async function otherFormatContent(
   return `this version of daybook makes other bytes of the CSV in this format: ${RESTORE}`;
 }
 
-/**
- * A summary lists the statements that were current after some run. Each statement's row names its run, so the text can
- * be made again from the rows. A summary with explanations cannot, so its text was stored.
- */
+/** Each statement's row names its run, so the text can be made again from the rows; one with explanations cannot and was stored. */
 async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<Made> {
   const { contentType } = CSV;
   if (row.content !== null) return { content: Buffer.from(row.content), contentType };
@@ -222,4 +326,22 @@ async function signatureContent(row: ManifestRow, options: RepairOptions): Promi
   return typeof manifest === 'string' || 'why' in manifest
     ? manifest
     : { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
+}
+
+/** Of the merchant's months in [fromDay, toDay]. Throws what `repairFiles` throws. */
+export async function repairCloses(options: RepairOptions): Promise<RepairedFile[]> {
+  const { db, objects, merchantNo, fromDay, toDay, signal } = options;
+  const months = { from: fromDay.slice(0, 'YYYY-MM'.length), to: toDay.slice(0, 'YYYY-MM'.length) };
+  const repaired: RepairedFile[] = [];
+  for (const close of await closesOf(db, merchantNo, months)) {
+    for (const { key, text, contentType } of filesOfClose(close)) {
+      signal.throwIfAborted();
+      const found = await readText(objects, key);
+      if (found === text) continue;
+      await putReplacing(objects, key, Buffer.from(text), { fence: leaseFence(options), contentType });
+      const damage = found === null ? 'missing' : 'altered';
+      repaired.push({ merchantNo, day: `${close.month}-01`, key, damage });
+    }
+  }
+  return repaired;
 }

@@ -1,25 +1,23 @@
 /** What differs between two published revisions of an account day: rows from the files, causes from the database. */
 import type { Kysely } from 'kysely';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-past.ts';
+import { type ObjectStore, ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
+import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-history.ts';
+import { figuresOf, type FigureColumns } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { differingRows, type ComparedFile, type RowDifference } from './differing-rows.ts';
+import { differingRows, type ComparedFile } from './differing-rows.ts';
+import type { RowDifference } from './formats/format.ts';
 import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
 import { columnsOf } from './formats/columns.ts';
-import { NoStatement } from './formats/csv-records.ts';
-import { causeOf, healedBy, type CausedRow } from './row-causes.ts';
+import { NoStatement } from './formats/csv.ts';
+import { causeOf, healedBy, type CausedRow, countChanges, reasonOf } from './reason.ts';
 
-/** What it takes to read a revision. */
-export type Revision = Pick<
+type Revision = Pick<
   StatementRow,
   'merchant_no' | 'currency' | 'day' | 'object_key' | 'sha256' | 'columns' | 'row_count' | 'published_at'
 >;
 
-/**
- * Rows that only one of the revisions has, or whose cells differ in the other. Throws `StatementDamaged` where a file
- * is missing or holds other bytes than were published, `ObjectStoreUnreachable`.
- */
+/** Throws `StatementDamaged` where a file is missing or holds other bytes than were published, `ObjectStoreUnreachable`. */
 export async function* rowsBetween(
   objects: ObjectStore,
   before: Revision,
@@ -73,3 +71,33 @@ export async function* causesOf(
   }
   if (batch.length > 0) yield await caused(batch);
 }
+
+/**
+ * Compares the two files. If a file is missing, altered or not available (moved to an archive, for example), the day
+ * is still published: the reason is then worded from the figures alone, and says so. Throws `StoreUnreachable`, or
+ * the signal's reason.
+ */
+export async function reasonBetween(
+  before: Revision & FigureColumns,
+  after: Revision & FigureColumns,
+  {
+    db,
+    objects,
+    signal,
+  }: { readonly db: Kysely<DB>; readonly objects: ObjectStore; readonly signal: AbortSignal },
+): Promise<string> {
+  const figures = [figuresOf(before), figuresOf(after)] as const;
+  const counter = countChanges({ merchantNo: before.merchant_no, currency: before.currency });
+  try {
+    for await (const rows of causesOf(db, rowsBetween(objects, before, after), before, after)) {
+      signal.throwIfAborted();
+      counter.take(rows);
+    }
+    return reasonOf(...figures, counter.changes);
+  } catch (error) {
+    if (!UNREADABLE.some((kind) => error instanceof kind)) throw error;
+    return reasonOf(...figures, null);
+  }
+}
+
+const UNREADABLE = [StatementDamaged, ObjectStoreUnreachable, ObjectStoreRefused];

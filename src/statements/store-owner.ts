@@ -11,28 +11,24 @@ import {
   type Fence,
   type ObjectStore,
 } from '../objects/object-store.ts';
-import { databaseIdentity } from '../store/engine/database-identity.ts';
+import { databaseIdentity } from '../store/installation.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { newestStatements } from '../store/statements/statements.ts';
 import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';
 import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
 
 const FORMAT = 'daybook-store/1';
-/**
- * In a store without a mark, this many known statements are searched for: an older version of daybook may have
- * published them.
- */
+/** In a store without a mark so many known statements are searched for: an older version may have published them. */
 const KNOWN_FILES_TRIED_MAX = 5;
 
 const markSchema = z.object({ format: z.literal(FORMAT), database: z.uuid(), since: z.iso.datetime() });
 
-/** What the store says about its owner. */
-export type StoreMark = z.infer<typeof markSchema>;
+type StoreMark = z.infer<typeof markSchema>;
 
 /** The statements in the store belong to another database. Nothing was written. */
 export class StoreOwnedByAnother extends ObjectStoreRefused {}
 
-export interface OwnerOptions {
+interface OwnerOptions {
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
 }
@@ -48,7 +44,6 @@ export async function readStoreMark(objects: ObjectStore): Promise<StoreMark | '
   }
 }
 
-/** The text of a mark. */
 export const markContent = (database: string, since: Date): Buffer =>
   Buffer.from(
     `${JSON.stringify({ format: FORMAT, database, since: since.toISOString() } satisfies StoreMark, null, 2)}\n`,
@@ -84,10 +79,7 @@ export async function storeOwner({ db, objects }: OwnerOptions): Promise<'ours' 
 const ADOPT = (database: string): string =>
   `If ${database} is to continue with the files there, run \`daybook statements adopt\` once.`;
 
-/**
- * Marks the store as this database's, if it is not yet. Throws what `storeOwner` throws, also if another database was
- * faster.
- */
+/** Throws what `storeOwner` throws, also if another database was faster. */
 export async function claimStore(
   options: OwnerOptions & { readonly fence: Fence; readonly now: () => Date },
 ): Promise<void> {

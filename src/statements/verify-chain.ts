@@ -1,14 +1,10 @@
 /** Checks that the manifests of each merchant follow each other, as far as they are here. */
 import type { NamedManifest } from '../store/statements/past-of-days.ts';
-import { gapsBelow, inRow, type Gap } from './chain-gaps.ts';
-import { groupedBy } from './grouped-by.ts';
 import type { Manifest } from './manifest.ts';
 import type { Problem, ReadManifest } from './verify-days.ts';
 
-/** What is here of a merchant's chain of manifests. */
 export interface VerifiedChain {
   readonly merchantNo: string;
-  /** How many of its manifests are here. */
   readonly manifests: number;
   /** The first and the last place that they have, or that those had which they took the place of. */
   readonly from: number;
@@ -23,7 +19,7 @@ export interface VerifiedChain {
   readonly outside: readonly Problem[];
 }
 
-export interface VerifiedChains {
+interface VerifiedChains {
   readonly chains: readonly VerifiedChain[];
   readonly problems: readonly Problem[];
 }
@@ -67,7 +63,6 @@ interface Link {
   readonly to: NamedManifest;
 }
 
-/** What a manifest says of itself, and of those that it took the place of. */
 const linksOf = ({ manifest }: ReadManifest): Link[] => [
   ...[manifest, ...(manifest.supersededManifests ?? [])].flatMap(({ place = null, previousManifest }) =>
     previousManifest == null ? [] : [{ place, to: previousManifest }],
@@ -187,4 +182,38 @@ function forks(chained: readonly Chained[]): Problem[] {
         problem: `it is out of order: the manifest of ${first!.manifest.day} follows the same one as it`,
       })),
   );
+}
+
+interface Gap {
+  readonly from: number;
+  readonly through: number;
+}
+
+/** The gaps between 1 and the last of the places, each by the place that comes right after it. */
+function gapsBelow(places: readonly number[]): Map<number, Gap> {
+  const gaps = new Map<number, Gap>();
+  let last = 0;
+  for (const place of [...places].sort((a, b) => a - b)) {
+    if (place > last + 1) gaps.set(place, { from: last + 1, through: place - 1 });
+    last = place;
+  }
+  return gaps;
+}
+
+const inRow = ({ from, through }: Gap): string =>
+  from === through ? `manifest ${from}` : `manifests ${from} to ${through}`;
+
+/** Values by a key, in the order in which each key comes first: Node 20, on which `verify.mjs` runs, has nothing of its own for it. */
+export function groupedBy<T>(
+  values: readonly T[],
+  keyOf: (value: T) => string,
+): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
 }

@@ -1,21 +1,93 @@
 /** Checks closed months: each file in itself, and against the manifests that are here: the frozen revisions, what came after them, and the close before. */
 import { counted } from '../ledger/text.ts';
-import type { CloseFile, ClosedStatement } from './close-file.ts';
-import { problemsInClose } from './close-problems.ts';
+import { closedAccount, type CloseFile, type ClosedStatement } from './close-file.ts';
+import { closeKey, fileOf } from './keys.ts';
+import { groupedBy } from './verify-chain.ts';
 import type { Manifest, ManifestStatement } from './manifest.ts';
 import type { Problem, ReadManifest } from './verify-days.ts';
+
+/** What is wrong in the file under this path (its parts separated by `/`); nothing if it is as daybook makes it. */
+export const problemsInClose = (path: string, close: CloseFile): string[] => [
+  ...problemsWithPlace(path, close),
+  ...problemsWithDays(close),
+  ...problemsWithTotals(close),
+];
+
+const CLOSE_FILE = /_\d{4}-\d\d\.close\d+\.json$/;
+const IN_STORE = /(^|\/)merchant=[^/]*\/close=[^/]*\/[^/]*$/;
+
+function problemsWithPlace(path: string, { merchantNo, month, number, previous }: CloseFile): string[] {
+  const key = closeKey(merchantNo, month, number);
+  const wasMoved = IN_STORE.test(path)
+    ? !`/${path}`.endsWith(`/${key}`)
+    : CLOSE_FILE.test(path) && fileOf(path) !== fileOf(key);
+  return [
+    ...(wasMoved ? [`it is close ${number} of ${merchantNo}, ${month}: it was moved here, or changed`] : []),
+    ...((previous?.number ?? 0) === number - 1
+      ? []
+      : [
+          `close ${number} has to name close ${number - 1} as the one before, and names ${previous === null ? 'none' : `close ${previous.number}`}`,
+        ]),
+  ];
+}
+
+function problemsWithDays({ month, statements, openDays, despite }: CloseFile): string[] {
+  const seen = new Set<string>();
+  const problems: string[] = [];
+  for (const { currency, day, verdict, breaks, explained } of statements) {
+    const name = `${currency} ${day}`;
+    if ((verdict === 'broken') !== breaks > 0)
+      problems.push(`${name}: it is ${verdict}, with ${counted(breaks, 'break')}`);
+    if (explained.length > breaks)
+      problems.push(`${name}: more breaks are explained than there are, which are ${breaks}`);
+    if (!day.startsWith(`${month}-`)) problems.push(`${name}: the day is not in ${month}`);
+    if (seen.has(name)) problems.push(`${name}: it is frozen twice`);
+    seen.add(name);
+  }
+  for (const { currency, day } of openDays)
+    if (!day.startsWith(`${month}-`)) problems.push(`${currency} ${day}: the open day is not in ${month}`);
+  if ((despite === null) !== (openDays.length === 0))
+    problems.push(
+      despite === null
+        ? 'it names open days, and no reason why it was closed despite them'
+        : 'it says why it was closed despite open days, and names none',
+    );
+  return problems;
+}
+
+function problemsWithTotals({ accounts, statements }: CloseFile): string[] {
+  const ofAccount = groupedBy(statements, ({ currency }) => currency);
+  const named = new Set(accounts.map(({ currency }) => currency));
+  return [
+    ...accounts.flatMap((stated) => {
+      const { currency } = stated;
+      const own: readonly ClosedStatement[] = [...(ofAccount.get(currency) ?? [])].sort((a, b) =>
+        a.day < b.day ? -1 : 1,
+      );
+      const found = closedAccount(currency, own);
+      return (Object.keys(found) as (keyof typeof found)[])
+        .filter((name) => stated[name] !== found[name])
+        .map(
+          (name) =>
+            `${currency}: ${name} is stated as ${String(stated[name])}, its statements make ${String(found[name])}`,
+        );
+    }),
+    ...[...ofAccount.keys()]
+      .filter((currency) => !named.has(currency))
+      .map((currency) => `${currency}: it has statements, and no account`),
+    ...(named.size === accounts.length ? [] : ['an account is named twice']),
+  ];
+}
 
 export interface ReadCloseFile {
   readonly path: string;
   readonly close: CloseFile;
-  /** Of its file. */
   readonly sha256: string;
   /** The merchant's folder was given as well, so that its days have to be here. */
   readonly isInFolder?: boolean;
 }
 
-/** A day of a closed month whose statement is not the frozen one. */
-export interface AdjustedDay {
+interface AdjustedDay {
   readonly currency: string;
   readonly day: string;
   /** Null if the day had no statement when the month was closed. */
@@ -41,7 +113,7 @@ export interface VerifiedClose {
 }
 
 /** What the rows of replaced statements contradict, as far as their files are here. */
-export type ByRows = ReadonlyMap<ClosedStatement, readonly string[]>;
+type ByRows = ReadonlyMap<ClosedStatement, readonly string[]>;
 
 /** With `isComplete`, every close before the last one of a month has to be here. */
 export function verifyCloses(

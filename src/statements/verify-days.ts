@@ -1,16 +1,102 @@
-/** Checks each statement against the account's statement before, if that one is among the manifests. */
+/** The files that somebody asks to have checked, and each day against the day before it. */
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import { manifestFileNextTo, STORE_MARK_KEY } from './keys.ts';
+import { CSV } from './formats/csv.ts';
+import type { Manifest, ManifestStatement, OtherFormat } from './manifest.ts';
 import { addDays } from '../ledger/business-day.ts';
 import { compareAmounts, moneyText } from '../ledger/money.ts';
-import type { Found } from './downloaded-files.ts';
-import type { Manifest, ManifestStatement } from './manifest.ts';
+
+export class NothingToVerify extends ExpectedError {
+  override readonly name = 'NothingToVerify';
+  readonly exitCode = EXIT.usage;
+}
+
+export interface Found {
+  readonly path: string;
+  /** Found in a folder, or a manifest that was named, or next to one: all current files that such a manifest lists have to be there. */
+  readonly isComplete: boolean;
+}
+
+export const isManifest = (path: string): boolean => path.endsWith('.json');
+
+/** For a file that is named alone also the manifest next to it; for a manifest also the files next to it. Throws `NothingToVerify`. */
+export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
+  const found = new Map<string, Found>();
+  const add = (path: string, isComplete: boolean): void => {
+    if (basename(path) === STORE_MARK_KEY) return;
+    if (!found.has(path)) found.set(path, { path, isComplete });
+  };
+  for (const path of paths) {
+    const kind = await stat(path).catch(() => null);
+    if (kind === null) throw new NothingToVerify(`${path} does not exist`);
+    if (kind.isDirectory()) {
+      const entries = await readdir(path, { recursive: true, withFileTypes: true });
+      for (const entry of entries.filter((one) => one.isFile() && !one.name.startsWith('.'))) {
+        add(join(entry.parentPath, entry.name), true);
+      }
+    } else if (isManifest(path)) {
+      add(path, true);
+      for (const name of await readdir(dirname(path))) {
+        if (!isManifest(name)) add(join(dirname(path), name), true);
+      }
+    } else {
+      add(path, false);
+      for (const name of ['manifest.json', manifestFileNextTo(basename(path))]) {
+        const background = join(dirname(path), name);
+        if ((await stat(background).catch(() => null)) !== null) add(background, false);
+      }
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+export interface ExpectedFile {
+  readonly file: string;
+  readonly sha256: string;
+  readonly bytes: number | null;
+  readonly revision: number;
+  readonly currency: string | null;
+  readonly current: boolean;
+  readonly statement: ManifestStatement | null;
+  /** Name of its format. Summaries have `csv` as well, but their rows are not checked. */
+  readonly format: string;
+}
+
+/** Statements with their superseded revisions, in every format, then summaries. */
+export function expectedFiles({ statements, summary }: Manifest): ExpectedFile[] {
+  return [
+    ...statements.flatMap((statement) => [
+      ...inEveryFormat({ ...statement, current: true, statement, format: CSV.name }, statement),
+      ...statement.superseded.flatMap((old) => {
+        const { currency } = statement;
+        return inEveryFormat({ ...old, currency, current: false, statement: null, format: CSV.name }, old);
+      }),
+    ]),
+    ...(summary === null
+      ? []
+      : [summary, ...summary.superseded].map((one, index) => ({
+          ...one,
+          bytes: null,
+          currency: null,
+          current: index === 0,
+          statement: null,
+          format: CSV.name,
+        }))),
+  ];
+}
+
+const inEveryFormat = (
+  file: ExpectedFile,
+  { otherFormats = [] }: { readonly otherFormats?: readonly OtherFormat[] | undefined },
+): ExpectedFile[] => [file, ...otherFormats.map((other) => ({ ...file, ...other }))];
 
 export interface ReadManifest extends Found {
   readonly manifest: Manifest;
-  /** Of its file. */
   readonly sha256: string;
 }
 
-/** Something that is not as published, and in which file. */
 export interface Problem {
   readonly path: string;
   readonly problem: string;

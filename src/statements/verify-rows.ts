@@ -1,11 +1,94 @@
-/** Checks a statement's rows against what its manifest says of them: header, sums, chain. Pure and streaming. */
+/** Reads the rows of a published statement back: their sums, their figures, and what they contradict of what is said of them. */
+import { addAmounts, subtractAmounts, compareAmounts } from '../ledger/money.ts';
+import type { StatedFigures } from '../ledger/entry.ts';
+import { metered, type Digest } from '../objects/object-store.ts';
+import { CSV } from './formats/csv.ts';
+import { UnreadableRows, type RowCells, type StatementReader } from './formats/format.ts';
 import { counted } from '../ledger/text.ts';
 import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
-import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { columnsOf } from './formats/columns.ts';
-import type { StatementReader } from './formats/format.ts';
 import type { ManifestStatement } from './manifest.ts';
-import { createSums, type RowAmounts, type Sums } from './row-sums.ts';
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
+import type { ClosedStatement } from './close-file.ts';
+
+interface RowAmounts {
+  readonly credit: string;
+  readonly debit: string;
+  readonly balance: string;
+}
+
+interface Sums {
+  readonly creditTotal: string;
+  readonly creditCount: number;
+  readonly debitTotal: string;
+  readonly debitCount: number;
+}
+
+/** `take` returns the balance that the row starts from. */
+function createSums(): { readonly take: (row: RowAmounts) => string; readonly end: () => Sums } {
+  let [creditTotal, creditCount, debitTotal, debitCount] = ['0', 0, '0', 0];
+  return {
+    take: ({ credit, debit, balance }) => {
+      if (credit === '') {
+        debitTotal = addAmounts(debitTotal, debit);
+        debitCount += 1;
+        return addAmounts(balance, debit);
+      }
+      creditTotal = addAmounts(creditTotal, credit);
+      creditCount += 1;
+      return subtractAmounts(balance, credit);
+    },
+    end: () => ({ creditTotal, creditCount, debitTotal, debitCount }),
+  };
+}
+
+/** The verdict is `broken` or `continuous`, never `reordered`. Throws `UnreadableRows`, and what reading the bytes throws. */
+export async function figuresOfFile(
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<{ readonly digest: Digest; readonly figures: StatedFigures; readonly columns: string }> {
+  const source = metered(() => bytes);
+  const made = createFigures();
+  let columns: readonly string[] | null = null;
+  for await (const rows of CSV.reader.rows(source.stream, [])) {
+    for (const cells of rows) {
+      if (columns === null) columns = cells;
+      else made.take(amountsOf(cells, columns));
+    }
+  }
+  return { digest: source.digest(), figures: made.end(), columns: (columns ?? []).join(',') };
+}
+
+function amountsOf(cells: RowCells, columns: readonly string[]): RowAmounts {
+  if (cells.length !== columns.length)
+    throw new UnreadableRows(`a row has ${cells.length} cells instead of ${columns.length}`);
+  const cell = (name: string): string => cells[columns.indexOf(name)] ?? '';
+  return { credit: cell('credit'), debit: cell('debit'), balance: cell('balance') };
+}
+
+function createFigures() {
+  const sums = createSums();
+  let opening: string | null = null;
+  let reached = '0';
+  let breaks = 0;
+  return {
+    take: (row: RowAmounts): void => {
+      const before = sums.take(row);
+      if (opening === null) opening = before;
+      else if (compareAmounts(before, reached) !== 0) breaks += 1;
+      reached = row.balance;
+    },
+    end: (): StatedFigures => ({
+      ...sums.end(),
+      opening: opening ?? '0',
+      closing: reached,
+      verdict: breaks === 0 ? 'continuous' : 'broken',
+      breakCount: breaks,
+      breaksAfter: 0,
+      restarted: true,
+    }),
+  };
+}
 
 /** The columns that are checked in each row, in whatever order the file has them. */
 const COLUMNS_CHECKED = ['batch_no', 'booked_at', 'currency', 'credit', 'debit', 'balance'] as const;
@@ -16,8 +99,7 @@ const BOOKED_AT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/;
 /** So near midnight an entry may have traded places with one of the neighbouring day, which this file does not hold. */
 const MIDNIGHT_MS = 60_000;
 
-/** What is said of a statement, as far as its rows can tell whether it is true. */
-export type StatedRows = Pick<
+type StatedRows = Pick<
   ManifestStatement,
   | 'currency'
   | 'opening'
@@ -32,10 +114,8 @@ export type StatedRows = Pick<
   | 'columns'
 >;
 
-export interface RowCheck {
-  /** Takes the file's rows in order, its header first where it has one. */
+interface RowCheck {
   readonly take: (cells: readonly string[]) => void;
-  /** The problems found, a sentence each. */
   readonly end: () => string[];
 }
 
@@ -88,7 +168,6 @@ export function checkRows(
 
 type Say = (problem: string) => void;
 
-/** Keeps the first problems, and counts the rest. */
 function createProblems() {
   const reported: string[] = [];
   let unreported = 0;
@@ -106,7 +185,6 @@ interface CheckedRow extends RowAmounts {
   readonly currency: string;
 }
 
-/** Of cells in the order of `COLUMNS_CHECKED`. */
 function rowOf(cells: readonly string[]): CheckedRow {
   const [batchNo, bookedAt, currency, credit, debit, balance] = cells;
   return {
@@ -119,7 +197,6 @@ function rowOf(cells: readonly string[]): CheckedRow {
   };
 }
 
-/** One plain amount and a plain balance. */
 const isPlain = ({ credit, debit, balance }: RowAmounts): boolean =>
   (credit === '') !== (debit === '') && AMOUNT.test(credit || debit) && AMOUNT.test(balance);
 
@@ -134,7 +211,6 @@ function checkBalances(
   /** Jumps that can only be breaks, and their sum. */
   let jumps = 0;
   let jumped = '0';
-  /** Places so near midnight that an entry of the neighbouring day may stand between the rows. */
   let openPlaces = 0;
   let nearMidnight = false;
 
@@ -207,12 +283,61 @@ function compareBreaks(
   }
 }
 
-/**
- * Whether a time is near the beginning or the end of the day, compared as instants: some zones skip midnight itself.
- */
+/** Compared as instants: some zones skip midnight itself. */
 function midnightOf(day: string, zone: string): (bookedAt: string) => boolean {
   if (!isTimeZone(zone)) return () => false;
   const { beginMs, endMs } = dayWindow(day, zone);
   return (bookedAt) =>
     instantsOf(bookedAt, zone).some((ms) => ms < beginMs + MIDNIGHT_MS || ms > endMs - MIDNIGHT_MS);
 }
+
+export interface ReplacedFile {
+  readonly path: string;
+  readonly merchantNo: string;
+  readonly timeZone: string;
+}
+
+/** Problems of each frozen statement whose file is among these; others have no entry. */
+export async function checkedByRows(
+  closes: readonly { readonly merchantNo: string; readonly statements: readonly ClosedStatement[] }[],
+  files: readonly ReplacedFile[],
+): Promise<ReadonlyMap<ClosedStatement, readonly string[]>> {
+  const byName = new Map(files.map((one) => [`${one.merchantNo} ${basename(one.path)}`, one]));
+  const checked = new Map<ClosedStatement, readonly string[]>();
+  for (const { merchantNo, statements } of closes)
+    for (const statement of statements) {
+      const file = byName.get(`${merchantNo} ${statement.file}`);
+      if (file === undefined) continue;
+      const problems = await problemsWithRows(statement, file);
+      if (problems !== null) checked.set(statement, problems);
+    }
+  return checked;
+}
+
+async function problemsWithRows(
+  statement: ClosedStatement,
+  { path, timeZone }: ReplacedFile,
+): Promise<string[] | null> {
+  let checks: readonly RowCheck[] | null = null;
+  try {
+    for await (const rows of CSV.reader.rows(createReadStream(path), []))
+      for (const cells of rows) {
+        checks ??= checksOf(statement, timeZone, cells);
+        for (const check of checks) check.take(cells);
+      }
+  } catch (error) {
+    if (error instanceof UnreadableRows) return null;
+    throw error;
+  }
+  const [found, ...others] = (checks ?? []).map((check) => check.end());
+  if (found === undefined) return null;
+  return others.some((problems) => problems.length === 0) ? [] : found.map(inClose);
+}
+
+/** A close does not say whether one of the breaks lies behind the last row, where no row shows it. */
+const checksOf = (statement: ClosedStatement, zone: string, columns: readonly string[]): RowCheck[] =>
+  [0, 1].map((breaksAfter) =>
+    checkRows({ ...statement, columns: [...columns], breaksAfter }, statement.day, zone, CSV.reader),
+  );
+
+const inClose = (problem: string): string => problem.replace('the manifest says', 'the close says');

@@ -6,30 +6,33 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
-import type { PublicKey } from '../signing/keys.ts';
-import { filesUnder, isManifest, type Found } from './downloaded-files.ts';
+import { type PublicKey, nameOf } from '../signing/keys.ts';
+import {
+  filesUnder,
+  isManifest,
+  type Found,
+  expectedFiles,
+  type ExpectedFile,
+  problemsWithDayBefore,
+  type Problem,
+  type ReadManifest,
+} from './verify-days.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { parseClose } from './close-file.ts';
-import { expectedFiles, type ExpectedFile } from './expected-files.ts';
-import { checkedByRows, type ReplacedFile } from './frozen-rows.ts';
+import { checkedByRows, type ReplacedFile, checkRows } from './verify-rows.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { columnsOf } from './formats/columns.ts';
 import { UnreadableRows, type StatementFormat } from './formats/format.ts';
-import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION } from './keys.ts';
+import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { verifyChains, type VerifiedChain } from './verify-chain.ts';
 import { verifyCloses, type ReadCloseFile, type VerifiedClose } from './verify-closes.ts';
-import { problemsWithDayBefore, type Problem, type ReadManifest } from './verify-days.ts';
-import { createNumbersSeen, type NumbersSeen } from './numbers-seen.ts';
-import { checkRows } from './verify-rows.ts';
-import { signatureProblem } from './verify-signature.ts';
+import { isSignedBy, readSignature } from '../signing/signatures.ts';
 
-/** A file that a manifest names, with what is wrong with it. */
 export interface VerifiedFile {
   readonly path: string;
   readonly merchantNo: string;
   readonly day: string;
-  /** Null for a summary. */
   readonly currency: string | null;
   readonly revision: number;
   /** False for a superseded revision, of which only the bytes are checked. */
@@ -47,10 +50,8 @@ export interface VerifyReport {
   readonly files: readonly VerifiedFile[];
   /** Everything that is wrong, the problems of `files` included. Empty if all is as published. */
   readonly problems: readonly Problem[];
-  /** How many manifests one of the keys signed; null if no key was given. */
   readonly signed: number | null;
   readonly chains: readonly VerifiedChain[];
-  /** Closed months, with what changed since. */
   readonly closes: readonly VerifiedClose[];
 }
 
@@ -130,7 +131,6 @@ export async function verifyPaths(
   return { manifests: manifests.length, files, problems, signed, chains, closes };
 }
 
-/** Statements that are no longer current, as they were published. */
 function replacedIn(files: readonly VerifiedFile[], manifests: readonly ReadManifest[]): ReplacedFile[] {
   const zones = new Map(manifests.map(({ manifest }) => [manifest.merchantNo, manifest.timeZone]));
   return files
@@ -190,7 +190,6 @@ function isInMerchantFolder(path: string, given: readonly string[]): boolean {
   );
 }
 
-/** Signatures without their manifest. */
 async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
   const problems: Problem[] = [];
   for (const { path } of found.filter((one) => one.path.endsWith(SIGNATURE_EXTENSION))) {
@@ -200,10 +199,7 @@ async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
   return problems;
 }
 
-/**
- * Whether a file is checked against a manifest. A manifest covers all files it lists, unless its name says that it
- * came with one statement.
- */
+/** A manifest covers all files it lists, unless its name says that it came with one statement. */
 const isFor = (manifestPath: string, file: string): boolean => {
   const name = basename(manifestPath);
   return !name.endsWith('.manifest.json') || manifestFileNextTo(file) === name;
@@ -253,10 +249,7 @@ async function verifyFile(
   };
 }
 
-/**
- * The digest of a file, and where its rows differ from its manifest. Reads the file once, unless its rows cannot be
- * read.
- */
+/** Reads the file once, unless its rows cannot be read. */
 async function readSheet(
   path: string,
   manifest: Manifest,
@@ -281,4 +274,48 @@ async function readSheet(
     const problem = `it cannot be read as ${format.toUpperCase()}: ${error.message}`;
     return { ...(await digestOf(createReadStream(path))), problemsInRows: [problem] };
   }
+}
+
+/** What is wrong with the signature of the manifest at this path; null if one of the keys made it. */
+async function signatureProblem(
+  path: string,
+  content: Uint8Array,
+  keys: readonly PublicKey[],
+): Promise<string | null> {
+  let text: string;
+  try {
+    text = await readFile(path + SIGNATURE_EXTENSION, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return `it is not signed: there is no ${SIGNATURE_EXTENSION} file next to it`;
+  }
+  if (text === WITHDRAWN) return 'it is not signed: it was published without the key';
+  const signature = readSignature(text);
+  if (signature === null) return 'its signature cannot be read';
+  const own = keys.filter(({ id }) => id.equals(signature.keyId));
+  if (own.length === 0) {
+    return (
+      `it is signed by another key, ${nameOf(signature.keyId)}; given ${keys.length === 1 ? 'is' : 'are'} ` +
+      keys.map(({ id }) => nameOf(id)).join(', ')
+    );
+  }
+  return own.some((key) => isSignedBy(content, signature, key))
+    ? null
+    : 'it is wrongly signed: the manifest or its signature was changed';
+}
+
+/** Most numbers of one merchant that are remembered, in some hundred megabytes. Beyond them, only earlier ones are recognized. */
+const NUMBERS_MAX = 4_000_000;
+
+type NumbersSeen = (merchantNo: string, batchNo: string, day: string) => string | null;
+
+function createNumbersSeen(max = NUMBERS_MAX): NumbersSeen {
+  const byMerchant = new Map<string, Map<string, string>>();
+  return (merchantNo, batchNo, day) => {
+    const days = byMerchant.get(merchantNo) ?? new Map<string, string>();
+    byMerchant.set(merchantNo, days);
+    const other = days.get(batchNo);
+    if (other === undefined && days.size < max) days.set(batchNo, day);
+    return other === undefined || other === day ? null : other;
+  };
 }

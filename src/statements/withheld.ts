@@ -4,18 +4,16 @@ import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { counted } from '../ledger/text.ts';
 import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import type { AccountOnDay } from '../store/statements/openings.ts';
+import type { AccountOnDay } from '../store/statements/due-days.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 
 const SPANS_NAMED_MAX = 3;
 
-/** An account day that is due and cannot be published yet. */
 export interface WithheldDay {
   readonly account: Account;
   readonly day: BusinessDay;
   /** `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. */
   readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared';
-  /** A sentence for a person. */
   readonly why: string;
 }
 
@@ -31,14 +29,13 @@ export type SharedFrom = ReadonlyMap<
 export const accountKey = ({ merchantNo, currency }: Account): string =>
   JSON.stringify([merchantNo, currency]);
 
-export interface WithheldOptions {
+interface WithheldOptions {
   readonly zone: string;
   readonly now: () => Date;
   /** If left out, no account has such a day. */
   readonly sharedFrom?: SharedFrom;
 }
 
-/** Null where nothing holds the day back. */
 export function whyWithheld(
   { account, day }: AccountOnDay,
   past: PastOfDay,
@@ -79,10 +76,7 @@ export function notReconciled({ account, day }: AccountOnDay, changed: ChangedFr
   return from === undefined || from > day ? null : { account, day, ...changedSince(from) };
 }
 
-/**
- * Accounts that have changed days and no due day. What is published of them is out of date, up to the last day asked
- * for.
- */
+/** Accounts with changed days and no due day: what is published of them is out of date, up to the last day asked for. */
 export function changedOnly(
   changed: ChangedFrom,
   withheld: readonly WithheldDay[],

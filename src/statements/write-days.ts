@@ -1,54 +1,151 @@
 /**
- * Publishes days of one merchant: revisions of the accounts that changed, the summaries, and last the manifests.
- *
- * Objects of several days are written side by side. One statement stores the rows of all days once the objects are
- * verified; the manifests follow, and then one transaction says that the days are published; it may be one of the
- * caller's for many merchants. A crash may come after any step. A file without a row is written again under the same
- * name. Days that are not said to be published stay due: the next run finds them unchanged, and writes the manifest where
- * it is missing. A run may also be frozen (suspended) in any step while another run takes over: see
+ * Publishes days of one merchant in an order that survives a crash after any step: files, then rows, then manifests, then
+ * marks. One statement stores the rows of all days once their files are verified. A file without a row is written again
+ * under the same name. Days that are not marked as published stay due: the next run finds them unchanged, and writes the
+ * manifest where it is missing. A run may also be frozen (suspended) in any step while another one takes over: see
  * docs/decisions/publishing.md.
  */
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { AccountOnDay } from '../store/statements/openings.ts';
-import type { PastOfDay } from '../store/statements/past-of-days.ts';
-import { recordSettled, recordUnderLease, type SettledDay } from '../store/statements/record-published.ts';
-import type { StatementRow } from '../store/statements/statements.ts';
+import type { ChainedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
+import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
-import { writeTransaction } from '../store/engine/write-transaction.ts';
+import { StatementMisfit } from './day-content.ts';
+import { explainedOf, type Explained, currentOf, hasBreaks, isStillExplained } from './summary.ts';
+import { fileOf, dayPrefix, manifestKey, signatureKey } from './keys.ts';
+import type { OtherFormats } from './manifest.ts';
+import { chained } from './manifest-text.ts';
 import {
-  manifestOf,
-  writeFiles,
-  type DayFiles,
-  type DayToWrite,
-  type Latest,
-  type Misfit,
-} from './day-files.ts';
-import { hasBreaks, isStillExplained } from './explained.ts';
-import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
-import type { LeftOutFormat } from './other-formats.ts';
-import { leaseFence, type PublishDayOptions } from './publish-options.ts';
-import { writeManifest } from './write-manifest.ts';
+  newRevision,
+  newSummary,
+  type Prepared,
+  type Written,
+  type WrittenStatement,
+  type LeftOutFormat,
+} from './new-revisions.ts';
+import { type PublishDayOptions, leaseFence } from './publish-options.ts';
+import { nextManifest, writeManifest } from './write-manifest.ts';
+import type { AccountOnDay } from '../store/statements/due-days.ts';
+import { recordSettled, recordUnderLease, type SettledDay } from '../store/statements/record-published.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
+
+interface Misfit {
+  readonly currency: string;
+  readonly why: string;
+}
+
+export interface DayToWrite {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+  readonly past: PastOfDay;
+  /** All are proven and over. Without any, only the manifest is checked. */
+  readonly accounts: readonly Prepared[];
+}
+
+/** What was written of a day so far; its manifest is not. */
+interface DayFiles extends DayToWrite {
+  readonly written: readonly WrittenStatement[];
+  readonly misfits: readonly Misfit[];
+  /** Currencies whose statement is as the account now stands. */
+  readonly fine: readonly string[];
+  readonly statements: readonly StatementRow[];
+  readonly current: readonly StatementRow[];
+  readonly explained: Explained;
+  readonly summary: Written<SummaryRow> | null;
+}
+
+/** Writes the day's new statements and then its summary. Throws what the store and the fence throw. */
+async function writeFiles(
+  of: DayToWrite,
+  atOnce: LimitFunction,
+  options: PublishDayOptions,
+): Promise<DayFiles> {
+  const { merchantNo, day, past, accounts } = of;
+  // All are waited for, so that no upload is still running when a failure is thrown.
+  const settled = await Promise.allSettled(
+    accounts.map((account) => atOnce(() => newRevision(account, options))),
+  );
+  const misfits: Misfit[] = [];
+  const fine: string[] = [];
+  const written: WrittenStatement[] = [];
+  for (const [nth, result] of settled.entries()) {
+    const { currency } = accounts[nth]!.account;
+    if (result.status === 'fulfilled') {
+      fine.push(currency);
+      if (result.value !== null) written.push(result.value);
+    } else {
+      if (!(result.reason instanceof StatementMisfit)) throw result.reason;
+      misfits.push({ currency, why: result.reason.message });
+    }
+  }
+  const statements = inOrder([...past.statements, ...written.map(({ row }) => row)]);
+  const current = currentOf(statements);
+  const explained = await explainedOf(options.db, merchantNo, day, options.zone, current);
+  const summary =
+    fine.length === 0
+      ? null
+      : await newSummary(merchantNo, day, { current, explained }, past.summaries.at(-1), options);
+  return { ...of, written, misfits, fine, statements, current, explained, summary };
+}
+
+/** What the manifests of the next days name. */
+export interface Latest {
+  readonly statements: Map<string, StatementRow>;
+  /** The manifest that was made last; null if none was. */
+  manifest: ChainedManifest | null;
+}
+
+export const nothingLatest = (): Latest => ({ statements: new Map(), manifest: null });
+
+/** `latest` has what was written of earlier days, and gets what is current on this one. */
+function manifestOf(
+  { merchantNo, day, past, written, statements, current, explained, summary }: DayFiles,
+  latest: Latest,
+  options: PublishDayOptions,
+): { readonly row: ManifestRow; readonly isNew: boolean } {
+  const previous = new Map(past.previous);
+  for (const { currency } of current) {
+    const own = latest.statements.get(currency);
+    if (own !== undefined && own.day >= (previous.get(currency)?.day ?? '')) previous.set(currency, own);
+  }
+  for (const row of current) latest.statements.set(row.currency, row);
+  const summaries = summary === null ? past.summaries : [...past.summaries, summary.row];
+  const otherFormats = newOtherFormats(written);
+  const rows = { statements, summaries, explained, otherFormats };
+  const lastInChain = latest.manifest ?? past.lastInChain;
+  const next = nextManifest(merchantNo, day, rows, { ...past, previous, lastInChain }, options);
+  if (next.isNew) latest.manifest = chained(next.row);
+  return next;
+}
+
+const newOtherFormats = (written: readonly WrittenStatement[]): OtherFormats =>
+  new Map(
+    written
+      .filter(({ otherFormats }) => otherFormats.length > 0)
+      .map(({ row, otherFormats }) => [fileOf(row.object_key), otherFormats.map(({ listed }) => listed)]),
+  );
+
+const inOrder = (rows: readonly StatementRow[]): StatementRow[] =>
+  rows.toSorted((a, b) =>
+    a.currency === b.currency ? a.revision - b.revision : a.currency < b.currency ? -1 : 1,
+  );
 
 /** Days and files that are written at once. They are small and in memory. */
 const AT_ONCE_MAX = 8;
 /** Accounts of a large day that are written at once; each upload holds a few parts in memory. */
 const LARGE_AT_ONCE_MAX = 3;
 
-export interface WrittenDay {
+interface WrittenDay {
   readonly day: BusinessDay;
-  /** New revisions. */
   readonly rows: readonly StatementRow[];
   /** Currencies that are published as they now stand, with or without a new revision. */
   readonly fine: readonly string[];
   readonly current: readonly StatementRow[];
   readonly misfits: readonly Misfit[];
-  /** Formats that cannot hold a new revision. */
   readonly leftOut: readonly LeftOutFormat[];
 }
 
-export interface WrittenDays {
-  /** Days that are done, in order. */
+interface WrittenDays {
   readonly done: readonly WrittenDay[];
   /** The next published day after each new revision, where it is not done here. Its manifest names that revision. */
   readonly next: readonly AccountOnDay[];
@@ -66,73 +163,72 @@ export async function writeDays(
   latest: Latest,
   options: PublishDayOptions,
 ): Promise<WrittenDays> {
-  const atOnce = pLimit(AT_ONCE_MAX);
-  await prepareFolders(days, options);
-  const accountsAtOnce = pLimit(options.held == null ? LARGE_AT_ONCE_MAX : AT_ONCE_MAX);
-  const made = await Promise.allSettled(
-    days.map((day) => atOnce(() => writeFiles(day, accountsAtOnce, options))),
-  );
-  const failed = made.findIndex(({ status }) => status === 'rejected');
-  const files = made
-    .slice(0, failed === -1 ? undefined : failed)
-    .flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  const named = files
+  const files = await putFiles(days, options);
+  const named = files.done
     // Where all accounts are misfits, the day stays as it is.
     .filter(({ accounts, fine }) => accounts.length === 0 || fine.length > 0)
     .map((day) => ({ ...day, manifest: manifestOf(day, latest, options) }));
-  for (const { day } of named) options.publishedNow?.touch(day);
-  const next = await record(named, options);
-  for (const day of next) options.publishedNow?.takeBack(day);
-  const put = await putManifests(named, options);
-  const stored = new Map<DayFiles, readonly StoredRow[]>();
-  for (const [nth, result] of put.entries())
-    if (result.status === 'fulfilled') stored.set(named[nth]!, result.value);
-  await settle(stored, options);
-  for (const { day, past } of stored.keys()) if (isNew(past)) options.publishedNow?.addNewDay(day);
+  const next = await recordRows(named, options);
+  const manifests = await putManifests(named, options);
+  await markPublished(manifests.stored, options);
 
-  const rejected = [...made, ...put].find((result) => result.status === 'rejected');
-  const done = files.flatMap((day): WrittenDay[] => {
-    const own = named.find((one) => one.day === day.day);
-    if (own !== undefined && !stored.has(own)) return [];
-    const { fine, misfits, current } = day;
-    const leftOut = day.written.flatMap((one) => one.leftOut);
-    return [{ day: day.day, rows: day.written.map(({ row }) => row), fine, current, misfits, leftOut }];
-  });
-  return {
-    done,
-    next: next.filter(
-      ({ account: { currency }, day }) => !done.some((one) => one.day === day && one.fine.includes(currency)),
-    ),
-    failure: rejected === undefined ? null : { error: rejected.reason },
-  };
+  const undone = new Set(named.filter((day) => !manifests.stored.has(day)).map(({ day }) => day));
+  const done = files.done
+    .filter(({ day }) => !undone.has(day))
+    .map(({ day, written, fine, misfits, current }): WrittenDay => {
+      const leftOut = written.flatMap((one) => one.leftOut);
+      return { day, rows: written.map(({ row }) => row), fine, current, misfits, leftOut };
+    });
+  const isDone = ({ account, day }: AccountOnDay): boolean =>
+    done.some((one) => one.day === day && one.fine.includes(account.currency));
+  return { done, next: next.filter((one) => !isDone(one)), failure: files.failure ?? manifests.failure };
 }
 
-const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>
-  statements.length === 0 && summaries.length === 0 && manifest === undefined;
+type Failure = WrittenDays['failure'];
 
-/** Called before the first write. A run that was frozen (suspended) can then not finish its writes there. */
-async function prepareFolders(days: readonly DayToWrite[], options: PublishDayOptions): Promise<void> {
+const failureIn = (results: readonly PromiseSettledResult<unknown>[]): Failure => {
+  const rejected = results.find((result) => result.status === 'rejected');
+  return rejected === undefined ? null : { error: rejected.reason };
+};
+
+/** Files of the days up to the first that fails. */
+async function putFiles(
+  days: readonly DayToWrite[],
+  options: PublishDayOptions,
+): Promise<{ readonly done: readonly DayFiles[]; readonly failure: Failure }> {
   const fence = leaseFence(options);
   const atOnce = pLimit(AT_ONCE_MAX);
+  // Before the first write, so that a run that was frozen (suspended) cannot finish its own there.
   await Promise.all(
     days.map(({ merchantNo, day }) =>
       atOnce(() => options.objects.discardUnfinished(dayPrefix(merchantNo, day), fence)),
     ),
   );
+  const accountsAtOnce = pLimit(options.held == null ? LARGE_AT_ONCE_MAX : AT_ONCE_MAX);
+  const made = await Promise.allSettled(
+    days.map((day) => atOnce(() => writeFiles(day, accountsAtOnce, options))),
+  );
+  const done: DayFiles[] = [];
+  for (const result of made) {
+    if (result.status === 'rejected') break;
+    done.push(result.value);
+  }
+  return { done, failure: failureIn(made) };
 }
 
 type NamedFiles = DayFiles & { readonly manifest: { readonly row: ManifestRow; readonly isNew: boolean } };
 
 /** Stores the rows of all days, and what their manifests have to be. Returns the next days of the new revisions. */
-async function record(
+async function recordRows(
   days: readonly NamedFiles[],
-  { db, lease }: PublishDayOptions,
+  { db, lease, publishedNow }: PublishDayOptions,
 ): Promise<readonly AccountOnDay[]> {
+  for (const { day } of days) publishedNow?.touch(day);
   const written = days.flatMap((day) => day.written);
   const summaries = days.flatMap(({ summary }) => summary ?? []);
   const manifests = days.filter(({ manifest }) => manifest.isNew).map(({ manifest }) => manifest.row);
   if (written.length === 0 && summaries.length === 0 && manifests.length === 0) return [];
-  return recordUnderLease(db, lease, days[0]!.merchantNo, {
+  const next = await recordUnderLease(db, lease, days[0]!.merchantNo, {
     statements: written.map(({ row }) => row),
     summaries: summaries.map(({ row }) => row),
     unreported: written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
@@ -141,16 +237,17 @@ async function record(
     ),
     manifests,
   });
+  for (const day of next) publishedNow?.takeBack(day);
+  return next;
 }
 
-/** Writes the manifests side by side, and says of each how that ended. */
-function putManifests(
+async function putManifests(
   days: readonly NamedFiles[],
   options: PublishDayOptions,
-): Promise<PromiseSettledResult<StoredRow[]>[]> {
+): Promise<{ readonly stored: ReadonlyMap<DayFiles, readonly StoredRow[]>; readonly failure: Failure }> {
   const atOnce = pLimit(AT_ONCE_MAX);
   const fence = leaseFence(options);
-  return Promise.allSettled(
+  const put = await Promise.allSettled(
     days.map(({ merchantNo, day, manifest, past }) => {
       const now = options.publishedNow?.stored;
       const known = {
@@ -160,13 +257,14 @@ function putManifests(
       return atOnce(() => writeManifest(manifest.row, known, fence, options));
     }),
   );
+  const stored = put.flatMap((result, nth) =>
+    result.status === 'fulfilled' ? [[days[nth]!, result.value] as const] : [],
+  );
+  return { stored: new Map(stored), failure: failureIn(put) };
 }
 
-/**
- * Says that these days are published, and what was read back of their manifests. Days with breaks are not left to the
- * caller: a person may resolve a break at any time.
- */
-async function settle(
+/** Days with breaks are not left to the caller: a person may resolve a break at any time. */
+async function markPublished(
   written: ReadonlyMap<DayFiles, readonly StoredRow[]>,
   { db, lease, zone, publishedNow }: PublishDayOptions,
 ): Promise<void> {
@@ -178,7 +276,17 @@ async function settle(
       days.delete(files);
     }
   }
-  if (days.size === 0) return;
+  if (days.size > 0) await settle(days, { db, lease, zone });
+  for (const { day, past } of written.keys()) if (isNew(past)) publishedNow?.addNewDay(day);
+}
+
+const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>
+  statements.length === 0 && summaries.length === 0 && manifest === undefined;
+
+async function settle(
+  days: ReadonlyMap<DayFiles, readonly StoredRow[]>,
+  { db, lease, zone }: Pick<PublishDayOptions, 'db' | 'lease' | 'zone'>,
+): Promise<void> {
   await writeTransaction(db, lease, async (trx) => {
     const settled: SettledDay[] = [];
     for (const files of days.keys()) {

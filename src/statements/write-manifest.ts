@@ -1,9 +1,22 @@
-/** Makes the manifest that a day's rows require: stores it as a row first, then writes it to the store. */
+/** Makes the manifest that a day's rows require: stores it as a row first, signs it, then writes it to the store. */
+import type { BusinessDay } from '../ledger/entry.ts';
+import { storableText } from '../ledger/text.ts';
+import {
+  readText,
+  type ObjectStore,
+  ObjectExists,
+  type Fence,
+  type PutOptions,
+  type StoredDigest,
+} from '../objects/object-store.ts';
+import { publicKeyOf, readPublicKey, type SigningKey } from '../signing/keys.ts';
+import { isSignedBy, readSignature, signatureFile } from '../signing/signatures.ts';
+import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
+import { manifestKey, signatureKey, WITHDRAWN } from './keys.ts';
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { CHECKS } from '../ledger/checks.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
 import {
   FINAL_CONFIDENCE,
   FINAL_SHARE,
@@ -11,22 +24,12 @@ import {
   NOTHING_MEASURED,
   type LatenessMeasured,
 } from '../ledger/lateness.ts';
-import {
-  ObjectExists,
-  readText,
-  type Fence,
-  type ObjectStore,
-  type PutOptions,
-  type StoredDigest,
-} from '../objects/object-store.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
-import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from '../host/sha256.ts';
-import { manifestKey, signatureKey } from './keys.ts';
 import { isBeyondBounds, otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
 import {
   chainFieldsOf,
@@ -34,14 +37,64 @@ import {
   nextInChain,
   supersededWith,
   type Superseded,
-} from './manifest-chain.ts';
-import { manifestText, type ManifestSources } from './manifest-text.ts';
+  manifestText,
+  type ManifestSources,
+} from './manifest-text.ts';
 import { putReplacing } from './put-revision.ts';
-import { isSignedWith, signed, SIGNATURE_CONTENT_TYPE, type SigningOptions } from './sign-manifest.ts';
+
+export interface SigningOptions {
+  /** If left out or null, manifests are not signed. */
+  readonly signingKey?: SigningKey | null;
+  readonly now: () => Date;
+}
+
+export const SIGNATURE_CONTENT_TYPE = 'text/plain; charset=utf-8';
+
+/** `before` lies in the store: without a key it would be the signature of another manifest, so a note takes its place. */
+export function signed(
+  row: ManifestRow,
+  before: string | null,
+  { signingKey = null, now }: SigningOptions,
+): ManifestRow {
+  const signature =
+    signingKey === null
+      ? before === null
+        ? null
+        : WITHDRAWN
+      : signatureFile(Buffer.from(row.content), commentOn(row, now()), signingKey);
+  return { ...row, signature };
+}
+
+/** What a person wants to know: whose manifest of which day, which revision, and when it was signed. */
+const commentOn = ({ merchant_no, day, revision }: ManifestRow, at: Date): string =>
+  `${manifestKey(merchant_no, day)} revision ${revision}, signed ${at.toISOString()}`;
+
+export const isUnsigned = ({ signature }: Pick<ManifestRow, 'signature'>): boolean =>
+  signature === null || signature === WITHDRAWN;
+
+/** Whether it says that this key made it, and the key did not: of this text, in any case. */
+export function contradicts(key: SigningKey, text: string, signature: string | null): boolean {
+  const read = signature === null ? null : readSignature(signature);
+  return read?.keyId.equals(key.id) === true && !isSignedWith(key, text, signature);
+}
+
+export async function signatureNextTo(
+  objects: ObjectStore,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<string | null> {
+  const text = (await readText(objects, signatureKey(merchantNo, day))) ?? '';
+  return readSignature(text) === null || storableText(text) !== text ? null : text;
+}
+
+export function isSignedWith(key: SigningKey, text: string, signature: string | null): boolean {
+  const read = signature === null ? null : readSignature(signature);
+  return read !== null && isSignedBy(Buffer.from(text), read, readPublicKey(publicKeyOf(key))!);
+}
 
 export const MANIFEST_CONTENT_TYPE = 'application/json';
 
-export interface SettleOptions extends SigningOptions {
+interface SettleOptions extends SigningOptions {
   readonly db: Kysely<DB>;
   readonly lease: Lease;
   readonly objects: ObjectStore;
@@ -58,14 +111,11 @@ export interface SettleOptions extends SigningOptions {
 export interface ForeignManifest {
   readonly merchantNo: string;
   readonly day: BusinessDay;
-  /** Relative to STATEMENTS_URL. */
   readonly key: string;
-  /** What it said it was. */
   readonly revision: number;
   readonly sha256: string;
 }
 
-/** The row for the text of a manifest, without its signature. */
 export const manifestRow = (
   {
     merchantNo,
@@ -78,6 +128,7 @@ export const manifestRow = (
 ): ManifestRow => ({
   merchant_no: merchantNo,
   day,
+  object_key: manifestKey(merchantNo, day),
   revision,
   epoch,
   sha256: sha256Of(content),
@@ -126,10 +177,7 @@ export function nextManifest(
   return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
 }
 
-/**
- * The text with the checks of the manifest that it replaces, where its statements are the same: what was checked of these
- * rows stays checked, whoever writes next.
- */
+/** What was checked of the same statements stays checked, whoever writes next. */
 function withChecksOf(before: Manifest | null, text: string): string {
   const { format, merchantNo, day, revision, epoch, timeZone, timeZoneProof, checked, ...rest } = JSON.parse(
     text,
@@ -147,7 +195,7 @@ const statementsIn = ({ statements }: Pick<Manifest, 'statements'>): string =>
   statements.map(({ currency, sha256 }) => `${currency} ${sha256}`).join();
 
 /** What was read back from the store of a manifest and of its signature. */
-export interface KnownManifest {
+interface KnownManifest {
   readonly manifest: StoredRow | undefined;
   readonly signature: StoredRow | undefined;
 }
@@ -175,7 +223,7 @@ export async function writeManifest(
   options: SettleOptions,
 ): Promise<StoredRow[]> {
   const { db, lease, objects } = options;
-  const key = manifestKey(recorded.merchant_no, recorded.day);
+  const key = recorded.object_key;
   const { stored: signature, found: signedBefore } = await writeSignature(
     recorded,
     known.signature,
@@ -187,7 +235,7 @@ export async function writeManifest(
   try {
     const condition = conditionOf(known.manifest);
     const stored = await objects.put(key, Buffer.from(recorded.content), { ...put, ...condition });
-    return [...signature, storedRow(key, stored)];
+    return [...signature, storedRow(recorded, key, stored)];
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
@@ -205,7 +253,8 @@ export async function writeManifest(
     await writeTransaction(db, lease, (trx) => recordPublished(trx, row.merchant_no, { manifests: [row] }));
   const ownSignature =
     row === recorded ? signature : (await writeSignature(row, signature[0], fence, options)).stored;
-  return [...ownSignature, storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put))];
+  const stored = await putReplacing(objects, key, Buffer.from(row.content), put);
+  return [...ownSignature, storedRow(row, key, stored)];
 }
 
 /** Whether a manifest has the revision of one that this database made, and other bytes. */
@@ -228,10 +277,7 @@ class StrongerPublished extends ExpectedError {
   readonly exitCode = EXIT.incomplete;
 }
 
-/**
- * Throws `StrongerPublished` if a manifest that this database does not know proves more of these statements: they are
- * continuous there and broken here, or other statements were checked in ways that this run leaves out.
- */
+/** Of a manifest that this database does not know: throws `StrongerPublished` if it is continuous where this is broken, or had checks that this run leaves out. */
 export function assertAsStrong(
   { merchantNo, day, statements, checked: checkedThere = [] }: Manifest,
   own: readonly Proof[],
@@ -275,14 +321,10 @@ const strongerPublished = (
   );
 
 interface Forgotten extends Superseded {
-  /** What lay next to it as its signature; null if nothing did. */
   readonly signature: string | null;
 }
 
-/**
- * A manifest that the store has and this database does not know. With a key, what it says is believed only if that key
- * signed it: anybody may have put it there, and what is taken over is signed.
- */
+/** With a key, what it says is believed only if that key signed it: anybody may have put it there, and what is taken over is signed. */
 async function forgotten(
   found: Manifest,
   text: string,
@@ -304,11 +346,12 @@ async function forgotten(
 
 /** Writes the signature that the row has, if any. Returns also what unexpectedly lay in its place before. */
 async function writeSignature(
-  { merchant_no, day, signature }: ManifestRow,
+  row: ManifestRow,
   known: StoredRow | undefined,
   fence: Fence,
   { objects }: SettleOptions,
 ): Promise<{ readonly stored: StoredRow[]; readonly found: string | null }> {
+  const { merchant_no, day, signature } = row;
   if (signature === null) return { stored: [], found: null };
   if (known?.sha256 === sha256Of(signature)) return { stored: [known], found: null };
   const key = signatureKey(merchant_no, day);
@@ -316,19 +359,23 @@ async function writeSignature(
   const put = { fence, contentType: SIGNATURE_CONTENT_TYPE };
   try {
     const stored = await objects.put(key, content, { ...put, ...conditionOf(known) });
-    return { stored: [storedRow(key, stored)], found: null };
+    return { stored: [storedRow(row, key, stored)], found: null };
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
   const found = await readText(objects, key);
-  return { stored: [storedRow(key, await putReplacing(objects, key, content, put))], found };
+  return { stored: [storedRow(row, key, await putReplacing(objects, key, content, put))], found };
 }
 
 const conditionOf = (known: StoredRow | undefined): PutOptions =>
   known === undefined ? { ifAbsent: true } : known.etag === null ? {} : { ifEtag: known.etag };
 
-export const storedRow = (key: string, { sha256, bytes, etag }: StoredDigest): StoredRow => ({
-  object_key: key,
+export const storedRow = (
+  { merchant_no, day }: Pick<StoredRow, 'merchant_no' | 'day'>,
+  key: string,
+  { sha256, bytes, etag }: StoredDigest,
+): StoredRow => ({
+  ...{ merchant_no, day, object_key: key },
   sha256,
   byte_count: bytes,
   etag,

@@ -18,10 +18,7 @@ class UtcDate extends Date {
   override getMinutes = (): number => this.getUTCMinutes();
 }
 
-/**
- * The ZIP's bytes. The next file is asked for once the one before it was read to its end. Fails with what that, or reading a
- * file, throws.
- */
+/** The next file is asked for once the one before it was read to its end. Fails with what that, or reading a file, throws. */
 export async function* zipped(
   files: Iterable<ZippedFile> | AsyncIterable<ZippedFile>,
 ): AsyncGenerator<Uint8Array> {

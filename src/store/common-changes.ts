@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { commonChange, MANY_MIN, type CommonChange } from '../ledger/common-change.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { listAmendments } from './amendments.ts';
-import { movedBalancesOf, type MovedBalances } from './moved-balances.ts';
+import { movedBalancesOf, type MovedBalances } from './entry-history.ts';
 import type { DB } from './engine/schema.ts';
 
 /** Most amendments of a run that are compared. A change of all entries shows in fewer. */
@@ -11,7 +11,6 @@ const COMPARED_MAX = 1_000;
 
 export interface MerchantCommonChange extends CommonChange {
   readonly merchantNo: string;
-  /** How many entries of the merchant changed in any way. */
   readonly of: number;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
@@ -19,7 +18,6 @@ export interface MerchantCommonChange extends CommonChange {
 
 export interface ChangesTogether {
   readonly common: MerchantCommonChange | null;
-  /** Balances that follow a single entry are no common change. */
   readonly moved: readonly MovedBalances[];
 }
 

@@ -6,10 +6,8 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { DB, Json } from './engine/schema.ts';
 
-/** A statement as a close names it. */
 export interface FrozenStatement {
   readonly currency: string;
   readonly day: BusinessDay;
@@ -35,17 +33,14 @@ export interface MonthClose {
   readonly sha256: string;
 }
 
-/** A close with the text of its file and of its signature. */
 export interface StoredClose extends MonthClose {
   readonly content: string;
   readonly signature: string | null;
 }
 
-/** A statement of a closed month that is not the one its last close froze. */
 export interface Adjustment {
   readonly merchantNo: string;
   readonly month: string;
-  /** The close that it adjusts. */
   readonly number: number;
   readonly currency: string;
   readonly day: BusinessDay;
@@ -64,7 +59,6 @@ export interface CloseFilter {
   readonly month?: string | undefined;
 }
 
-/** First business day of a month, as the tables name it. */
 const firstDay = (month: string): BusinessDay => `${month}-01`;
 
 const ofMonth = (month: string | undefined): RawBuilder<boolean> =>
@@ -72,13 +66,10 @@ const ofMonth = (month: string | undefined): RawBuilder<boolean> =>
 
 const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number,
   audit_event.at AS "closedAt", audit_event.by_whom AS by, audit_event.note, closed.despite, closed.open_days AS "openDays",
-  (SELECT count(*)::int FROM month_close_statement AS frozen
-   WHERE (frozen.merchant_no, frozen.month, frozen.number) = (closed.merchant_no, closed.month, closed.number)
-  ) AS statements, closed.object_key AS "objectKey", closed.sha256`;
+  (SELECT count(*)::int FROM jsonb_each(closed.frozen) AS account, jsonb_object_keys(account.value)) AS statements, closed.object_key AS "objectKey", closed.sha256`;
 
 const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id`;
 
-/** Every close, by merchant, month and number. Uses the primary key where a merchant is named. */
 export async function listCloses(
   db: Kysely<DB>,
   { merchants, month }: CloseFilter,
@@ -91,7 +82,6 @@ export async function listCloses(
   return rows;
 }
 
-/** The closes of one merchant's month, with the texts of their files, in order. */
 export const closesOfMonth = (db: Kysely<DB>, merchantNo: string, month: string): Promise<StoredClose[]> =>
   closesOf(db, merchantNo, { from: month, to: month });
 
@@ -108,7 +98,6 @@ export async function closesOf(
   return rows;
 }
 
-/** What a new close has. The audit row says who made it. */
 export type CloseToStore = Pick<
   StoredClose,
   | 'merchantNo'
@@ -129,6 +118,8 @@ export async function storeClose(
   statements: readonly FrozenStatement[],
 ): Promise<void> {
   const { merchantNo, month, number } = close;
+  const frozen: Record<string, Record<BusinessDay, number>> = {};
+  for (const { currency, day, revision } of statements) (frozen[currency] ??= {})[day] = revision;
   await trx
     .insertInto('month_close')
     .values({
@@ -142,16 +133,9 @@ export async function storeClose(
       sha256: close.sha256,
       content: close.content,
       signature: close.signature,
+      frozen: sql<Json>`${JSON.stringify(frozen)}::jsonb`,
     })
     .execute();
-  await sql`
-    INSERT INTO month_close_statement (merchant_no, month, number, currency, day, revision, sha256)
-    SELECT ${merchantNo}, ${firstDay(month)}::date, ${number}, frozen.* FROM unnest(
-      ${arrayLiteral(statements.map(({ currency }) => currency))}::text[],
-      ${arrayLiteral(statements.map(({ day }) => day))}::date[],
-      ${arrayLiteral(statements.map(({ revision }) => revision))}::integer[],
-      ${arrayLiteral(statements.map(({ sha256 }) => sha256))}::text[]
-    ) AS frozen`.execute(trx);
 }
 
 /** Keeps the signature of a close that has none yet, made before there was a key. */
@@ -167,11 +151,10 @@ export async function storeCloseSignature(
 }
 
 const LAST_CLOSES = (filter: CloseFilter): RawBuilder<unknown> => sql`
-  SELECT DISTINCT ON (merchant_no, month) merchant_no, month, number, open_days FROM month_close
+  SELECT DISTINCT ON (merchant_no, month) merchant_no, month, number, open_days, frozen FROM month_close
   WHERE ${ofMerchants(filter.merchants)} AND ${ofMonth(filter.month)}
   ORDER BY merchant_no, month, number DESC`;
 
-/** The days of `closed`, of the table `statement` under the alias `one`. */
 const IN_MONTH = sql`one.merchant_no = closed.merchant_no AND one.day >= closed.month
   AND one.day < (closed.month + interval '1 month')::date`;
 
@@ -187,15 +170,10 @@ const ACCOUNTS = sql`known AS MATERIALIZED (
   ) AS own
 )`;
 
-/**
- * First statements of days before the first one that a close froze of an account: the account began earlier than was known,
- * or was not known at all.
- */
+/** First statements of days before the first one that a close froze of an account: it began earlier than was known. */
 const OF_EARLIER_DAYS = sql`
   SELECT one.* FROM known CROSS JOIN LATERAL (
-    SELECT min(own.day) AS day FROM month_close_statement AS own
-    WHERE (own.merchant_no, own.month, own.number, own.currency)
-      = (closed.merchant_no, closed.month, closed.number, known.currency)
+    SELECT min(own.day)::date AS day FROM jsonb_object_keys(closed.frozen -> known.currency) AS own (day)
   ) AS first CROSS JOIN LATERAL (
     SELECT one.* FROM statement AS one
     WHERE ${IN_MONTH} AND one.currency = known.currency AND one.day < coalesce(first.day, 'infinity')
@@ -215,25 +193,20 @@ const adjustments = (
   FROM closed CROSS JOIN LATERAL (${adjustedOf(current)}) AS adjusted
   ORDER BY closed.merchant_no, closed.month, adjusted.day, adjusted.currency`;
 
+const FROZEN_REVISION = sql`(closed.frozen -> current.currency ->> to_char(current.day, 'YYYY-MM-DD'))::integer`;
+
 /** Those of the statements `current` that `closed` did not freeze. */
 const adjustedOf = (current: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  SELECT current.currency, current.day, frozen.revision AS "frozenRevision", current.revision, current.sha256,
+  SELECT current.currency, current.day, ${FROZEN_REVISION} AS "frozenRevision", current.revision, current.sha256,
     current.reason, current.published_at AS "publishedAt"
-  FROM (${current}) AS current LEFT JOIN month_close_statement AS frozen
-    ON (frozen.merchant_no, frozen.month, frozen.number, frozen.currency, frozen.day)
-      = (closed.merchant_no, closed.month, closed.number, current.currency, current.day)
-  WHERE frozen.revision IS DISTINCT FROM current.revision`;
+  FROM (${current}) AS current WHERE ${FROZEN_REVISION} IS DISTINCT FROM current.revision`;
 
-/**
- * All adjustments of the last close of each month, by merchant, month, day and currency. Reads every statement of these
- * months, so name a merchant, or a month.
- */
+/** Reads every statement of these months, so name a merchant, or a month. */
 export async function adjustmentsOf(db: Kysely<DB>, filter: CloseFilter): Promise<Adjustment[]> {
   const { rows } = await adjustments(filter, currentInMonth(sql`true`)).execute(db);
   return rows;
 }
 
-/** A closed month, with what adjusts its last close. */
 export interface ClosedMonth extends Pick<Adjustment, 'merchantNo' | 'month' | 'number'> {
   /** By day and currency. */
   readonly adjustments: readonly Adjustment[];
@@ -253,10 +226,7 @@ export async function closedMonths(db: Kysely<DB>, filter: CloseFilter): Promise
   });
 }
 
-/**
- * The adjustments of all closed months of these merchants, cheap whatever lies in them: it checks revised statements, and at
- * every statement only of months that were closed with days open, and at those before the first day that a close had of an account.
- */
+/** Cheap whatever lies in them: checks revised statements, every one of months closed with days open, and those before an account's first frozen day. */
 export async function adjustmentsOfEach(
   db: Kysely<DB>,
   merchants: readonly string[],

@@ -2,17 +2,16 @@
  * Finds entries that two merchants both have. They mean that the platform answered for one merchant with the ledger
  * of the other.
  */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
-import { isChosen } from './account-filter.ts';
+import { isChosen, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { SharedNotice } from './notices.ts';
 import type { DB } from './engine/schema.ts';
 
 /** Days of a currency that one statement checks. With 100,000 entries a day, that takes seconds. */
 const DAYS_A_STATEMENT = 20;
-/** How many batch numbers are named for each finding. */
 const NUMBERS_NAMED_MAX = 3;
 
 /**
@@ -53,11 +52,10 @@ export async function sharedEntries(
   return found;
 }
 
-/** A day with such entries. */
 export interface SharedDay extends SharedNotice {
   /**
-   * Of the two merchants, those of whom the entries may not be: not the one whose day alone goes on from its own day
-   * before. Both, where neither day does, or each.
+   * Of the two merchants, those of whom the entries may not be: the one that the platform no longer shows them for, else
+   * the one whose day does not go on from its own day before. Both, where that tells them not apart.
    */
   readonly doubted: readonly string[];
 }
@@ -81,6 +79,8 @@ interface SharedRow {
   readonly day: BusinessDay;
   readonly count: number;
   readonly batch_nos: string[];
+  readonly one_gone: boolean;
+  readonly other_gone: boolean;
   readonly one_goes_on: boolean;
   readonly other_goes_on: boolean;
   readonly published: string[];
@@ -117,6 +117,7 @@ async function sharedOn(
         ORDER BY merchant_no
       ) AS published
     FROM (SELECT one.merchant_no, other.merchant_no AS other_merchant_no, alike.currency, alike.day, count(*) AS count,
+      ${areGone('one')} AS one_gone, ${areGone('other')} AS other_gone,
       (array_agg(one.batch_no ORDER BY one.batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
     FROM alike
     CROSS JOIN LATERAL (
@@ -131,10 +132,13 @@ async function sharedOn(
       AND (${isChosen('one.merchant_no', merchants)} OR ${isChosen('other.merchant_no', merchants)})
     GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day) AS found`.execute(db);
   return rows.map((row) => {
+    const both = [row.merchant_no, row.other_merchant_no];
     const doubted =
-      row.one_goes_on === row.other_goes_on
-        ? [row.merchant_no, row.other_merchant_no]
-        : [row.one_goes_on ? row.other_merchant_no : row.merchant_no];
+      row.one_gone !== row.other_gone
+        ? [both[row.one_gone ? 0 : 1]!]
+        : row.one_goes_on !== row.other_goes_on
+          ? [both[row.one_goes_on ? 1 : 0]!]
+          : both;
     const published = row.published.filter((merchantNo) => doubted.includes(merchantNo));
     return {
       kind: 'shared',
@@ -147,6 +151,12 @@ async function sharedOn(
     };
   });
 }
+
+/** Whether the platform no longer shows any of the day's shared entries for that merchant; they may be held. */
+const areGone = (merchant: 'one' | 'other'): RawBuilder<boolean> => sql`bool_and(EXISTS (
+  SELECT FROM absent_entry gone
+  WHERE gone.merchant_no = ${sql.ref(`${merchant}.merchant_no`)} AND gone.batch_no = ${sql.ref(`${merchant}.batch_no`)}
+))`;
 
 /** Whether the day of a row `found` goes on without a break from the closing of the merchant's own day before. */
 const goesOn = (merchant: 'merchant_no' | 'other_merchant_no'): RawBuilder<boolean> => sql`EXISTS (
@@ -178,4 +188,34 @@ export async function merchantWith(
     WHERE other.merchant_no <> ${merchantNo} LIMIT 1`.execute(db);
   const found = rows[0];
   return found === undefined ? null : { merchantNo: found.merchant_no, batchNo: found.batch_no };
+}
+
+/** An account day whose entries still have to be compared with those of other merchants. */
+interface UncomparedDay extends DayToCompare {
+  readonly merchantNo: string;
+  /** Of the entries to compare; null where figures are still to be made of them. */
+  readonly fingerprint: string | null;
+}
+
+export async function uncomparedDays(db: Kysely<DB>, merchants: readonly string[]): Promise<UncomparedDay[]> {
+  const { rows } = await sql<UncomparedDay>`
+    SELECT merchant_no AS "merchantNo", currency, day, CASE WHEN NOT is_changed THEN fingerprint END AS fingerprint
+    FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`.execute(db);
+  return rows;
+}
+
+/** Notes of which entries these days were compared. A day that changed meanwhile is compared again. */
+export async function noteCompared(trx: Transaction<DB>, days: readonly UncomparedDay[]): Promise<void> {
+  const compared = days.filter(({ fingerprint }) => fingerprint !== null);
+  if (compared.length === 0) return;
+  const column = (value: (one: UncomparedDay) => string | null) => arrayLiteral(compared.map(value));
+  await sql`
+    UPDATE day_entries AS own SET compared_fingerprint = compared.fingerprint
+    FROM unnest(
+      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
+      ${column(({ day }) => day)}::date[], ${column(({ fingerprint }) => fingerprint)}::numeric[]
+    ) AS compared (merchant_no, currency, day, fingerprint)
+    WHERE own.merchant_no = compared.merchant_no AND own.currency = compared.currency AND own.day = compared.day`.execute(
+    trx,
+  );
 }

@@ -144,7 +144,9 @@ describe.skipIf(skipped)(name, () => {
       .split('\r\n')
       .map((line) => line.split(','));
     expect(head).toEqual(HEAD);
-    const shown = await page.locator('table:has(th:text("Batch number")) tbody tr:not(.break)').allInnerTexts();
+    const shown = await page
+      .locator('table:has(th:text("Batch number")) tbody tr:not(.break)')
+      .allInnerTexts();
     expect(shown.map((row) => row.split('\t'))).toEqual(
       lines.map(([batchNo, bookedAt, , type, credit, debit, balance]) => [
         ...[batchNo, bookedAt!.slice(11), type, credit, debit, balance],

@@ -8,8 +8,8 @@ import {
   parseClose,
   type CloseFile,
   type ClosedStatement,
+  closedAccount,
 } from '../../src/statements/close-file.ts';
-import { closedAccount } from '../../src/statements/closed-account.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf } from './daybook.ts';

@@ -141,7 +141,7 @@ test('the checks that a manifest names stay named while its statements are the s
   expect(await checkedOf()).toEqual(nightly);
   // A database that was restored without these days publishes them again.
   await stage.newDatabase();
-  await sql`UPDATE database_identity SET id = ${await identity()}`.execute(stage.app().database.db);
+  await sql`UPDATE installation SET id = ${await identity()}`.execute(stage.app().database.db);
   await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
   expect([...(await checkedOf())!].sort()).toEqual([...nightly!].sort());
 });
@@ -181,7 +181,7 @@ describe('a database that knows nothing of what the store proves', () => {
     const before = await files();
     const id = await identity();
     await stage.newDatabase();
-    await sql`UPDATE database_identity SET id = ${id}`.execute(stage.app().database.db);
+    await sql`UPDATE installation SET id = ${id}`.execute(stage.app().database.db);
     stage.entries = change(stage.entries);
     const { code, stdout } = await run();
     expect([code, stdout]).toEqual([4, expect.stringContaining(how)]);

@@ -79,6 +79,12 @@ async function published(): Promise<Record<string, string>> {
   return Object.fromEntries((await Promise.all(texts)).sort());
 }
 
+/** Another ledger's entry in place of a day's own. */
+const replaced = (): WireEntry[] => [
+  ...ALL.filter((entry) => !bookedOn('2026-03-03')(entry)),
+  ...entriesOfAmounts('USD', [['X1', '2026-03-03 10:30:00', 5]]),
+];
+
 /** More than half of each of several days; of one day it would be believed by a second reading. */
 const MOST = (entry: WireEntry) => ['B3', 'B4', 'B5', 'B6', 'B7', 'B8'].includes(entry.batchNo);
 
@@ -273,4 +279,17 @@ test('a wrong request is told what to write', async () => {
   expect((await accept('--merchant', 'M1')).stderr).toContain('--note');
   const help = await daybook(['amendments', 'accept', '--help'], at('2026-03-05T03:00'));
   expect([help.code, help.stdout]).toEqual([0, expect.stringContaining('held')]);
+});
+
+test('a day whose own entries all gave way to another one is held as well, however often it is read', async () => {
+  await firstNight();
+  const before = await published();
+  platform.entriesOf = replaced;
+  for (const time of ['05T02:30', '05T04:30', '06T01:30']) {
+    const { code, stdout } = await daybook(['run'], at(`2026-03-${time}`));
+    expect(code, stdout).toBe(4);
+    expect(stdout).toContain('M1 USD 2026-03-03: 4 entries are gone at once');
+    expect(stdout).not.toMatch(/\d+ vanished/);
+  }
+  for (const [name, text] of Object.entries(before)) expect((await published())[name]).toBe(text);
 });

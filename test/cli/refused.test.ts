@@ -26,6 +26,7 @@ const FORMS: readonly [string, unknown][] = [
   ['an error object', { error: { text: 'busy' }, ...EMPTY }],
   ['a code alone', { respCode: 'E99999', ...BUSY }],
   ['HTTP 500 with a page', EMPTY],
+  ['a status in a header', { header: { retStatus: 'F' }, body: EMPTY }],
 ];
 
 let platform: PlainPlatform;

@@ -87,9 +87,25 @@ test('windows over nine days are answered empty, amended after the first night: 
       : honest;
   expect(await night(1)).toMatchObject({ code: 0 });
   amendOld();
-  const codes: (number | null)[] = [];
-  for (let nth = 2; nth <= 9 && !codes.includes(3); nth += 1) codes.push((await night(nth)).code);
-  expect(codes.at(-1)).toBe(3);
+  let ended = await night(2);
+  for (let nth = 3; nth <= 9 && ended.code === 0; nth += 1) ended = await night(nth);
+  expect(ended).toMatchObject({ code: 3 });
+  expect(ended.stdout).toContain(
+    `${addDays(FIRST, 1)} was read again, as an entry of it differs from what is stored: 1 amended`,
+  );
+});
+
+test('a month longer than the windows that are answered is not asked for as one: few calls, and no word', async () => {
+  platform.alter = (honest, { body }) =>
+    lengthOf(body) > 9 * DAY_MS
+      ? { status: 200, body: { pageNum: 1, pageSize: 100, total: 0, list: [] } }
+      : honest;
+  for (let nth = 1; nth <= 5; nth += 1) expect(await night(nth)).toMatchObject({ code: 0 });
+  // The month ended, and the lookback is past it.
+  platform.calls.splice(0);
+  const { code, stdout } = await night(6);
+  expect([code, stdout]).toEqual([0, expect.not.stringContaining('halves')]);
+  expect(platform.calls.length).toBeLessThanOrEqual(5);
 });
 
 test('days that the platform refuses to show for seven nights are a reason with 3', async () => {

@@ -107,8 +107,13 @@ it('is known again to a database that was restored from before it was published'
   const before = await known();
   expect(before.map((row) => row.unreadable_count)).toEqual([0, 2]);
   await db.deleteFrom('statement').where('day', '=', DAY).execute();
-  await db.deleteFrom('statement_summary').where('day', '=', DAY).execute();
-  await db.updateTable('statement_manifest').set({ revision: 0 }).where('day', '=', DAY).execute();
+  await db.deleteFrom('artifact').where('day', '=', DAY).where('kind', '=', 'summary').execute();
+  await db
+    .updateTable('artifact')
+    .set({ revision: 0 })
+    .where('day', '=', DAY)
+    .where('kind', '=', 'manifest')
+    .execute();
   const adopted = await daybook(['statements', 'adopt', '--by', 'Ada'], env);
   expect([adopted.code, await known()]).toEqual([0, before]);
 });

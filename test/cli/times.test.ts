@@ -69,8 +69,11 @@ async function storeTheRest({ app: { database, now } }: Stage): Promise<void> {
     .values({ kind: 'purpose', code: '01', name: 'Goods', first_seen_at: now(), last_seen_at: null })
     .execute();
   await db
-    .insertInto('requested_range')
-    .values({ merchant_no: merchantNo, from_day: '2026-02-01', to_day: '2026-02-02', requested_at: now() })
+    .insertInto('task')
+    .values({
+      ...{ kind: 'range', number: 1, state: 'waiting', merchant_no: merchantNo },
+      ...{ from_day: '2026-02-01', to_day: '2026-02-02', requested_at: now() },
+    })
     .execute();
 }
 

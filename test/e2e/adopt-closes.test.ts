@@ -66,7 +66,6 @@ test('closing again writes the files of all closes that the store lost', async (
 
 test('a database from before a close makes none of the same number, and adopts it', async () => {
   const { db } = second.app.database;
-  await db.deleteFrom('month_close_statement').execute();
   await db.deleteFrom('month_close').execute();
   await expect(closeAs('Eve', second)).rejects.toThrow('`daybook statements adopt` takes that close over');
   expect(await closesOf(second)).toEqual([]);
@@ -79,7 +78,6 @@ test('a database from before a close makes none of the same number, and adopts i
 
 test('what is no close, or of another database, is left and named', async () => {
   const { db } = second.app.database;
-  await db.deleteFrom('month_close_statement').where('number', '=', 2).execute();
   await db.deleteFrom('month_close').where('number', '=', 2).execute();
   await writeFile(join(root, KEY(2)), '{}');
   expect(await adopt(second)).toMatchObject({

@@ -74,8 +74,14 @@ test('changes that a killed run stored are reported by the next run, once', asyn
   stage.sandbox.takeOut(merchantNo, usd()[19]!.batchNo);
   await hangAtPublishing();
   const { db } = stage.app.database;
-  const found = () => db.selectFrom('unreported_change').select(['run_id', 'amended', 'vanished']).execute();
-  expect(await found()).toEqual([{ run_id: 2, amended: 1, vanished: 1 }]);
+  const found = () =>
+    db
+      .selectFrom('event')
+      .select(['run_id', 'data'])
+      .where('kind', '=', 'change')
+      .where('reported_at', 'is', null)
+      .execute();
+  expect(await found()).toEqual([{ run_id: 2, data: { amended: 1, vanished: 1 } }]);
 
   await endLease();
   const next = await stage.run();
@@ -107,7 +113,8 @@ test('a merchant’s very first night, killed at its first call, is completed by
   const night = (now: string) => ({ resweepDays: 0, now: () => new Date(now) });
   hang({ from: FROM }, { range: null }, night('2026-03-03T09:00:00Z'));
   const { db } = stage.app.database;
-  const asked = () => db.selectFrom('requested_range').select(['from_day', 'to_day']).execute();
+  const asked = () =>
+    db.selectFrom('task').select(['from_day', 'to_day']).where('kind', '=', 'range').execute();
   await expect.poll(asked, { timeout: 30_000 }).toEqual([{ from_day: FROM, to_day: FROM }]);
   await endLease();
   const next = await stage.run({ range: null }, night('2026-03-05T09:00:00Z'));

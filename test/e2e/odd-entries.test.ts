@@ -107,6 +107,11 @@ test('a currency with entries of its own before is not told, and asked for once'
 test.each<[string, (entry: WireEntry) => WireEntry, RegExp]>([
   ['without a type', (entry) => ({ ...entry, busiType: '' }), /S1 USD 2026-03-02.*no transaction type: D2/],
   [
+    'with a type of spaces',
+    (entry) => ({ ...entry, busiType: '  ' }),
+    /S1 USD 2026-03-02.*no transaction type: D2/,
+  ],
+  [
     'with finer decimals than the currency has',
     (entry) => ({ ...entry, inAmount: 7.001, vailAmount: 957.001 }),
     /S1 USD 2026-03-02.*more decimals than USD has: D2/,

@@ -1,6 +1,6 @@
 /** The end of a run depends on all that it changed or left open, whatever days were asked for. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { HEALING_READS_MAX } from '../../src/run/stages/healing.ts';
+import { HEALING_READS_MAX } from '../../src/run/stages/reconcile-stage.ts';
 import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 

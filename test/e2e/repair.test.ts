@@ -138,17 +138,17 @@ describe('published files', () => {
       await writeFile(join(root, key), text.replace(later, ''));
     };
     for (const day of DAYS) await old(`${folderKey(day)}/manifest.json`);
-    await sql`DELETE FROM statement_manifest; `.execute(db);
-    await sql`DELETE FROM stored_object`.execute(db);
+    await sql`DELETE FROM artifact WHERE kind <> 'summary'`.execute(db);
+    await sql`UPDATE artifact SET stored_sha256 = NULL, stored_bytes = NULL, etag = NULL`.execute(db);
     const before = await objectsOf(stage);
     expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
     expect(await objectsOf(stage)).toEqual(before);
     await storeIsDatabase();
-    await sql`DELETE FROM statement_manifest`.execute(db);
+    await sql`DELETE FROM artifact WHERE kind = 'manifest'`.execute(db);
     await rm(join(root, MANIFEST));
     expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { repaired: [{ key: MANIFEST }] } });
     await storeIsDatabase();
-    await sql`DELETE FROM statement_manifest`.execute(db);
+    await sql`DELETE FROM artifact WHERE kind = 'manifest'`.execute(db);
     const text = await readFile(join(root, MANIFEST), 'utf8');
     await writeFile(join(root, MANIFEST), text.replace(/"sha256": "[0-9a-f]{4}/, '"sha256": "0000'));
     expect(await stage.run()).toMatchObject({
@@ -218,10 +218,10 @@ describe('the cost of comparing', () => {
 
   test('a rerun without changes costs one listing per merchant and one look at the store’s mark, and writes no row', async () => {
     const { objects, calls } = counted(stage.app.objects);
-    const before = await footprints(stage, ['statement', 'statement_manifest', 'stored_object']);
+    const before = await footprints(stage, ['statement', 'artifact']);
     await stage.run({}, { objects });
     expect(calls).toEqual({ check: 1, get: 1, survey: 1 });
-    expect(await footprints(stage, ['statement', 'statement_manifest', 'stored_object'])).toEqual(before);
+    expect(await footprints(stage, ['statement', 'artifact'])).toEqual(before);
   });
 
   test('a changed day costs its own uploads and a reading of both revisions for the reason, but none of its manifest', async () => {

@@ -77,7 +77,9 @@ describe('a reading that lacks a whole day', () => {
     await acceptAllHeld(stage.app.database.db, stage.app.now());
     const report = await stage.run();
     expect(report.exitCode).toBe(3);
-    expect(report.notes).toContain(`${lost.length} entries no longer shown by the platform: see \`daybook amendments\``);
+    expect(report.notes).toContain(
+      `${lost.length} entries no longer shown by the platform: see \`daybook amendments\``,
+    );
     expect(await storedOf(stage)).toEqual(truthOf(stage));
   });
 });

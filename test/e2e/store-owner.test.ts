@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { adoptStore, type AdoptReport } from '../../src/statements/adopt.ts';
 import { StoreOwnedByAnother, storeOwner } from '../../src/statements/store-owner.ts';
-import { databaseIdentity } from '../../src/store/engine/database-identity.ts';
+import { databaseIdentity } from '../../src/store/installation.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
 import { verifyProblems } from '../statements/store-oracle.ts';
 import { FROM, MERCHANT, objectsOf, openStage, publishedIn, scenario, type Stage } from '../support/stage.ts';
@@ -25,7 +25,7 @@ beforeEach(async () => {
   expect(await first.run()).toMatchObject({ exitCode: 0 });
   second = await openStage({ scenario: scenario({ entriesPerDay: 10 }), objects: first.app.objects });
   // Test databases are copies of one. A separate database would have its own identity.
-  await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(second.app.database.db);
+  await sql`UPDATE installation SET id = gen_random_uuid()`.execute(second.app.database.db);
 });
 afterEach(async () => {
   await second.close();
@@ -141,8 +141,8 @@ test('adopting twice adds nothing, and a database restored from a backup catches
   const known = await statementsKnown(second);
   const { db } = second.app.database;
   await db.deleteFrom('statement').where('revision', '=', 2).execute();
-  await db.deleteFrom('statement_summary').where('revision', '=', 2).execute();
-  await db.updateTable('statement_manifest').set({ revision: 0 }).execute();
+  await db.deleteFrom('artifact').where('kind', '=', 'summary').where('revision', '=', 2).execute();
+  await db.updateTable('artifact').set({ revision: 0 }).where('kind', '=', 'manifest').execute();
   expect(await adopt(second)).toMatchObject({ statements: 1, left: [] });
   expect((await statementsKnown(second)).map(({ sha256 }) => sha256)).toEqual(
     known.map(({ sha256 }) => sha256),

@@ -56,6 +56,23 @@ test.each<[string, (entry: LedgerEntry) => Partial<LedgerEntry>]>([
   expect(found(change)).toEqual({ count: LEDGER.length, what });
 });
 
+test('rounding is one change, also of entries whose amounts have no decimals to lose', () => {
+  const ledger = accountEntries(50_033, [
+    ['2026-03-01 09:00:00', 10_000],
+    ['2026-03-01 10:00:00', -2_525],
+    ['2026-03-01 11:00:00', 6_110],
+    ['2026-03-02 12:00:00', -700],
+  ]);
+  const rounded = (before: LedgerEntry) => ({
+    before,
+    after: { ...before, ...amounts(before, whole), balance: whole(before.balance) },
+  });
+  expect(commonChange(ledger.map(rounded))).toEqual({
+    count: 4,
+    what: 'have amounts and balances rounded to fewer decimals',
+  });
+});
+
 test('few entries, or entries that changed each in its own way, have nothing in common', () => {
   expect(found(() => ({ transactionType: 'X' }), 2)).toBeNull();
   let nth = 0;

@@ -182,4 +182,12 @@ describe('a registration (sp1401)', () => {
     expect(error.message).toContain('code E1');
     expect(error.message).not.toContain('6222');
   });
+
+  test.each([{ result: 'FAIL' }, { retStatus: 'F' }, { successFlag: 'N' }])(
+    'a call that failed by %j is a refusal, whatever status it carries',
+    async (failed) => {
+      const error = await rejection(register(json({ ...failed, data: REPLY })));
+      expect(error).toMatchObject({ name: 'PlatformRejected' });
+    },
+  );
 });

@@ -1,7 +1,6 @@
 /** The message about a break that a person can send to the platform: what it says, and when there is none. */
 import { expect, test } from 'vitest';
-import type { BreakCase } from '../../src/run/breaks/break-case.ts';
-import { messageToPlatform } from '../../src/run/breaks/break-message.ts';
+import { type BreakCase, messageToPlatform } from '../../src/run/break-case.ts';
 
 const AT = { zone: 'Asia/Shanghai', now: new Date('2026-03-31T04:00:00Z') };
 const MS = Date.parse('2026-03-30T04:00:00Z');
@@ -103,11 +102,14 @@ test('it names the latest time by which all of the span had been read', () => {
   const next = reading(END, END + 7_200_000, '2026-03-31T03:00:00Z');
   const said = (...certificates: BreakCase['certificates']): string =>
     messageToPlatform(found({ certificates }), null, AT)!;
-  expect(said(whole, next)).toContain('We retrieved all entries of this period; our last retrieval was on 2026-03-31 at 09:00:00.');
+  expect(said(whole, next)).toContain(
+    'We retrieved all entries of this period; our last retrieval was on 2026-03-31 at 09:00:00.',
+  );
   expect(said(whole, again, next)).toContain('our last retrieval was on 2026-03-31 at 10:00:00');
   expect(
     said(reading(MS, MS + 9_999, '2026-03-31T01:30:00Z'), reading(MS + 10_000, END, '2026-03-31T02:30:00Z')),
-  ).toContain('our last retrieval was on 2026-03-31 at 09:30:00');
+    'in two parts, of which the second was read an hour later',
+  ).toContain('our last retrieval was on 2026-03-31 at 10:30:00');
   expect(said(next)).not.toContain('We read');
 });
 

@@ -205,7 +205,7 @@ describe('doctor', () => {
   test('says which database owns the statements if it is another one', async () => {
     stage = await openStage();
     await stage.run();
-    await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(stage.app.database.db);
+    await sql`UPDATE installation SET id = gen_random_uuid()`.execute(stage.app.database.db);
     const found = (await examined())[7];
     expect(found).toMatchObject({ what: 'published files', ok: false, exitCode: 2 });
     expect(found!.detail).toContain('belongs to the daybook database');

@@ -85,18 +85,20 @@ describe('status', () => {
     const [row] = await status({});
     expect(row).toMatchObject({ provenThrough: TO, missing: [], checked: ['frontier'] });
     const manifests = await stage.app.database.db
-      .selectFrom('statement_manifest')
+      .selectFrom('artifact')
       .select(['day', 'revision', 'content'])
+      .where('kind', '=', 'manifest')
       .execute();
     expect(manifests.map(({ day }) => day)).toContain(TO);
     for (const { content } of manifests)
-      expect(JSON.parse(content)).toMatchObject({ revision: 1, checked: ['frontier'] });
+      expect(JSON.parse(content!)).toMatchObject({ revision: 1, checked: ['frontier'] });
     // A run with fewer checks does not write manifests again.
     await stage.run({ range: null }, { checks: [] });
     expect(
       await stage.app.database.db
-        .selectFrom('statement_manifest')
+        .selectFrom('artifact')
         .select(['day', 'revision', 'content'])
+        .where('kind', '=', 'manifest')
         .execute(),
     ).toEqual(manifests);
     expect((await status({}))[0]).toMatchObject({ checked: [] });

@@ -5,7 +5,7 @@ import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
 import { CSV, csvLines, csvText } from '../../src/statements/formats/csv.ts';
 import type { RowCells, StatementFormat } from '../../src/statements/formats/format.ts';
-import { SPREADSHEET } from '../../src/statements/formats/spreadsheet.ts';
+import { SPREADSHEET } from '../../src/statements/formats/all.ts';
 import { statementKey } from '../../src/statements/keys.ts';
 import { dayOf } from './days.ts';
 

@@ -1,9 +1,9 @@
 /** The rows in which two revisions differ. Few rows are held in memory: as many as their places are apart. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { csvText } from '../../src/statements/formats/csv.ts';
-import { NoStatement } from '../../src/statements/formats/csv-records.ts';
-import { differingRows, type ComparedFile, type RowDifference } from '../../src/statements/differing-rows.ts';
+import { csvText, NoStatement } from '../../src/statements/formats/csv.ts';
+import { differingRows, type ComparedFile } from '../../src/statements/differing-rows.ts';
+import type { RowDifference } from '../../src/statements/formats/format.ts';
 
 const COLUMNS = ['batch_no', 'credit', 'transaction_type'];
 type Row = readonly [batchNo: string, credit: string, type: string];

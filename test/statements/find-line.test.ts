@@ -6,7 +6,7 @@ import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
 import { csvText } from '../../src/statements/formats/csv.ts';
 import { StatementDamaged } from '../../src/statements/fetch.ts';
-import { findLine } from '../../src/statements/find-line.ts';
+import { findLine } from '../../src/statements/entry-places.ts';
 
 const rowOf = (batchNo: string, type = '1001', balance = '5.00') => [
   ...[batchNo, '2026-03-31 10:00:00', 'USD', type, '5.00', '', balance],

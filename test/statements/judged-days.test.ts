@@ -1,7 +1,7 @@
 /** A month is judged by its days from the account's first one on, and by those before that no one read. */
 import { expect, test } from 'vitest';
 import { dayWindow, daysFromTo } from '../../src/ledger/business-day.ts';
-import { judgedDays } from '../../src/statements/judged-days.ts';
+import { judgedDays } from '../../src/statements/open-days.ts';
 import { monthOf } from '../../src/statements/month.ts';
 
 const ZONE = 'Asia/Shanghai';

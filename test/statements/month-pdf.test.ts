@@ -1,8 +1,7 @@
 /** The overview of a month as PDF, read back: figures, verdict, what is open, the close and each day's hash. */
 import { describe, expect, test } from 'vitest';
 import { monthOf, type AccountMonth } from '../../src/statements/month.ts';
-import type { MonthOverview } from '../../src/statements/month-overview.ts';
-import { monthPdf } from '../../src/statements/month-pdf.ts';
+import { type MonthOverview, monthPdf } from '../../src/statements/month-pdf.ts';
 import type { OpenDay } from '../../src/statements/open-days.ts';
 import type { MonthClose } from '../../src/store/month-close.ts';
 import type { StatementRow } from '../../src/store/statements/statements.ts';

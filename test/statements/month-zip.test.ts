@@ -170,7 +170,7 @@ test('the same month gives the same bytes, in every time zone of the machine', (
   const from = (path: string): string => `from '${new URL(path, import.meta.url).href}';`;
   const script = `
     import { zippedMonth } ${from('../../src/statements/month-zip.ts')}
-    import { XLSX } ${from('../../src/statements/formats/xlsx/xlsx.ts')}
+    import { XLSX } ${from('../../src/statements/formats/xlsx.ts')}
     import { bytesOf, statementDay } ${from('./days.ts')}
     const read = () => XLSX.write(statementDay([]));
     const month = { name: '2026-03', from: '2026-03-01', to: '2026-03-31' };

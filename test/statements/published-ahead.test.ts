@@ -1,7 +1,7 @@
 /** What was published is read ahead for some merchants in one statement, each of them once. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
-import { ManifestPrefetch } from '../../src/statements/manifest-prefetch.ts';
+import { ManifestPrefetch } from '../../src/statements/compare-files.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -32,8 +32,11 @@ beforeAll(async () => {
     )
     .execute();
   await fresh.db
-    .insertInto('stored_object')
-    .values({ object_key: `M01/${FROM}.csv`, sha256: 'a', byte_count: 1, etag: 'e' })
+    .insertInto('artifact')
+    .values({
+      ...{ merchant_no: 'M01', day: FROM, object_key: `M01/${FROM}.csv`, kind: 'file', sha256: 'a' },
+      ...{ stored_sha256: 'a', stored_bytes: 1, etag: 'e' },
+    })
     .execute();
   wire = await startFaultyWire(fresh.url);
   database = await openDatabase({ databaseUrl: wire.url, dataDir: '' });
@@ -45,8 +48,7 @@ afterAll(async () => {
   await direct.close();
 });
 
-const asked = (): number =>
-  wire.takeStatements().filter((text) => /FROM statement_manifest/.test(text)).length;
+const asked = (): number => wire.takeStatements().filter((text) => /FROM artifact/.test(text)).length;
 const aheadOf = (numbers = merchants, days = DAYS): ManifestPrefetch =>
   new ManifestPrefetch(
     database.db,
@@ -88,10 +90,10 @@ test('only the days asked for, and none beside those that are read ahead', async
 test('after a statement that failed, the others ask anew', async () => {
   const ahead = aheadOf();
   const rename = (from: string, to: string) => direct.db.schema.alterTable(from).renameTo(to).execute();
-  await rename('stored_object', 'away');
+  await rename('artifact', 'away');
   const failing = ahead.take('M00', DAYS);
   ahead.forget('M02');
-  await expect(failing).rejects.toThrow('stored_object');
-  await rename('away', 'stored_object');
+  await expect(failing).rejects.toThrow('artifact');
+  await rename('away', 'artifact');
   expect(daysIn(await ahead.take('M01', DAYS))).toEqual([`M01 ${FROM}`, `M01 ${TO}`]);
 });

@@ -1,11 +1,19 @@
 /** The sentences for why a row differs, and why a revision replaces another. */
 import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import type { RowDifference } from '../../src/statements/differing-rows.ts';
+import type { RowDifference } from '../../src/statements/formats/format.ts';
 import type { StatedFigures } from '../../src/ledger/entry.ts';
-import { countChanges, ENTRIES_NAMED_MAX, reasonOf } from '../../src/statements/reason.ts';
-import { causeOf, causeText, healedBy, type Cause, type CausedRow } from '../../src/statements/row-causes.ts';
-import type { PastContent } from '../../src/store/entry-past.ts';
+import {
+  countChanges,
+  ENTRIES_NAMED_MAX,
+  reasonOf,
+  causeOf,
+  causeText,
+  healedBy,
+  type Cause,
+  type CausedRow,
+} from '../../src/statements/reason.ts';
+import type { PastContent } from '../../src/store/entry-history.ts';
 import { figures } from '../support/stated-figures.ts';
 
 const account = { merchantNo: 'M1', currency: 'USD' };

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { accountsOf } from '../../src/ledger/account-filter.ts';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import { PublishedNow } from '../../src/statements/published-now.ts';
+import { PublishedNow } from '../../src/statements/publish-options.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { freshDatabase } from '../support/database.ts';

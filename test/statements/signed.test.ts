@@ -10,8 +10,7 @@ import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { ObjectStoreUnreachable, readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
 import { readSignature, signatureFile } from '../../src/signing/signatures.ts';
-import { adoptStore } from '../../src/statements/adopt.ts';
-import { forkedDays } from '../../src/statements/chain-forks.ts';
+import { adoptStore, forkedDays } from '../../src/statements/adopt.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { manifestKey, signatureKey } from '../../src/statements/keys.ts';
@@ -337,7 +336,8 @@ test('manifests from before there were chains are named by the first one after t
     const content = `${JSON.stringify(text, null, 2)}\n`;
     const sha256 = sha256Of(content);
     const changed = { content, sha256, byte_count: Buffer.byteLength(content), place: null };
-    await database.db.updateTable('statement_manifest').set(changed).where('day', '=', day).execute();
+    const ofDay = database.db.updateTable('artifact').where('day', '=', day).where('kind', '=', 'manifest');
+    await ofDay.set(changed).execute();
     await writeFile(pathOf(day), content);
   }
   await database.db.updateTable('account_day').set({ publish_due: true }).execute();
@@ -362,13 +362,7 @@ test('manifests from before there were chains are named by the first one after t
 
 /** Takes a copy of what the database knows to be published; what is returned puts it back. */
 async function backedUp(): Promise<() => Promise<void>> {
-  const tables = [
-    'unreported_revision',
-    'statement',
-    'statement_summary',
-    'statement_manifest',
-    'stored_object',
-  ] as const;
+  const tables = ['event', 'statement', 'artifact'] as const;
   const kept = await Promise.all(tables.map((table) => database.db.selectFrom(table).selectAll().execute()));
   return async () => {
     for (const [at, table] of tables.entries()) {
@@ -426,7 +420,7 @@ describe('a database that was restored and went on before it adopted the store',
 
   test('keeps a manifest that it does not know as evidence, with its signature', async () => {
     const before = await signatureOf(DAYS[0]);
-    await database.db.updateTable('statement_manifest').set({ signature: null }).execute();
+    await database.db.updateTable('artifact').set({ signature: null }).execute();
     const why = expect.stringContaining('`daybook statements adopt`') as string;
     // The second day's manifest names the first one's statement, so it was made anew as well.
     expect((await repaired()).unrepaired).toMatchObject([
@@ -623,7 +617,7 @@ test('a manifest that a later one lists by its SHA-256 alone is no gap in the ch
 
 test('a manifest without a row takes no place in the chain on the word of somebody else', async () => {
   await night([DAYS[0]]);
-  await database.db.deleteFrom('statement_manifest').execute();
+  await database.db.deleteFrom('artifact').where('kind', '=', 'manifest').execute();
   const text = await readFile(pathOf(DAYS[0]), 'utf8');
   await writeFile(pathOf(DAYS[0]), text.replace('"place": 1,', '"place": 999999,'));
   const foreign: ForeignManifest[] = [];

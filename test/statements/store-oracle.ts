@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
-import { manifestKey, MERCHANTS_PREFIX, signatureKey } from '../../src/statements/keys.ts';
+import { MERCHANTS_PREFIX, SIGNATURE_EXTENSION } from '../../src/statements/keys.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import type { PublicKey } from '../../src/signing/keys.ts';
@@ -14,17 +14,16 @@ import type { DB } from '../../src/store/engine/schema.ts';
 /** SHA-256 by key, from the database. */
 export async function filesOfDatabase(db: Kysely<DB>): Promise<Map<string, string>> {
   const statements = await db.selectFrom('statement').select(['object_key', 'sha256']).execute();
-  const summaries = await db.selectFrom('statement_summary').select(['object_key', 'sha256']).execute();
-  const manifests = await db
-    .selectFrom('statement_manifest')
-    .select(['merchant_no', 'day', 'sha256', 'signature'])
+  const artifacts = await db
+    .selectFrom('artifact')
+    .select(['object_key', 'sha256', 'signature'])
+    .where('kind', 'in', ['summary', 'manifest'])
     .execute();
   return new Map(
     [
-      ...[...statements, ...summaries].map((row): [string, string] => [row.object_key, row.sha256]),
-      ...manifests.map((row): [string, string] => [manifestKey(row.merchant_no, row.day), row.sha256]),
-      ...manifests.flatMap(({ merchant_no, day, signature }): [string, string][] =>
-        signature === null ? [] : [[signatureKey(merchant_no, day), sha256Of(signature)]],
+      ...[...statements, ...artifacts].map((row): [string, string] => [row.object_key, row.sha256]),
+      ...artifacts.flatMap(({ object_key, signature }): [string, string][] =>
+        signature === null ? [] : [[object_key + SIGNATURE_EXTENSION, sha256Of(signature)]],
       ),
     ].sort(([a], [b]) => (a < b ? -1 : 1)),
   );

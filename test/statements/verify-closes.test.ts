@@ -5,8 +5,8 @@ import {
   parseClose,
   type CloseFile,
   type ClosedStatement,
+  closedAccount,
 } from '../../src/statements/close-file.ts';
-import { closedAccount } from '../../src/statements/closed-account.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
 import { closeKey } from '../../src/statements/keys.ts';
 import { manifestSchema, type Manifest } from '../../src/statements/manifest.ts';

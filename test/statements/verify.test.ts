@@ -12,7 +12,7 @@ import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
-import { SPREADSHEET } from '../../src/statements/formats/spreadsheet.ts';
+import { SPREADSHEET } from '../../src/statements/formats/all.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
 import { statementOf } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';

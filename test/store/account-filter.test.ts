@@ -1,18 +1,19 @@
 import type { Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filter.ts';
-import { listAccountDays } from '../../src/store/account-days.ts';
-import { changedDays } from '../../src/store/changed-days.ts';
+import { listAccountDays, changedDays } from '../../src/store/account-days.ts';
 import { listAmendments, listVanished } from '../../src/store/amendments.ts';
-import { listBreaks } from '../../src/store/breaks/breaks.ts';
-import { breaksToHeal, countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
+import { listBreaks, breaksToHeal, countOpenBreaks, isNewSince } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import { firstDueBatch } from '../../src/store/statements/due-batch.ts';
-import { looseOpenings } from '../../src/store/statements/openings.ts';
-import { monthRows } from '../../src/store/statements/month-rows.ts';
+import {
+  firstDueBatch,
+  looseOpenings,
+  dueAccountDays,
+  statementsOfDueDays,
+} from '../../src/store/statements/due-days.ts';
+import { monthRows } from '../../src/statements/month.ts';
 import { listStatements, revisionsOnDay } from '../../src/store/statements/statements.ts';
-import { dueAccountDays, statementsOfDueDays } from '../../src/store/statements/due-days.ts';
 import { freshDatabase, freshEmbedded } from '../support/database.ts';
 import { counting, CURRENCIES, fillAccounts, FIRST_DAY, LAST_DAY, merchantOf } from './many-accounts.ts';
 
@@ -125,7 +126,7 @@ describe.each([
   it('open breaks are counted by the server', async () => {
     const { db, rowsSent } = counting(database.db);
     const accounts = { merchants: [merchantOf(7), merchantOf(3)], currencies: ['USD'] };
-    expect(await countOpenBreaks(db, accounts, null)).toEqual(
+    expect(await countOpenBreaks(db, accounts, isNewSince(null))).toEqual(
       new Map([
         [merchantOf(3), { opened: 0, known: 2 }],
         [merchantOf(7), { opened: 0, known: 2 }],

@@ -17,7 +17,6 @@ const OVER_ALL_MERCHANTS: readonly { readonly words: string; readonly why: strin
     words: 'INSERT INTO statement AS known SELECT',
     why: 'its rows are sent as JSON, each with its merchant_no',
   },
-  { words: 'stored_object', why: 'its key is the name of a file, which begins with the merchant_no' },
 ];
 
 let stage: Stage;

@@ -3,35 +3,26 @@
 const LEDGER_TABLES = [
   'absent_entry',
   'account_day',
+  'artifact',
   'certified_span',
   'changed_day',
   'continuity_break',
   'day_entries',
-  'late_entry_count',
-  'late_statement',
+  'event',
+  'lateness_count',
   'ledger_entry',
   'ledger_entry_version',
-  'ledger_past',
-  'notice',
-  'historical_check',
+  'ledger_cursor',
   'quarantined_entry',
-  'requested_range',
   'statement',
-  'statement_manifest',
-  'statement_summary',
-  'stored_object',
   'sync_window',
-  'uncompared_day',
-  'unreported_change',
-  'unreported_revision',
-  'month_end_sample',
 ] as const;
 
 const NAMED = new RegExp(
   `\\b(?:from|join|update|into|using)\\s+(?:only\\s+)?"?(${LEDGER_TABLES.join('|')})"?(?![\\w(])`,
   'gi',
 );
-const FILTERED = /merchant_no"?\s*(?:=|in\b)|\([^()]*merchant_no[^()]*\)\s*(?:=|in\b)/i;
+const FILTERED = /(?:merchant_no"?|'otherMerchantNo')\s*(?:=|in\b)|\([^()]*merchant_no[^()]*\)\s*(?:=|in\b)/i;
 
 /** One text for each such place: the table, and the statement. */
 export function unfiltered(statement: string): string[] {

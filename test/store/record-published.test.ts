@@ -84,10 +84,12 @@ const night = (days: readonly string[], change: Partial<StatementRow> = {}): New
     ...{ merchant_no: MERCHANT, day, revision: 1, sha256: 'b', object_key: 'summary' },
     ...{ published_at: NOW, content: null },
   })),
-  stored: days.map((day) => ({ object_key: `${day}.csv`, sha256: 'a', byte_count: 1, etag: null })),
+  stored: days.map((day) => ({
+    ...{ merchant_no: MERCHANT, day, object_key: `${day}.csv`, sha256: 'a', byte_count: 1, etag: null },
+  })),
   manifests: days.map((day) => ({
     ...{ merchant_no: MERCHANT, day, revision: 1, epoch: 1, sha256: 'c', byte_count: 1, content: 'x' },
-    ...{ place: 1, signature: null },
+    ...{ object_key: `${day}/manifest.json`, place: 1, signature: null },
   })),
 });
 
@@ -95,9 +97,7 @@ const night = (days: readonly string[], change: Partial<StatementRow> = {}): New
 async function stored(): Promise<unknown> {
   const { rows } = await sql`
     SELECT (SELECT jsonb_agg(s ORDER BY day) FROM statement s) AS statements,
-      (SELECT jsonb_agg(s ORDER BY day) FROM statement_summary s) AS summaries,
-      (SELECT jsonb_agg(m ORDER BY day) FROM statement_manifest m) AS manifests,
-      (SELECT jsonb_agg(o ORDER BY object_key) FROM stored_object o) AS stored,
+      (SELECT jsonb_agg(a ORDER BY day, object_key) FROM artifact a) AS artifacts,
       (SELECT jsonb_agg(jsonb_build_array(day, revision, publish_due) ORDER BY day) FROM account_day) AS days`.execute(
     direct.db,
   );
@@ -114,7 +114,7 @@ it.each(['before', 'after'] as const)(
     expect(next).toEqual([{ account: { merchantNo: MERCHANT, currency: 'USD' }, day: SECOND }]);
 
     await sql`DELETE FROM statement WHERE day = ${FIRST}`.execute(direct.db);
-    await sql`DELETE FROM statement_summary WHERE day = ${FIRST}`.execute(direct.db);
+    await sql`DELETE FROM artifact WHERE day = ${FIRST} AND kind = 'summary'`.execute(direct.db);
     proxy.cuts.push({ message: 'INSERT INTO statement', when });
     expect(await record()).toEqual(next);
     expect(proxy.cuts).toEqual([]);
@@ -124,7 +124,7 @@ it.each(['before', 'after'] as const)(
 
 it.each([
   ['statement', night([FIRST], { sha256: 'other' })],
-  ['summary', { summaries: night([FIRST]).summaries!.map((row) => ({ ...row, object_key: 'other' })) }],
+  ['summary', { summaries: night([FIRST]).summaries!.map((row) => ({ ...row, sha256: 'other' })) }],
 ] as const)(
   'another %s of the same number is refused, and nothing of the rest is stored',
   async (_, other) => {

@@ -5,14 +5,13 @@ import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { installQueue, openQueue } from '../../src/queue/queue.ts';
 import { keepWorking } from '../../src/queue/worker.ts';
-import { enqueue } from '../../src/queue/enqueue.ts';
+import { enqueue } from '../../src/queue/jobs.ts';
 import { processNotifications } from '../../src/notifications/process.ts';
 import { deliverDue } from '../../src/alerts/deliver.ts';
 import type { Target } from '../../src/alerts/targets.ts';
-import { claimWatchdogCheck } from '../../src/store/alerts/conditions.ts';
+import { claimWatchdogCheck, listAlerts } from '../../src/alerts/outbox.ts';
 import { checkForMissedRun } from '../../src/run/alerts/watch.ts';
 import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
-import { listAlerts } from '../../src/store/alerts/outbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
@@ -110,7 +109,7 @@ describe('job', () => {
     expect(readSignature((signed as { close: { signature: string } }).close.signature)).not.toBeNull();
     await forbidden(of('job'), 'UPDATE month_close SET number = 2');
     await forbidden(of('job'), "UPDATE month_close SET content = ''");
-    await forbidden(of('job'), 'DELETE FROM month_close_statement');
+    await forbidden(of('job'), 'DELETE FROM month_close');
     await forbidden(of('job'), 'SELECT * FROM page_session');
   });
 
@@ -181,6 +180,7 @@ describe('job', () => {
     'ALTER TABLE ledger_entry ADD COLUMN more text',
     'CREATE TABLE more (id int)',
     'DELETE FROM kysely_migration',
+    'UPDATE installation SET id = gen_random_uuid()',
   ])('may not: %s', (statement) => forbidden(of('job'), statement));
 });
 
@@ -197,9 +197,9 @@ describe('inbox', () => {
     await deliverDue({ db, targets: [], now: () => NOW, onFailed: () => undefined });
     const kinds = (await listAlerts(db, 10)).map(({ kind }) => kind);
     expect(kinds).toContain('inbox-attack');
-    await forbidden(db, 'SELECT figures FROM run_merchant');
+    await forbidden(db, 'SELECT figures FROM task');
     await forbidden(db, 'SELECT * FROM run');
-    await forbidden(db, 'SELECT * FROM alert_event');
+    await forbidden(db, 'SELECT * FROM event');
   });
 
   it('records an application, stores its result and makes it a merchant', async () => {
@@ -239,6 +239,8 @@ describe('inbox', () => {
     'DELETE FROM merchant',
     'DROP TABLE notification',
     'CREATE TABLE more (id int)',
+    'SELECT clock_off FROM installation',
+    'UPDATE installation SET clock_off = NULL',
   ])('may not: %s', (statement) => forbidden(of('inbox'), statement));
 });
 
@@ -294,14 +296,13 @@ describe('pages', () => {
       expect.stringContaining('The month is closed: close 2 freezes'),
     ]);
     await pages.close();
-    await admin.deleteFrom('break_step').execute();
     await admin.deleteFrom('continuity_break').where('id', '=', id).execute();
     for (const statement of [
       `UPDATE continuity_break SET missing_net = 0`,
       `UPDATE account_day SET closing = 0`,
       'DELETE FROM audit_event',
       'UPDATE month_close SET number = 3',
-      'DELETE FROM month_close_statement',
+      'DELETE FROM month_close',
       'SELECT token_ciphertext FROM merchant',
       'SELECT * FROM notification',
     ])

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { keepNotices, markNoticesReported, unreportedNotices } from '../../src/store/notices.ts';
+import { markEventsReported } from '../../src/store/events.ts';
+import { keepNotices, noticeEvent, unreportedNotices } from '../../src/store/notices.ts';
 import { saveChained } from '../../src/store/save-chained.ts';
-import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
-import { forgetUncompared, uncomparedDays } from '../../src/store/uncompared-days.ts';
+import { merchantWith, sharedEntries, noteCompared, uncomparedDays } from '../../src/store/shared-entries.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import {
   certified,
@@ -113,7 +113,7 @@ onBothDatabases((store) => {
       const compared = await uncomparedDays(db, [ONE, TWO]);
       await hold(TWO, entries(1, 2), new Date(NOW.getTime() + 1));
       await made(TWO);
-      await writeTransaction(db, lease, (trx) => forgetUncompared(trx, compared));
+      await writeTransaction(db, lease, (trx) => noteCompared(trx, compared));
       expect(await found(ONE)).toEqual([]);
       expect(await uncomparedDays(db, [ONE, TWO])).toMatchObject([{ merchantNo: TWO, day: '2026-03-09' }]);
     });
@@ -137,7 +137,7 @@ onBothDatabases((store) => {
     await keep('B1', 'B2');
     expect([await unreported(ONE), await unreported(TWO), await unreported(THREE)]).toEqual([1, 1, 0]);
     const reported = await unreportedNotices(db, [TWO]);
-    await writeTransaction(db, lease, (trx) => markNoticesReported(trx, reported, NOW));
+    await writeTransaction(db, lease, (trx) => markEventsReported(trx, reported.map(noticeEvent), NOW));
     await keep('B1', 'B2');
     expect(await unreported(ONE)).toBe(0);
     await keep('B1', 'B2', 'B3');

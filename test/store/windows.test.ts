@@ -2,16 +2,11 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../src/store/engine/lease.ts';
 import { releaseLeases } from '../../src/store/engine/leases.ts';
-import { finishRun, runById } from '../../src/store/runs.ts';
-import { startRun } from '../../src/store/runs.ts';
-import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
-import {
-  certifiedWindows,
-  judgeReading,
-  storeWindow,
-  uncertifiedOfEach,
-  type WindowToStore,
-} from '../../src/store/windows.ts';
+import { finishRun, runById, startRun } from '../../src/store/runs.ts';
+import { SECOND_READING_AFTER_MS } from '../../src/store/absent-entries.ts';
+import { certifiedWindows, uncertifiedOfEach } from '../../src/store/certificates.ts';
+import { judgeReading, storeWindow } from '../../src/store/windows.ts';
+import type { WindowToStore } from '../../src/store/compare-with-stored.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import {
   DAY,
@@ -39,6 +34,8 @@ const UNCHANGED = {
 const NOTHING = { ...UNCHANGED, absent: 0 };
 const JUDGED = { ...UNCHANGED, doubt: null };
 /** The time of a later run, late enough to confirm what an earlier one missed. */
+/** A run before the one of the absences. */
+const EARLIER = new Date(NOW.getTime() - SECOND_READING_AFTER_MS);
 const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
 
 onBothDatabases((store) => {
@@ -273,13 +270,13 @@ onBothDatabases((store) => {
       [10, 6, false],
     ])('of %i entries, %i gone, is believed at once: %s', async (held, gone, isBelieved) => {
       const numbers = Array.from({ length: held }, (_, n) => n + 1);
-      await keepAndJudge({ reading: certified(entries(...numbers)) });
+      await keepAndJudge({ reading: certified(entries(...numbers)), now: EARLIER });
       const { vanished, doubt } = await keepAndJudge({ reading: certified(entries(...numbers.slice(gone))) });
       expect([vanished, doubt === null]).toEqual(isBelieved ? [gone, true] : [0, false]);
     });
 
     it('of most entries of a day is only believed when a later run, late enough, misses them too', async () => {
-      await keepAndJudge({ reading: certified(entries(1, 2, 3, 4)) });
+      await keepAndJudge({ reading: certified(entries(1, 2, 3, 4)), now: EARLIER });
       const waits = { ...JUDGED, unchanged: 1, doubt: expect.stringContaining('(3 of 4 in USD)') };
       const left = { reading: certified(entries(1)) };
       expect(await keepAndJudge(left)).toEqual(waits);
@@ -321,7 +318,7 @@ onBothDatabases((store) => {
       });
       const [first, second] = [half(0, 45_000), half(45_000, 86_400_000)];
       const thisRun = { runId: store().runId, now: NOW, namelessCount: 0 };
-      await keep({ reading: certified(entries(1, 2, 3, 4, 5, 6, 7, 8, 9)) });
+      await keep({ reading: certified(entries(1, 2, 3, 4, 5, 6, 7, 8, 9)), now: EARLIER });
       // All entries of the first part are gone: four of nine.
       const part = { window: first, planned: DAY, reading: certified([]) };
       expect(await keep(part)).toEqual({ ...NOTHING, absent: 4 });

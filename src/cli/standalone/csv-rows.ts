@@ -85,7 +85,6 @@ function createRows() {
     if (wasQuoted || cells.length > 0 || cell.length > 0) endRow();
   };
 
-  /** The rows that are complete since it was asked last. */
   const given = (): readonly RowCells[] => {
     const complete = rows;
     rows = [];
@@ -104,7 +103,6 @@ const wrongAfterQuote = (byte: number, line: number): UnreadableRows =>
       'trimable character (if activated) or comment',
   );
 
-/** `column` counts from 0. */
 function quoteInside(column: number, line: number, cell: Buffer): UnreadableRows {
   const mark = { efbbbf: ' (utf8 bom)', fffe: ' (utf16le bom)' }[cell.toString('hex')] ?? '';
   const value = JSON.stringify(cell.toString('utf8'));

@@ -23,7 +23,6 @@ export const WORDS_KNOWN: readonly string[] = [
   ...['pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'default'],
 ];
 
-/** The value does not fit the schema. */
 export class Misfit extends Error {
   override readonly name = 'Misfit';
 }

@@ -3,8 +3,7 @@ import { accountsOf } from '../../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
-import { NOTHING_REPAIRED, repairFiles } from '../../statements/repair-files.ts';
-import { repairCloses } from '../../statements/repair-closes.ts';
+import { NOTHING_REPAIRED, repairFiles, repairCloses } from '../../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/write-manifest.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
@@ -13,10 +12,7 @@ import { type MerchantOutcome, accountDayKey, type PublishOutcome } from '../rep
 import { sharedDays } from './notice-stage.ts';
 import type { MerchantWork } from '../active-run.ts';
 
-/**
- * Publishes the days of the range; without a range everything that is due, as the cascade may have changed days
- * outside it.
- */
+/** Publishes the days of the range; without a range everything that is due, as the cascade may have changed days outside it. */
 export async function publishStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
   const { request, deps, lease, merchantNo, runId, days, from, to, checked } = work;
   const foreign: ForeignManifest[] = [];
@@ -89,10 +85,7 @@ function lateDays({ reconcile }: MerchantOutcome, knownBefore: readonly Window[]
     found.has(keyOf(account, day)) && covers(knownBefore, dayWindow(day, zone));
 }
 
-/**
- * The last day to check. A day that is not over is included if it was asked for by date, to report that it is not
- * over.
- */
+/** A day that is not over is included if it was asked for by date, to report that it is not over. */
 function lastDay({ request: { range }, deps: { now, zone } }: MerchantWork): BusinessDay {
   const yesterday = addDays(dayOf(now().getTime(), zone), -1);
   return range !== null && range.to > yesterday ? range.to : yesterday;

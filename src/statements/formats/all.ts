@@ -1,15 +1,38 @@
 /** Every format of statements. A new one is a file in this folder and its line here. */
-import { CAMT053 } from './camt053.ts';
+import type { StatementColumn } from './columns.ts';
 import { CSV } from './csv.ts';
-import type { StatementFormat } from './format.ts';
-import { MT940 } from './mt940/mt940.ts';
-import { PDF } from './pdf/pdf.ts';
-import { SPREADSHEET } from './spreadsheet.ts';
-import { XLSX } from './xlsx/xlsx.ts';
+import type { RowCells, StatementFormat } from './format.ts';
+import { CAMT053 } from './camt053.ts';
+import { MT940 } from './mt940.ts';
+import { PDF } from './pdf.ts';
+import { XLSX } from './xlsx.ts';
+
+const FORMULA_START = /^[=+\-@\t\r]/;
+
+/** Puts an apostrophe in front of text cells that would start a formula. Amounts stay as they are. */
+async function* withoutFormulas(
+  columns: readonly StatementColumn[],
+  rows: AsyncIterable<readonly RowCells[]>,
+): AsyncGenerator<readonly RowCells[]> {
+  for await (const batch of rows)
+    yield batch.map((cells) =>
+      cells.map((cell, at) =>
+        columns[at]?.isAmount !== true && FORMULA_START.test(cell) ? `'${cell}` : cell,
+      ),
+    );
+}
+
+export const SPREADSHEET: StatementFormat = {
+  name: 'spreadsheet',
+  extension: 'spreadsheet.csv',
+  contentType: CSV.contentType,
+  canBePublished: false,
+  holdsEveryDay: true,
+  write: ({ columns, rows }) => CSV.write({ columns, rows: withoutFormulas(columns, rows) }),
+};
 
 export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, XLSX, CAMT053, MT940, PDF];
 
-/** The formats of these names that are published with the CSV. */
 export const publishedFormats = (names: readonly string[]): readonly StatementFormat[] =>
   STATEMENT_FORMATS.filter(
     ({ name, canBePublished }) => canBePublished && name !== CSV.name && names.includes(name),

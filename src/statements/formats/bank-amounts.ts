@@ -15,11 +15,9 @@ const ISO_4217 = createCurrencies({});
 /** Metals, funds and tests (XAU, XXX), to which ISO gives no minor unit; but for five currencies of several countries. */
 const WITHOUT_UNIT = /^X(?!AF|CD|CG|OF|PF)/;
 
-/** How many decimals ISO 4217 gives to a currency; null where it says nothing of the code. */
 const isoDecimals = (currency: string): number | null =>
   WITHOUT_UNIT.test(currency) ? null : ISO_4217.minorUnits(currency);
 
-/** The amount without zeros that are too many; null where other digits are. */
 function cut(amount: string, allowed: number | null): string | null {
   const tooMany = allowed === null ? 0 : decimalsOf(amount) - allowed;
   if (tooMany <= 0) return amount;
@@ -66,7 +64,6 @@ export function bankAmounts(day: StatementDay, format: string): BankAmounts {
   return { inUnits, checkFigures };
 }
 
-/** How an entry's amount is named. */
 export const ofEntry = (amount: string, batchNo: string): string =>
   `the amount ${amount} of entry ${batchNo}`;
 

@@ -29,21 +29,16 @@ const SPECIAL = /[&<>\u0000-\u001f\ufffe\uffff]/g;
 /** What XML cannot hold: the rest of them, and halves of a character. */
 const UNHOLDABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff\p{Surrogate}]/u;
 
-/** Nearly every text. */
 const PLAIN = /^[\w .,:;/()+*#@=-]*$/;
 
 /** A text as XML. What XML cannot hold becomes the replacement character. */
 const xml = (text: string): string =>
   PLAIN.test(text) ? text : text.toWellFormed().replace(SPECIAL, (char) => MARKUP[char] ?? '\ufffd');
 
-/** An element, or nothing where the text is empty: the schema wants at least one character. */
 const element = (name: string, text: string): string =>
   text === '' ? '' : `<${name}>${xml(text)}</${name}>`;
 
-/**
- * A name that fits, different for different names: if it is too long, or holds what XML cannot, it ends with a
- * digest of the complete name.
- */
+/** Different for different names: one that is too long, or holds what XML cannot, ends with a digest of the complete name. */
 function reference(name: string): string {
   if (name.length <= REFERENCE_MAX && PLAIN.test(name)) return name;
   const characters = Array.from(name);
@@ -52,7 +47,6 @@ function reference(name: string): string {
     : `${characters.slice(0, REFERENCE_MAX - 9).join('')}~${sha256Of(name).slice(0, 8)}`;
 }
 
-/** The text in pieces of the longest that an element holds. */
 function pieces(text: string): string[] {
   if (text.length <= REMITTANCE_MAX) return [text];
   const characters = Array.from(text);
@@ -71,7 +65,6 @@ const fits = (amount: string): boolean =>
 
 /** Writes amounts of an account; throws `FormatTooSmall` if the schema, or the currency, does not allow one. */
 function amountsOf(day: StatementDay, { inUnits }: BankAmounts) {
-  /** Digits without a sign. */
   const plain = (sent: string, what = () => `the amount ${sent}`): string => {
     const amount = inUnits(sent, what);
     if (!fits(amount))
@@ -113,10 +106,7 @@ function totals({ published: { figures } }: StatementDay, { plain }: Amounts): s
 const sequenceNumber = (day: string, revision: number): string =>
   day.replaceAll('-', '') + String(revision).padStart(3, '0');
 
-/**
- * Merchant and currency: readers find an account by its number alone. A number that is too long ends with a digest before
- * the currency, so that different accounts stay different.
- */
+/** Readers find an account by its number alone, so currency is part of it. One that is too long has a digest before the currency. */
 function accountNumber({ merchantNo, currency }: StatementDay['account']): string {
   if (merchantNo.length + currency.length <= ACCOUNT_MAX) return merchantNo + currency;
   const kept = Array.from(merchantNo)
@@ -125,11 +115,9 @@ function accountNumber({ merchantNo, currency }: StatementDay['account']): strin
   return `${kept}~${sha256Of(merchantNo).slice(0, 8)}${currency}`;
 }
 
-/** What names the statement of a revision: different for each. */
 const idOf = (day: StatementDay, revision: number): string =>
   `${sequenceNumber(day.day, revision)}-${day.account.currency}-${sha256Of(day.account.merchantNo).slice(0, 8)}`;
 
-/** Everything before the entries. */
 function head(day: StatementDay, amounts: Amounts): string {
   const { account, published } = day;
   const { opening, closing } = published.figures;
@@ -147,7 +135,6 @@ function head(day: StatementDay, amounts: Amounts): string {
   );
 }
 
-/** Each entry is a line of the file. */
 function entryXml(cells: RowCells, at: Places, { inCurrency }: Amounts): string {
   const [batchNo, bookedAt, type] = [cells[at.batchNo]!, cells[at.bookedAt]!, cells[at.type] ?? ''];
   const credit = cells[at.credit]!;
@@ -166,7 +153,6 @@ function entryXml(cells: RowCells, at: Places, { inCurrency }: Amounts): string 
   );
 }
 
-/** What a reader has to know of the day, what it replaces, and where its proof is. */
 function tail(day: StatementDay): string {
   const { earlier, published } = day;
   const { revision, file, sha256, reason } = published;

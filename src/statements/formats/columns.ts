@@ -1,15 +1,11 @@
 /** The columns of a statement: each is defined once, with its name, its cell, and whether it is an amount. */
 import type { LedgerEntry } from '../../ledger/entry.ts';
 
-/** A column as a published file has it. */
 export interface StatementColumn {
-  /** As the header spells it. */
   readonly name: string;
-  /** Its cells are plain decimals, or empty. */
   readonly isAmount: boolean;
 }
 
-/** A column of the statements that are published from now on. */
 export interface EntryColumn extends StatementColumn {
   /** The entry's cell, as text. The same entry gives the same cell, whenever it is asked. */
   readonly cell: (entry: LedgerEntry) => string;
@@ -75,10 +71,7 @@ const FIRST_COLUMNS: readonly string[] = [
 export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] =>
   kept ?? FIRST_COLUMNS;
 
-/**
- * The columns of a published statement, with which its bytes can be made again. `kept` are their names as its row has
- * them. Null if one of them is not `known` to this version.
- */
+/** With which a statement's bytes can be made again. `kept` are their names as its row has them; null if one is not `known`. */
 export function columnsOfStatement(
   kept: string | null,
   known: readonly EntryColumn[],
@@ -87,14 +80,12 @@ export function columnsOfStatement(
   return columns.every((column) => column !== undefined) ? columns : null;
 }
 
-/** The columns of a published file, by their names. A column that is not `known` counts as text. */
 export const columnsNamed = (
   names: readonly string[],
   known: readonly StatementColumn[],
 ): readonly StatementColumn[] =>
   names.map((name) => known.find((column) => column.name === name) ?? { name, isAmount: false });
 
-/** The places of cells in a row. */
 export interface Places {
   readonly batchNo: number;
   readonly bookedAt: number;

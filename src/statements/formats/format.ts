@@ -4,15 +4,22 @@
  */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import type { Account, BusinessDay, StatedFigures } from '../../ledger/entry.ts';
-import type { RowDifference } from '../differing-rows.ts';
 import type { StatementColumn } from './columns.ts';
 
 /** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */
 export type RowCells = readonly string[];
 
-/** A revision of an account's day, as it was published. */
+/** A row's cells by column. */
+export type Cells = Readonly<Record<string, string>>;
+
+export interface RowDifference {
+  readonly batchNo: string;
+  readonly before: Cells | null;
+  readonly after: Cells | null;
+  readonly changed: readonly string[];
+}
+
 export interface PublishedRevision {
-  /** From 1. */
   readonly revision: number;
   readonly publishedAt: Date;
   readonly figures: StatedFigures;
@@ -20,27 +27,21 @@ export interface PublishedRevision {
   readonly unreadable: number;
   /** Why it replaced the one before; null for the first. */
   readonly reason: string | null;
-  /** Name and SHA-256 of its CSV. */
   readonly file: string;
   readonly sha256: string;
 }
 
-/** Rows in which a revision differs from the one before it. */
 export interface Changes {
   readonly rows: readonly RowDifference[];
-  /** How many more there are. */
   readonly more: number;
 }
 
-/** An account's day, as a format gets it. */
 export interface StatementDay {
   readonly account: Account;
   readonly day: BusinessDay;
   /** IANA zone of the day and of `booked_at`, as the day's manifest names it; null where that is not known. */
   readonly zone: string | null;
-  /** The revision that the file is made of. */
   readonly published: PublishedRevision;
-  /** The revisions before it, oldest first. */
   readonly earlier: readonly PublishedRevision[];
   /** What it changed in the one before; null where that file cannot be read. */
   readonly changes: () => Promise<Changes | null>;
@@ -50,11 +51,9 @@ export interface StatementDay {
 }
 
 export interface StatementFormat {
-  /** What `--format` and manifests call it. */
   readonly name: string;
   /** Ends its files' names: small letters, digits and dots. Not `json`, which ends those of manifests. */
   readonly extension: string;
-  /** For browsers that open the file in the store. */
   readonly contentType: string;
   /**
    * Whether DAYBOOK_STATEMENT_FORMATS may name it, to have it published next to the CSV under the same revision and
@@ -74,7 +73,6 @@ export interface StatementFormat {
 }
 
 export interface StatementReader {
-  /** Whether the first row has the names of the columns. */
   readonly hasHeader: boolean;
   /**
    * Rows of a file, some at a time, the header included; the bytes are read to their end. `columns` are those the file was
@@ -86,7 +84,6 @@ export interface StatementReader {
   ) => AsyncIterable<readonly RowCells[]>;
 }
 
-/** The bytes are not a valid file of the format. */
 export class UnreadableRows extends Error {
   override readonly name = 'UnreadableRows';
 }

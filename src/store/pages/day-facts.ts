@@ -2,39 +2,36 @@
  * Collects what the state of account days is judged by (figures, certificates, open breaks, changes), and which of them
  * were revised since a person downloaded them.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { overlaps } from '../../ledger/window.ts';
-import { PROVEN_SPANS } from '../certified-windows.ts';
+import { PROVEN_SPANS } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
+import type { Chosen } from '../../ledger/account-filter.ts';
+import { figuredCurrencies } from '../account-days.ts';
 
-/** The figures of a day, as far as its state needs them. */
-export interface DayFact {
+interface DayFact {
   readonly verdict: Verdict;
   readonly entries: number;
-  /** Null where it was never published. */
   readonly revision: number | null;
-  /** What is known now waits to be published. */
   readonly isDue: boolean;
   /** Its opening was taken from its own first entry, as the day before was not known. */
   readonly isRestarted: boolean;
 }
 
 /** An open break, with the time from the entry before it to the entry after it. */
-export interface OpenBreak extends Window {
+interface OpenBreak extends Window {
   readonly id: number;
 }
 
 /** What is known of an account's days in a range. */
 export interface AccountFacts {
   readonly account: Account;
-  /** Null if it has no figures. */
   readonly firstDay: BusinessDay | null;
-  /** What that day opened on. */
   readonly firstOpening: string | null;
   readonly days: ReadonlyMap<BusinessDay, DayFact>;
   /** Days whose entries have changed since their figures were made, and the first such day before the range. */
@@ -48,24 +45,17 @@ export interface AccountFacts {
   readonly certified: readonly Window[];
 }
 
-/**
- * Whether nothing came before the first day that is known, as far as its opening tells. Where it opened on an amount, the
- * days before it were not read, or not all of them.
- */
+/** Whether nothing came before the first known day, as far as its opening tells. */
 export const beganAtZero = ({ firstOpening }: Pick<AccountFacts, 'firstOpening'>): boolean =>
   firstOpening === null || compareAmounts(firstOpening, '0') === 0;
 
-/**
- * The open breaks that keep a day open, by id: what is missing may belong to each day from the entry before the break to
- * the entry after it.
- */
+/** By id: what is missing may belong to each day from the entry before the break to the entry after it. */
 export const openBreaksOn = ({ openBreaks }: Pick<AccountFacts, 'openBreaks'>, day: Window): OpenBreak[] =>
   openBreaks.filter((span) => overlaps(span, day)).sort((a, b) => a.id - b.id);
 
-export interface DaysAsked {
+interface DaysAsked {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
-  /** The same in time. */
   readonly window: Window;
   /** Whose downloads count; null: no one's. */
   readonly by: Downloader | null;
@@ -130,9 +120,7 @@ const UNREADABLE_SPANS = sql`
 
 interface FactRow {
   readonly kind: 'day' | 'first' | 'changed' | 'revised' | 'break' | 'unreadable' | 'certified';
-  /** Which of the accounts, from 1. */
   readonly nth: number;
-  /** Null for spans. */
   readonly day: BusinessDay | null;
   /** Of kind `day` alone. */
   readonly verdict: Verdict | null;
@@ -182,3 +170,53 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
     certified: spans('certified').sort((a, b) => a.beginMs - b.beginMs),
   };
 }
+
+interface AccountsAsked {
+  readonly merchants: Chosen;
+  /** Part of the merchant's number, in any case; '' for all. */
+  readonly contains: string;
+  readonly after: Account | null;
+  readonly limit: number;
+}
+
+/** Accounts by merchant and currency. One jump along the key of account_day finds each. */
+export async function accountsPage(
+  db: Kysely<DB>,
+  { merchants, contains, after, limit }: AccountsAsked,
+): Promise<Account[]> {
+  const source = merchants === null ? everyAccount(after) : accountsOf(merchants, after);
+  const { rows } = await sql<Account>`
+    ${source}
+    SELECT merchant_no AS "merchantNo", currency FROM account
+    WHERE merchant_no IS NOT NULL AND strpos(lower(merchant_no), ${contains.toLowerCase()}) > 0
+    LIMIT ${limit}`.execute(db);
+  return rows;
+}
+
+const behind = (after: Account | null): RawBuilder<boolean> =>
+  after === null ? sql`true` : sql`(merchant_no, currency) > (${after.merchantNo}, ${after.currency})`;
+
+const everyAccount = (after: Account | null): RawBuilder<unknown> => sql`
+  WITH RECURSIVE account (merchant_no, currency) AS (
+    (SELECT merchant_no, currency FROM account_day WHERE ${behind(after)}
+      ORDER BY merchant_no, currency LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM account CROSS JOIN LATERAL (
+      SELECT d.merchant_no, d.currency FROM account_day d
+      WHERE (d.merchant_no, d.currency) > (account.merchant_no, account.currency)
+      ORDER BY d.merchant_no, d.currency LIMIT 1
+    ) AS next
+  )`;
+
+const accountsOf = (merchants: readonly string[], after: Account | null): RawBuilder<unknown> => sql`
+  WITH account AS (
+    SELECT * FROM (
+      SELECT own.merchant_no COLLATE "C" AS merchant_no, held.currency
+      FROM unnest(${arrayLiteral(merchants)}::text[]) AS own (merchant_no)
+      CROSS JOIN LATERAL (
+        WITH RECURSIVE figured (currency) AS (${figuredCurrencies(sql`own.merchant_no`)})
+        SELECT currency FROM figured WHERE currency IS NOT NULL
+      ) AS held
+    ) AS every WHERE ${behind(after)}
+    ORDER BY merchant_no, currency
+  )`;

@@ -1,15 +1,17 @@
-/** Reads a page of an account day's entries, never the complete day where it is a large one. */
+/** Reads a page of an account day: its entries, its balances to be drawn, its breaks. Never the complete day where it is a large one. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { Account, LedgerEntry, Window } from '../../ledger/entry.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entry-columns.ts';
+import type { Account, LedgerEntry, Window, BusinessDay } from '../../ledger/entry.ts';
+import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entries.ts';
 import type { DB } from '../engine/schema.ts';
+import type { ChainEntry } from '../../ledger/chain/chain-link.ts';
+import { addDays } from '../../ledger/business-day.ts';
+import type { BreakRow } from '../breaks/breaks.ts';
 
 export interface DayOfAccount {
   readonly account: Account;
   readonly window: Window;
 }
 
-/** Entries of a day, of `total` that fit. */
 export interface EntriesFound {
   readonly entries: readonly LedgerEntry[];
   readonly total: number;
@@ -21,13 +23,9 @@ const ofDay = ({ account, window }: DayOfAccount): RawBuilder<boolean> => sql`
 
 const COLUMNS = sql.join(ENTRY_COLUMNS.map((column) => sql.ref(`e.${column}`)));
 
-/** Where an entry stands in time. */
 export type EntryPlace = Pick<LedgerEntry, 'bookedMs' | 'batchNo'>;
 
-/**
- * Places in order of time, `limit` of them after the first `offset`. `total` is how many the day has: they are counted
- * from the nearer end, along ledger_entry_in_time alone.
- */
+/** In order of time. `total` is how many the day has: they are counted from the nearer end, along ledger_entry_in_time alone. */
 export async function placesAt(
   db: Kysely<DB>,
   day: DayOfAccount,
@@ -51,7 +49,6 @@ export async function countEntries(db: Kysely<DB>, day: DayOfAccount): Promise<n
   return rows[0]!.entries;
 }
 
-/** The entry of that number, if it is of this day. */
 export async function entryNumbered(
   db: Kysely<DB>,
   day: DayOfAccount,
@@ -72,10 +69,9 @@ const ORDERS: Readonly<Record<Sort, RawBuilder<unknown>>> = {
   number: sql`batch_no`,
 };
 
-export interface Search {
+interface Search {
   /** Part of number or type, in any case; '' for every entry. */
   readonly contains: string;
-  /** An amount or balance, as a plain decimal; null if the text is none. */
   readonly amount: string | null;
   readonly sort: Sort;
   readonly offset: number;
@@ -98,3 +94,74 @@ export async function entriesSearched(
     ORDER BY ${ORDERS[sort]} LIMIT ${limit} OFFSET ${offset}`.execute(db);
   return { entries: rows.map(entryOf), total: rows[0]?.total ?? 0 };
 }
+
+export interface BalancePoint {
+  readonly bookedMs: number;
+  readonly balance: string;
+}
+
+/** The last `limit` entries of each stretch of `widthMs`, one jump along ledger_entry_in_time each, however many entries the day has. */
+export async function stretchEnds(
+  db: Kysely<DB>,
+  { account, window }: DayOfAccount,
+  day: BusinessDay,
+  { widthMs, limit }: { readonly widthMs: number; readonly limit: number },
+): Promise<ChainEntry[][]> {
+  const { rows } = await sql<Omit<ChainEntry, 'bookedAt'> & { readonly beginMs: number }>`
+    SELECT part.begin_ms AS "beginMs", last.batch_no AS "batchNo", last.credit, last.debit, last.balance,
+      last.booked_ms AS "bookedMs"
+    FROM generate_series(${window.beginMs}::bigint, ${window.endMs}::bigint, ${widthMs}::bigint) AS part (begin_ms)
+    CROSS JOIN LATERAL (
+      SELECT batch_no, credit, debit, balance, booked_ms FROM ledger_entry
+      WHERE merchant_no = ${account.merchantNo} AND currency = ${account.currency} AND vanished_at IS NULL
+        AND booked_ms BETWEEN part.begin_ms AND least(part.begin_ms + ${widthMs - 1}, ${window.endMs}::bigint)
+      ORDER BY booked_ms DESC, batch_no DESC LIMIT ${limit}
+    ) AS last
+    ORDER BY part.begin_ms, last.booked_ms, last.batch_no`.execute(db);
+  const ofParts = Map.groupBy(rows, ({ beginMs }) => beginMs);
+  return [...ofParts.values()].map((own) => own.map((row) => ({ ...row, bookedAt: day })));
+}
+
+export interface BreaksFound {
+  readonly breaks: readonly BreakRow[];
+  readonly inAll: number;
+}
+
+/** As `openBreaksOn`, with those that a person resolved. A break's day is that of the entry behind it, which may be stamped a little before the one in front. */
+export async function breaksOfDay(
+  db: Kysely<DB>,
+  { account, window }: DayOfAccount,
+  day: BusinessDay,
+  limit: number,
+): Promise<BreaksFound> {
+  const rows = await notHealed(db, account)
+    .select((eb) => eb.fn.countAll<number>().over().as('in_all'))
+    .where('day', '>=', addDays(day, -1))
+    .where('begin_ms', '<=', window.endMs)
+    .where('end_ms', '>=', window.beginMs)
+    .orderBy('begin_ms')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return { breaks: rows, inAll: rows[0]?.in_all ?? 0 };
+}
+
+/** Those right before entries of the day with these numbers. Uses continuity_break_account. */
+export const breaksBefore = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+  batchNos: readonly string[],
+): Promise<BreakRow[]> =>
+  notHealed(db, account)
+    .where('day', '=', day)
+    .where('before_batch_no', 'in', [...batchNos])
+    .execute();
+
+const notHealed = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+  db
+    .selectFrom('continuity_break')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where('currency', '=', currency)
+    .where('status', '<>', 'healed');

@@ -1,29 +1,28 @@
-/** Tells which statements were revised since a person downloaded them. */
+/** Tells which statements were revised: since a person downloaded them, and since an instant. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import { sameContent } from '../statements/same-content.ts';
+import { sameContent, type StatementRow } from '../statements/statements.ts';
 import type { DB } from '../engine/schema.ts';
+import type { Chosen } from '../../ledger/account-filter.ts';
+import { ofMerchants } from '../account-filter.ts';
 
 /** The command under which downloads are kept in the audit, from a terminal or a page. */
 export const DOWNLOAD_COMMAND = 'statements get';
 
-/** A month's download as the audit names it. */
 export const monthSubject = (month: string, merchantNo: string): string => `${month} ${merchantNo}`;
 
 /** The note of a download that ended before its last byte; its format may follow. */
 export const CUT_DOWNLOAD = 'cut off';
 
-/** Whose downloads are checked. */
 export interface Downloader {
   readonly name: string;
-  /** Of the business days. */
   readonly zone: string;
 }
 
 /** A day that may have been revised since the person downloaded it. */
-export interface RevisedSince {
+interface RevisedSince {
   readonly day: BusinessDay;
   /** When the person downloaded the month without a statement of the day, which came late; null where one was downloaded. */
   readonly withoutMs: number | null;
@@ -39,7 +38,7 @@ export const isRevisedSince = (
  * For each row `asked (merchant_no, currency, nth)`: `nth`, and as `RevisedSince` each day from `from` to `to` of which the
  * person downloaded a revision with another content than the newest, and no newer one since: by itself, or with the month as it was then. Days that had no
  * statement then and got one late are among them: ask `isRevisedSince` of each. What was never revised costs entries of the keys of
- * `statement` and `late_statement` alone; the downloads are found by audit_entry_download.
+ * `statement` and `event` alone; the downloads are found by audit_entry_download.
  */
 export const revisedSinceDownload = ({
   from,
@@ -48,7 +47,6 @@ export const revisedSinceDownload = ({
 }: {
   readonly from: string;
   readonly to: string;
-  /** Null: no one. */
   readonly by: string | null;
 }): RawBuilder<unknown> => sql`
   SELECT asked.nth, revised.day,
@@ -59,8 +57,9 @@ export const revisedSinceDownload = ({
       WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day BETWEEN ${from} AND ${to}
         AND s.revision > 1
       UNION ALL
-      SELECT l.day, true FROM late_statement l
-      WHERE l.merchant_no = asked.merchant_no AND l.currency = asked.currency AND l.day BETWEEN ${from} AND ${to}
+      SELECT (e.data ->> 'day')::date, true FROM event e
+      WHERE e.kind = 'revision' AND e.merchant_no = asked.merchant_no AND e.subject LIKE '% r1'
+        AND e.subject BETWEEN asked.currency || ' ' || ${from}::text AND asked.currency || ' ' || ${to}::text || ' r1'
     ) AS changed
     GROUP BY day
   ) AS revised
@@ -116,3 +115,52 @@ const lastDownload = (by: string | null): RawBuilder<unknown> => sql`
     AND left(e.subject, 200) COLLATE "C" = left(named.subject, 200)
     AND left(e.by_whom, 200) COLLATE "C" = left(${by}, 200) AND starts_with(e.note, ${CUT_DOWNLOAD}) IS NOT TRUE
   ORDER BY e.at DESC LIMIT 1`;
+
+export interface RevisedAt extends Account {
+  readonly publishedAt: Date;
+  readonly day: BusinessDay;
+  readonly revision: number;
+}
+
+interface RevisedAsked {
+  readonly since: Date;
+  readonly merchants: Chosen;
+  readonly after: RevisedAt | null;
+  readonly limit: number;
+}
+
+export interface RevisedRow extends StatementRow {
+  /** Of a first statement, what the day was before: its month was closed without it, or it was proven empty. Null of others. */
+  readonly late: 'closed' | 'empty' | null;
+}
+
+/** Newest first. Uses statement_revised_at and event_late. */
+export async function revisedSince(
+  db: Kysely<DB>,
+  { since, merchants, after, limit }: RevisedAsked,
+): Promise<RevisedRow[]> {
+  const place = sql`published_at DESC, merchant_no, currency, day, revision`;
+  const behind =
+    after === null
+      ? sql`true`
+      : sql`published_at <= ${after.publishedAt} AND (published_at < ${after.publishedAt}
+          OR (merchant_no, currency, day, revision)
+            > (${after.merchantNo}, ${after.currency}, ${after.day}::date, ${after.revision}::integer))`;
+  const firstOf = (of: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+    SELECT * FROM (${of}) AS one WHERE published_at >= ${since} AND ${ofMerchants(merchants)} AND ${behind}
+    ORDER BY ${place} LIMIT ${limit})`;
+  const revised = sql`
+    SELECT merchant_no, currency, day, revision, published_at, NULL::boolean AS after_close FROM statement WHERE revision > 1`;
+  const late = sql`
+    SELECT merchant_no, (data ->> 'currency') COLLATE "C" AS currency, (data ->> 'day')::date AS day, 1 AS revision,
+      at AS published_at, (data -> 'afterClose')::boolean AS after_close
+    FROM event WHERE kind = 'revision' AND subject LIKE '% r1'`;
+  const { rows } = await sql<RevisedRow>`
+    WITH found AS MATERIALIZED (
+      SELECT * FROM (${firstOf(revised)} UNION ALL ${firstOf(late)}) AS one ORDER BY ${place} LIMIT ${limit}
+    )
+    SELECT known.*, CASE found.after_close WHEN true THEN 'closed' WHEN false THEN 'empty' END AS late
+    FROM found JOIN statement AS known USING (merchant_no, currency, day, revision)
+    ORDER BY known.published_at DESC, merchant_no, currency, day, revision`.execute(db);
+  return rows;
+}

@@ -1,13 +1,238 @@
-/** Says which account days are due for publishing, and marks them as done. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+/** Account days that are due for publishing, many at a time, and published openings that do not continue the statement before. */
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts } from '../account-filter.ts';
-import { dayFigures, type DayFigures, type DayFilter } from '../account-days.ts';
+import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
+import {
+  dayFigures,
+  type AccountDayRow,
+  type DayFilter,
+  type DayFigures,
+  type NearDays,
+} from '../account-days.ts';
 import type { StatementRow } from './statements.ts';
 
-const dueRows = (db: Kysely<DB>, filter: DayFilter) =>
+export interface AccountOnDay {
+  readonly account: Account;
+  readonly day: BusinessDay;
+}
+
+/** Its opening differs from the closing of the account's statement before it, or was taken from the day's own first entry. */
+export interface LooseOpening extends AccountOnDay {
+  readonly opening: string;
+  readonly restarted: boolean;
+  readonly previousDay: BusinessDay;
+  readonly previousClosing: string;
+}
+
+export interface DaysOfAccounts extends AccountFilter {
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+}
+
+const asked = (days: readonly AccountOnDay[]) => sql`
+  SELECT DISTINCT asked.merchant_no, asked.currency, asked.day
+  FROM unnest(
+    ${arrayLiteral(days.map(({ account }) => account.merchantNo))}::text[],
+    ${arrayLiteral(days.map(({ account }) => account.currency))}::text[],
+    ${arrayLiteral(days.map(({ day }) => day))}::date[]
+  ) AS asked (merchant_no, currency, day)`;
+
+const publishedOf = ({ from, to, ...accounts }: DaysOfAccounts) => sql`
+  SELECT DISTINCT merchant_no, currency, day FROM statement
+  WHERE ${ofAccounts(accounts)} AND day BETWEEN ${from} AND ${to}`;
+
+/** For each row of `asked`, the account's next published day: one jump along the primary key of `statement`. */
+const dayAfterEach = sql`
+  SELECT asked.merchant_no, asked.currency, later.day
+  FROM asked CROSS JOIN LATERAL (
+    SELECT day FROM statement
+    WHERE merchant_no = asked.merchant_no AND currency = asked.currency AND day > asked.day
+    ORDER BY day LIMIT 1
+  ) AS later`;
+
+/** Among `days`, the published days of `within`, and the account's next published day after each. An account's first statement is never loose. */
+export async function looseOpenings(
+  db: Kysely<DB>,
+  days: readonly AccountOnDay[],
+  within: DaysOfAccounts | null = null,
+): Promise<LooseOpening[]> {
+  if (days.length === 0 && within === null) return [];
+  const all = within === null ? asked(days) : sql`${asked(days)} UNION ${publishedOf(within)}`;
+  const { rows } = await sql<{
+    merchant_no: string;
+    currency: string;
+    day: BusinessDay;
+    opening: string;
+    restarted: boolean;
+    previous_day: BusinessDay;
+    previous_closing: string;
+  }>`
+    WITH asked AS (${all}), checked_at AS (SELECT * FROM asked UNION ${dayAfterEach})
+    SELECT checked_at.merchant_no, checked_at.currency, checked_at.day, own.opening, own.restarted,
+      earlier.day AS previous_day, earlier.closing AS previous_closing
+    FROM checked_at
+    CROSS JOIN LATERAL (
+      SELECT opening, restarted FROM statement
+      WHERE merchant_no = checked_at.merchant_no AND currency = checked_at.currency AND day = checked_at.day
+      ORDER BY revision DESC LIMIT 1
+    ) AS own
+    CROSS JOIN LATERAL (
+      SELECT day, closing FROM statement
+      WHERE merchant_no = checked_at.merchant_no AND currency = checked_at.currency AND day < checked_at.day
+      ORDER BY day DESC, revision DESC LIMIT 1
+    ) AS earlier
+    WHERE own.restarted OR own.opening <> earlier.closing
+    ORDER BY checked_at.merchant_no, checked_at.currency, checked_at.day`.execute(db);
+  return rows.map((row) => ({
+    account: { merchantNo: row.merchant_no, currency: row.currency },
+    day: row.day,
+    opening: row.opening,
+    restarted: row.restarted,
+    previousDay: row.previous_day,
+    previousClosing: row.previous_closing,
+  }));
+}
+
+/** Most account days of a batch; of its last day all accounts are read, however many they are. */
+const BATCH_ROWS_MAX = 64;
+
+export interface DueDay {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+}
+
+export interface DueAccountDay extends AccountOnDay, NearDays {
+  /** A run has begun the next revision's file, and no row names it. */
+  readonly isBegun: boolean;
+  /** Of the figures and of the entries that they were made of. */
+  readonly contentHash: number;
+}
+
+export interface DueAccounts {
+  readonly day: BusinessDay;
+  readonly accounts: readonly DueAccountDay[];
+}
+
+export interface DueBatch {
+  readonly merchantNo: string;
+  readonly days: readonly DueAccounts[];
+  /** No other day was due when this was read. */
+  readonly isLast: boolean;
+}
+
+/** Where a batch begins: after a day, by merchant and day; or it is of these account days, one merchant's, alone. */
+type BatchStart = { readonly after: DueDay | null } | { readonly of: readonly AccountOnDay[] };
+
+/** The next due days of a merchant; null if none is due. Uses account_day_due, an index of due days only. */
+export async function dueBatch(
+  db: Kysely<DB>,
+  filter: DayFilter,
+  start: BatchStart,
+): Promise<DueBatch | null> {
+  const { rows } = await sql<DueRow>`
+    WITH ${dueRows(filter, start)} SELECT * FROM due_row ${IN_ORDER}`.execute(db);
+  return batchOf(rows);
+}
+
+/** By account, the first day whose entries changed since its figures were made; and the first due days of a merchant. */
+export async function firstDueBatch(
+  db: Kysely<DB>,
+  filter: DayFilter,
+): Promise<{ readonly changed: readonly AccountOnDay[]; readonly batch: DueBatch | null }> {
+  const { rows } = await sql<(DueRow | { merchant_no: null }) & { changed_days: ChangedRow[] | null }>`
+    WITH ${dueRows(filter, { after: null })}, changed AS (
+      SELECT merchant_no, currency, min(day) AS day FROM changed_day WHERE ${ofAccounts(filter)}
+      GROUP BY merchant_no, currency
+    )
+    SELECT * FROM (SELECT (SELECT jsonb_agg(to_jsonb(changed)) FROM changed) AS changed_days) AS all_changed
+    LEFT JOIN due_row ON true WHERE changed_days IS NOT NULL OR merchant_no IS NOT NULL ${IN_ORDER}`.execute(
+    db,
+  );
+  const changed = (rows[0]?.changed_days ?? []).map(({ merchant_no: merchantNo, currency, day }) => ({
+    account: { merchantNo, currency },
+    day,
+  }));
+  return { changed, batch: batchOf(rows.filter((row) => row.merchant_no !== null)) };
+}
+
+interface ChangedRow {
+  readonly merchant_no: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
+}
+
+export type DueRow = AccountDayRow & { readonly due_day: BusinessDay };
+
+const IN_ORDER = sql`ORDER BY merchant_no, due_day, currency, day`;
+
+/** `due_row`: the rows of the due days and of those next to them. */
+const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> =>
+  dueWithNear(sql`is_due AND ${ofAccounts(filter)}
+        AND ${filter.fromDay === undefined ? sql`true` : sql`day >= ${filter.fromDay}`}
+        AND ${filter.toDay === undefined ? sql`true` : sql`day <= ${filter.toDay}`}
+        AND ${within(start)}`);
+
+/** `due`: the account days of a batch that meet the condition. `due_row`: their rows, and those of the days next to them. */
+export const dueWithNear = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+    due AS MATERIALIZED (
+      SELECT merchant_no, currency, day, credit_count + debit_count AS entries FROM account_day
+      WHERE ${condition}
+      ORDER BY merchant_no, day FETCH FIRST ${sql.lit(BATCH_ROWS_MAX)} ROWS WITH TIES
+    ), due_row AS (
+      SELECT due.day AS due_day, near.* FROM due CROSS JOIN LATERAL (
+        (SELECT * FROM account_day
+         WHERE merchant_no = due.merchant_no AND currency = due.currency AND day <= due.day
+         ORDER BY day DESC LIMIT 2)
+        UNION ALL
+        (SELECT * FROM account_day
+         WHERE merchant_no = due.merchant_no AND currency = due.currency AND day > due.day
+         ORDER BY day LIMIT 1)
+      ) AS near
+    )`;
+
+export function batchOf(rows: readonly DueRow[]): DueBatch | null {
+  const merchantNo = rows[0]?.merchant_no;
+  if (merchantNo === undefined) return null;
+  const all = [...Map.groupBy(rows, placeOf).values()];
+  const own = all.filter(([first]) => first!.merchant_no === merchantNo).map(dueAccountDay);
+  const days = [...Map.groupBy(own, ({ day }) => day)].map(([day, accounts]) => ({ day, accounts }));
+  return { merchantNo, days, isLast: own.length === all.length && all.length < BATCH_ROWS_MAX };
+}
+
+function within(start: BatchStart): RawBuilder<boolean> {
+  if ('of' in start) {
+    return sql`(merchant_no, currency, day) IN (SELECT * FROM unnest(
+      ${arrayLiteral(start.of.map(({ account }) => account.merchantNo))}::text[],
+      ${arrayLiteral(start.of.map(({ account }) => account.currency))}::text[],
+      ${arrayLiteral(start.of.map(({ day }) => day))}::date[]))`;
+  }
+  const { after } = start;
+  return after === null ? sql`true` : sql`(merchant_no, day) > (${after.merchantNo}, ${after.day}::date)`;
+}
+
+const placeOf = ({ merchant_no, currency, due_day }: DueRow): string =>
+  JSON.stringify([merchant_no, currency, due_day]);
+
+function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
+  const { merchant_no: merchantNo, currency, due_day: day } = rows[0]!;
+  const account: Account = { merchantNo, currency };
+  const near = rows.map(dayFigures);
+  const { begun_revision, content_hash } = rows.find((row) => row.day === day)!;
+  return {
+    account,
+    day,
+    isBegun: begun_revision !== null,
+    contentHash: content_hash,
+    own: near.find((row) => row.day === day)!,
+    before: near.find((row) => row.day < day),
+    after: near.find((row) => row.day > day),
+  };
+}
+
+const allDue = (db: Kysely<DB>, filter: DayFilter) =>
   db
     .selectFrom('account_day')
     .where('is_due', '=', true)
@@ -15,9 +240,8 @@ const dueRows = (db: Kysely<DB>, filter: DayFilter) =>
     .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
     .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
 
-/** Number of due days, counted once for each merchant. */
 export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<number> {
-  const days = dueRows(db, filter).select(['merchant_no', 'day']).distinct().as('days');
+  const days = allDue(db, filter).select(['merchant_no', 'day']).distinct().as('days');
   const { count } = await db
     .selectFrom(days)
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -30,7 +254,7 @@ export async function dueAccountDays(
   db: Kysely<DB>,
   filter: DayFilter,
 ): Promise<{ readonly account: Account; readonly figures: DayFigures }[]> {
-  const rows = await dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+  const rows = await allDue(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
   return rows.map((row) => ({
     account: { merchantNo: row.merchant_no, currency: row.currency },
     figures: dayFigures(row),

@@ -1,6 +1,7 @@
-/** Reads what is published and proven of a merchant's days, for many days in one statement. */
+/** Reads what is published and proven of a merchant's days, for many days in one statement; for a night with what is due and its entries. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { BusinessDay, Window } from '../../ledger/entry.ts';
+import { dayWindow } from '../../ledger/business-day.ts';
+import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
@@ -10,19 +11,19 @@ import {
   publishedAccounts,
   statementFrom,
   statementJson,
+  SUMMARY_COLUMNS,
   summaryFrom,
   type CertificateRow,
   type StatementRow,
   type SummaryRow,
 } from './statements.ts';
-import type { ManifestRow, StoredRow } from './stored-files.ts';
+import { MANIFEST_COLUMNS, STORED_COLUMNS, type ManifestRow, type StoredRow } from './stored-files.ts';
+import type { DayFilter } from '../account-days.ts';
+import { batchOf, dueWithNear, type DueBatch, type DueRow, type AccountOnDay } from './due-days.ts';
 
-/** What is published and proven of a merchant's day. */
 export interface PastOfDay {
   readonly day: BusinessDay;
-  /** All revisions, by currency, oldest first. */
   readonly statements: readonly StatementRow[];
-  /** Oldest first. */
   readonly summaries: readonly SummaryRow[];
   /** The manifest as it should be in the store; undefined before the first one. */
   readonly manifest: ManifestRow | undefined;
@@ -37,7 +38,6 @@ export interface PastOfDay {
   readonly previous: ReadonlyMap<string, StatementRow>;
   /** By currency: the account's next published day after this one. */
   readonly later: ReadonlyMap<string, BusinessDay>;
-  /** Certificates that overlap the day, by time. */
   readonly certificates: readonly CertificateRow[];
   /** The spans of the day that are proven for a currency, as `certifiedWindows` says it. */
   readonly proven: (currency: string) => Window[];
@@ -45,26 +45,25 @@ export interface PastOfDay {
   readonly unreadable: (currency: string) => number;
 }
 
-/** A manifest as others name it. */
 export interface NamedManifest {
   readonly day: BusinessDay;
   readonly revision: number;
   readonly sha256: string;
 }
 
-/** One that has a place in its merchant's chain. */
 export interface ChainedManifest extends NamedManifest {
   readonly place: number;
 }
 
-export interface DayAsked {
+interface DayAsked {
   readonly day: BusinessDay;
   readonly window: Window;
-  readonly manifestKey: string;
-  readonly signatureKey: string;
 }
 
-export interface PastRow {
+const askedOf = (days: readonly BusinessDay[], zone: string): DayAsked[] =>
+  days.map((day) => ({ day, window: dayWindow(day, zone) }));
+
+interface PastRow {
   readonly day: BusinessDay;
   readonly statements: StatementRow[] | null;
   readonly previous: StatementRow[] | null;
@@ -78,7 +77,6 @@ export interface PastRow {
   readonly unchained: NamedManifest[] | null;
   readonly readings: (ReadSpan & CertificateRow)[] | null;
   readonly absent: (Span & { readonly currency: string })[] | null;
-  /** Currency null: unknown. */
   readonly unreadable: { readonly currency: string | null; readonly count: number }[] | null;
 }
 
@@ -86,27 +84,27 @@ export interface PastRow {
 export async function pastOfDays(
   db: Kysely<DB>,
   merchantNo: string,
-  days: readonly DayAsked[],
+  days: readonly BusinessDay[],
+  zone: string,
 ): Promise<ReadonlyMap<BusinessDay, PastOfDay>> {
   if (days.length === 0) return new Map();
+  const asked = askedOf(days, zone);
   const { rows } = await sql<PastRow>`
-    WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (${daysAsked(days)})
+    WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (${daysAsked(asked)})
     ${pastOfAsked(merchantNo)}`.execute(db);
-  return pastsByDay(rows, days);
+  return pastsByDay(rows, asked);
 }
 
-/** Rows `(day, begin_ms, end_ms, manifest_key, signature_key)`. */
-export const daysAsked = (days: readonly DayAsked[]): RawBuilder<unknown> => sql`
+/** Rows `(day, begin_ms, end_ms)`. */
+const daysAsked = (days: readonly DayAsked[]): RawBuilder<unknown> => sql`
       SELECT * FROM unnest(
         ${arrayLiteral(days.map(({ day }) => day))}::date[],
         ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
-        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[],
-        ${arrayLiteral(days.map(({ manifestKey }) => manifestKey))}::text[],
-        ${arrayLiteral(days.map(({ signatureKey }) => signatureKey))}::text[]
-      ) AS asked (day, begin_ms, end_ms, manifest_key, signature_key)`;
+        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
+      ) AS asked (day, begin_ms, end_ms)`;
 
 /** A row for each day of `asked`, which are rows as those of `daysAsked`; with `publishedAccounts` as `account`. */
-export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<PastRow>`
+const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<PastRow>`
     SELECT asked.day,
       (SELECT jsonb_agg(own.row ORDER BY account.currency, own.revision)
        FROM account CROSS JOIN LATERAL (
@@ -125,16 +123,18 @@ export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<Past
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day > asked.day
          ORDER BY day LIMIT 1
        ) AS after) AS later,
-      (SELECT jsonb_agg(to_jsonb(s) ORDER BY revision) FROM statement_summary s
-       WHERE merchant_no = ${merchantNo} AND day = asked.day) AS summaries,
-      (SELECT to_jsonb(m) FROM statement_manifest m
-       WHERE merchant_no = ${merchantNo} AND day = asked.day) AS manifest,
-      (SELECT to_jsonb(o) FROM stored_object o WHERE object_key = asked.manifest_key) AS stored,
-      (SELECT to_jsonb(o) FROM stored_object o WHERE object_key = asked.signature_key) AS stored_signature,
+      (SELECT jsonb_agg(to_jsonb(s) ORDER BY revision) FROM (
+         SELECT ${SUMMARY_COLUMNS} FROM artifact WHERE ${ofDay(merchantNo)} AND kind = 'summary'
+       ) AS s) AS summaries,
+      (SELECT to_jsonb(m) FROM (
+         SELECT ${MANIFEST_COLUMNS} FROM artifact WHERE ${ofDay(merchantNo)} AND kind = 'manifest'
+       ) AS m) AS manifest,
+      ${storedOf(merchantNo, '/manifest.json')} AS stored,
+      ${storedOf(merchantNo, '/manifest.json.minisig')} AS stored_signature,
       ${lastInChain(merchantNo)} AS last_in_chain,
       CASE WHEN asked.day = (SELECT min(day) FROM asked) THEN (
         SELECT jsonb_agg(jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256) ORDER BY day)
-        FROM statement_manifest WHERE merchant_no = ${merchantNo} AND ${lastInChain(merchantNo)} IS NULL
+        FROM artifact WHERE merchant_no = ${merchantNo} AND kind = 'manifest' AND ${lastInChain(merchantNo)} IS NULL
       ) END AS unchained,
       (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
        WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS readings,
@@ -147,13 +147,22 @@ export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<Past
          AND span && int8range(asked.begin_ms, asked.end_ms, '[]')) AS unreadable
     FROM asked`;
 
+const ofDay = (merchantNo: string): RawBuilder<boolean> =>
+  sql`merchant_no = ${merchantNo} AND day = asked.day`;
+
+/** What was last read back of the file of that name, whatever the merchant's folder is called. */
+const storedOf = (merchantNo: string, name: string): RawBuilder<unknown> => sql`
+      (SELECT to_jsonb(o) FROM (
+         SELECT ${STORED_COLUMNS} FROM artifact
+         WHERE ${ofDay(merchantNo)} AND stored_sha256 IS NOT NULL AND right(object_key, ${sql.lit(name.length)}) = ${name}
+       ) AS o)`;
+
 const lastInChain = (merchantNo: string): RawBuilder<unknown> => sql`
       (SELECT jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256, 'place', place)
-       FROM statement_manifest WHERE merchant_no = ${merchantNo} AND place IS NOT NULL
+       FROM artifact WHERE merchant_no = ${merchantNo} AND place IS NOT NULL
        ORDER BY place DESC LIMIT 1)`;
 
-/** Such rows, by day. */
-export function pastsByDay(
+function pastsByDay(
   rows: readonly PastRow[],
   days: readonly DayAsked[],
 ): ReadonlyMap<BusinessDay, PastOfDay> {
@@ -192,3 +201,116 @@ function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Wi
         .reduce((total, { count }) => total + count, 0),
   };
 }
+
+interface DayOfAccount {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly window: Window;
+}
+
+/** In the order of the days, as `readAccount` hands them out; the caller knows that they are few. */
+export async function entriesOfDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+  days: readonly DayOfAccount[],
+): Promise<LedgerEntry[][]> {
+  const found = days.map((): LedgerEntry[] => []);
+  if (days.length === 0) return found;
+  const { rows } = await sql<LedgerEntry & { readonly nth: number }>`
+    SELECT asked.nth::int AS nth, own.* FROM unnest(
+      ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
+      ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
+      ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
+    ) WITH ORDINALITY AS asked (currency, begin_ms, end_ms, nth)
+    CROSS JOIN LATERAL (
+      SELECT batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
+        booked_at AS "bookedAt", booked_ms AS "bookedMs"
+      FROM ledger_entry
+      WHERE merchant_no = ${merchantNo} AND currency = asked.currency AND vanished_at IS NULL
+        AND booked_ms BETWEEN asked.begin_ms AND asked.end_ms
+      ORDER BY booked_ms, batch_no
+    ) AS own
+    ORDER BY asked.nth, own."bookedMs", own."batchNo"`.execute(db);
+  for (const { nth, ...entry } of rows) found[nth - 1]!.push(entry);
+  return found;
+}
+
+/** Most entries that come with the due days; those of further days are read in portions. */
+const ENTRIES_MAX = 1_000;
+
+export interface FirstDue {
+  readonly changed: readonly AccountOnDay[];
+  readonly batch: DueBatch | null;
+  /** Of the due days among those asked for. */
+  readonly past: ReadonlyMap<BusinessDay, PastOfDay>;
+  /** Of the first of these days, as far as they are few; as `readAccount` hands them out. */
+  readonly entries: readonly EntriesOfDay[];
+}
+
+export interface EntriesOfDay {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly entries: readonly LedgerEntry[];
+}
+
+/** What is due of one merchant; `days` are those whose past is read as well. One statement. */
+export async function firstDueOf(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { fromDay = '-infinity', toDay = 'infinity' }: Pick<DayFilter, 'fromDay' | 'toDay'>,
+  { days, zone }: { readonly days: readonly BusinessDay[]; readonly zone: string },
+): Promise<FirstDue> {
+  const asked = askedOf(days, zone);
+  const { rows } = await sql<FoundRow>`
+    WITH RECURSIVE ${publishedAccounts(merchantNo)},
+    ${dueWithNear(sql`is_due AND merchant_no = ${merchantNo} AND day BETWEEN ${fromDay}::date AND ${toDay}::date`)},
+    asked AS MATERIALIZED (SELECT * FROM (${daysAsked(asked)}) AS one WHERE day IN (SELECT day FROM due)),
+    few AS MATERIALIZED (
+      SELECT currency, day, begin_ms, end_ms
+      FROM (SELECT *, sum(entries) OVER (ORDER BY day, currency) AS total FROM due) AS summed JOIN asked USING (day)
+      WHERE total <= ${sql.lit(ENTRIES_MAX)}
+    )
+    SELECT
+      (SELECT json_agg(json_build_object('currency', currency, 'day', day)) FROM (
+         SELECT currency, min(day) AS day FROM changed_day WHERE merchant_no = ${merchantNo} GROUP BY currency
+       ) AS first) AS changed,
+      (SELECT json_agg(${dueRowJson} ORDER BY due_day, currency, day) FROM due_row) AS due,
+      (SELECT json_agg(to_json(past)) FROM (${pastOfAsked(merchantNo)}) AS past) AS past,
+      (SELECT json_agg(json_build_array(few.currency, few.day, own.entries)) FROM few CROSS JOIN LATERAL (
+         SELECT json_agg(json_build_array(batch_no, transaction_type, credit::text, debit::text, balance::text,
+           booked_at::text, booked_ms) ORDER BY booked_ms, batch_no) AS entries
+         FROM ledger_entry
+         WHERE merchant_no = ${merchantNo} AND currency = few.currency AND vanished_at IS NULL
+           AND booked_ms BETWEEN few.begin_ms AND few.end_ms
+       ) AS own) AS entries`.execute(db);
+  const { changed, due, past, entries } = rows[0]!;
+  return {
+    changed: (changed ?? []).map(({ currency, day }) => ({ account: { merchantNo, currency }, day })),
+    batch: batchOf(due ?? []),
+    past: pastsByDay(past ?? [], asked),
+    entries: (entries ?? []).map(([currency, day, cells]) => ({
+      currency,
+      day,
+      entries: (cells ?? []).map((entry) => entryOf(currency, entry)),
+    })),
+  };
+}
+
+interface FoundRow {
+  readonly changed: readonly { readonly currency: string; readonly day: BusinessDay }[] | null;
+  readonly due: DueRow[] | null;
+  readonly past: PastRow[] | null;
+  readonly entries: readonly (readonly [string, BusinessDay, readonly EntryCells[] | null])[] | null;
+}
+
+type EntryCells = readonly [string, string, string | null, string | null, string, string, number];
+
+const entryOf = (
+  currency: string,
+  [batchNo, transactionType, credit, debit, balance, bookedAt, bookedMs]: EntryCells,
+): LedgerEntry => ({ batchNo, currency, transactionType, credit, debit, balance, bookedAt, bookedMs });
+
+/** Amounts as text, as JSON numbers would lose digits. */
+const dueRowJson: RawBuilder<unknown> = sql`to_jsonb(due_row) || jsonb_build_object(
+  'opening', opening::text, 'credit_total', credit_total::text, 'debit_total', debit_total::text,
+  'closing', closing::text)`;

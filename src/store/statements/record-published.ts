@@ -5,29 +5,21 @@ import { arrayLiteral } from '../engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
 import { writeStatement } from '../engine/write-statement.ts';
-import type { AccountOnDay } from './openings.ts';
+import type { AccountOnDay } from './due-days.ts';
 import type { StatementRow, SummaryRow } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
 
-/** Rows of new revisions, and of what goes with them. */
 export interface NewRows {
   readonly statements?: readonly StatementRow[];
   readonly summaries?: readonly SummaryRow[];
-  /**
-   * Those of the statements that no run has reported yet and that one should, in addition to first ones of closed months. First ones
-   * among them are noted as late.
-   */
+  /** Those of the statements that a run has to report, in addition to first ones of closed months. First ones among them are noted as late. */
   readonly unreported?: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[];
-  /** What was read back of their files. */
   readonly stored?: readonly StoredRow[];
   /** Manifests as they should be. Stored before the objects are written, so that a run which takes over knows of them. */
   readonly manifests?: readonly ManifestRow[];
 }
 
-/**
- * Stores the rows, all of one merchant. For each statement, the account's next published day becomes due, because its
- * manifest names the statement before it. Returns these next days, as they were before this was called.
- */
+/** Of one merchant. The account's next published day becomes due, as its manifest names the statement before it. Returns these days, as they were before. */
 export async function recordPublished(
   trx: Transaction<DB>,
   merchantNo: string,
@@ -36,10 +28,7 @@ export async function recordPublished(
   return nextDays((await kept(merchantNo, rows, HELD_ALREADY).execute(trx)).rows);
 }
 
-/**
- * The same in one statement, which asks for the lease itself: no one can take it over before the rows are stored. Throws
- * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
- */
+/** The same in one statement, which asks for the lease itself. Throws `LeaseLost`, or `StoreUnreachable` once the retries are used up. */
 export function recordUnderLease(
   db: Kysely<DB>,
   lease: Lease,
@@ -64,6 +53,22 @@ const nextDays = ([row]: readonly KeptRow[]): AccountOnDay[] =>
     day,
   }));
 
+/** Events of the new statements that a run is to report, and of first ones whose month was closed without them. */
+const EVENTS_KEPT = sql`
+  INSERT INTO event (kind, merchant_no, subject, at, data, run_id)
+  SELECT 'revision', merchant_no, currency || ' ' || day || ' r' || revision, published_at,
+    jsonb_strip_nulls(jsonb_build_object(
+      'currency', currency, 'day', day, 'revision', revision, 'afterClose', after_close
+    )), run_id
+  FROM (
+    SELECT *, CASE WHEN revision = 1 THEN EXISTS (
+      SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
+        AND closed.month = date_trunc('month', new_statement.day)::date
+    ) END AS after_close FROM new_statement
+  ) AS new
+  WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
+  ON CONFLICT DO NOTHING`;
+
 /**
  * May be sent again if the answer to it was lost: a row that is there already, with the same content, stays. With another
  * content, the hash becomes null, which the table refuses. The merchant is named once more where account days are found
@@ -83,36 +88,11 @@ const kept = (
           IS NOT DISTINCT FROM (excluded.object_key, excluded.sha256, excluded.published_at, excluded.run_id)
         THEN known.sha256 END
     ),
-    kept_summary AS (
-      INSERT INTO statement_summary AS known SELECT new.* FROM held, ${rowsOf('statement_summary', summaries)} AS new
-      ON CONFLICT (merchant_no, day, revision) DO UPDATE SET sha256 = CASE
-        WHEN (known.object_key, known.sha256, known.published_at)
-          = (excluded.object_key, excluded.sha256, excluded.published_at)
-        THEN known.sha256 END
+    new_unreported AS MATERIALIZED (
+      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held, ${rowsOf('statement', unreported)} AS new
     ),
-    new_unreported AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('unreported_revision', unreported)} AS new),
-    new_late AS MATERIALIZED (
-      SELECT merchant_no, currency, day, published_at, after_close FROM (
-        SELECT *, EXISTS (
-          SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
-            AND closed.month = date_trunc('month', new_statement.day)::date
-        ) AS after_close FROM new_statement WHERE revision = 1
-      ) AS first
-      WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
-    ),
-    kept_late AS (INSERT INTO late_statement SELECT * FROM new_late ON CONFLICT DO NOTHING),
-    kept_unreported AS (
-      INSERT INTO unreported_revision
-      SELECT * FROM new_unreported UNION SELECT merchant_no, currency, day, 1 FROM new_late ON CONFLICT DO NOTHING
-    ),
-    kept_stored AS (${storedKept(stored, sql`held`)}),
-    kept_manifest AS (
-      INSERT INTO statement_manifest SELECT new.* FROM held, ${rowsOf('statement_manifest', manifests)} AS new
-      ON CONFLICT (merchant_no, day) DO UPDATE SET
-        revision = excluded.revision, epoch = excluded.epoch, sha256 = excluded.sha256,
-        byte_count = excluded.byte_count, content = excluded.content, place = excluded.place,
-        signature = excluded.signature
-    ),
+    kept_event AS (${EVENTS_KEPT}),
+    kept_artifact AS (${artifactsKept({ summaries, stored, manifests }, sql`held`)}),
     own AS (
       SELECT merchant_no, currency, day, max(revision) AS revision FROM new_statement
       GROUP BY merchant_no, currency, day
@@ -140,10 +120,7 @@ const kept = (
     )
     SELECT (SELECT jsonb_agg(to_jsonb(next)) FROM next) AS next FROM held`;
 
-/**
- * Notes a revision whose file is about to be written: should the run end before the row is stored, the next one publishes
- * it. Throws `LeaseLost` or `StoreUnreachable`.
- */
+/** Should the run end before the row of this file is stored, the next one publishes it. Throws `LeaseLost` or `StoreUnreachable`. */
 export async function recordBegun(
   db: Kysely<DB>,
   lease: Lease,
@@ -163,7 +140,6 @@ export async function recordBegun(
 
 /** An account's day that is published as it was read. */
 export interface SettledDay extends AccountOnDay {
-  /** Of the content that was read. */
   readonly contentHash: number;
 }
 
@@ -178,7 +154,7 @@ export async function recordSettled(
   // The revision is already set, unless the statement was adopted and the figures were made after that. The merchants are
   // named twice, so that the planner expects few rows and goes by the key.
   await sql`
-    WITH kept_stored AS (${storedKept(stored)})
+    WITH kept_artifact AS (${artifactsKept({ stored })})
     UPDATE account_day AS settled SET publish_due = false, (revision, published_hash) = (
       SELECT revision, CASE WHEN
         (own.opening, own.credit_total, own.credit_count, own.debit_total, own.debit_count, own.closing) =
@@ -200,15 +176,51 @@ export async function recordSettled(
   );
 }
 
-/** Stores what was read back. */
 export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRow[]): Promise<void> {
-  if (rows.length > 0) await storedKept(rows).execute(trx);
+  if (rows.length > 0) await artifactsKept({ stored: rows }).execute(trx);
 }
 
-const storedKept = (rows: readonly StoredRow[], held = HELD_ALREADY): RawBuilder<unknown> => sql`
-  INSERT INTO stored_object SELECT new.* FROM ${held} AS held, ${rowsOf('stored_object', rows)} AS new
-  ON CONFLICT (object_key) DO UPDATE SET
-    sha256 = excluded.sha256, byte_count = excluded.byte_count, etag = excluded.etag`;
+/** What was read back of a file leaves alone what it must hold, and the other way round. */
+const artifactsKept = (
+  rows: Pick<NewRows, 'summaries' | 'manifests' | 'stored'>,
+  held = HELD_ALREADY,
+): RawBuilder<unknown> => sql`
+  INSERT INTO artifact AS known SELECT new.* FROM ${held} AS held, ${rowsOf('artifact', artifactsOf(rows))} AS new
+  ON CONFLICT (merchant_no, day, object_key) DO UPDATE SET
+    kind = ${unlessFile('kind')}, revision = ${unlessFile('revision')}, byte_count = ${unlessFile('byte_count')},
+    published_at = ${unlessFile('published_at')}, epoch = ${unlessFile('epoch')}, place = ${unlessFile('place')},
+    signature = ${unlessFile('signature')}, content = ${unlessFile('content')},
+    sha256 = CASE
+      WHEN excluded.kind = 'file' AND known.kind <> 'file' THEN known.sha256
+      WHEN excluded.kind <> 'summary' OR known.kind = 'file' OR (known.revision, known.sha256, known.published_at)
+        = (excluded.revision, excluded.sha256, excluded.published_at)
+      THEN excluded.sha256 END,
+    stored_sha256 = coalesce(excluded.stored_sha256, known.stored_sha256),
+    stored_bytes = coalesce(excluded.stored_bytes, known.stored_bytes),
+    etag = CASE WHEN excluded.stored_sha256 IS NULL THEN known.etag ELSE excluded.etag END`;
+
+const unlessFile = (column: string): RawBuilder<unknown> =>
+  sql`CASE excluded.kind WHEN 'file' THEN ${sql.ref(`known.${column}`)} ELSE ${sql.ref(`excluded.${column}`)} END`;
+
+/** One row for each file, as a statement may write a row only once. */
+function artifactsOf({
+  summaries = [],
+  manifests = [],
+  stored = [],
+}: Pick<NewRows, 'summaries' | 'manifests' | 'stored'>): object[] {
+  const rows = new Map<string, object>();
+  const add = (row: { readonly day: BusinessDay; readonly object_key: string }): void => {
+    const name = `${row.day} ${row.object_key}`;
+    rows.set(name, { ...rows.get(name), ...row });
+  };
+  for (const { merchant_no, day, object_key, sha256, byte_count, etag } of stored) {
+    const file = { merchant_no, day, object_key, kind: 'file', sha256 };
+    add({ ...file, ...{ stored_sha256: sha256, stored_bytes: byte_count, etag } });
+  }
+  for (const row of summaries) add({ ...row, ...{ kind: 'summary' } });
+  for (const row of manifests) add({ ...row, ...{ kind: 'manifest' } });
+  return [...rows.values()];
+}
 
 /** Rows of a table as one parameter: far cheaper than one for each value. */
 const rowsOf = (table: keyof DB, rows: readonly object[]): RawBuilder<unknown> =>

@@ -3,12 +3,24 @@ import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
-import type { DayFilter } from '../account-days.ts';
-import type { DB, Statement, StatementSummary, SyncWindow } from '../engine/schema.ts';
+import type { DayFilter, FigureColumns } from '../account-days.ts';
+import type { DB, Statement, SyncWindow } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
 
-export type SummaryRow = Selectable<StatementSummary>;
+/** A revision of a day's summary. */
+export interface SummaryRow {
+  readonly merchant_no: string;
+  readonly day: BusinessDay;
+  readonly revision: number;
+  readonly sha256: string;
+  readonly object_key: string;
+  readonly published_at: Date;
+  /** Its text where it names resolved breaks, as it could not be made again. */
+  readonly content: string | null;
+}
+
+export const SUMMARY_COLUMNS = sql`merchant_no, day, revision, sha256, object_key, published_at, content`;
 
 export type CertificateRow = Pick<
   Selectable<SyncWindow>,
@@ -23,13 +35,11 @@ export const statementJson = (alias: string): RawBuilder<unknown> =>
 
 const AMOUNTS = ['opening', 'credit_total', 'debit_total', 'closing'] as const;
 
-/** A statement's row from such JSON. */
 export const statementFrom = (json: StatementRow): StatementRow => ({
   ...json,
   published_at: new Date(json.published_at),
 });
 
-/** A summary's row from JSON. */
 export const summaryFrom = (json: SummaryRow): SummaryRow => ({
   ...json,
   published_at: new Date(json.published_at),
@@ -63,7 +73,6 @@ export const statementsOfDay = (
     .orderBy('revision')
     .execute();
 
-/** The given revision of an account's day; without a revision, the current one. */
 export const statementOf = (
   db: Kysely<DB>,
   account: Account,
@@ -77,7 +86,6 @@ export const statementOf = (
     .limit(1)
     .executeTakeFirst();
 
-/** The statements published last, newest first. */
 export const newestStatements = (
   db: Kysely<DB>,
   limit: number,
@@ -89,7 +97,6 @@ export const newestStatements = (
     .limit(limit)
     .execute();
 
-/** Merchants that have a statement of one of those days, in order. */
 export async function publishedMerchants(
   db: Kysely<DB>,
   fromDay: BusinessDay,
@@ -113,16 +120,12 @@ const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
     .where('merchant_no', '=', merchantNo)
     .where('currency', '=', currency);
 
-/** All revisions of an account's day, oldest first. */
 export interface RevisionsOfAccount {
   readonly account: Account;
   readonly revisions: readonly number[];
 }
 
-/**
- * What was published of a day, by merchant and currency. With merchants given, reads their part of the primary key.
- * Otherwise one jump along the key finds each account, because the days of all years lie in between.
- */
+/** By merchant and currency. Without merchants, one jump along the key finds each account, as the days of all years lie in between. */
 export async function revisionsOnDay(
   db: Kysely<DB>,
   day: BusinessDay,
@@ -169,17 +172,17 @@ export const listStatements = (
     .$if(filter.limit !== undefined, (query) => query.limit(filter.limit!))
     .execute();
 
-/** All revisions of the day's summary, oldest first. */
-export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> =>
-  db
-    .selectFrom('statement_summary')
-    .selectAll()
-    .where('merchant_no', '=', merchantNo)
-    .where('day', '=', day)
-    .orderBy('revision')
-    .execute();
+export async function summariesOfDay(
+  db: Kysely<DB>,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<SummaryRow[]> {
+  const { rows } = await sql<SummaryRow>`
+    SELECT ${SUMMARY_COLUMNS} FROM artifact
+    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`.execute(db);
+  return rows;
+}
 
-/** Certificates that overlap a window, by time. */
 export async function certificatesOf(
   db: Kysely<DB>,
   merchantNo: string,
@@ -232,3 +235,21 @@ const certificates = (db: Kysely<DB>, merchantNo: string, window: Window, curren
     .orderBy('begin_ms')
     .orderBy('end_ms')
     .orderBy('currency');
+
+/** A file without rows is the same whatever the balance, so amounts are compared as well. */
+const CONTENT = [
+  'sha256',
+  'opening',
+  'credit_total',
+  'credit_count',
+  'debit_total',
+  'debit_count',
+  'closing',
+] as const satisfies readonly ('sha256' | keyof FigureColumns)[];
+
+/** Whether rows of `statement` have the same file and amounts: who has the one does not need the other, whatever their verdicts. */
+export const sameContent = (one: string, other: string): RawBuilder<boolean> =>
+  sql.join(
+    CONTENT.map((column) => sql`${sql.ref(`${one}.${column}`)} = ${sql.ref(`${other}.${column}`)}`),
+    sql` AND `,
+  );

@@ -1,50 +1,60 @@
-/** Keeps what should lie in the object store: the current manifests, and what was last read back under each key. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+/** What must lie in the object store, as rows of `artifact`: the current manifests, and what was last read back of each file. */
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB, StatementManifest, StoredObject } from '../engine/schema.ts';
+import type { DB } from '../engine/schema.ts';
 import {
   statementFrom,
   statementJson,
+  SUMMARY_COLUMNS,
   summaryFrom,
   type StatementRow,
   type SummaryRow,
 } from './statements.ts';
 
-export type ManifestRow = Selectable<StatementManifest>;
-export type StoredRow = Selectable<StoredObject>;
+/** A day's manifest as it must be in the store. */
+export interface ManifestRow {
+  readonly merchant_no: string;
+  readonly day: BusinessDay;
+  readonly object_key: string;
+  readonly revision: number;
+  readonly epoch: number;
+  readonly sha256: string;
+  readonly byte_count: number;
+  readonly content: string;
+  /** In the merchant's chain; null where it was made before there was one. */
+  readonly place: number | null;
+  readonly signature: string | null;
+}
 
-/** The day's manifest as it should be in the store; undefined before the first one. Uses the primary key. */
-export const manifestOfDay = (
+/** What was last read back of a file. */
+export interface StoredRow {
+  readonly merchant_no: string;
+  readonly day: BusinessDay;
+  readonly object_key: string;
+  readonly sha256: string;
+  readonly byte_count: number;
+  readonly etag: string | null;
+}
+
+export const MANIFEST_COLUMNS = sql`
+  merchant_no, day, object_key, revision, epoch, sha256, byte_count, content, place, signature`;
+export const STORED_COLUMNS = sql`
+  merchant_no, day, object_key, stored_sha256 AS sha256, stored_bytes AS byte_count, etag`;
+
+/** Uses the primary key; undefined before the first one. */
+export async function manifestOfDay(
   db: Kysely<DB>,
   merchantNo: string,
   day: BusinessDay,
-): Promise<ManifestRow | undefined> =>
-  db
-    .selectFrom('statement_manifest')
-    .selectAll()
-    .where('merchant_no', '=', merchantNo)
-    .where('day', '=', day)
-    .executeTakeFirst();
-
-/** What was last read back under these keys, by key. Uses the primary key. */
-export async function storedObjects(
-  db: Kysely<DB>,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, StoredRow>> {
-  if (keys.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('stored_object')
-    .selectAll()
-    .where('object_key', '=', sql<string>`ANY (${arrayLiteral(keys)}::text[])`)
-    .execute();
-  return new Map(rows.map((row) => [row.object_key, row]));
+): Promise<ManifestRow | undefined> {
+  const { rows } = await sql<ManifestRow>`
+    SELECT ${MANIFEST_COLUMNS} FROM artifact
+    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'manifest'`.execute(db);
+  return rows[0];
 }
 
-/**
- * The first and the last published day of a merchant; with `within`, inside that range. Null if nothing was
- * published.
- */
+/** With `within`, inside that range. Null if nothing was published. */
 export async function publishedSpan(
   db: Kysely<DB>,
   merchantNo: string,
@@ -62,22 +72,18 @@ export async function publishedSpan(
   return from === null || to === null ? null : { from, to };
 }
 
-/** Everything that was published of a merchant's days, all revisions. */
 export interface PublishedDays {
   readonly statements: readonly StatementRow[];
   readonly summaries: readonly SummaryRow[];
   readonly manifests: readonly ManifestRow[];
-  /** What was last read back of these statements and summaries, and under the other keys asked for; by key. */
+  /** What was last read back of the days' files, by key. */
   readonly stored: ReadonlyMap<string, StoredRow>;
 }
 
-/** Days of a merchant to tell of. */
 export interface DaysOfMerchant {
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
-  /** Further keys to tell of. */
-  readonly keys: readonly string[];
 }
 
 interface PublishedRow {
@@ -88,10 +94,7 @@ interface PublishedRow {
   readonly stored: StoredRow[] | null;
 }
 
-/**
- * What was published of days of some merchants, by day, and what was read back of it; by merchant. One statement, which
- * reads by index and nothing of other days.
- */
+/** By merchant. One statement, which reads by index and nothing of other days. */
 export async function publishedDays(
   db: Kysely<DB>,
   of: readonly DaysOfMerchant[],
@@ -119,30 +122,25 @@ export async function publishedDays(
           AND day BETWEEN asked.from_day AND asked.to_day
         OFFSET 0
       ) AS own
-    ), own_summary AS MATERIALIZED (
-      SELECT own.* FROM asked CROSS JOIN LATERAL (
-        SELECT * FROM statement_summary
-        WHERE merchant_no = asked.merchant_no AND day BETWEEN asked.from_day AND asked.to_day OFFSET 0
-      ) AS own
-    ), own_key AS MATERIALIZED (
-      SELECT merchant_no, object_key FROM own_statement UNION ALL SELECT merchant_no, object_key FROM own_summary
-      UNION ALL SELECT * FROM unnest(
-        ${arrayLiteral(of.flatMap(({ merchantNo, keys }) => keys.map(() => merchantNo)))}::text[],
-        ${arrayLiteral(of.flatMap(({ keys }) => keys))}::text[])
     )
     SELECT merchant_no,
       (SELECT jsonb_agg(${statementJson('s')} ORDER BY day, currency, revision) FROM own_statement s
        WHERE merchant_no = asked.merchant_no) AS statements,
-      (SELECT jsonb_agg(to_jsonb(s) ORDER BY day, revision) FROM own_summary s
-       WHERE merchant_no = asked.merchant_no) AS summaries,
-      (SELECT jsonb_agg(to_jsonb(m) ORDER BY day) FROM statement_manifest m
-       WHERE merchant_no = asked.merchant_no AND day BETWEEN asked.from_day AND asked.to_day) AS manifests,
-      (SELECT jsonb_agg(to_jsonb(own)) FROM own_key CROSS JOIN LATERAL (
-         SELECT * FROM stored_object WHERE object_key = own_key.object_key OFFSET 0
-       ) AS own WHERE own_key.merchant_no = asked.merchant_no) AS stored
+      (SELECT jsonb_agg(to_jsonb(s) ORDER BY day, revision) FROM (
+         SELECT ${SUMMARY_COLUMNS} FROM artifact WHERE ${OF_ASKED} AND kind = 'summary' OFFSET 0
+       ) AS s) AS summaries,
+      (SELECT jsonb_agg(to_jsonb(m) ORDER BY day) FROM (
+         SELECT ${MANIFEST_COLUMNS} FROM artifact WHERE ${OF_ASKED} AND kind = 'manifest' OFFSET 0
+       ) AS m) AS manifests,
+      (SELECT jsonb_agg(to_jsonb(o)) FROM (
+         SELECT ${STORED_COLUMNS} FROM artifact WHERE ${OF_ASKED} AND stored_sha256 IS NOT NULL OFFSET 0
+       ) AS o) AS stored
     FROM asked`.execute(db);
   return new Map(rows.map((row) => [row.merchant_no, publishedFrom(row)]));
 }
+
+const OF_ASKED = sql`
+  artifact.merchant_no = asked.merchant_no AND artifact.day BETWEEN asked.from_day AND asked.to_day`;
 
 const publishedFrom = ({ statements, summaries, manifests, stored }: PublishedRow): PublishedDays => ({
   statements: (statements ?? []).map(statementFrom),
@@ -150,3 +148,36 @@ const publishedFrom = ({ statements, summaries, manifests, stored }: PublishedRo
   manifests: manifests ?? [],
   stored: new Map((stored ?? []).map((row) => [row.object_key, row])),
 });
+
+/** Rows that are read together. Each has the text of a manifest. */
+const READ_TOGETHER = 200;
+
+interface ChainRow {
+  readonly day: BusinessDay;
+  readonly sha256: string;
+  readonly place: number | null;
+  readonly content: string;
+}
+
+/** By day. */
+export async function* manifestRows(db: Kysely<DB>, merchantNo: string): AsyncGenerator<ChainRow> {
+  for (let after: BusinessDay | null = null; ;) {
+    const { rows }: { readonly rows: ChainRow[] } = await sql<ChainRow>`
+      SELECT day, sha256, place, content FROM artifact
+      WHERE merchant_no = ${merchantNo} AND kind = 'manifest' AND day > ${after ?? '-infinity'}::date
+      ORDER BY day LIMIT ${READ_TOGETHER}`.execute(db);
+    yield* rows;
+    if (rows.length < READ_TOGETHER) return;
+    after = rows.at(-1)!.day;
+  }
+}
+
+/** Their texts stay, with the places that they name. */
+export const takeOutOfChain = (trx: Transaction<DB>, merchantNo: string, days: readonly BusinessDay[]) =>
+  trx
+    .updateTable('artifact')
+    .set({ place: null })
+    .where('kind', '=', 'manifest')
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', sql<string>`ANY (${arrayLiteral(days)}::date[])`)
+    .execute();

@@ -2,8 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow } from '../../ledger/business-day.ts';
 import { changesPage, type RevisedShown } from '../../pages/changes.ts';
-import { revisedDays } from '../../store/pages/downloaded.ts';
-import { revisedSince, type RevisedAt, type RevisedRow } from '../../store/pages/revised.ts';
+import { revisedDays, revisedSince, type RevisedAt, type RevisedRow } from '../../store/pages/downloaded.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import { addPage, type PagesContext } from './context.ts';
 import { dayIn } from './day.ts';

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, parseDay } from '../../ledger/business-day.ts';
 import type { ChainEntry } from '../../ledger/chain/chain-link.ts';
 import { createChain, type ChainStart } from '../../ledger/chain/chain.ts';
-import { quarantinedIn } from '../../ledger/chain/quarantined-entries.ts';
+import { quarantinedIn } from '../../ledger/hints/evidence.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { covers } from '../../ledger/window.ts';
@@ -13,10 +13,15 @@ import { WITHOUT_PAGE } from '../../pages/months.ts';
 import { readQuarantined } from '../../platform/ledger-entry.ts';
 import { type AccountDayRow, listAccountDays } from '../../store/account-days.ts';
 import { readAccountToChain } from '../../store/entries.ts';
-import { stretchEnds, type BalancePoint } from '../../store/pages/balance-points.ts';
-import { breaksOfDay, type BreaksFound } from '../../store/pages/breaks-of-day.ts';
+import {
+  stretchEnds,
+  type BalancePoint,
+  breaksOfDay,
+  type BreaksFound,
+  countEntries,
+  type DayOfAccount,
+} from '../../store/pages/day-rows.ts';
 import type { AccountFacts } from '../../store/pages/day-facts.ts';
-import { countEntries, type DayOfAccount } from '../../store/pages/day-rows.ts';
 import { unreadableWithin, type UnreadableWithin } from '../../store/quarantine.ts';
 import { firstCertificates, statementsOfDay } from '../../store/statements/statements.ts';
 import { comparisonOf } from './comparison.ts';

@@ -5,7 +5,7 @@ import { ObjectStoreRefused, ObjectStoreUnreachable } from '../../objects/object
 import type { CloseForm } from '../../pages/close.ts';
 import { monthPage } from '../../pages/month.ts';
 import type { Said } from '../../pages/view.ts';
-import { accountMonths } from '../../statements/account-months.ts';
+import { accountMonths } from '../../statements/month.ts';
 import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../../statements/close.ts';
 import { StatementDamaged } from '../../statements/fetch.ts';
 import { openDaysIn } from '../../statements/open-days.ts';

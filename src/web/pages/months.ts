@@ -6,8 +6,7 @@ import { monthsPage, type MarkedAccount } from '../../pages/months.ts';
 import { dayNotes, dayState } from '../../run/day-state.ts';
 import { monthOf, type Month } from '../../statements/month.ts';
 import { closedMonths } from '../../store/month-close.ts';
-import { accountsPage } from '../../store/pages/accounts-page.ts';
-import { dayFacts } from '../../store/pages/day-facts.ts';
+import { accountsPage, dayFacts } from '../../store/pages/day-facts.ts';
 import { addPage, type Asked, type PagesContext, YEARS } from './context.ts';
 import { PageRefusal } from './page-refusal.ts';
 

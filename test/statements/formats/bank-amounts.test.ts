@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { CAMT053 } from '../../../src/statements/formats/camt053.ts';
 import type { StatementFormat } from '../../../src/statements/formats/format.ts';
-import { MT940 } from '../../../src/statements/formats/mt940/mt940.ts';
+import { MT940 } from '../../../src/statements/formats/mt940.ts';
 import { bytesOf, statementDay } from '../days.ts';
 
 const ROW = ['B1', '2026-03-31 09:00:00', 'USD', 'PAY', '1.00', '', '1.00'];

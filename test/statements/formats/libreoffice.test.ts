@@ -9,7 +9,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { STATEMENT_COLUMNS } from '../../../src/statements/formats/columns.ts';
 import type { RowCells } from '../../../src/statements/formats/format.ts';
-import { XLSX } from '../../../src/statements/formats/xlsx/xlsx.ts';
+import { XLSX } from '../../../src/statements/formats/xlsx.ts';
 import { bytesOf, statementDay } from '../days.ts';
 
 const isInstalled = spawnSync('soffice', ['--version']).status === 0;

@@ -4,9 +4,7 @@ import { Parser } from 'mt940js';
 import { expect, test } from 'vitest';
 import { sha256Of } from '../../../src/host/sha256.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
-import { createMessages } from '../../../src/statements/formats/mt940/messages.ts';
-import { MT940 } from '../../../src/statements/formats/mt940/mt940.ts';
-import { linesOf, swiftText } from '../../../src/statements/formats/mt940/swift-text.ts';
+import { createMessages, MT940, linesOf, swiftText } from '../../../src/statements/formats/mt940.ts';
 import { bytesOf, revisionOf, statementDay } from '../days.ts';
 import { hostileDay } from './hostile-rows.ts';
 

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
 import { grouped } from '../../../src/ledger/money.ts';
-import { drawable } from '../../../src/statements/formats/pdf/drawable.ts';
-import { ENTRIES_SHOWN_MAX, PDF } from '../../../src/statements/formats/pdf/pdf.ts';
+import { drawable } from '../../../src/statements/formats/pdf-sheet.ts';
+import { ENTRIES_SHOWN_MAX, PDF } from '../../../src/statements/formats/pdf.ts';
 import { STATEMENT_COLUMNS } from '../../../src/statements/formats/columns.ts';
 import { linesOf, pagesOf, textOf } from '../../support/read-pdf.ts';
 import { bytesOf, dayOf, revisionOf, statementDay } from '../days.ts';
@@ -412,7 +412,7 @@ test('a million entries make a file that is no larger than a thousand do', async
 
 test('the same day gives the same bytes, in every time zone of the machine and at any time', () => {
   const script = `
-    import { PDF } from '${new URL('../../../src/statements/formats/pdf/pdf.ts', import.meta.url).href}';
+    import { PDF } from '${new URL('../../../src/statements/formats/pdf.ts', import.meta.url).href}';
     import { bytesOf, statementDay } from '${new URL('../days.ts', import.meta.url).href}';
     import { sha256Of } from '${new URL('../../../src/host/sha256.ts', import.meta.url).href}';
     console.log(sha256Of(await bytesOf(PDF.write(statementDay([${JSON.stringify(ROW)}])))));`;

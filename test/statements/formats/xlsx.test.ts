@@ -5,7 +5,7 @@ import { readXlsx } from 'hucre/xlsx';
 import { describe, expect, test } from 'vitest';
 import { STATEMENT_COLUMNS } from '../../../src/statements/formats/columns.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
-import { workbookOf, XLSX } from '../../../src/statements/formats/xlsx/xlsx.ts';
+import { workbookOf, XLSX } from '../../../src/statements/formats/xlsx.ts';
 import { bytesOf, revisionOf, statementDay, type DayChange } from '../days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
@@ -184,7 +184,7 @@ describe('a later revision', () => {
 
 test('the same day gives the same bytes, in every time zone of the machine', () => {
   const script = `
-    import { XLSX } from '${new URL('../../../src/statements/formats/xlsx/xlsx.ts', import.meta.url).href}';
+    import { XLSX } from '${new URL('../../../src/statements/formats/xlsx.ts', import.meta.url).href}';
     import { bytesOf, statementDay } from '${new URL('../days.ts', import.meta.url).href}';
     import { sha256Of } from '${new URL('../../../src/host/sha256.ts', import.meta.url).href}';
     console.log(sha256Of(await bytesOf(XLSX.write(statementDay([${JSON.stringify(ROW)}])))));`;

@@ -1,0 +1,249 @@
+/** Statements as SWIFT MT940, for older ERPs: docs/decisions/formats.md. */
+import anyAscii from 'any-ascii';
+import { addDays } from '../../ledger/business-day.ts';
+import type { BusinessDay } from '../../ledger/entry.ts';
+import { type StatementDay, FormatTooSmall, type RowCells, type StatementFormat } from './format.ts';
+import { sha256Of } from '../../host/sha256.ts';
+import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.ts';
+import { placesOf, type Places } from './columns.ts';
+
+/** Set X without line ends. */
+const ALLOWED = /^[A-Za-z0-9/\-?:().,'+ ]*$/;
+const OTHERS = /[^A-Za-z0-9/\-?:().,'+ ]/g;
+const LIKE: Readonly<Record<string, string>> = {
+  ...{ _: '-', '"': "'", '`': "'", '&': '+', '@': '(at)', '[': '(', ']': ')', '{': '(', '}': ')' },
+  ...{ ';': ',', '!': '.', '=': '-', '|': '/', '\\': '/' },
+};
+
+const spelled = (character: string): string =>
+  (anyAscii(character) || '.').replace(OTHERS, (one) => LIKE[one] ?? '.');
+
+/** The text in SWIFT's characters: Größe becomes Grosse, 支付 becomes ZhiFu. */
+export const swiftText = (text: string): string =>
+  ALLOWED.test(text) ? text : Array.from(text, spelled).join('');
+
+const LINE_CHARACTERS_MAX = 65;
+const LINES_MAX = 6;
+/** Some readers take 390 characters with the ends of lines, and cut the rest. */
+const TEXT_CHARACTERS_MAX = LINES_MAX * LINE_CHARACTERS_MAX - (LINES_MAX - 1);
+const CUT = '...';
+/** A line that begins so would be read as a field or as the end of the message. */
+const STARTS_NO_LINE = /^[:-]/;
+
+/** The lines of a field 86. What does not fit is cut, and ends with dots. */
+export function linesOf(text: string): string[] {
+  const lines: string[] = [];
+  let rest = text.length <= TEXT_CHARACTERS_MAX ? text : cut(text, TEXT_CHARACTERS_MAX);
+  while (rest !== '' && lines.length < LINES_MAX) {
+    let end = LINE_CHARACTERS_MAX;
+    while (end > 1 && STARTS_NO_LINE.test(rest.slice(end))) end -= 1;
+    if (end === 1) end = LINE_CHARACTERS_MAX;
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(end).replace(STARTS_NO_LINE, '.');
+  }
+  // Lines that had to end early leave too little space.
+  if (rest !== '') lines.push(cut(lines.pop()!, LINE_CHARACTERS_MAX));
+  return lines;
+}
+
+const cut = (text: string, length: number): string => text.slice(0, length - CUT.length) + CUT;
+
+const END = '\r\n';
+const MESSAGE_END = `-${END}`;
+const MESSAGE_CHARACTERS_MAX = 2_000;
+/** Of `:62M:C260331USD`, an amount and the line's end. */
+const CARRIED_CHARACTERS_MAX = 32;
+/** 28C has five digits for the message's number. */
+const MESSAGES_MAX = 99_999;
+/** 15d: digits and the comma. */
+const AMOUNT_CHARACTERS_MAX = 15;
+/** 25 is 35x. */
+const ACCOUNT_CHARACTERS_MAX = 35;
+/** No number of a merchant may resemble a shortened one. */
+const LIKE_DIGEST = /\+[0-9A-F]{8}$/;
+const DAY_MS = 86_400_000;
+/** 28C has five digits for the statement's number: three for the day of the year, two for the revision. */
+const REVISION_SHOWN_MAX = 99;
+
+/** `1234,50`, without a sign; `1234,` without decimals. Throws `FormatTooSmall` if it is too long. */
+function swiftAmount(day: StatementDay, amount: string): string {
+  const digits = amount.replace(/^-/, '');
+  const text = digits.includes('.') ? digits.replace('.', ',') : `${digits},`;
+  if (text.length > AMOUNT_CHARACTERS_MAX)
+    throw new FormatTooSmall(
+      day,
+      'mt940',
+      `the amount ${amount} has more than the ${AMOUNT_CHARACTERS_MAX} characters of its field`,
+    );
+  return text;
+}
+
+/** Day of the year and revision: 09002 is the 31st of March, revision 2. */
+function statementNumber({ day, published }: StatementDay): string {
+  const first = Date.parse(`${day.slice(0, 4)}-01-01T00:00:00Z`);
+  const dayOfYear = (Date.parse(`${day}T00:00:00Z`) - first) / DAY_MS + 1;
+  const revision = Math.min(published.revision, REVISION_SHOWN_MAX);
+  return String(dayOfYear).padStart(3, '0') + String(revision).padStart(2, '0');
+}
+
+/**
+ * Merchant and currency: readers find an account by them. A number that does not fit, or holds other characters than those
+ * of SWIFT, ends with a plus sign and a digest, so that different accounts stay different.
+ */
+function accountNumber({ merchantNo, currency }: StatementDay['account']): string {
+  const spelled = swiftText(merchantNo);
+  const space = ACCOUNT_CHARACTERS_MAX - currency.length;
+  if (spelled === merchantNo && spelled.length <= space && !LIKE_DIGEST.test(spelled))
+    return spelled + currency;
+  const digest = `+${sha256Of(merchantNo).slice(0, 8).toUpperCase()}`;
+  return spelled.slice(0, space - digest.length) + digest + currency;
+}
+
+interface Messages {
+  readonly add: (fields: string, balance: string) => void;
+  readonly end: (fields: string) => void;
+  readonly given: () => string;
+}
+
+/** The messages of a statement. `add` throws `FormatTooSmall` where they would be too many. */
+export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): Messages {
+  const { account, published } = day;
+  const { inUnits } = bankAmounts(day, 'mt940');
+  const { currency } = account;
+  const short = day.day.slice(2).replaceAll('-', '');
+  const number = statementNumber(day);
+  const named =
+    `:20:${short}${currency}R${published.revision}`.slice(0, ':20:'.length + 16) +
+    `${END}:25:${accountNumber(account)}${END}`;
+  const balanceField = (amount: string, on: BusinessDay): string =>
+    `${amount.startsWith('-') ? 'D' : 'C'}${on.slice(2).replaceAll('-', '')}${currency}` +
+    swiftAmount(
+      day,
+      inUnits(amount, () => `the balance ${amount}`),
+    );
+
+  let done = '';
+  let message = '';
+  let messages = 0;
+  let reached = published.figures.opening;
+
+  const open = (): void => {
+    messages += 1;
+    if (messages > messagesMax)
+      throw new FormatTooSmall(
+        day,
+        'mt940',
+        `it has too many entries for ${messagesMax} messages of ${MESSAGE_CHARACTERS_MAX} characters`,
+      );
+    const opening =
+      messages === 1
+        ? `:60F:${balanceField(reached, addDays(day.day, -1))}`
+        : `:60M:${balanceField(reached, day.day)}`;
+    message = `${named}:28C:${number}/${String(messages).padStart(5, '0')}${END}${opening}${END}`;
+  };
+  /** Begins a new message where so many characters more do not fit into this one. */
+  const makeSpace = (characters: number): void => {
+    if (message.length + characters + MESSAGE_END.length <= MESSAGE_CHARACTERS_MAX) return;
+    done += `${message}:62M:${balanceField(reached, day.day)}${END}${MESSAGE_END}`;
+    open();
+  };
+
+  open();
+  return {
+    add: (fields, balance) => {
+      makeSpace(fields.length + CARRIED_CHARACTERS_MAX);
+      message += fields;
+      reached = balance;
+    },
+    end: (fields) => {
+      const closing = `:62F:${balanceField(published.figures.closing, day.day)}${END}${fields}`;
+      makeSpace(closing.length);
+      done += message + closing + MESSAGE_END;
+      message = '';
+    },
+    given: () => {
+      const text = done;
+      done = '';
+      return text;
+    },
+  };
+}
+
+const REFERENCE_MAX = 16;
+
+interface Entry {
+  readonly text: string;
+  readonly isSpelled: boolean;
+}
+
+/**
+ * The reference of an entry: its batch number, if that fits and holds no slash that would end the field; otherwise its
+ * beginning and a digest, so that different numbers stay different.
+ */
+function referenceOf(batchNo: string, spelled: string): string {
+  const fits = spelled.length <= REFERENCE_MAX && !/^[/ ]|[/ ]$|\/\//.test(spelled);
+  if (fits && spelled === batchNo) return spelled;
+  const beginning = spelled.replace(/[^A-Za-z0-9]/g, '').slice(0, REFERENCE_MAX - 9);
+  return `${beginning}.${sha256Of(batchNo).slice(0, 8).toUpperCase()}`;
+}
+
+function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: BankAmounts): Entry {
+  const [batchNo, bookedAt, type] = [cells[at.batchNo]!, cells[at.bookedAt]!, cells[at.type] ?? ''];
+  const credit = cells[at.credit]!;
+  const [, month, date] = bookedAt.slice(0, 10).split('-');
+  const booked = `${bookedAt.slice(2, 4)}${month!}${date!}${month!}${date!}`;
+  const spelled = swiftText(batchNo);
+  const details = `${spelled} ${bookedAt.slice(11)} ${swiftText(type)}`.trimEnd();
+  const sent = credit || cells[at.debit]!;
+  const amount = swiftAmount(
+    day,
+    inUnits(sent, () => ofEntry(sent, batchNo)),
+  );
+  return {
+    text:
+      `:61:${booked}${credit === '' ? 'D' : 'C'}${amount}NMSCNONREF//${referenceOf(batchNo, spelled)}${END}` +
+      `:86:${linesOf(details).join(END)}${END}`,
+    isSpelled: details !== `${batchNo} ${bookedAt.slice(11)} ${type}`.trimEnd(),
+  };
+}
+
+function about({ published, earlier }: StatementDay, spelled: number): string {
+  const { revision, reason } = published;
+  const before = earlier.at(-1);
+  return swiftText(
+    [
+      `daybook revision ${revision}`,
+      ...notesOf(published),
+      ...(spelled > 0 ? [`texts of ${spelled} entries are spelled in the characters of SWIFT`] : []),
+      ...(before === undefined
+        ? []
+        : [`replaces revision ${before.revision}: ${reason ?? 'entries changed'}`]),
+    ].join(', '),
+  );
+}
+
+async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
+  const at = placesOf(day.columns);
+  const amounts = bankAmounts(day, 'mt940');
+  await amounts.checkFigures(at);
+  const messages = createMessages(day);
+  let spelled = 0;
+  for await (const rows of day.rows) {
+    for (const cells of rows) {
+      const { text, isSpelled } = entryOf(day, cells, at, amounts);
+      messages.add(text, cells[at.balance]!);
+      if (isSpelled) spelled += 1;
+    }
+    yield Buffer.from(messages.given());
+  }
+  messages.end(`:86:${linesOf(about(day, spelled)).join(END)}${END}`);
+  yield Buffer.from(messages.given());
+}
+
+export const MT940: StatementFormat = {
+  name: 'mt940',
+  extension: 'mt940',
+  contentType: 'text/plain; charset=us-ascii',
+  canBePublished: true,
+  write,
+};

@@ -1,0 +1,199 @@
+/** Statements as workbooks for spreadsheets: docs/decisions/formats.md. The same day gives the same bytes. */
+import { entriesIn } from '../../ledger/chain/figures.ts';
+import type { StatementColumn } from './columns.ts';
+import type { Changes, PublishedRevision, StatementDay, RowCells, StatementFormat } from './format.ts';
+import { missingIn } from './bank-amounts.ts';
+import {
+  type TextKind,
+  type Value,
+  rowWriter,
+  rowXml,
+  partsOf,
+  sheetHead,
+  sheetPart,
+  SHEET_TAIL,
+} from './xlsx-xml.ts';
+import { zipped, type ZippedFile } from '../zipped.ts';
+
+const text = (value: string): Value => ({ kind: 'text', text: value });
+const amount = (value: string): Value => ({ kind: 'amount', text: value });
+const count = (value: number): Value => ({ kind: 'count', count: value });
+const header = (names: readonly string[]): Value[] => names.map((name) => ({ kind: 'header', text: name }));
+const instant = (at: Date): Value => ({
+  kind: 'time',
+  text: at.toISOString().slice(0, 19).replace('T', ' '),
+});
+
+const REVISION_CELLS: readonly (readonly [name: string, value: (of: PublishedRevision) => Value])[] = [
+  ['revision', ({ revision }) => count(revision)],
+  ['published_at', ({ publishedAt }) => instant(publishedAt)],
+  ['opening', ({ figures }) => amount(figures.opening)],
+  ['credit_total', ({ figures }) => amount(figures.creditTotal)],
+  ['credit_count', ({ figures }) => count(figures.creditCount)],
+  ['debit_total', ({ figures }) => amount(figures.debitTotal)],
+  ['debit_count', ({ figures }) => count(figures.debitCount)],
+  ['closing', ({ figures }) => amount(figures.closing)],
+  ['verdict', ({ figures }) => text(figures.verdict)],
+  ['breaks', ({ figures }) => count(figures.breakCount)],
+  ['unreadable', ({ unreadable }) => count(unreadable)],
+  ['missing_net', ({ figures }) => amount(missingIn(figures) ?? '0')],
+  ['restarted', ({ figures }) => text(figures.restarted ? 'yes' : 'no')],
+  ['reason', ({ reason }) => text(reason ?? '')],
+  ['file', ({ file }) => text(file)],
+  ['sha256', ({ sha256 }) => text(sha256)],
+];
+
+const NOTES = [
+  'missing_net is what opening + credits - debits lacks of the closing; restarted: the opening is derived from the first entry.',
+  'unreadable: entries that came and could not be read when it was published; the figures lack what they say.',
+  'published_at is in UTC; booked_at is in the time zone of the platform.',
+  'An amount of more than 15 digits is text on yellow: a spreadsheet would round it as a number.',
+  'The rows are those of the CSV that is named here; that file is the one proven.',
+];
+
+const SUMMARY_WIDTHS: readonly number[] = [
+  22,
+  22,
+  ...Array.from({ length: REVISION_CELLS.length - 2 }, () => 18),
+];
+
+/** The account and its figures, one below the other; then all revisions, one line each, this one last. */
+function summaryRows({ account, day, published, earlier }: StatementDay): Value[][] {
+  return [
+    header(['summary', '']),
+    [text('merchant_no'), text(account.merchantNo)],
+    [text('currency'), text(account.currency)],
+    [text('day'), { kind: 'day', text: day }],
+    ...REVISION_CELLS.map(([name, value]) => [text(name), value(published)]),
+    [],
+    header(REVISION_CELLS.map(([name]) => name)),
+    ...[...earlier, published].map((one) => REVISION_CELLS.map(([, value]) => value(one))),
+    [],
+    ...NOTES.map((note) => [text(note)]),
+  ];
+}
+
+const kindOf = ({ name, isAmount }: StatementColumn): TextKind =>
+  isAmount ? 'amount' : name === 'booked_at' ? 'time' : 'text';
+
+const widthOf = ({ name, isAmount }: StatementColumn): number =>
+  isAmount ? 20 : name === 'currency' ? 10 : 22;
+
+const columnsHeader = (columns: readonly StatementColumn[], before: readonly string[] = []): Value[] =>
+  header([...before, ...columns.map(({ name }) => name)]);
+
+/** How many sheets of so many rows the account needs; one for a day without entries. */
+const sheetsFor = ({ published }: StatementDay, rowsMax: number): number =>
+  Math.max(1, Math.ceil(entriesIn(published.figures) / rowsMax));
+
+function changesRows(
+  columns: readonly StatementColumn[],
+  changes: Changes | null,
+  isFirst: boolean,
+): Value[][] {
+  const rows = [columnsHeader(columns, ['change'])];
+  if (changes === null)
+    return [...rows, [text('the file of the revision before could not be read: see the reason in Summary')]];
+  if (isFirst) return [...rows, [text('the first revision: there is none before it')]];
+  for (const { before, after } of changes.rows) {
+    const line = (what: string, cells: Readonly<Record<string, string>>): Value[] => [
+      text(what),
+      ...columns.map((column): Value => ({ kind: kindOf(column), text: cells[column.name] ?? '' })),
+    ];
+    if (before !== null) rows.push(line(after === null ? 'went' : 'before', before));
+    if (after !== null) rows.push(line(before === null ? 'came' : 'after', after));
+  }
+  if (changes.rows.length === 0) rows.push([text('no row changed: see the reason in Summary')]);
+  if (changes.more > 0)
+    rows.push([text(`and ${changes.more} more rows: daybook statements diff shows them all`)]);
+  return rows;
+}
+
+const SHEET_ROWS_MAX = 1_048_576;
+/** No zone and no clock gets into the file: the earliest time that a ZIP knows. */
+const PACKED = { mtime: new Date(0), forceDosTimestamp: true };
+/** Rows compress well even with little effort, and more of it takes twice the time. */
+const ROWS_PACKED = { ...PACKED, compressionLevel: 1 };
+
+function smallSheet(widths: readonly number[], rows: readonly (readonly Value[])[]): Buffer {
+  const lines = rows.map((values, at) => rowXml(at + 1, values));
+  return Buffer.from(sheetHead(widths) + lines.join('') + SHEET_TAIL);
+}
+
+function rowsInTurn(rows: AsyncIterable<readonly RowCells[]>) {
+  const batches = rows[Symbol.asyncIterator]();
+  let rest: readonly RowCells[] = [];
+  const next = async (max: number): Promise<readonly RowCells[] | null> => {
+    while (rest.length === 0) {
+      const found: IteratorResult<readonly RowCells[], unknown> = await batches.next();
+      if (found.done === true) return null;
+      rest = found.value;
+    }
+    const taken = rest.slice(0, max);
+    rest = rest.slice(max);
+    return taken;
+  };
+  return {
+    next,
+    end: async (): Promise<void> => {
+      await batches.return?.();
+    },
+  };
+}
+
+type RowsInTurn = ReturnType<typeof rowsInTurn>;
+
+/** A sheet of the statement's rows; the last one takes all that are left. */
+async function* rowSheet(
+  { columns }: StatementDay,
+  rows: RowsInTurn,
+  rowsMax: number,
+): AsyncGenerator<Uint8Array> {
+  const write = rowWriter(columns.map(kindOf));
+  yield Buffer.from(sheetHead(columns.map(widthOf)) + rowXml(1, columnsHeader(columns)));
+  for (let row = 1; row < rowsMax;) {
+    const batch = await rows.next(rowsMax - row);
+    if (batch === null) break;
+    let lines = '';
+    for (const cells of batch) lines += write((row += 1), cells);
+    yield Buffer.from(lines);
+  }
+  yield Buffer.from(SHEET_TAIL);
+}
+
+/** The workbook's bytes. An account with more rows than fit on a sheet goes on on the next one. */
+export async function* workbookOf(
+  day: StatementDay,
+  sheetRowsMax = SHEET_ROWS_MAX,
+): AsyncGenerator<Uint8Array> {
+  const { account, columns, earlier } = day;
+  const changes = changesRows(columns, await day.changes(), earlier.length === 0);
+  const parts = sheetsFor(day, sheetRowsMax - 1);
+  const names = Array.from({ length: parts }, (_, at) => account.currency + (at === 0 ? '' : ` ${at + 1}`));
+  const rows = rowsInTurn(day.rows);
+  const sheets: Omit<ZippedFile, 'name'>[] = [
+    { options: PACKED, content: smallSheet(SUMMARY_WIDTHS, summaryRows(day)) },
+    ...names.map((_, at) => ({
+      options: ROWS_PACKED,
+      content: () => rowSheet(day, rows, at === parts - 1 ? Infinity : sheetRowsMax),
+    })),
+    { options: PACKED, content: smallSheet([22, ...columns.map(widthOf)], changes) },
+  ];
+  const others = partsOf(['Summary', ...names, 'Changes']).map(([name, text]): ZippedFile => ({
+    ...{ name, options: PACKED, content: Buffer.from(text) },
+  }));
+  try {
+    yield* zipped([...others, ...sheets.map((sheet, at) => ({ ...sheet, name: sheetPart(at + 1) }))]);
+  } finally {
+    await rows.end();
+  }
+}
+
+export const XLSX: StatementFormat = {
+  name: 'xlsx',
+  extension: 'xlsx',
+  contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  canBePublished: true,
+  holdsEveryDay: true,
+  write: (day) => workbookOf(day),
+};
