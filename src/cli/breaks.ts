@@ -138,7 +138,7 @@ const STEPS: readonly Step[] = [
     description: 'take responsibility for a break; it stays open',
     noteOf: null,
     refusal: noOpen,
-    done: (id) => `break ${id} is taken; it stays open until it heals or is resolved`,
+    done: (id) => `break ${id} is assigned to you; it stays open until it heals or is resolved`,
   },
   {
     step: BREAK_STEPS.commented,

@@ -104,9 +104,9 @@ function entryText(batchNo: string, found: FoundEntry, times: Times): string {
   return lines(
     line`entry ${batchNo} of merchant ${merchantNo}: ${amountOf(entry)}, balance ${moneyText(entry.balance, entry.currency)}`,
     line`  booked at ${entry.bookedAt}, transaction type ${entry.transactionType}`,
-    vanishedAt !== null && `  the platform no longer has it since ${times.at(vanishedAt)}`,
+    vanishedAt !== null && `  no longer shown by the platform since ${times.at(vanishedAt)}`,
     absentSince !== null &&
-      `  a reading missed it at ${times.at(absentSince)}: it stays until a later reading says the same`,
+      `  missing from the reading of ${times.at(absentSince)}: it stays until a later reading confirms that`,
     ...contents.map((_, at) => versionText(found, at, times)),
     ...places.filter((place) => isReported(place, found)).map((place) => placeText(place, found, times)),
     places.length === 0 &&

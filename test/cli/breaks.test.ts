@@ -94,7 +94,7 @@ test('shows what the platform has meanwhile, and how to read it', async () => {
   try {
     expect((await shown(missing)).platform).toMatchObject({ total: 3, notStored: [{ batchNo: gone }] });
     expect(await reported('show', missing)).toContain(
-      `-> \`daybook run --from 2026-03-02 --to 2026-03-02 --merchant ${merchantNo}\` reads it in`,
+      `-> \`daybook run --from 2026-03-02 --to 2026-03-02 --merchant ${merchantNo}\` reads and stores it`,
     );
   } finally {
     stage.sandbox.takeOut(merchantNo, gone);
@@ -119,7 +119,7 @@ test('without the platform, or if it does not answer, show says so and shows the
   const bare = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PLATFORM_')));
   const without = await daybook(['breaks', 'show', missing], bare);
   expect(without.stdout, without.stderr).toContain(
-    'not asked, as its settings are missing (PLATFORM_BASE_URL)',
+    'not asked: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set',
   );
   const away = { ...env, PLATFORM_BASE_URL: 'http://127.0.0.1:9' };
   const asked = await daybook(['breaks', 'show', missing], away);
@@ -142,7 +142,7 @@ test('an unknown break, a wrong number and a missing note are refused', async ()
   );
   expect(await refused('comment', 'x', '--note', 'n')).toMatch(/x is no break’s number/);
   expect(await refused('resolve', missing, '--note', ' ')).toMatch(
-    /--note is empty; say why it is no longer open/,
+    /--note is empty; say why it is right as it is/,
   );
 }, 300_000);
 
@@ -152,7 +152,7 @@ test('take, comment, resolve and reopen record who, when and why', async () => {
     [missing, 'taken', 'Ada'],
     [quarantined, 'open', null],
   ]);
-  expect(await reported()).toContain(`break ${missing}, taken by Ada: ${merchantNo} USD 2026-03-02`);
+  expect(await reported()).toContain(`break ${missing}, assigned to Ada: ${merchantNo} USD 2026-03-02`);
   await reported('comment', missing, '--by', 'Bob', '--note', 'asked the platform');
   expect((await daybook(['run', '--from', '2026-03-05', '--to', '2026-03-05'], env)).code).toBe(3);
   const resolved = await reported('resolve', missing, '--by', 'Ada', '--note', 'fee, case 4711');

@@ -85,15 +85,15 @@ it('keeps the month from being closed, by the command and by the button', async 
   ]);
   const reported = await close();
   expect(reported.stdout).toContain('2 account days (1 account) are open');
-  expect(reported.stdout).toContain(`  USD 2026-02-27/2026-02-28: ${why}: ${todo}\n`);
+  expect(reported.stdout).toContain(`  USD 2026-02-27 to 2026-02-28: ${why}: ${todo}\n`);
   expect((await pages.post(PAGE, { form_token: FORM_TOKEN })).status).toBe(409);
 });
 
 it('is told of the same days by every page and every file of the month', async () => {
   const month = await words(`${PAGE}?close=yes&currency=USD`);
-  expect(month).toContain('broken: 2026-02-27 – 2026-02-28');
+  expect(month).toContain('broken: 27 Feb 2026 – 28 Feb 2026');
   expect(month).toContain(
-    `USD 2026-02-27 – 2026-02-28 broken : its balance chain is broken: break ${id} daybook`,
+    `USD 27 Feb 2026 – 28 Feb 2026 broken : its balance chain is broken: break ${id} daybook`,
   );
   expect(month).toMatch(/27 Feb 2026 \S+ broken .*28 Feb 2026 \S+ broken/);
   for (const day of ['2026-02-27', '2026-02-28'])

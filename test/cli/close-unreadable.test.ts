@@ -70,7 +70,7 @@ it('is not closed by its button, and its page says the same of the same days', a
   const html = await pages.html(`${PAGE}?close=yes`);
   expect(html).toMatch(/<textarea\s+id="despite"[^>]* required/);
   const form = textOf(html);
-  expect(form).toContain('2 days are open.');
+  expect(form).toContain('2 account days (1 account) are open.');
   expect(form).toContain(`USD 2026-02-28 not all readable : ${WHY} daybook quarantine , then quarantine`);
   expect(form).toContain('not all readable: 2026-02-26');
   expect(form).toMatch(/Days of KWD .*26 Feb 2026 \S+ not all readable .*27 Feb 2026/);

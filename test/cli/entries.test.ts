@@ -82,7 +82,7 @@ it('an amended entry: its contents and their times, its present line and its ear
 it('a vanished entry: since when, that it is no longer in the statement, and the break beside it', async () => {
   const { code, stdout } = await find(vanished.batchNo, '--merchant', merchantNo);
   expect(code).toBe(0);
-  expect(stdout).toContain('the platform no longer has it since 2026-03-06 03:30:00');
+  expect(stdout).toContain('no longer shown by the platform since 2026-03-06 03:30:00');
   expect(stdout).toContain(
     `not in ${merchantNo}_USD_${DAY}.r2.csv (revision 2, the current one, published 2026-03-06 03:30:00)\n`,
   );

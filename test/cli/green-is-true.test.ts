@@ -79,7 +79,7 @@ test('a month with a difference that no break explains is not closed', async () 
   const within = await close();
   expect(within).toMatchObject({ code: 3 });
   expect(within.stdout).toContain(
-    'its rows do not lead from its opening to its closing, and it names no break',
+    'opening plus credits minus debits is not the closing, and no break says why',
   );
   await moveBy(0, -5);
   expect(await close()).toMatchObject({ code: 0 });

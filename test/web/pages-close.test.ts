@@ -166,12 +166,12 @@ test('the next close takes them in and names the one before', async () => {
 
 test('a month that is not over is closed only where somebody says why', async () => {
   const form = await words(`${MARCH}?close=yes`);
-  expect(form).toContain('58 days are open.');
+  expect(form).toContain('58 account days (2 accounts) are open.');
   expect(form).toMatch(
-    /KWD 2026-03-03 – 2026-03-31 not over : the day is not over before 2026-03-04 00:00:00/,
+    /KWD 3 Mar 2026 – 31 Mar 2026 not over : the day is not over before 2026-03-04 00:00:00/,
   );
   expect((await close(MARCH, { despite: 'the company is sold' })).status).toBe(303);
-  expect(await words(MARCH)).toContain('Despite 58 open days: the company is sold');
+  expect(await words(MARCH)).toContain('Despite 58 open account days: the company is sold');
 });
 
 test('where the store holds another file in its place, that is told', async () => {

@@ -94,7 +94,7 @@ describe('a day of many entries in one second, whose numbers tell nothing', () =
       const html = await pages.html(`/m/SBX-M-1/USD/${day}?digits=exact`);
       const [, opening] = /Opening (\S+)/.exec(textOf(html))!;
       const [lowest, highest] = rangeOf(rows, opening!);
-      expect(textOf(html)).toContain(`Between ${lowest} and ${highest}, with 0 breaks marked. Drawn from`);
+      expect(textOf(html)).toContain(`Between ${lowest} USD and ${highest} USD, with 0 breaks marked. Drawn from`);
       expect(tableOf(html)).toEqual(lastOfHours(rows));
     },
   );
@@ -245,9 +245,9 @@ describe('days that are read, and not reconciled', () => {
 
   test('a day without figures shows the entries that are stored', async () => {
     const text = await words('/m/SBX-M-1/USD/2026-03-30');
-    expect(text).toContain('read completely, but not reconciled yet');
+    expect(text).toContain('read completely, but its figures are not made yet');
     expect(text).toContain('Entries 1 to 100 of 250');
-    expect(text).not.toMatch(/not read completely yet|No entry of this day/);
+    expect(text).not.toMatch(/not read completely|No entry of this day/);
   });
 
   test('a day with late entries shows all of them, though its figures are of fewer', async () => {

@@ -65,7 +65,7 @@ describe('what they show', () => {
     const text = await words('/m/SBX-M-1/2026-03');
     expect(text).toContain(
       'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not read completely: 1 Mar 2026, ' +
-        '2026-03-06 not over: 2026-03-07 – 2026-03-31 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
+        '6 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
         '1,494,023.77 not read completely: 1 Mar 2026, 6 Mar 2026 broken: 3 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026',
     );
     expect(text).toContain(
@@ -82,12 +82,12 @@ describe('what they show', () => {
     const text = textOf(html);
     const id = await openBreak();
     expect(text).toContain('Opening 910,135.50 910,135.50 Credits 16,026,282.07 16,026,282.07');
-    expect(text).toContain('Between 907,451.92 and 12,567,323.74, with 1 break marked.');
+    expect(text).toContain('Between 907,451.92 USD and 12,567,323.74 USD, with 1 break marked.');
     expect(html.match(/<line class="mark"/g)).toHaveLength(1);
     expect(text).toContain('Entries 1 to 59 of 59');
     expect(text).toMatch(
       new RegExp(
-        `06:05:38 SETTLE 2,160,250.00 8,761,955.42 Break ${id}: a net debit of 306.15 EUR is unexplained between these two entries SBX`,
+        `06:05:38 SETTLE 2,160,250.00 8,761,955.42 Break ${id}: a net debit of 306.15 USD is unexplained between these two entries SBX`,
       ),
     );
     expect(text).toContain('3 Mar 2026, 00:00:00 3 Mar 2026, 23:59:59 119 119 0 6 Mar 2026, 01:30:00');
@@ -120,7 +120,7 @@ describe('what they show', () => {
 
   test('an entry by its number, with its line in the statements', async () => {
     const text = await words('/entry/SBX-M-1/SBX1470407409798?lines=yes');
-    expect(text).toContain('1 6 Mar 2026, 01:30:00 2026-03-03 06:05:38 USD SETTLE 2,160,250.00 8,761,955.42');
+    expect(text).toContain('1 6 Mar 2026, 01:30:00 3 Mar 2026, 06:05:38 USD SETTLE 2,160,250.00 8,761,955.42');
     expect(text).toContain(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv 6 Mar 2026, 01:30:00 21`);
     expect(await words('/entry?number=SBX1470407409798')).toContain('Entry SBX1470407409798');
     expect(await words('/entry?number=nix')).toContain('No entry nix is stored.');

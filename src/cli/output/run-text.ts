@@ -28,7 +28,7 @@ const headOf = (
   zone: string,
   takenBy?: string,
 ): string =>
-  `break ${id}${takenBy === undefined ? '' : line`, taken by ${takenBy}`}: ${merchantNo} ${currency} ${day}, between ${wallSecond(span.beginMs, zone)} and ` +
+  `break ${id}${takenBy === undefined ? '' : line`, assigned to ${takenBy}`}: ${merchantNo} ${currency} ${day}, between ${wallSecond(span.beginMs, zone)} and ` +
   wallSecond(span.endMs, zone);
 
 /** One stored break with its explanation. */
