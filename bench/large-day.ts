@@ -50,7 +50,7 @@ export const withLargeDay = <Result>(
         return run.elapsedMs;
       } finally {
         await rm(folder, { recursive: true, force: true });
-        await sql`TRUNCATE statement, artifact, unreported_revision`.execute(db);
+        await sql`TRUNCATE statement, artifact, event`.execute(db);
         await sql`UPDATE account_day SET publish_due = true, revision = NULL`.execute(db);
       }
     };

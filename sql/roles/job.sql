@@ -9,22 +9,21 @@ GRANT SELECT ON kysely_migration, kysely_migration_lock, database_identity TO da
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, figured_days, continuity_break, statement, artifact,
-  requested_range, platform_clock, historical_check, late_entry_count, month_end_sample, ledger_past, notice, run, run_merchant, lease, merchant,
+  requested_range, platform_clock, historical_check, late_entry_count, month_end_sample, ledger_past, run, run_merchant, lease, merchant,
   backfill, backfill_merchant, backfill_slice,
   reference_list, reference_item, platform_limit, platform_hold
 TO daybook_job;
--- Audit events, steps of breaks, late statements and check values of keys are added and never changed.
-GRANT SELECT, INSERT ON audit_event, break_step, secret_key_check, late_statement TO daybook_job;
+-- Audit events and check values of keys are added and never changed.
+GRANT SELECT, INSERT ON audit_event, secret_key_check TO daybook_job;
 -- A month that was closed stays closed.
 GRANT SELECT, INSERT ON month_close TO daybook_job;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature) ON month_close TO daybook_job;
 GRANT SELECT ON changed_day TO daybook_job;
--- Certificates are replaced by newer ones. Days to compare, missing entries and unreported changes are deleted once done.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, uncompared_day, absent_entry, unreported_change, unreported_revision
-TO daybook_job;
+-- Certificates are replaced by newer ones. Days to compare and missing entries are deleted once done.
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, uncompared_day, absent_entry TO daybook_job;
 -- Alerts wait to be sent. Conditions that are over, and events of tokens that work again, are deleted.
-GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, alert_event TO daybook_job;
+GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, event TO daybook_job;
 GRANT SELECT, UPDATE ON watchdog_check TO daybook_job;
 -- The queue, where DAYBOOK_WORKERS=queue: jobs come and go.
 DO $$ BEGIN

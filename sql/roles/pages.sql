@@ -4,9 +4,8 @@ DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_pages') THEN CREATE ROLE daybook_pages NOLOGIN; END IF;
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_pages;
-GRANT SELECT ON break_step, continuity_break, account_day TO daybook_pages;
--- A person's action on a break: its step, and the break's own state. The day becomes due, so that a run reports it.
-GRANT INSERT ON break_step TO daybook_pages;
+GRANT SELECT ON continuity_break, account_day TO daybook_pages;
+-- A person's action on a break changes its state. The day becomes due, so that a run reports it.
 GRANT UPDATE (status, note, closed_at) ON continuity_break TO daybook_pages;
 GRANT UPDATE (publish_due) ON account_day TO daybook_pages;
 -- A close and the statements it froze are added and never changed, except for a missing signature.

@@ -13,10 +13,10 @@ GRANT SELECT (kind, notify_hash, outcome, processed_at, resolved_at) ON notifica
 GRANT SELECT (notify_hash, state, changed_at) ON application TO daybook_prune;
 GRANT SELECT (notify_hash, status, payee_id, decided_at, replied_at, recorded_at) ON beneficiary TO daybook_prune;
 -- Deliveries are deleted with their alert. Events of open breaks stay, so that none is reported twice.
-GRANT DELETE ON alert, alert_event TO daybook_prune;
+GRANT DELETE ON alert, event TO daybook_prune;
 GRANT SELECT (id, raised_at) ON alert TO daybook_prune;
 GRANT SELECT (alert_id, state) ON alert_delivery TO daybook_prune;
-GRANT SELECT (kind, subject, reported_at) ON alert_event TO daybook_prune;
+GRANT SELECT (kind, subject, reported_at) ON event TO daybook_prune;
 GRANT SELECT (id, status) ON continuity_break TO daybook_prune;
 -- Audit events of each deletion are added and never changed.
 GRANT SELECT, INSERT ON audit_event TO daybook_prune;

@@ -20,20 +20,21 @@ export type AlertKind = keyof typeof RUNBOOK_HEADINGS;
 /** An alert without its number. It holds no token and no personal data. */
 export interface AlertContent {
   readonly kind: AlertKind;
-  /** One line: what happened, and to how many. */
   readonly title: string;
   /** What happened, one sentence each; the first few where there are very many. */
   readonly sentences: readonly string[];
   readonly todo: string;
-  /** The first few merchants it is about. */
   readonly merchants: readonly string[];
   readonly merchantCount: number;
-  /** The first few business days it is about. */
   readonly days: readonly string[];
-  /** When the trouble began; null if it is about one moment. */
   readonly since: Date | null;
   readonly runId: number | null;
 }
+
+/** Of an alert about the installation. */
+export const ABOUT_NO_MERCHANT = {
+  ...{ merchants: [], merchantCount: 0, days: [], since: null, runId: null },
+} satisfies Partial<AlertContent>;
 
 export interface Alert extends AlertContent {
   /** The same for each try and each receiver. */
@@ -58,7 +59,6 @@ export const documentOf = (alert: Alert) => ({
   runbook: RUNBOOK_HEADINGS[alert.kind],
 });
 
-/** The complete message as lines of text, as in mail. */
 export const linesOf = (alert: Alert): string[] => [
   ...alert.sentences,
   '',
@@ -103,16 +103,8 @@ export function slackDocument(alert: Alert) {
   };
 }
 
-/** The most merchants, days or reasons that an alert names. The rest is counted. */
 export const NAMED_MAX = 5;
 
-/** `A1, A2 and 398 more`. */
-export function firstOf(names: readonly string[], count = names.length): string {
-  const named = names.slice(0, NAMED_MAX);
-  return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');
-}
-
-/** The first few sentences, then a count of the rest. */
 export function firstSentences(sentences: readonly string[], where: string): string[] {
   const more = sentences.length - NAMED_MAX;
   return more <= 0

@@ -1,20 +1,15 @@
 /** Sends what is due in the outbox. Several processes may do so at the same time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed } from '../store/alerts/outbox.ts';
+import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed, alertOf } from './outbox.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { alertOf } from './raise.ts';
-import type { Target } from './targets.ts';
-import { causeOf, type Sending, type Sent } from './webhook.ts';
+import { type Target, causeOf, type Sending, type Sent } from './targets.ts';
 
-/** Time for one try. */
 export const TRY_MS_MAX = 5_000;
-/** Tries at the same time. */
 const AT_ONCE = 16;
 /** A process that took an alert and died is not waited for longer than this. It is more than a try and its note take. */
 const CLAIM_MS = 60_000;
-/** The wait after the first failed try. It doubles with each further one. */
 const FIRST_WAIT_MS = 30_000;
 const WAIT_MS_MAX = 3_600_000;
 
@@ -22,13 +17,11 @@ interface DeliverDeps {
   readonly db: Kysely<DB>;
   readonly targets: readonly Target[];
   readonly now: () => Date;
-  /** Called for each failed try, to log it. */
   readonly onFailed: (failed: {
     readonly alert: string;
     readonly target: string;
     readonly problem: string;
   }) => void;
-  /** From then on no further try is begun. */
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
 }
@@ -87,15 +80,11 @@ async function deliver(
 }
 
 const SEND_EVERY_MS = 10_000;
-/** How often the watchdog checks, for missed runs and the like. */
 const WATCHDOG_EVERY_MS = 30_000;
 
 interface Alerting {
-  /** Sends what is due. */
   readonly deliver: () => Promise<unknown>;
-  /** Raises alerts that no run raises. */
   readonly runWatchdog: () => Promise<unknown>;
-  /** Called with what failed. The next try comes in its time. */
   readonly onFault: (error: unknown) => void;
   readonly signal: AbortSignal;
   readonly sendEveryMs?: number;

@@ -1,15 +1,13 @@
 /** Sends alerts without the database, as no outbox exists while it is unavailable. */
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { rm, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AlertContent } from './alert.ts';
 import { TRY_MS_MAX } from './deliver.ts';
-import { rememberedTime, rememberTime } from './remembered-time.ts';
 import type { Target } from './targets.ts';
 
 export interface DirectResult {
   readonly target: string;
-  /** Null if it took the alert. */
   readonly problem: string | null;
 }
 
@@ -28,7 +26,6 @@ export async function sendDirect(
   );
 }
 
-/** An alert sent without the database is repeated after this time. */
 const REPEAT_AFTER_MS = 24 * 3_600_000;
 const FILE = 'alert-told.txt';
 
@@ -54,6 +51,22 @@ export async function sendDirectOnceADay(
   return results;
 }
 
-/** Called when the trouble is over. */
 export const forgetDirectlySent = (dataDir: string): Promise<void> =>
   rm(join(dataDir, FILE), { force: true });
+
+const LAST_GOOD_FILE = 'last-good-night.txt';
+
+export const lastSuccess = (dataDir: string): Promise<Date | null> => rememberedTime(dataDir, LAST_GOOD_FILE);
+
+export const recordLastSuccess = (dataDir: string, at: Date): Promise<void> =>
+  rememberTime(dataDir, LAST_GOOD_FILE, at);
+
+async function rememberedTime(dataDir: string, file: string): Promise<Date | null> {
+  const at = Date.parse(await readFile(join(dataDir, file), 'utf8').catch(() => ''));
+  return Number.isNaN(at) ? null : new Date(at);
+}
+
+async function rememberTime(dataDir: string, file: string, at: Date): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await writeFile(join(dataDir, file), at.toISOString());
+}

@@ -1,9 +1,10 @@
-/** The places that alerts go to, from the settings. */
-import type { SettingsWithoutPlatform } from '../settings/settings.ts';
-import type { Alert } from './alert.ts';
-import { fingerprintOf } from './fingerprint.ts';
-import { mailAlert } from './mail.ts';
-import { postAlert, type Sending, type Sent } from './webhook.ts';
+/** The places that alerts go to, from the settings: webhooks and mail, each tried once in bounded time. */
+import { createHmac, createHash } from 'node:crypto';
+import { Agent, request } from 'undici';
+import type { SettingsWithoutPlatform, AlertSettings } from '../settings/settings.ts';
+import { type Alert, documentOf, slackDocument, linesOf } from './alert.ts';
+import type { Webhook } from '../settings/values/alerts.ts';
+import { isLoopback } from '../host/loopback.ts';
 
 export interface Target {
   /**
@@ -11,9 +12,7 @@ export interface Target {
    * when others come and go, and its address is stored nowhere. Mail is one target, whatever its password and addresses.
    */
   readonly key: string;
-  /** For people: which setting it comes from. */
   readonly name: string;
-  /** Tries once. */
   readonly send: (alert: Alert, sending: Sending) => Promise<Sent>;
 }
 
@@ -43,3 +42,188 @@ export function targetsOf({
     },
   ];
 }
+
+/** How much of an answer is read at most. It is thrown away, and lets the connection end well. */
+const ANSWER_BYTES_MAX = 16_384;
+const ASKED_MS_MAX = 3_600_000;
+
+/** How a try ended. No problem repeats an address or what was answered, as both may hold secrets. */
+export type Sent =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly problem: string;
+      readonly askedMs: number | null;
+      /** Fingerprints of the addresses that took it all the same, on this try or an earlier one. */
+      readonly took?: readonly string[];
+    };
+
+export interface Sending {
+  readonly timeoutMs: number;
+  readonly now: () => Date;
+  /** Fingerprints of the addresses that took it on an earlier try; none if it is left out. */
+  readonly took?: readonly string[];
+}
+
+function signatureOf(secret: string, body: string, now: Date): string {
+  const seconds = Math.floor(now.getTime() / 1_000);
+  const digest = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+  return `t=${seconds},v1=${digest}`;
+}
+
+/** Posts an alert to a webhook. `secret` signs it, unless the webhook is Slack's. */
+export function postAlert(
+  { kind, url }: Webhook,
+  alert: Alert,
+  { secret, ...sending }: Sending & { readonly secret: string | null },
+): Promise<Sent> {
+  const body = JSON.stringify(kind === 'slack' ? slackDocument(alert) : documentOf(alert));
+  const signed =
+    kind === 'slack' || secret === null
+      ? {}
+      : { 'daybook-signature': signatureOf(secret, body, sending.now()) };
+  const headers = { 'content-type': 'application/json', 'daybook-alert-id': alert.id, ...signed };
+  return call(url, { method: 'POST', headers, body }, sending);
+}
+
+export const ping = (url: string, sending: Sending): Promise<Sent> => call(url, { method: 'GET' }, sending);
+
+async function call(
+  url: string,
+  options: {
+    readonly method: 'GET' | 'POST';
+    readonly headers?: Record<string, string>;
+    readonly body?: string;
+  },
+  { timeoutMs, now }: Sending,
+): Promise<Sent> {
+  const agent = new Agent({ connect: { timeout: timeoutMs }, pipelining: 0 });
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const { statusCode, headers, body } = await request(url, { ...options, dispatcher: agent, signal });
+    await body.dump({ limit: ANSWER_BYTES_MAX }).catch(() => undefined);
+    if (statusCode >= 200 && statusCode < 300) return { ok: true };
+    const redirects = statusCode >= 300 && statusCode < 400 ? ', and redirects are not followed' : '';
+    const askedMs = askedOf(headers['retry-after'], now());
+    return { ok: false, problem: `it answered ${statusCode}${redirects}`, askedMs };
+  } catch (error) {
+    return { ok: false, problem: signal.aborted ? lateText(timeoutMs) : causeOf(error), askedMs: null };
+  } finally {
+    void agent.destroy();
+  }
+}
+
+const lateText = (timeoutMs: number): string => `no answer within ${timeoutMs / 1_000} s`;
+
+/** The code of an error. Its message may name the address. */
+export function causeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code === '' ? 'the connection failed' : `the connection failed (${code})`;
+}
+
+function askedOf(header: string | string[] | undefined, now: Date): number | null {
+  const given = Array.isArray(header) ? header[0] : header;
+  if (given === undefined) return null;
+  const ms = /^\d{1,9}$/.test(given) ? Number(given) * 1_000 : Date.parse(given) - now.getTime();
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), ASKED_MS_MAX);
+}
+
+/**
+ * Time for all of a try once the server has greeted. Many servers scan a mail before they take it, and an aborted one
+ * may arrive all the same. It is less than the time for which a process claims an alert.
+ */
+const DIALOGUE_MS_MAX = 45_000;
+/** The wait after a try that was not answered in this time, as the mail may have arrived. */
+const AFTER_LATE_MS = 4 * 3_600_000;
+
+export type MailSettings = NonNullable<AlertSettings['mail']>;
+
+/**
+ * Mails an alert to all addresses that did not take it yet, in one message. Off loopback it needs TLS, unless
+ * `mayBeOpen`. `timeoutMs` is the time in which the server has to greet.
+ */
+async function mailAlert(
+  { to, from, smtpUrl }: MailSettings,
+  alert: Alert,
+  { timeoutMs, mayBeOpen, took = [] }: Sending & { readonly mayBeOpen: boolean },
+): Promise<Sent> {
+  const all = await asSent(to);
+  const left = all.filter((address) => !took.includes(fingerprintOf(address)));
+  if (left.length === 0) return { ok: true };
+  const { createTransport } = await import('nodemailer');
+  const isHere = isLoopback(new URL(smtpUrl).hostname);
+  const transport = createTransport({
+    url: smtpUrl,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    socketTimeout: DIALOGUE_MS_MAX,
+    requireTLS: !isHere && !mayBeOpen,
+    ignoreTLS: isHere,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const signal = AbortSignal.timeout(DIALOGUE_MS_MAX);
+  try {
+    const { rejected } = await transport.sendMail({
+      from,
+      to: all.map((address) => ({ name: '', address })),
+      envelope: { from, to: left },
+      subject: `daybook: ${alert.title}`,
+      text: linesOf(alert).join('\n'),
+      messageId: `<${alert.id}@daybook>`,
+      headers: { 'Daybook-Alert-Id': alert.id, 'Auto-Submitted': 'auto-generated' },
+      signal,
+    });
+    return rejected.length === 0 ? { ok: true } : partly(left, rejected, took);
+  } catch (error) {
+    return signal.aborted
+      ? { ok: false, problem: lateText(DIALOGUE_MS_MAX), askedMs: AFTER_LATE_MS }
+      : failed(error);
+  } finally {
+    transport.close();
+  }
+}
+
+/**
+ * The addresses as nodemailer sends and reports them, each once: it writes domains in small ASCII letters, and
+ * quotes. Loading it takes long, so that no command does it that sends no mail.
+ */
+async function asSent(addresses: readonly string[]): Promise<readonly string[]> {
+  const { default: MimeNode } = await import('nodemailer/lib/mime-node');
+  const to = addresses.map((address) => ({ name: '', address }));
+  return new MimeNode('text/plain').setEnvelope({ to }).getEnvelope().to;
+}
+
+/** The addresses that took it are not mailed again. The problem names no address. */
+function partly(
+  left: readonly string[],
+  rejected: readonly (string | { readonly address: string })[],
+  took: readonly string[],
+): Sent {
+  const refused = new Set(rejected.map((one) => (typeof one === 'string' ? one : one.address)));
+  return {
+    ok: false,
+    problem: `the mail server refused ${refused.size} of ${left.length} addresses`,
+    askedMs: null,
+    took: [...took, ...left.filter((address) => !refused.has(address)).map(fingerprintOf)],
+  };
+}
+
+/** The server's own words are left out, as they may repeat addresses. */
+function failed(error: unknown): Sent {
+  const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
+  const problem =
+    code === 'ETLS'
+      ? 'the mail server offers no TLS; use smtps://, or answer for it with DAYBOOK_ALLOW_INSECURE=alerts'
+      : typeof responseCode === 'number'
+        ? `the mail server answered ${responseCode}`
+        : causeOf(error);
+  return { ok: false, problem, askedMs: null };
+}
+
+const CHARACTERS = 12;
+
+/** An address as the database may hold it: the same each time, and no address. */
+const fingerprintOf = (address: string): string =>
+  createHash('sha256').update(address).digest('hex').slice(0, CHARACTERS);

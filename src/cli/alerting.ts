@@ -4,17 +4,14 @@ import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
 import type { AlertContent } from '../alerts/alert.ts';
 import { deliverDue, keepAlerting } from '../alerts/deliver.ts';
-import { forgetDirectlySent, sendDirectOnceADay } from '../alerts/direct.ts';
-import { lastSuccess, recordLastSuccess } from '../alerts/last-good.ts';
-import { raiseCondition } from '../alerts/raise.ts';
+import { forgetDirectlySent, sendDirectOnceADay, lastSuccess, recordLastSuccess } from '../alerts/direct.ts';
+import { raiseCondition, claimWatchdogCheck, type WatchdogCheck } from '../alerts/outbox.ts';
 import { targetsOf } from '../alerts/targets.ts';
-import { notStarted, type NotBegun } from '../run/alerts/not-started.ts';
-import { oldestMs } from '../run/alerts/missed.ts';
-import { checkForMissedRun, checkForUnfinishedRuns } from '../run/alerts/watch.ts';
+import { notStarted, type NotBegun } from '../run/alerts/run-alerts.ts';
+import { oldestMs, checkForMissedRun, checkForUnfinishedRuns } from '../run/alerts/watch.ts';
 import { clockOf } from '../run/app.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { activeMerchants } from '../store/merchants.ts';
-import { claimWatchdogCheck, type WatchdogCheck } from '../store/alerts/conditions.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../store/engine/errors.ts';
 import { LeaseHeld } from '../store/engine/lease.ts';
@@ -30,7 +27,6 @@ interface AlertingApp {
   readonly settings: SettingsWithoutPlatform;
 }
 
-/** The functions that need no more than the app and the log. */
 function partsOf({ database: { db }, now, settings }: AlertingApp, log: Logger) {
   const targets = targetsOf(settings);
   const onFailed = (failed: object): void => log.warn(failed, 'an alert did not arrive');
@@ -66,10 +62,6 @@ interface WatchdogOptions {
   readonly always?: boolean;
 }
 
-/**
- * Raises alerts that no run raises: missed runs and, unless `seesRuns` is false, killed or failed ones. Throws what
- * the database throws.
- */
 export async function runWatchdog(
   { database: { db }, now, settings }: AlertingApp,
   { maxAgeMs, seesRuns = true, always = false }: WatchdogOptions = {},
@@ -216,7 +208,6 @@ export class FailingTicks {
   #inARow = 0;
   #reportedMs = -Infinity;
 
-  /** `clock`: ms since any moment, never going back. */
   constructor(settings: SettingsWithoutPlatform, log: Logger, clock = (): number => performance.now()) {
     this.#settings = settings;
     this.#log = log;

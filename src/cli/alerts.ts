@@ -1,12 +1,11 @@
 /** `alerts`: tests the targets of alerts, and lists the alerts sent. */
 import type { Command } from 'commander';
-import { alertOf } from '../alerts/raise.ts';
+import { alertOf, listAlerts, type DeliveryRow, type ListedAlert } from '../alerts/outbox.ts';
 import { sendDirect } from '../alerts/direct.ts';
-import type { AlertContent } from '../alerts/alert.ts';
+import { ABOUT_NO_MERCHANT, type AlertContent } from '../alerts/alert.ts';
 import { targetsOf, type Target } from '../alerts/targets.ts';
 import { clockOf } from '../run/app.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { listAlerts, type DeliveryRow, type ListedAlert } from '../store/alerts/outbox.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
@@ -18,11 +17,7 @@ const TEST: AlertContent = {
   title: 'a test',
   sentences: ['This is a test of `daybook alerts test`. Nothing has happened.'],
   todo: 'nothing',
-  merchants: [],
-  merchantCount: 0,
-  days: [],
-  since: null,
-  runId: null,
+  ...ABOUT_NO_MERCHANT,
 };
 
 export function addAlertsCommand(program: Command): void {
@@ -65,7 +60,6 @@ export function addAlertsCommand(program: Command): void {
     });
 }
 
-/** The setting that the target comes from, or its kind where the settings do not have it any more. */
 const nameOf = (key: string, targets: readonly Target[]): string =>
   targets.find((target) => target.key === key)?.name ?? `${key.split(' ')[0] ?? ''}, no longer set`;
 

@@ -3,14 +3,24 @@ import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { readQuarantined } from '../platform/ledger-entry.ts';
 import { openPlatform, type App } from '../run/app.ts';
-import { askAboutBreak, type Asked } from '../run/breaks/break-answer.ts';
-import { breakCase, type BreakCase } from '../run/breaks/break-case.ts';
-import { messageToPlatform } from '../run/breaks/break-message.ts';
-import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../run/breaks/break-steps.ts';
+import {
+  askAboutBreak,
+  type Asked,
+  breakCase,
+  type BreakCase,
+  messageToPlatform,
+} from '../run/break-case.ts';
+import {
+  BREAK_STEPS,
+  NOTE_CHARACTERS_MAX,
+  takeStep,
+  type BreakStep,
+  lastSteps,
+  stateOf,
+} from '../store/breaks/break-cases.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
-import { lastSteps, stateOf } from '../store/breaks/break-cases.ts';
 import { listBreaks, type BreakRow } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {
@@ -73,7 +83,6 @@ async function list(_flags: object, self: Command): Promise<void> {
   });
 }
 
-/** A stored break, with the state of its case. */
 type CaseRow = BreakRow & { readonly state: string; readonly taken_by: string | null };
 
 async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseRow[]> {
@@ -117,7 +126,6 @@ interface Step {
   readonly description: string;
   /** What the note has to say, if a note is required; null if not. */
   readonly noteOf: string | null;
-  /** The message for a break that it cannot be done to. */
   readonly refusal: (id: string) => string;
   readonly done: (id: string) => string;
 }
@@ -171,7 +179,6 @@ function addCaseCommands(breaks: Command): void {
   }
 }
 
-/** Reads the id of a break. Throws `UsageError`. */
 function breakIdOf(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new UsageError(`${text} is no break’s number; \`daybook breaks\` lists them.`);

@@ -1,7 +1,6 @@
 /** `runs`: lists runs, how each ended and why; shows the figures of one; and gives up a requested range. */
 import type { Command } from 'commander';
-import { UsageError } from '../run/verdict/exit-codes.ts';
-import type { Reason } from '../run/verdict/reason.ts';
+import { UsageError, type Reason } from '../run/verdict/exit-codes.ts';
 import { notesOf, reasonOf, withStates, type KnownRun, runEnd } from '../run/run-state.ts';
 import { forgetRequestedRange } from '../store/requested-ranges.ts';
 import { latestRuns, runById } from '../store/runs.ts';

@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
 import { ageOf } from '../run/age.ts';
-import { isAlerting } from '../run/alerts/open.ts';
+import { isAlerting } from '../run/alerts/at-end.ts';
 import { backfillsExitCode } from '../run/backfill/progress.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';
@@ -16,7 +16,7 @@ import { First, StatusLists, type StatusList } from '../run/status-lists.ts';
 import { notReadLines, remarksOf, zoneRemark, CheckedBeyond } from '../run/status-remarks.ts';
 import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.ts';
 import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
-import { undelivered } from '../store/alerts/outbox.ts';
+import { undelivered } from '../alerts/outbox.ts';
 import { deliverAtEnd, runWatchdog } from './alerting.ts';
 import { collect } from './collect.ts';
 import { createLog, platformSettings, printParts, withApp } from './context.ts';

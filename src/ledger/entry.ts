@@ -49,7 +49,7 @@ export interface Window {
 export type BusinessDay = string;
 
 export type Verdict = 'continuous' | 'reordered' | 'broken';
-/** The likely cause of a break, judged by what is around it. `chain/break-stories.ts` makes sentences of it. */
+/** The likely cause of a break, judged by what is around it. `hints/stories.ts` makes sentences of it. */
 export type BreakHint =
   | 'vanished-entry'
   | 'vanished-in-span'

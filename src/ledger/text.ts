@@ -33,6 +33,12 @@ export const showableText = (text: string): string => text.replace(UNSHOWN, esca
 export const showableLines = (text: string): string =>
   text.replace(UNSHOWN, (character) => (character === '\n' ? character : escaped(character)));
 
+/** `A1, A2 and 398 more`: the first `max` of the names. */
+export function firstNamed(names: readonly string[], max: number, count = names.length): string {
+  const named = names.slice(0, max);
+  return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');
+}
+
 /** `1 day`, `3 days`: a count with its noun, for sentences. */
 export const counted = (count: number, one: string, more = `${one}s`): string =>
   `${count} ${count === 1 ? one : more}`;

@@ -1,8 +1,7 @@
 /** The page of a break as a case: the difference, its surroundings, the history and the allowed steps. */
-import { explain } from '../ledger/chain/break-stories.ts';
-import { NOTE_CHARACTERS_MAX, type BreakStep } from '../run/breaks/break-steps.ts';
-import type { BreakCase, CaseEvent, AdjacentRow } from '../run/breaks/break-case.ts';
-import type { StepKind } from '../store/breaks/break-cases.ts';
+import { explain } from '../ledger/hints/stories.ts';
+import { NOTE_CHARACTERS_MAX, type BreakStep, type StepKind } from '../store/breaks/break-cases.ts';
+import type { BreakCase, CaseEvent, AdjacentRow } from '../run/break-case.ts';
 import { knownBreak } from '../store/breaks/breaks.ts';
 import { breakAddress, dayAddress, entryAddress } from './addresses.ts';
 import { filled } from './format.ts';

@@ -1,5 +1,5 @@
 /** The list of breaks. */
-import { causeOf } from '../ledger/chain/break-stories.ts';
+import { causeOf } from '../ledger/hints/stories.ts';
 import type { CaseState } from '../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { addressWith, breakAddress, dayAddress } from './addresses.ts';

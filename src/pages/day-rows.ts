@@ -1,6 +1,6 @@
 /** The entries of a day: searched, sorted and a page at a time, with the breaks where they lie. */
 import type { Account, LedgerEntry } from '../ledger/entry.ts';
-import { netText } from '../ledger/chain/break-stories.ts';
+import { netText } from '../ledger/hints/stories.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { SORTS, type Sort } from '../store/pages/day-rows.ts';
 import { addressWith, breakAddress, entryAddress } from './addresses.ts';

@@ -1,5 +1,5 @@
 /** The page of an account's day: figures, balance, entries, breaks, revisions and certificates. */
-import { explain } from '../ledger/chain/break-stories.ts';
+import { explain } from '../ledger/hints/stories.ts';
 import { sameStated } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { AccountDayRow } from '../store/account-days.ts';

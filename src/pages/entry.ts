@@ -3,7 +3,7 @@ import type { EntryPlaces } from '../statements/entry-places.ts';
 import type { EntryContent, EntryHistory } from '../store/entry-history.ts';
 import type { QuarantineRow } from '../store/amendments.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
-import { explain } from '../ledger/chain/break-stories.ts';
+import { explain } from '../ledger/hints/stories.ts';
 import { addressWith, breakAddress, dayAddress, dayDownloadAddress, entryAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';

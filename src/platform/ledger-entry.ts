@@ -1,6 +1,6 @@
 /** Reads one entry of a reply and checks each field. What cannot be read goes into quarantine, with the reason. */
 import { instantsOf, parseDay, InvalidDay } from '../ledger/business-day.ts';
-import type { QuarantinedReading } from '../ledger/chain/quarantined-entries.ts';
+import type { QuarantinedReading } from '../ledger/hints/evidence.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import {
   canonicalAmount,

@@ -11,7 +11,7 @@ import {
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { UsageError } from './verdict/exit-codes.ts';
-import { notReadText } from './verdict/scope-reasons.ts';
+import { notReadText } from './verdict/finding-reasons.ts';
 import type { PlatformApp } from './app.ts';
 
 /**

@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { entriesOfBusiestDays } from '../store/account-days.ts';
-import { merchantsWithBreaks } from '../store/breaks/break-hints.ts';
+import { merchantsWithBreaks } from '../store/breaks/hints.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { merchantsWithUnreadable } from '../store/amendments.ts';
 import { merchantsToCompare } from '../store/notices.ts';

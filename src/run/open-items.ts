@@ -1,13 +1,13 @@
 /** Collects what is open of merchants, of all days and whichever run found it. */
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
-import { openBreaksByMerchant } from '../store/breaks/open-breaks.ts';
+import { countOpenBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { heldDaysOf } from '../store/held-absences.ts';
 import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
-import { unreportedChanges, type UnreportedChanges } from '../store/unreported-changes.ts';
-import { unreportedRevisions } from '../store/statements/unreported-revisions.ts';
+import { unreportedChanges, type UnreportedChanges } from '../store/events.ts';
+import { unreportedRevisions } from '../store/statements/revisions.ts';
 import { discrepanciesOf } from './discrepancies.ts';
 import { askInParts } from './many-merchants.ts';
 import { provenOf } from './proven.ts';
@@ -60,7 +60,7 @@ export async function openItemsOf(
     (await provenOf(db, merchants, open, scope)).map((one) => [one.merchantNo, one] as const),
   );
   const [breaks, unreported, revised, quarantined, notices, discrepancies, held] = await Promise.all([
-    openBreaksByMerchant(db, scope, runId),
+    countOpenBreaks(db, scope, sql`run_id = ${runId}`),
     unreportedChanges(db, merchants).then(byMerchant),
     unreportedRevisions(db, merchants).then(byMerchant),
     unreadableByMerchant(db, merchants),

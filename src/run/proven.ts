@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { changedDaysOfEach } from '../store/changed-days.ts';
-import { unprovenSpans } from '../store/breaks/open-breaks.ts';
+import { unprovenSpans } from '../store/breaks/breaks.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedOfEach } from '../store/windows.ts';

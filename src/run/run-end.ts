@@ -5,9 +5,9 @@ import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import { clocksSeenBefore, finishRun } from '../store/runs.ts';
-import { markNoticesReported, unreportedNotices } from '../store/notices.ts';
-import { markChangesReported } from '../store/unreported-changes.ts';
-import { markRevisionsReported } from '../store/statements/unreported-revisions.ts';
+import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts';
+import { changeEvent, markEventsReported } from '../store/events.ts';
+import { revisionEvents } from '../store/statements/revisions.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
 import { isForPerson } from './clock-text.ts';
@@ -16,9 +16,8 @@ import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
 import { nothingDoneFor } from './merchant-work.ts';
 import { outcomeOfAll, sumOpenItems } from './outcomes.ts';
 import { withExplainedFailure } from './stages/sync-stage.ts';
-import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.ts';
+import { EXIT, Interrupted, exitCodeOf, isGoodEnd, awaitsPerson, type Reason } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
-import { awaitsPerson, type Reason } from './verdict/reason.ts';
 import {
   type MerchantOutcome,
   runFigures,
@@ -192,20 +191,17 @@ export async function markReported(
   // What is open of a merchant whose lease was lost is reported by the run that has it now.
   const own = ends.filter(({ isRecorded }) => isRecorded);
   const merchants = new Set(own.map(({ outcome }) => outcome.merchantNo));
-  const unreported = own.flatMap((end) => end.unreported);
-  const revised = standing.revised.filter(({ merchantNo }) => merchants.has(merchantNo));
-  const notices = standing.notices.filter(
-    (notice) =>
-      merchants.has(notice.merchantNo) || (notice.kind === 'shared' && merchants.has(notice.otherMerchantNo)),
-  );
-  if (unreported.length + revised.length + notices.length === 0) return;
-  const forget = (): Promise<void> =>
-    deps.db.transaction().execute(async (trx) => {
-      await markChangesReported(trx, unreported);
-      await markRevisionsReported(trx, revised);
-      await markNoticesReported(trx, notices, deps.now());
-    });
-  await retry(forget, { isPassing: isLostOrRolledBack }).catch(() => undefined);
+  const isOwn = (notice: Notice): boolean =>
+    merchants.has(notice.merchantNo) || (notice.kind === 'shared' && merchants.has(notice.otherMerchantNo));
+  const reported = [
+    ...own.flatMap(({ unreported }) => unreported.map(changeEvent)),
+    ...standing.revised.filter(({ merchantNo }) => merchants.has(merchantNo)).flatMap(revisionEvents),
+    ...standing.notices.filter(isOwn).map(noticeEvent),
+  ];
+  if (reported.length === 0) return;
+  const mark = (): Promise<unknown> =>
+    deps.db.transaction().execute((trx) => markEventsReported(trx, reported, deps.now()));
+  await retry(mark, { isPassing: isLostOrRolledBack }).catch(() => undefined);
 }
 
 /**

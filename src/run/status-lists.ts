@@ -7,8 +7,7 @@ import { latenessText } from './lateness-text.ts';
 import type { OpenRange } from './requested.ts';
 import type { MerchantStatus } from './status.ts';
 import { daysName, rangeName } from './verdict/judge.ts';
-import { reasonOfDiscrepancy } from './verdict/discrepancy-reasons.ts';
-import { reasonsOfHeld } from './verdict/held-reasons.ts';
+import { reasonOfDiscrepancy, reasonsOfHeld } from './verdict/finding-reasons.ts';
 import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
 
 /** Lines under a heading; of all, the first ones. */

@@ -2,7 +2,7 @@
 import { countedInText as counted, showableText } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { QueueGlance } from '../queue/job-table.ts';
-import type { Undelivered } from '../store/alerts/outbox.ts';
+import type { Undelivered } from '../alerts/outbox.ts';
 import type { BackfillStatus } from './backfill/progress.ts';
 import { checkedText } from './checked.ts';
 import { clockNews } from './clock-text.ts';
@@ -11,7 +11,7 @@ import type { LastRuns } from './last-runs.ts';
 import { TIME_ZONE_ON_TRUST } from './report.ts';
 import { First } from './status-lists.ts';
 import type { MerchantStatus } from './status.ts';
-import { howToReadOrDisable, notReadText } from './verdict/scope-reasons.ts';
+import { howToReadOrDisable, notReadText } from './verdict/finding-reasons.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -7,7 +7,7 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { latenessOf, type Lateness } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
-import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
+import { countOpenBreaks, isNewSince } from '../store/breaks/breaks.ts';
 import { adjustmentsOfEach, type Adjustment } from '../store/month-close.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
@@ -21,7 +21,7 @@ import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './last-runs.ts';
 import { inParts } from './many-merchants.ts';
 import { discrepanciesOf, type Discrepancy } from './discrepancies.ts';
-import { exitCodeOfDiscrepancy } from './verdict/discrepancy-reasons.ts';
+import { exitCodeOfDiscrepancy } from './verdict/finding-reasons.ts';
 import { countDaysMissing } from './coverage.ts';
 import { provenOf, type Proven } from './proven.ts';
 import { isRead, openRanges, type OpenRange } from './requested.ts';
@@ -136,7 +136,7 @@ async function foundOf(
     notJoined(db, merchants),
     uncertifiedOfEach(db, merchants, ALL_TIME),
     lastGoodReadings(db, merchants),
-    countOpenBreaks(db, { merchants, currencies: null }, options.newSince ?? null),
+    countOpenBreaks(db, { merchants, currencies: null }, isNewSince(options.newSince ?? null)),
     unreadableByMerchant(db, merchants),
     noticesSince(db, merchants, noticesFrom),
     historicalComparisons(db, merchants),

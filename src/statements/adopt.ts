@@ -40,7 +40,7 @@ import { figuresOfFile } from './verify-rows.ts';
 import { readSignature } from '../signing/signatures.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { closesOfMonth, storeClose } from '../store/month-close.ts';
-import { noteLateOf } from '../store/statements/late-statements.ts';
+import { noteLateOf } from '../store/statements/revisions.ts';
 import { parseClose, type CloseFile } from './close-file.ts';
 import { problemsInClose } from './verify-closes.ts';
 import { sha256Of } from '../host/sha256.ts';

@@ -2,7 +2,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { quarantinedIn } from '../ledger/chain/quarantined-entries.ts';
+import { quarantinedIn } from '../ledger/hints/evidence.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { readQuarantined } from '../platform/ledger-entry.ts';
 import type { DB } from '../store/engine/schema.ts';

@@ -6,16 +6,13 @@ import { ofAccounts, ofCurrencies, ofMerchants } from './account-filter.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entry-columns.ts';
 import type { DB, QuarantinedEntry } from './engine/schema.ts';
 
-/** Most rows that one list returns. */
 const LIST_ROWS_MAX = 10_000;
 
 export interface PersonFilter extends AccountFilter {
-  /** Run that brought it to light. */
   readonly runId?: number | undefined;
   readonly limit?: number | undefined;
 }
 
-/** An entry before and after the platform changed it. */
 export interface Amendment {
   readonly merchantNo: string;
   readonly before: LedgerEntry;
@@ -103,7 +100,6 @@ export async function listVanished(
   }));
 }
 
-/** Rejected entries, in the form in which a person sees them. */
 export const quarantineRows = (db: Kysely<DB>) =>
   db
     .selectFrom('quarantined_entry')

@@ -38,6 +38,9 @@ export const doneBy = <Result>(
   db: Kysely<DB>,
   auditEvent: AuditEvent,
   now: Date,
-  work: (trx: Transaction<DB>, auditEventId: number) => Promise<Result>,
+  work: (trx: Transaction<DB>) => Promise<Result>,
 ): Promise<Result> =>
-  db.transaction().execute(async (trx) => work(trx, await recordAuditEvent(trx, auditEvent, now)));
+  db.transaction().execute(async (trx) => {
+    await recordAuditEvent(trx, auditEvent, now);
+    return work(trx);
+  });

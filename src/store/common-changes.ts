@@ -11,7 +11,6 @@ const COMPARED_MAX = 1_000;
 
 export interface MerchantCommonChange extends CommonChange {
   readonly merchantNo: string;
-  /** How many entries of the merchant changed in any way. */
   readonly of: number;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
@@ -19,7 +18,6 @@ export interface MerchantCommonChange extends CommonChange {
 
 export interface ChangesTogether {
   readonly common: MerchantCommonChange | null;
-  /** Balances that follow a single entry are no common change. */
   readonly moved: readonly MovedBalances[];
 }
 

@@ -5,7 +5,8 @@
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
-import { isNewSince, OPEN_UNREADABLE } from './breaks/open-breaks.ts';
+import { IS_DECISIVE } from './breaks/break-cases.ts';
+import { isNewSince, OPEN_UNREADABLE } from './breaks/breaks.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
@@ -119,8 +120,8 @@ export async function openCounts(
   const { rows } = await sql<OpenCounts>`
     WITH asked AS (${activeWith(own)}), broken AS (
       SELECT ${isNewSince(newSince)} AS is_new, (
-        SELECT kind = 'taken' FROM break_step step
-        WHERE step.break_id = continuity_break.id AND kind <> 'commented' ORDER BY step.id DESC LIMIT 1
+        SELECT command = 'breaks take' FROM audit_event
+        WHERE subject = continuity_break.id::text AND ${IS_DECISIVE} ORDER BY id DESC LIMIT 1
       ) AS is_taken
       FROM continuity_break JOIN asked USING (merchant_no) WHERE continuity_break.status = 'open'
     )

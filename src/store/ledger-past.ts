@@ -97,8 +97,8 @@ export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql
     WHERE merchant_no = ${merchantNo} AND currency = account.currency ORDER BY day LIMIT 1
   ) AS first
   WHERE NOT EXISTS (
-    SELECT FROM notice
-    WHERE merchant_no = ${merchantNo} AND kind = 'first' AND currency = account.currency AND day = first.day
+    SELECT FROM event
+    WHERE kind = 'first' AND merchant_no = ${merchantNo} AND subject = account.currency || ' ' || first.day
   ) AND (first.other_closings <> '' OR (first.opening <> 0 AND NOT EXISTS (
     SELECT FROM ledger_past
     WHERE merchant_no = ${merchantNo} AND (currency = account.currency AND total IS DISTINCT FROM 0 OR currency = '' AND total IS NULL)

@@ -4,18 +4,18 @@
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { currencyFrom, isChosen, storedCurrency } from './account-filter.ts';
+import { isChosen } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
+import { eventRows, type FoundBy, type NewEvent } from './events.ts';
+import type { Currencies } from '../ledger/money.ts';
 
 /** A business day without entries although such days are busy. Currency '' means all accounts of the merchant. */
 export interface EmptyNotice {
   readonly kind: 'empty';
   readonly merchantNo: string;
-  /** Null: every account of the merchant. */
   readonly currency: string | null;
   readonly day: BusinessDay;
-  /** The fewest and the most entries that the same weekday had in the weeks before. */
   readonly figures: { readonly fewest: number; readonly most: number };
 }
 
@@ -38,7 +38,6 @@ export interface SharedNotice {
   readonly day: BusinessDay;
   readonly figures: {
     readonly count: number;
-    /** The first few, in order. */
     readonly batchNos: readonly string[];
     /** Of the two, those whose statement of the day was published before this was found; left out if there are none. */
     readonly published?: readonly string[];
@@ -51,7 +50,6 @@ export interface OddNotice {
   readonly merchantNo: string;
   readonly currency: string;
   readonly day: BusinessDay;
-  /** The first few batch numbers, in order. */
   readonly figures: { readonly count: number; readonly batchNos: readonly string[] };
 }
 
@@ -63,7 +61,6 @@ export interface ReusedNotice {
   readonly day: BusinessDay;
   readonly figures: {
     readonly count: number;
-    /** The first few, in order. */
     readonly batchNos: readonly string[];
     /** Of the first number: what is kept, and what it is used for as well. */
     readonly contents: readonly [kept: string, other: string];
@@ -76,6 +73,20 @@ export type KnownNotice = Notice & { readonly foundAt: Date; readonly runId: num
 /** Odd entries of an account are reported on the first of so many days: after that they are how the platform books. */
 const ODD_AGAIN_DAYS = 31;
 
+/** The kinds of events that are notices. */
+const IS_NOTICE = sql<boolean>`kind IN ('empty', 'first', 'shared', 'untyped', 'finer', 'reused')`;
+
+/** The event of a notice. Its subject is the account's day, and the other merchant of two. */
+export function noticeEvent(notice: Notice): NewEvent {
+  const { kind, merchantNo, currency, day, figures } = notice;
+  const other = notice.kind === 'shared' ? { otherMerchantNo: notice.otherMerchantNo } : {};
+  return {
+    ...{ kind, merchantNo },
+    subject: [...(currency === null ? [] : [currency]), day, ...Object.values(other)].join(' '),
+    data: { ...(currency !== null && { currency }), day, ...other, figures },
+  };
+}
+
 /**
  * Stores notices that are not known yet. A known `shared` or `reused` notice counts as new again if it now has
  * more entries. Odd
@@ -84,36 +95,33 @@ const ODD_AGAIN_DAYS = 31;
 export async function keepNotices(
   trx: Transaction<DB>,
   notices: readonly Notice[],
-  { runId, now }: { readonly runId: number; readonly now: Date },
+  { runId, now }: FoundBy,
 ): Promise<void> {
   if (notices.length === 0) return;
   await sql`
-    INSERT INTO notice AS known (merchant_no, kind, currency, day, other_merchant_no, figures, found_at, run_id)
-    SELECT sent.*, ${now}::timestamptz, ${runId}::bigint FROM ${rowsOf(notices)}
+    INSERT INTO event AS known (kind, merchant_no, subject, data, run_id, at)
+    SELECT sent.*, ${runId}::bigint, ${now}::timestamptz FROM ${eventRows(notices.map(noticeEvent))}
     WHERE sent.kind NOT IN ('untyped', 'finer') OR NOT EXISTS (
-      SELECT FROM notice before
-      WHERE before.merchant_no = sent.merchant_no AND before.kind = sent.kind AND before.currency = sent.currency
-        AND abs(sent.day - before.day) <= ${sql.lit(ODD_AGAIN_DAYS)}
+      SELECT FROM event before
+      WHERE before.merchant_no = sent.merchant_no AND before.kind = sent.kind
+        AND before.data ->> 'currency' = sent.data ->> 'currency'
+        AND abs((sent.data ->> 'day')::date - (before.data ->> 'day')::date) <= ${sql.lit(ODD_AGAIN_DAYS)}
     )
-    ON CONFLICT (merchant_no, kind, currency, day, other_merchant_no) DO UPDATE
-      SET figures = excluded.figures, found_at = excluded.found_at, run_id = excluded.run_id, reported_at = NULL
-      WHERE known.kind IN ('shared', 'reused') AND (known.figures->'count')::int < (excluded.figures->'count')::int`.execute(
-    trx,
-  );
+    ON CONFLICT (kind, merchant_no, subject) DO UPDATE
+      SET data = excluded.data, at = excluded.at, run_id = excluded.run_id, reported_at = NULL
+      WHERE known.kind IN ('shared', 'reused')
+        AND (known.data #> '{figures,count}')::int < (excluded.data #> '{figures,count}')::int`.execute(trx);
 }
 
-/** The merchants' notices that no run has reported yet, whichever run found them. */
 export const unreportedNotices = (db: Kysely<DB>, merchants: readonly string[]): Promise<KnownNotice[]> =>
   noticesWhere(db, merchants, sql`reported_at IS NULL`);
 
-/** The merchants' notices found since then, reported or not. */
 export const noticesSince = (
   db: Kysely<DB>,
   merchants: readonly string[],
   since: Date,
-): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`found_at >= ${since}`);
+): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`at >= ${since}`);
 
-/** Most days of a merchant that `sharedNoticeDays` names. */
 const SHARED_DAYS_MAX = 60;
 
 /** The last days of which a shared notice of the merchant is stored, reported or not. */
@@ -122,7 +130,8 @@ export async function sharedNoticeDays(
   merchantNo: string,
 ): Promise<{ readonly currency: string; readonly day: BusinessDay }[]> {
   const { rows } = await sql<{ currency: string; day: BusinessDay }>`
-    SELECT DISTINCT currency, day FROM notice WHERE kind = 'shared' AND ${ofEither([merchantNo])}
+    SELECT DISTINCT data ->> 'currency' AS currency, (data ->> 'day')::date AS day
+    FROM event WHERE kind = 'shared' AND ${ofEither([merchantNo])}
     ORDER BY day DESC LIMIT ${sql.lit(SHARED_DAYS_MAX)}`.execute(db);
   return rows;
 }
@@ -134,8 +143,8 @@ export async function merchantsToCompare(
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ merchant_no: string }>`
     SELECT merchant_no FROM uncompared_day WHERE ${isChosen('merchant_no', merchants)}
-    UNION SELECT merchant_no FROM notice WHERE kind = 'shared' AND ${isChosen('merchant_no', merchants)}
-    UNION SELECT other_merchant_no FROM notice WHERE kind = 'shared' AND ${isChosen('other_merchant_no', merchants)}`.execute(
+    UNION SELECT merchant_no FROM event WHERE kind = 'shared' AND ${isChosen('merchant_no', merchants)}
+    UNION SELECT data ->> 'otherMerchantNo' FROM event WHERE kind = 'shared' AND ${isOther(merchants)}`.execute(
     db,
   );
   return new Set(rows.map((row) => row.merchant_no));
@@ -154,42 +163,24 @@ export function noticesByMerchant(
   return byMerchant;
 }
 
-/** Marks these notices as reported, once the run that reports them is on record. One that has grown meanwhile stays. */
-export async function markNoticesReported(
-  trx: Transaction<DB>,
-  reported: readonly KnownNotice[],
-  now: Date,
-): Promise<void> {
-  if (reported.length === 0) return;
-  await sql`
-    UPDATE notice SET reported_at = ${now} FROM ${rowsOf(reported)}
-    WHERE notice.merchant_no = sent.merchant_no AND notice.kind = sent.kind AND notice.currency = sent.currency
-      AND notice.day = sent.day AND notice.other_merchant_no = sent.other_merchant_no
-      AND notice.figures = sent.figures AND notice.reported_at IS NULL`.execute(trx);
-}
-
-/** The notices as rows with the alias `sent`. */
-function rowsOf(notices: readonly Notice[]): RawBuilder<unknown> {
-  const column = (value: (notice: Notice) => string) => arrayLiteral(notices.map(value));
-  return sql`unnest(
-    ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ kind }) => kind)}::text[],
-    ${column(({ currency }) => storedCurrency(currency))}::text[], ${column(({ day }) => day)}::date[],
-    ${column((notice) => (notice.kind === 'shared' ? notice.otherMerchantNo : ''))}::text[],
-    ${column(({ figures }) => JSON.stringify(figures))}::jsonb[]
-  ) AS sent (merchant_no, kind, currency, day, other_merchant_no, figures)`;
-}
+/** The later of the two merchants of a notice is one of these. */
+const isOther = (merchants: readonly string[]): RawBuilder<boolean> =>
+  sql`data ->> 'otherMerchantNo' = ANY (${arrayLiteral(merchants)}::text[])`;
 
 /** What two merchants have is reported in the run of either. */
 const ofEither = (merchants: readonly string[]): RawBuilder<boolean> =>
-  sql`(${isChosen('merchant_no', merchants)} OR ${isChosen('other_merchant_no', merchants)})`;
+  sql`(${isChosen('merchant_no', merchants)} OR (kind = 'shared' AND ${isOther(merchants)}))`;
 
 /** An `empty` notice no longer holds once its day has entries. */
 const isFixed = sql`
   kind = 'empty' AND EXISTS (
     SELECT FROM account_day d
-    WHERE d.merchant_no = notice.merchant_no AND (notice.currency = '' OR d.currency = notice.currency)
-      AND d.day = notice.day AND d.credit_count + d.debit_count > 0
+    WHERE d.merchant_no = event.merchant_no AND d.day = (event.data ->> 'day')::date
+      AND (event.data ->> 'currency' IS NULL OR d.currency = event.data ->> 'currency')
+      AND d.credit_count + d.debit_count > 0
   )`;
+
+type StoredNotice = Omit<Notice, 'kind' | 'merchantNo' | 'currency'> & { readonly currency?: string };
 
 async function noticesWhere(
   db: Kysely<DB>,
@@ -198,27 +189,69 @@ async function noticesWhere(
 ): Promise<KnownNotice[]> {
   const { rows } = await sql<{
     kind: Notice['kind'];
-    merchant_no: string;
+    merchantNo: string;
+    data: StoredNotice;
+    foundAt: Date;
+    runId: number;
+  }>`
+    SELECT kind, merchant_no AS "merchantNo", data, at AS "foundAt", run_id AS "runId" FROM event
+    WHERE ${IS_NOTICE} AND ${is} AND ${ofEither(merchants)} AND NOT (${isFixed})
+    ORDER BY kind, data ->> 'day', merchant_no, coalesce(data ->> 'currency', '') COLLATE "C",
+      (data ->> 'otherMerchantNo') COLLATE "C"`.execute(db);
+  return rows.map(
+    ({ kind, merchantNo, data: { currency = null, day, ...data }, foundAt, runId }) =>
+      ({ kind, merchantNo, currency, day, ...data, foundAt, runId }) as KnownNotice,
+  );
+}
+
+const NUMBERS_NAMED_MAX = 3;
+/** Of a currency that no list knows nothing is finer. */
+const NO_UNITS = 1_000;
+
+/**
+ * The merchant's entries from an instant on that have no transaction type, or an amount with more decimals than their
+ * currency has; by account and day, oldest first.
+ */
+export async function oddEntries(
+  db: Kysely<DB>,
+  merchantNo: string,
+  fromMs: number,
+  { zone, currencies }: { readonly zone: string; readonly currencies: Currencies },
+): Promise<OddNotice[]> {
+  const { rows: held } = await sql<{ currency: string }>`
+    SELECT DISTINCT currency FROM ledger_entry
+    WHERE merchant_no = ${merchantNo} AND vanished_at IS NULL AND booked_ms >= ${fromMs}`.execute(db);
+  const known = held.map(({ currency }) => ({
+    currency,
+    units: currencies.minorUnits(currency) ?? NO_UNITS,
+  }));
+  const { rows } = await sql<{
+    kind: OddNotice['kind'];
     currency: string;
     day: BusinessDay;
-    other_merchant_no: string;
-    figures: Notice['figures'];
-    found_at: Date;
-    run_id: number;
+    count: number;
+    batch_nos: string[];
   }>`
-    SELECT * FROM notice WHERE ${is} AND ${ofEither(merchants)} AND NOT (${isFixed})
-    ORDER BY kind, day, merchant_no, currency, other_merchant_no`.execute(db);
-  return rows.map(
-    (row) =>
-      ({
-        kind: row.kind,
-        merchantNo: row.merchant_no,
-        currency: currencyFrom(row.currency),
-        day: row.day,
-        ...(row.kind === 'shared' ? { otherMerchantNo: row.other_merchant_no } : {}),
-        figures: row.figures,
-        foundAt: row.found_at,
-        runId: row.run_id,
-      }) as KnownNotice,
-  );
+    WITH known AS (
+      SELECT * FROM unnest(
+        ${arrayLiteral(known.map(({ currency }) => currency))}::text[],
+        ${arrayLiteral(known.map(({ units }) => units))}::int[]
+      ) AS known (currency, units)
+    ), odd AS (
+      SELECT one.kind, e.currency, (to_timestamp(e.booked_ms / 1000.0) AT TIME ZONE ${zone})::date AS day, e.batch_no
+      FROM known JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.currency = known.currency
+        AND e.vanished_at IS NULL AND e.booked_ms >= ${fromMs}
+      CROSS JOIN LATERAL (VALUES
+        ('untyped', e.transaction_type !~ '[^[:space:]]'),
+        ('finer', greatest(scale(coalesce(e.credit, e.debit)), scale(e.balance)) > known.units)
+      ) AS one (kind, is_odd)
+      WHERE one.is_odd
+    )
+    SELECT kind, currency, day, count(*) AS count,
+      (array_agg(batch_no ORDER BY batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
+    FROM odd GROUP BY kind, currency, day ORDER BY day, kind, currency`.execute(db);
+  return rows.map(({ kind, currency, day, count, batch_nos: batchNos }) => ({
+    ...{ kind, merchantNo, currency, day },
+    figures: { count, batchNos },
+  }));
 }

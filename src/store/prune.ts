@@ -33,10 +33,10 @@ export interface Pruned {
 
 export type PrunableTable =
   | 'alert'
-  | 'alert_event'
   | 'backfill'
   | 'backfill_merchant'
   | 'backfill_slice'
+  | 'event'
   | 'notification'
   | 'quarantined_entry'
   | 'requested_range'
@@ -100,10 +100,12 @@ const PRUNABLE: readonly Prunable[] = [
       AND NOT EXISTS (SELECT FROM alert_delivery WHERE alert_id = old.id AND state = 'waiting')`,
   },
   {
-    what: 'what alerts have reported of breaks that are closed and of revised days',
-    table: 'alert_event',
-    rows: ({ before }) => sql<boolean>`old.reported_at < ${before} AND old.kind IN ('break', 'revised') AND (
-      old.kind = 'revised' OR old.subject NOT IN (SELECT id::text FROM continuity_break WHERE status = 'open'))`,
+    // Late first statements are listed on the pages, and findings keep their days from being reported again.
+    what: 'what was reported of breaks that are closed, of revised days and of changed entries',
+    table: 'event',
+    rows: ({ before }) => sql<boolean>`old.reported_at < ${before} AND (
+      old.kind IN ('amendment', 'change') OR (old.kind = 'revision' AND old.subject NOT LIKE '% r1')
+        OR (old.kind = 'new-break' AND old.subject NOT IN (SELECT id::text FROM continuity_break WHERE status = 'open')))`,
   },
 ];
 

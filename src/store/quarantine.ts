@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { UnreadableEntry, Window } from '../ledger/entry.ts';
-import type { Quarantined, QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
+import type { Quarantined, QuarantinedReader } from '../ledger/hints/evidence.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
@@ -80,7 +80,6 @@ async function keepUnreadable(
   return rows[0]!.kept;
 }
 
-/** A rejected entry, as it is compared with a break. */
 export interface UnreadableWithin extends Quarantined {
   readonly raw: string;
   readonly reason: string;

@@ -23,9 +23,8 @@ export async function undecidedOpenings(db: Kysely<DB>, merchantNo: string): Pro
     FROM account_day own
     WHERE merchant_no = ${merchantNo} AND restarted AND other_closings <> '' AND verdict <> 'broken'
       AND NOT EXISTS (
-        SELECT FROM notice
-        WHERE notice.merchant_no = own.merchant_no AND kind = 'first' AND notice.currency = own.currency
-          AND notice.day = own.day
+        SELECT FROM event
+        WHERE event.kind = 'first' AND event.merchant_no = own.merchant_no AND event.subject = own.currency || ' ' || own.day
       )
     ORDER BY currency, day`.execute(db);
   return rows.map((row) => ({ ...row, others: row.others.split(',') }));

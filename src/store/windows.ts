@@ -15,7 +15,7 @@ import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
 import { storeEntries } from './store-entries.ts';
 import { isPlain, storePlain } from './store-plain.ts';
-import { noteUnreported } from './unreported-changes.ts';
+import { recordChanges } from './events.ts';
 import {
   cutAtPlanned,
   NOTHING_CHANGED,
@@ -135,7 +135,7 @@ async function writeOpen(
     uncertain.map(({ part }) => part),
   );
   for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
-  await noteUnreported(trx, { merchantNo, runId }, { amended: stored.amended, vanished: 0 });
+  await recordChanges(trx, { merchantNo, runId, now }, { amended: stored.amended, vanished: 0 });
   return { figures: { ...stored, vanished: 0, quarantined }, absent };
 }
 
@@ -163,7 +163,8 @@ export function judgeReading(
   return writeTransaction(db, lease, async (trx) => {
     const judged = await judgeAbsent(trx, windows);
     const vanished = sum(judged.map((one) => one.vanished));
-    await noteUnreported(trx, windows[0]!, { amended: 0, vanished });
+    const { merchantNo, runId, now } = windows[0]!;
+    await recordChanges(trx, { merchantNo, runId, now }, { amended: 0, vanished });
     return judged;
   });
 }

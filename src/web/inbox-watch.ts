@@ -1,11 +1,10 @@
 /** Alerts on attacks on the inbox, and on notifications that cannot be opened. */
 import type { Kysely } from 'kysely';
-import { type AlertContent, firstSentences } from '../alerts/alert.ts';
-import { raiseCondition, type Raising } from '../alerts/raise.ts';
+import { ABOUT_NO_MERCHANT, type AlertContent, firstSentences } from '../alerts/alert.ts';
+import { raiseCondition, type Raising, endConditions, endUnseen, noteSeen } from '../alerts/outbox.ts';
 import { counted } from '../ledger/text.ts';
 import { InboxUnavailable } from '../notifications/inbox.ts';
 import type { ProcessReport } from '../notifications/process.ts';
-import { endConditions, endUnseen, noteSeen } from '../store/alerts/conditions.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { WebEvent } from './server.ts';
 
@@ -32,8 +31,6 @@ const REPORTED_REFUSALS: readonly { readonly reason: string; readonly min: numbe
 const HOUR_MS = 3_600_000;
 const ATTACK = 'inbox';
 const LEFT = 'inbox left';
-
-const ABOUT_NO_MERCHANT = { merchants: [], merchantCount: 0, days: [], since: null, runId: null } as const;
 
 export interface InboxWatch {
   readonly onRefusal: (event: WebEvent) => void;

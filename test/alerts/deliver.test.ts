@@ -3,9 +3,8 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AlertContent } from '../../src/alerts/alert.ts';
 import { deliverDue, waitAfterMs, keepAlerting } from '../../src/alerts/deliver.ts';
-import { raise, raiseCondition } from '../../src/alerts/raise.ts';
+import { raise, raiseCondition, claimDeliveries, listAlerts, undelivered } from '../../src/alerts/outbox.ts';
 import { targetsOf, type Target } from '../../src/alerts/targets.ts';
-import { claimDeliveries, listAlerts, undelivered } from '../../src/store/alerts/outbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { freshDatabase, freshEmbedded, type ServerDatabase } from '../support/database.ts';
 import { startReceiver, type Receiver } from '../support/receivers.ts';
@@ -95,7 +94,7 @@ test('a process that dies between sending and noting: it is sent again, under th
   await put(targets);
   // The first one takes it, sends it, and dies.
   const [claimed] = await claimDeliveries(database.db, [targets[0]!.key], { limit: 1, claimMs: 60_000 });
-  const { alertOf } = await import('../../src/alerts/raise.ts');
+  const { alertOf } = await import('../../src/alerts/outbox.ts');
   await targets[0]!.send(alertOf(claimed!), { timeoutMs: 2_000, now: () => NOW });
   expect(await deliver(targets)).toBe(0);
   await passes(60_000);

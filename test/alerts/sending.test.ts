@@ -2,8 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Alert, slackDocument } from '../../src/alerts/alert.ts';
-import { targetsOf } from '../../src/alerts/targets.ts';
-import { postAlert } from '../../src/alerts/webhook.ts';
+import { targetsOf, postAlert } from '../../src/alerts/targets.ts';
 import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../support/receivers.ts';
 
 const SECRET = 'a secret of the receiver';

@@ -7,7 +7,7 @@ import type { PlanReport } from '../../src/run/plan.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import type { KnownRun } from '../../src/run/run-state.ts';
 import type { MerchantStatus } from '../../src/run/status.ts';
-import type { Reason } from '../../src/run/verdict/reason.ts';
+import type { Reason } from '../../src/run/verdict/exit-codes.ts';
 import type { VerifiedFile, VerifyReport } from '../../src/statements/verify.ts';
 import type { VerifiedChain } from '../../src/statements/verify-chain.ts';
 

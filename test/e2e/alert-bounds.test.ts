@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { finishAlerting, type EndedRun, type RunAlerts } from '../../src/run/alerts/at-end.ts';
 import { finishWaitingRuns } from '../../src/run/queued/finish.ts';
 import { installQueue } from '../../src/queue/queue.ts';
-import { listAlerts } from '../../src/store/alerts/outbox.ts';
+import { listAlerts } from '../../src/alerts/outbox.ts';
 import { recordAuditEvent } from '../../src/store/audit.ts';
-import { unreportedDownloads } from '../../src/store/alerts/downloads.ts';
+import { unreportedDownloads } from '../../src/run/alerts/alert-events.ts';
 import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -34,8 +34,8 @@ async function reviseDay(db: Kysely<DB>, day: string): Promise<void> {
       'revision', 2, 'sha256', repeat('0', 64), 'object_key', ${`r2 of ${day}`}::text))).*
     FROM statement own WHERE day = ${day} AND currency = 'USD'`.execute(db);
   const detail = { merchantNo, currency: 'USD', day, oldRevision: 1, revision: 2, reason: null };
-  await sql`INSERT INTO alert_event (kind, subject, merchant_no, detail, found_at)
-    VALUES ('revised', ${day}, ${merchantNo}, ${JSON.stringify(detail)}::jsonb, now())`.execute(db);
+  await sql`INSERT INTO event (kind, subject, merchant_no, data, at)
+    VALUES ('amendment', ${day}, ${merchantNo}, ${JSON.stringify(detail)}::jsonb, now())`.execute(db);
 }
 const failed: EndedRun = {
   ...{ runId: 1, command: 'run', exitCode: 4, from: FROM, to: TO, isNightly: true, interrupted: false },

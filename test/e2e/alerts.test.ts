@@ -8,8 +8,7 @@ import { deliverDue } from '../../src/alerts/deliver.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from '../../src/run/alerts/at-end.ts';
-import { checkForMissedRun, checkForUnfinishedRuns } from '../../src/run/alerts/watch.ts';
-import { oldestMs } from '../../src/run/alerts/missed.ts';
+import { checkForMissedRun, checkForUnfinishedRuns, oldestMs } from '../../src/run/alerts/watch.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { recordAuditEvent } from '../../src/store/audit.ts';
@@ -245,7 +244,7 @@ describe('what a run finds', () => {
     await open({ planted: [gap] });
     await range();
     await reported();
-    await dbOf().deleteFrom('alert_event').execute();
+    await dbOf().deleteFrom('event').where('kind', '=', 'new-break').execute();
     await range();
     expect(await reported()).toEqual([]);
     await dbOf().deleteFrom('run_merchant').where('run_id', '=', 1).execute();
@@ -258,7 +257,7 @@ describe('what a run finds', () => {
     const { db } = stage.deps();
     await stage.run({}, {});
     await reported();
-    await db.deleteFrom('alert_event').execute();
+    await db.deleteFrom('event').where('kind', '=', 'new-break').execute();
     await db.updateTable('run').set({ exit_code: null, finished_at: null }).execute();
     await range();
     expect(kinds(await reported())).toEqual(['new-break']);
@@ -481,7 +480,7 @@ test('where no alerts are set up, nothing is written', async () => {
   stage = await openStage({ scenario: scenario({ entriesPerDay: 20 }) });
   expect(stage.app.alerts).toBeUndefined();
   await night({}, downFor([merchantNo], refused));
-  for (const table of ['alert', 'alert_delivery', 'alert_condition', 'alert_event'] as const) {
+  for (const table of ['alert', 'alert_delivery', 'alert_condition', 'event'] as const) {
     expect(await dbOf().selectFrom(table).selectAll().execute()).toEqual([]);
   }
 });

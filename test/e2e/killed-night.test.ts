@@ -74,8 +74,14 @@ test('changes that a killed run stored are reported by the next run, once', asyn
   stage.sandbox.takeOut(merchantNo, usd()[19]!.batchNo);
   await hangAtPublishing();
   const { db } = stage.app.database;
-  const found = () => db.selectFrom('unreported_change').select(['run_id', 'amended', 'vanished']).execute();
-  expect(await found()).toEqual([{ run_id: 2, amended: 1, vanished: 1 }]);
+  const found = () =>
+    db
+      .selectFrom('event')
+      .select(['run_id', 'data'])
+      .where('kind', '=', 'change')
+      .where('reported_at', 'is', null)
+      .execute();
+  expect(await found()).toEqual([{ run_id: 2, data: { amended: 1, vanished: 1 } }]);
 
   await endLease();
   const next = await stage.run();

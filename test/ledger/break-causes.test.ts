@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { foldDays } from '../../src/ledger/chain/account-days.ts';
-import { explainTogether } from '../../src/ledger/chain/break-patterns.ts';
-import { isCauseKnown, storiesOf } from '../../src/ledger/chain/break-stories.ts';
+import { explainTogether } from '../../src/ledger/hints/patterns.ts';
+import { isCauseKnown, storiesOf } from '../../src/ledger/hints/stories.ts';
 import { createChain } from '../../src/ledger/chain/chain.ts';
 import type { BreakHint, LedgerEntry } from '../../src/ledger/entry.ts';
-import { isAmountsSwapped, neighbourHint } from '../../src/ledger/chain/hints.ts';
+import { isAmountsSwapped, neighbourHint } from '../../src/ledger/hints/evidence.ts';
 import { addAmounts, fromScaled, subtractAmounts, toScaled } from '../../src/ledger/money.ts';
 import { below, seeded, type Random } from '../../src/sandbox/ledger.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
-import { explain, storiesOf } from '../../src/ledger/chain/break-stories.ts';
+import { explain, storiesOf } from '../../src/ledger/hints/stories.ts';
 import type { LedgerEntry, UnreadableEntry } from '../../src/ledger/entry.ts';
 import { addAmounts } from '../../src/ledger/money.ts';
 import { readQuarantined } from '../../src/platform/ledger-entry.ts';

@@ -1,7 +1,6 @@
 /** The message about a break that a person can send to the platform: what it says, and when there is none. */
 import { expect, test } from 'vitest';
-import type { BreakCase } from '../../src/run/breaks/break-case.ts';
-import { messageToPlatform } from '../../src/run/breaks/break-message.ts';
+import { type BreakCase, messageToPlatform } from '../../src/run/break-case.ts';
 
 const AT = { zone: 'Asia/Shanghai', now: new Date('2026-03-31T04:00:00Z') };
 const MS = Date.parse('2026-03-30T04:00:00Z');

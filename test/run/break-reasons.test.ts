@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { breakTexts } from '../../src/cli/output/run-text.ts';
-import { reasonsOfCauses } from '../../src/run/verdict/break-reasons.ts';
+import { reasonsOfCauses } from '../../src/run/verdict/finding-reasons.ts';
 import type { BreakRow } from '../../src/store/breaks/breaks.ts';
 
 const AT_MS = Date.UTC(2026, 2, 2, 9);

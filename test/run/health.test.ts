@@ -8,7 +8,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { counting, merchantOf } from '../store/many-accounts.ts';
 import { fillMerchants } from '../store/many-merchants.ts';
 import { NOW } from '../store/support.ts';
-import { countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
+import { countOpenBreaks, isNewSince } from '../../src/store/breaks/breaks.ts';
 import { openCounts } from '../../src/store/fleet-counts.ts';
 import { freshDatabase } from '../support/database.ts';
 
@@ -83,7 +83,7 @@ test('a break that a backfill finds after the last night began is new, though th
       db,
     );
   expect(await openCounts(db, ['M1'], night)).toMatchObject({ newBreaks: 1, knownBreaks: 1 });
-  const counted = await countOpenBreaks(db, { merchants: ['M1'], currencies: null }, night);
+  const counted = await countOpenBreaks(db, { merchants: ['M1'], currencies: null }, isNewSince(night));
   expect(counted.get('M1')).toEqual({ opened: 1, known: 1 });
   await close();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { oldestMs } from '../../src/run/alerts/missed.ts';
+import { oldestMs } from '../../src/run/alerts/watch.ts';
 
 const HOUR_MS = 3_600_000;
 const FRIDAY = new Date('2026-03-06T12:00:00Z');

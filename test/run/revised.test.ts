@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import { reasonsOfRevised } from '../../src/run/verdict/revised.ts';
+import { reasonsOfRevised } from '../../src/run/verdict/published-reasons.ts';
+import { markEventsReported } from '../../src/store/events.ts';
 import {
-  markRevisionsReported,
+  revisionEvents,
   unreportedRevisions,
   type RevisedDay,
-} from '../../src/store/statements/unreported-revisions.ts';
+} from '../../src/store/statements/revisions.ts';
 import { revisedDays } from '../../src/store/pages/downloaded.ts';
 import { openBook, MERCHANT } from '../statements/book.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -97,7 +98,9 @@ test('a revision is stored with its row, so that after a killed run the next one
     // A day revised again before it is reported is reported once. Back at its first bytes, it reads as it did.
     expect(await publish(entries)).toMatchObject([{ ...first, revision: 3, readsTheSame: true }]);
     const reported = await unreportedRevisions(db, [MERCHANT]);
-    await db.transaction().execute((trx) => markRevisionsReported(trx, reported));
+    await db
+      .transaction()
+      .execute((trx) => markEventsReported(trx, reported.flatMap(revisionEvents), new Date()));
     expect(await unreportedRevisions(db, [MERCHANT])).toEqual([]);
   } finally {
     await book.database.close();
@@ -124,7 +127,9 @@ test('a verdict that moves over midnight and back asks nobody to download again,
       await book.reconciled();
       await book.published(createDirectoryStore(folder));
       const reported = (await unreportedRevisions(db, [MERCHANT])).filter(({ day }) => day === first);
-      await db.transaction().execute((trx) => markRevisionsReported(trx, reported));
+      await db
+        .transaction()
+        .execute((trx) => markEventsReported(trx, reported.flatMap(revisionEvents), new Date()));
       const asked = (await revisedDays(db, [account], { from: first, to: first, by }))[0]!.has(first);
       return { reported: reported.map(({ revision, readsTheSame }) => [revision, readsTheSame]), asked };
     };
@@ -159,13 +164,10 @@ test('a run reports what an earlier run did not report, and no later run does', 
     const { db } = stage.app.database;
     // The state after a run that was killed before its end.
     await db
-      .insertInto('unreported_revision')
-      .values({
-        merchant_no: 'SBX-M-1',
-        currency: entry!.currency,
-        day: entry!.busiDate.slice(0, 10),
-        revision: 2,
-      })
+      .updateTable('event')
+      .set({ reported_at: null })
+      .where('kind', '=', 'revision')
+      .where('subject', '=', `${entry!.currency} ${entry!.busiDate.slice(0, 10)} r2`)
       .execute();
     const next = await stage.run();
     expect(next.exitCode).toBe(3);

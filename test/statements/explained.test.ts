@@ -14,7 +14,7 @@ import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { recordAuditEvent } from '../../src/store/audit.ts';
-import { recordStep, reopenBreak, resolveBreak } from '../../src/store/breaks/break-cases.ts';
+import { reopenBreak, resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -78,11 +78,15 @@ async function broken(...gone: readonly string[]): Promise<number> {
 }
 const stepped = (kind: 'resolved' | 'reopened', id: number, note: string) =>
   database.db.transaction().execute(async (trx) => {
-    const auditEvent = { by: 'Ada', command: `breaks ${kind}`, subject: String(id), note };
-    const auditEventId = await recordAuditEvent(trx, auditEvent, AT);
+    const auditEvent = {
+      by: 'Ada',
+      command: kind === 'resolved' ? 'breaks resolve' : 'breaks reopen',
+      subject: String(id),
+      note,
+    };
+    await recordAuditEvent(trx, auditEvent, AT);
     if (kind === 'resolved') await resolveBreak(trx, id, note, AT);
     else await reopenBreak(trx, id);
-    await recordStep(trx, id, kind, auditEventId);
   });
 const isProven = async () => (await verifyPaths([folder])).problems;
 

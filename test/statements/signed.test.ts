@@ -362,7 +362,7 @@ test('manifests from before there were chains are named by the first one after t
 
 /** Takes a copy of what the database knows to be published; what is returned puts it back. */
 async function backedUp(): Promise<() => Promise<void>> {
-  const tables = ['unreported_revision', 'statement', 'artifact'] as const;
+  const tables = ['event', 'statement', 'artifact'] as const;
   const kept = await Promise.all(tables.map((table) => database.db.selectFrom(table).selectAll().execute()));
   return async () => {
     for (const [at, table] of tables.entries()) {

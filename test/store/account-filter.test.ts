@@ -4,8 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filt
 import { listAccountDays } from '../../src/store/account-days.ts';
 import { changedDays } from '../../src/store/changed-days.ts';
 import { listAmendments, listVanished } from '../../src/store/amendments.ts';
-import { listBreaks } from '../../src/store/breaks/breaks.ts';
-import { breaksToHeal, countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
+import { listBreaks, breaksToHeal, countOpenBreaks, isNewSince } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import {
@@ -128,7 +127,7 @@ describe.each([
   it('open breaks are counted by the server', async () => {
     const { db, rowsSent } = counting(database.db);
     const accounts = { merchants: [merchantOf(7), merchantOf(3)], currencies: ['USD'] };
-    expect(await countOpenBreaks(db, accounts, null)).toEqual(
+    expect(await countOpenBreaks(db, accounts, isNewSince(null))).toEqual(
       new Map([
         [merchantOf(3), { opened: 0, known: 2 }],
         [merchantOf(7), { opened: 0, known: 2 }],

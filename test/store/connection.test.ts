@@ -200,6 +200,7 @@ describe('the embedded database', () => {
       '0048_day_entries',
       '0050_one_number_two_entries',
       '0051_plain_names',
+      '0053_event',
       '0058_artifacts',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);

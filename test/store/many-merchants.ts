@@ -46,9 +46,10 @@ export async function fillMerchants(
       SELECT merchant_no, '{}', 'no amount', merchant_no, '{[1,2)}', ${NOW}::timestamptz FROM ${every(13)}`,
     sql`INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, requests, problem)
       SELECT merchant_no, '', ${DAY.beginMs}, ${DAY.endMs}, 1, 0, 1, 'one page of two came' FROM ${every(17)}`,
-    sql`INSERT INTO notice (merchant_no, kind, currency, day, other_merchant_no, figures, found_at, run_id)
-      SELECT merchant_no, 'shared', 'USD', '2026-03-05', ${numbered(sql`n + 1`)},
-        '{"count": 1, "batchNos": ["B"]}', ${NOW}::timestamptz, run.id FROM run, ${every(19)}`,
+    sql`INSERT INTO event (merchant_no, kind, subject, data, at, run_id)
+      SELECT merchant_no, 'shared', 'USD 2026-03-05 ' || ${numbered(sql`n + 1`)}, jsonb_build_object('currency', 'USD',
+        'day', '2026-03-05', 'otherMerchantNo', ${numbered(sql`n + 1`)}, 'figures', '{"count": 1, "batchNos": ["B"]}'::jsonb),
+        ${NOW}::timestamptz, run.id FROM run, ${every(19)}`,
     sql`INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
         round_began_at, page_order)
       SELECT merchant_no, '2026-01-01', '2026-02-01', n, n % 2 = 0, ${NOW}::timestamptz, 1, n, ${NOW}::timestamptz,

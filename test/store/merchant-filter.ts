@@ -8,20 +8,17 @@ const LEDGER_TABLES = [
   'changed_day',
   'continuity_break',
   'day_entries',
+  'event',
   'late_entry_count',
-  'late_statement',
   'ledger_entry',
   'ledger_entry_version',
   'ledger_past',
-  'notice',
   'historical_check',
   'quarantined_entry',
   'requested_range',
   'statement',
   'sync_window',
   'uncompared_day',
-  'unreported_change',
-  'unreported_revision',
   'month_end_sample',
 ] as const;
 
@@ -29,7 +26,7 @@ const NAMED = new RegExp(
   `\\b(?:from|join|update|into|using)\\s+(?:only\\s+)?"?(${LEDGER_TABLES.join('|')})"?(?![\\w(])`,
   'gi',
 );
-const FILTERED = /merchant_no"?\s*(?:=|in\b)|\([^()]*merchant_no[^()]*\)\s*(?:=|in\b)/i;
+const FILTERED = /(?:merchant_no"?|'otherMerchantNo')\s*(?:=|in\b)|\([^()]*merchant_no[^()]*\)\s*(?:=|in\b)/i;
 
 /** One text for each such place: the table, and the statement. */
 export function unfiltered(statement: string): string[] {

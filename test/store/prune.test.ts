@@ -206,10 +206,10 @@ test('an alert goes with what became of it, unless a target waits; what was told
   await alert(OLD, 'sent');
   await alert(OLD, 'waiting');
   await alert(YOUNG, 'sent');
-  const fact = (kind: string, subject: string, toldAt: Date | null) =>
+  const fact = (kind: string, subject: string, reportedAt: Date | null) =>
     db
-      .insertInto('alert_event')
-      .values({ kind, subject, merchant_no: 'M1', detail: '{}', found_at: OLD, reported_at: toldAt })
+      .insertInto('event')
+      .values({ kind, subject, merchant_no: 'M1', data: '{}', at: OLD, reported_at: reportedAt })
       .execute();
   await sql`
     INSERT INTO continuity_break (id, merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
@@ -219,17 +219,33 @@ test('an alert goes with what became of it, unless a target waits; what was told
     db,
   );
   for (const [kind, subject] of [
-    ['break', '7'],
-    ['break', '8'],
-    ['revised', 'M1 USD r2'],
-    ['token', 'M1'],
+    ['new-break', '7'],
+    ['new-break', '8'],
+    ['amendment', 'USD 2025-12-01 r2'],
+    ['key-problem', ''],
+    ['revision', 'USD 2025-12-01 r1'],
+    ['revision', 'USD 2025-12-01 r2'],
+    ['change', 'run 1'],
+    ['first', 'USD 2025-12-01'],
   ] as const)
     await fact(kind, subject, OLD);
-  await fact('revised', 'M1 USD r3', null);
-  await fact('revised', 'M1 USD r4', YOUNG);
-  expect(await prune()).toEqual({ alert: 1, alert_event: 2 });
-  const left = await db.selectFrom('alert_event').select('subject').orderBy('subject').execute();
-  expect(left.map(({ subject }) => subject)).toEqual(['7', 'M1', 'M1 USD r3', 'M1 USD r4']);
+  await fact('amendment', 'USD 2025-12-01 r3', null);
+  await fact('amendment', 'USD 2025-12-01 r4', YOUNG);
+  expect(await prune()).toEqual({ alert: 1, event: 4 });
+  const left = await db
+    .selectFrom('event')
+    .select(['kind', 'subject'])
+    .orderBy('kind')
+    .orderBy('subject')
+    .execute();
+  expect(left.map(({ kind, subject }) => `${kind} ${subject}`)).toEqual([
+    'amendment USD 2025-12-01 r3',
+    'amendment USD 2025-12-01 r4',
+    'first USD 2025-12-01',
+    'key-problem ',
+    'new-break 7',
+    'revision USD 2025-12-01 r1',
+  ]);
   expect(await db.selectFrom('alert_delivery').select('state').orderBy('state').execute()).toEqual([
     { state: 'sent' },
     { state: 'waiting' },

@@ -9,10 +9,9 @@ import { enqueue } from '../../src/queue/enqueue.ts';
 import { processNotifications } from '../../src/notifications/process.ts';
 import { deliverDue } from '../../src/alerts/deliver.ts';
 import type { Target } from '../../src/alerts/targets.ts';
-import { claimWatchdogCheck } from '../../src/store/alerts/conditions.ts';
+import { claimWatchdogCheck, listAlerts } from '../../src/alerts/outbox.ts';
 import { checkForMissedRun } from '../../src/run/alerts/watch.ts';
 import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
-import { listAlerts } from '../../src/store/alerts/outbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
@@ -199,7 +198,7 @@ describe('inbox', () => {
     expect(kinds).toContain('inbox-attack');
     await forbidden(db, 'SELECT figures FROM run_merchant');
     await forbidden(db, 'SELECT * FROM run');
-    await forbidden(db, 'SELECT * FROM alert_event');
+    await forbidden(db, 'SELECT * FROM event');
   });
 
   it('records an application, stores its result and makes it a merchant', async () => {
@@ -294,7 +293,6 @@ describe('pages', () => {
       expect.stringContaining('The month is closed: close 2 freezes'),
     ]);
     await pages.close();
-    await admin.deleteFrom('break_step').execute();
     await admin.deleteFrom('continuity_break').where('id', '=', id).execute();
     for (const statement of [
       `UPDATE continuity_break SET missing_net = 0`,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { keepNotices, markNoticesReported, unreportedNotices } from '../../src/store/notices.ts';
+import { markEventsReported } from '../../src/store/events.ts';
+import { keepNotices, noticeEvent, unreportedNotices } from '../../src/store/notices.ts';
 import { saveChained } from '../../src/store/save-chained.ts';
 import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
 import { forgetUncompared, uncomparedDays } from '../../src/store/uncompared-days.ts';
@@ -137,7 +138,7 @@ onBothDatabases((store) => {
     await keep('B1', 'B2');
     expect([await unreported(ONE), await unreported(TWO), await unreported(THREE)]).toEqual([1, 1, 0]);
     const reported = await unreportedNotices(db, [TWO]);
-    await writeTransaction(db, lease, (trx) => markNoticesReported(trx, reported, NOW));
+    await writeTransaction(db, lease, (trx) => markEventsReported(trx, reported.map(noticeEvent), NOW));
     await keep('B1', 'B2');
     expect(await unreported(ONE)).toBe(0);
     await keep('B1', 'B2', 'B3');

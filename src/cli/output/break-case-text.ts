@@ -1,8 +1,7 @@
 /** Words the case of a break for a person: from what is wrong to what to send to the platform. */
-import { explain } from '../../ledger/chain/break-stories.ts';
+import { explain } from '../../ledger/hints/stories.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
-import type { Asked, BreakAnswer } from '../../run/breaks/break-answer.ts';
-import type { BreakCase, CaseEvent, AdjacentRow } from '../../run/breaks/break-case.ts';
+import type { Asked, BreakAnswer, BreakCase, CaseEvent, AdjacentRow } from '../../run/break-case.ts';
 import { wallSecond, wallTime } from '../../ledger/wall-time.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { CertificateRow } from '../../store/statements/statements.ts';
@@ -41,7 +40,6 @@ export function caseText(
   );
 }
 
-/** The balance that was expected, and the one that was found. */
 const figuresText = (row: BreakRow): string[] => [
   `balance expected before ${row.before_batch_no}:  ${row.expected_balance} ${row.currency}`,
   `found by its own amount and balance:  ${row.found_balance} ${row.currency}`,
@@ -53,7 +51,6 @@ const stateText = ({ state, takenBy, row }: BreakCase): string => {
   return row.note === null ? state : `${state}: ${row.note}`;
 };
 
-/** Shows the break as an arrow before the row that follows it. */
 function rowsText(rows: readonly AdjacentRow[], { id }: BreakRow): string {
   if (rows.length === 0) return '  none of its account is stored there any more';
   const drawn = table(

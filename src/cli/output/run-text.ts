@@ -1,5 +1,5 @@
 /** Words the report of a run for a person: why it is not green, what was read, each account day, the files. */
-import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/chain/break-stories.ts';
+import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/hints/stories.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import { checkedText } from '../../run/checked.ts';
 import { extendedLookbackText } from '../../run/lateness-text.ts';
@@ -8,9 +8,8 @@ import type { RunReport, MerchantSync } from '../../run/report.ts';
 import { endText } from '../../run/run-state.ts';
 import { sumOfSync } from '../../run/stages/sync-tally.ts';
 import { requestedText } from '../../run/status-lists.ts';
-import { EXIT } from '../../run/verdict/exit-codes.ts';
+import { EXIT, type Reason } from '../../run/verdict/exit-codes.ts';
 import { daysName } from '../../run/verdict/judge.ts';
-import type { Reason } from '../../run/verdict/reason.ts';
 import type { UnrepairedFile } from '../../statements/repair-files.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';

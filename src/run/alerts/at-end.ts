@@ -1,17 +1,29 @@
 /** Raises what the end of a run tells people, in the transaction that records this end. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AlertContent } from '../../alerts/alert.ts';
-import { raise, raiseCondition, type Raising } from '../../alerts/raise.ts';
-import { endConditions } from '../../store/alerts/conditions.ts';
-import { unreportedDownloads, type RevisedDownloads } from '../../store/alerts/downloads.ts';
-import { takeAlertEvents, type RevisedEvent } from '../../store/alerts/events.ts';
+import { raise, raiseCondition, type Raising, endConditions } from '../../alerts/outbox.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
-import type { RunCommand } from '../report.ts';
-import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
+import type { RunCommand, MerchantOutcome } from '../report.ts';
+import { isGoodEnd } from '../verdict/exit-codes.ts';
+import {
+  crossOffTokens,
+  noteBreaks,
+  noteRevised,
+  noteTokens,
+  takeAlertEvents,
+  unreportedDownloads,
+  type RevisedDownloads,
+  type RevisedEvent,
+  type TokenEvent,
+} from './alert-events.ts';
 import {
   amendments,
+  gradeOf,
+  KEYS,
+  MISSED,
+  NIGHT,
   runFailed,
   nameOf,
   newBreaks,
@@ -21,10 +33,14 @@ import {
   type RunEnded,
   type Undone,
 } from './run-alerts.ts';
+import { PlatformRejected } from '../../platform/errors.ts';
+import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
+import type { MerchantOpenItems } from '../open-items.ts';
+import { forgetDirectlySent, sendDirectOnceADay, recordLastSuccess } from '../../alerts/direct.ts';
+import { targetsOf, ping } from '../../alerts/targets.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 
-/** What a run needs to tell people. */
 export interface RunAlerts {
-  /** The keys of the targets. */
   readonly targets: readonly string[];
   /** Sends without the database, which is away. Never rejects. */
   readonly direct: (content: AlertContent) => Promise<void>;
@@ -36,7 +52,6 @@ export interface RunAlerts {
 
 export interface EndedRun extends RunEnded {
   readonly command: RunCommand;
-  /** Whether it did what a night does, for all merchants. */
   readonly isNightly: boolean;
   /** The process was asked to stop. That is no failure: the next run takes up from there. */
   readonly interrupted: boolean;
@@ -45,14 +60,6 @@ export interface EndedRun extends RunEnded {
   /** All merchants left out because another process is at work on them. */
   readonly leftOut: number;
 }
-
-/** Trouble with nights. A good one ends all of it. */
-export const NIGHT = 'night';
-export const MISSED = 'missed';
-export const KEYS = 'keys';
-
-/** How grave a failed night is: a fault more than anything else. */
-export const gradeOf = (exitCode: number | null): number => (exitCode === EXIT.fault ? 2 : 1);
 
 const conditionOf = (command: RunCommand): string => (command === 'run' ? NIGHT : `${NIGHT} ${command}`);
 
@@ -181,3 +188,84 @@ function reportOfRevised(
 }
 
 const revisionOf = (one: RevisedEvent): string => `${nameOf(one)} r${one.revision}`;
+
+/** Notes new breaks, revised days, and tokens that do not work; crosses off tokens that work again. */
+export async function noteForAlerts(
+  trx: Transaction<DB>,
+  outcomes: readonly MerchantOutcome[],
+  openItemsOfAll: ReadonlyMap<string, MerchantOpenItems>,
+  found: { readonly runId: number; readonly now: Date },
+): Promise<void> {
+  const own = outcomes.map(({ merchantNo }) => openItemsOfAll.get(merchantNo)!.standing);
+  if (own.some(({ newBreaks, knownBreaks }) => newBreaks + knownBreaks > 0)) {
+    const merchants = outcomes.map(({ merchantNo }) => merchantNo);
+    await noteBreaks(trx, merchants, found);
+  }
+  const revised = own
+    .flatMap((standing) => standing.revised)
+    .filter(({ readsTheSame, wasOpenAtClose }) => !readsTheSame && wasOpenAtClose !== true);
+  await noteRevised(trx, revised, found);
+  const refused = outcomes.flatMap((outcome) => tokenProblem(outcome) ?? []);
+  await noteTokens(trx, refused, found);
+  await crossOffTokens(
+    trx,
+    outcomes.filter(hasTokenThatWorks).map(({ merchantNo }) => merchantNo),
+  );
+}
+
+function tokenProblem({ merchantNo, sync }: MerchantOutcome): TokenEvent | null {
+  if (sync === null) return null;
+  const { notJoined, report } = sync;
+  if (notJoined?.refusesToken === true) return { merchantNo, problem: notJoined.problem };
+  const { failure } = report;
+  const isRefused = failure instanceof PlatformRejected && failure.refusesToken;
+  if (isRefused || failure instanceof UnknownSecretKey || failure instanceof SecretUnreadable)
+    return { merchantNo, problem: failure.message };
+  return null;
+}
+
+const hasTokenThatWorks = ({ sync }: MerchantOutcome): boolean =>
+  sync !== null && sync.notJoined === undefined && sync.report.failure === null;
+
+const PING_TRIES_MAX = 2;
+const PING_MS_MAX = 4_000;
+
+export type AlertingSettings = Pick<
+  SettingsWithoutPlatform,
+  'alerts' | 'allowInsecure' | 'dataDir' | 'databaseUrl'
+>;
+
+export const isAlerting = ({ alerts }: Pick<AlertingSettings, 'alerts'>): boolean =>
+  alerts.webhooks.length > 0 || alerts.mail !== null || alerts.pingUrl !== null;
+
+/** Undefined where no alerts are set up. `onProblem` is called with what could not be reported. */
+export function openRunAlerts(
+  settings: AlertingSettings,
+  { now, onProblem }: { readonly now: () => Date; readonly onProblem: (error: unknown) => void },
+): RunAlerts | undefined {
+  if (!isAlerting(settings)) return undefined;
+  const targets = targetsOf(settings);
+  const { pingUrl } = settings.alerts;
+  return {
+    targets: targets.map(({ key }) => key),
+    onProblem,
+    direct: async (content) => {
+      const { dataDir } = settings;
+      for (const { target, problem } of await sendDirectOnceADay(targets, content, { dataDir, now }))
+        if (problem !== null) onProblem(new Error(`${target}: ${problem}`));
+    },
+    onSuccess: async () => {
+      const { dataDir, databaseUrl } = settings;
+      await forgetDirectlySent(dataDir).catch(onProblem);
+      if (databaseUrl === null) await recordLastSuccess(dataDir, now()).catch(onProblem);
+      if (pingUrl === null) return;
+      for (let tries = 1; ; tries += 1) {
+        const sent = await ping(pingUrl, { timeoutMs: PING_MS_MAX, now });
+        if (sent.ok) return;
+        if (tries < PING_TRIES_MAX) continue;
+        onProblem(new Error(`DAYBOOK_PING_URL: ${sent.problem}`));
+        return;
+      }
+    },
+  };
+}

@@ -1,13 +1,21 @@
-/** Words what the end of a run tells people: from its reasons and from what was noted while it worked. Pure. */
-import { type AlertContent, firstOf, firstSentences, NAMED_MAX } from '../../alerts/alert.ts';
-import { counted } from '../../ledger/text.ts';
+/** Words what alerts tell people: of the end of a run, of what was noted meanwhile, and of work that could not begin. Pure. */
+import { ABOUT_NO_MERCHANT, type AlertContent, firstSentences, NAMED_MAX } from '../../alerts/alert.ts';
+import { counted, firstNamed } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
-import type { Downloaded } from '../../store/alerts/downloads.ts';
-import type { BreakEvent, RevisedEvent, TokenEvent } from '../../store/alerts/events.ts';
-import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
-import type { Reason } from '../verdict/reason.ts';
+import type { BreakEvent, Downloaded, RevisedEvent, TokenEvent } from './alert-events.ts';
+import { EXIT, isGoodEnd, exitCodeOf, type Reason } from '../verdict/exit-codes.ts';
+import type { Condition } from '../../alerts/outbox.ts';
+import { SecretKeyWrong } from '../../store/secrets/key-check.ts';
+import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
 
-/** The end of a run, as far as alerts are concerned. */
+/** Trouble with nights. A good one ends all of it. */
+export const NIGHT = 'night';
+export const MISSED = 'missed';
+export const KEYS = 'keys';
+
+/** How grave a failed night is: a fault more than anything else. */
+export const gradeOf = (exitCode: number | null): number => (exitCode === EXIT.fault ? 2 : 1);
+
 export interface RunEnded {
   readonly runId: number;
   readonly exitCode: number;
@@ -17,10 +25,8 @@ export interface RunEnded {
   readonly to: string | null;
 }
 
-/** Merchants for whom a run is not done. */
 export interface Undone {
   readonly count: number;
-  /** The first few. */
   readonly merchants: readonly string[];
 }
 
@@ -29,7 +35,6 @@ const distinct = (names: readonly string[]): string[] => [...new Set(names)];
 const daysOf = ({ from, to }: RunEnded): string[] =>
   distinct([from, to].filter((day): day is string => day !== null));
 
-/** A run that did not end well. */
 export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
   const { runId, exitCode, reasons } = ended;
   const grave = reasons.filter((reason) => !isGoodEnd(reason.exitCode));
@@ -40,7 +45,7 @@ export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
     kind: 'failed-night',
     title: `run ${runId} failed (exit ${exitCode}, ${how})${who}`,
     sentences: [
-      ...(undone.count === 0 ? [] : [`Not done: ${firstOf(undone.merchants, undone.count)}.`]),
+      ...(undone.count === 0 ? [] : [`Not done: ${firstNamed(undone.merchants, NAMED_MAX, undone.count)}.`]),
       ...firstSentences(distinct(grave.map(({ what }) => what)), `\`daybook runs ${runId}\``),
     ],
     todo:
@@ -54,7 +59,6 @@ export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
   };
 }
 
-/** A run whose process was killed. */
 export const runKilled = (run: {
   readonly id: number;
   readonly command: string;
@@ -68,14 +72,10 @@ export const runKilled = (run: {
       'it could record an end.',
   ],
   todo: '`daybook schedule` runs it again by itself; elsewhere start `daybook run`, which takes up from there',
-  merchants: [],
-  merchantCount: 0,
-  days: [],
-  since: null,
+  ...ABOUT_NO_MERCHANT,
   runId: run.id,
 });
 
-/** A good run after trouble that was reported. */
 export const recovered = (ended: RunEnded, since: Date, zone: string): AlertContent => ({
   kind: 'recovered',
   title: `run ${ended.runId} ended well, after trouble since ${wallTime(since.getTime(), zone)}`,
@@ -83,19 +83,17 @@ export const recovered = (ended: RunEnded, since: Date, zone: string): AlertCont
     `The failure reported since ${wallTime(since.getTime(), zone)} (${zone}) is over: all merchants are done.`,
   ],
   todo: 'nothing; `daybook status` shows where every merchant stands',
-  merchants: [],
-  merchantCount: 0,
+  ...ABOUT_NO_MERCHANT,
   days: daysOf(ended),
   since,
   runId: ended.runId,
 });
 
-/** Breaks that were found. */
 export function newBreaks(breaks: readonly BreakEvent[], runId: number): AlertContent {
   const merchants = distinct(breaks.map(({ merchantNo }) => merchantNo));
   return {
     kind: 'new-break',
-    title: `${counted(breaks.length, 'new break')} of ${firstOf(merchants)}`,
+    title: `${counted(breaks.length, 'new break')} of ${firstNamed(merchants, NAMED_MAX)}`,
     sentences: firstSentences(
       breaks.map(
         ({ id, merchantNo, currency, day, missingNet }) =>
@@ -179,10 +177,12 @@ export function revisedDownloads(
 export const nameOf = ({ merchantNo, currency, day }: Omit<Downloaded, 'times' | 'lastAt'>): string =>
   `${merchantNo} ${currency} ${day}`;
 
-/** Merchants whose tokens do not work. */
 export const tokensRefused = (tokens: readonly TokenEvent[], runId: number): AlertContent => ({
   kind: 'key-problem',
-  title: `the ${tokens.length === 1 ? 'token' : 'tokens'} of ${firstOf(tokens.map(({ merchantNo }) => merchantNo))} cannot be used`,
+  title: `the ${tokens.length === 1 ? 'token' : 'tokens'} of ${firstNamed(
+    tokens.map(({ merchantNo }) => merchantNo),
+    NAMED_MAX,
+  )} cannot be used`,
   sentences: firstSentences(
     tokens.map(({ merchantNo, problem }) => `${merchantNo}: ${problem}`),
     `\`daybook runs ${runId}\``,
@@ -196,3 +196,58 @@ export const tokensRefused = (tokens: readonly TokenEvent[], runId: number): Ale
   since: null,
   runId,
 });
+
+const KEY_PROBLEMS = [SecretKeyWrong, SecretUnreadable, UnknownSecretKey];
+
+/** What could not begin: a night, or the taking in of results. */
+export type NotBegun = 'night' | 'serve';
+
+/** Trouble with `serve`. It is over once one listens. */
+export const SERVE = 'serve';
+
+export function notStarted(
+  error: unknown,
+  what: NotBegun = 'night',
+): { readonly condition: Condition; readonly content: AlertContent } {
+  const exitCode = exitCodeOf(error);
+  const isKey = KEY_PROBLEMS.some((kind) => error instanceof kind);
+  const sentence =
+    exitCode === EXIT.fault
+      ? 'Internal error; the log says more.'
+      : error instanceof Error
+        ? error.message
+        : String(error);
+  return {
+    condition: {
+      name: isKey ? KEYS : what === 'serve' ? SERVE : NIGHT,
+      grade: gradeOf(exitCode),
+      count: 0,
+    },
+    content: {
+      ...(isKey ? KEY_PROBLEM : ABOUT[what](exitCode)),
+      sentences: [sentence],
+      ...ABOUT_NO_MERCHANT,
+    },
+  };
+}
+
+type Headline = Pick<AlertContent, 'kind' | 'title' | 'todo'>;
+
+const KEY_PROBLEM: Headline = {
+  kind: 'key-problem',
+  title: 'DAYBOOK_SECRET_KEYS does not open what is stored',
+  todo: 'put the key that the sentence names back into DAYBOOK_SECRET_KEYS; until then no run begins',
+};
+
+const ABOUT: Readonly<Record<NotBegun, (exitCode: number) => Headline>> = {
+  night: (exitCode) => ({
+    kind: 'failed-night',
+    title: `daybook could not begin (exit ${exitCode})`,
+    todo: '`daybook doctor` names the problem and its fix; nothing was changed',
+  }),
+  serve: (exitCode) => ({
+    kind: 'not-serving',
+    title: `daybook serve could not begin (exit ${exitCode})`,
+    todo: 'fix what the sentence names and start `daybook serve` again; the platform repeats unanswered pushes',
+  }),
+};

@@ -9,7 +9,7 @@ import { discrepanciesOf } from '../discrepancies.ts';
 import { outcomeOfAll } from '../outcomes.ts';
 import type { DayRange } from '../range.ts';
 import { NOTHING_STANDS } from '../open-items.ts';
-import { reasonOfDiscrepancy } from '../verdict/discrepancy-reasons.ts';
+import { reasonOfDiscrepancy } from '../verdict/finding-reasons.ts';
 import { isGoodEnd, type ExitCode } from '../verdict/exit-codes.ts';
 import { judge } from '../verdict/judge.ts';
 

@@ -1,8 +1,8 @@
 /** The end of a queued run, once none of its merchants waits: one exit code and one summary for all of them. */
 import type { ExitCode } from '../../ledger/ending.ts';
 import { lostMerchants, runsToFinish } from '../../queue/enqueue.ts';
-import { noteBreaks } from '../../store/alerts/events.ts';
-import { markNoticesReported, unreportedNotices } from '../../store/notices.ts';
+import { markEventsReported } from '../../store/events.ts';
+import { noticeEvent, unreportedNotices } from '../../store/notices.ts';
 import {
   endWaiting,
   finishQueued,
@@ -13,6 +13,7 @@ import {
   type MerchantsReason,
   type UndoneEnd,
 } from '../../store/queued-runs.ts';
+import { noteBreaks } from '../alerts/alert-events.ts';
 import { finishAlerting } from '../alerts/at-end.ts';
 import { isNightlyRun, type RunDeps } from '../active-run.ts';
 import { zeroFigures } from '../outcomes.ts';
@@ -20,10 +21,9 @@ import { checkedBy } from '../checked.ts';
 import { merchantFigures, TIME_ZONE_ON_TRUST } from '../report.ts';
 import { STAGES } from '../stages/stages-of.ts';
 import { noticeShared } from '../stages/notice-stage.ts';
-import { EXIT, mostSevere } from '../verdict/exit-codes.ts';
+import { EXIT, mostSevere, awaitsPerson, type Reason } from '../verdict/exit-codes.ts';
 import { reasonsOfNotices, reasonsOfShared } from '../verdict/notice-reasons.ts';
-import { awaitsPerson, type Reason } from '../verdict/reason.ts';
-import { reasonOfNotRead } from '../verdict/scope-reasons.ts';
+import { reasonOfNotRead } from '../verdict/finding-reasons.ts';
 import type { QueuedRequest } from './queued-run.ts';
 
 /** Different reasons that the summary tells. The merchants' rows have all. */
@@ -86,7 +86,8 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
           },
           { finish },
         );
-  if (isFinished) await db.transaction().execute((trx) => markNoticesReported(trx, notices, now()));
+  if (isFinished)
+    await db.transaction().execute((trx) => markEventsReported(trx, notices.map(noticeEvent), now()));
   return isFinished;
 }
 

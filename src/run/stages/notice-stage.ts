@@ -16,9 +16,9 @@ import {
   type EmptyNotice,
   type FirstNotice,
   type Notice,
+  oddEntries,
 } from '../../store/notices.ts';
 import { accountKey, type SharedFrom } from '../../statements/withheld.ts';
-import { oddEntries } from '../../store/odd-entries.ts';
 import { sharedEntries, type SharedDay } from '../../store/shared-entries.ts';
 import { settleUndecidedOpenings } from './undecided-openings.ts';
 import { forgetUncompared, uncomparedDays } from '../../store/uncompared-days.ts';
@@ -130,7 +130,6 @@ async function noticeEmptyDays(work: MerchantWork, busy?: FiguresSeen['busy']): 
   if (proven.length > 0) await keep(work, proven);
 }
 
-/** The days of the merchant's range that are over. */
 function daysToJudge({ deps, days: range }: MerchantWork): readonly BusinessDay[] {
   const settledMs = deps.now().getTime() - deps.settleDelayMs;
   const earliest = addDays(dayOf(settledMs, deps.zone), -JUDGED_DAYS_MAX);

@@ -8,8 +8,8 @@ import {
   type Reconciled,
   type ReconcileReport,
 } from '../../reconcile/reconcile.ts';
-import { withHints } from '../../store/breaks/break-hints.ts';
-import { breaksToHeal, markHealingRead } from '../../store/breaks/open-breaks.ts';
+import { withHints } from '../../store/breaks/hints.ts';
+import { breaksToHeal, markHealingRead } from '../../store/breaks/breaks.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { syncMerchant } from '../../sync/sync.ts';
 import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';

@@ -1,4 +1,4 @@
-/** Chooses exit codes: which one wins if several apply. */
+/** Exit codes and the reasons of a run's end: which one wins if several apply. */
 import { EXIT, exitCodeOf, ExpectedError, type ExitCode } from '../../ledger/ending.ts';
 
 export { EXIT, exitCodeOf, type ExitCode };
@@ -35,4 +35,21 @@ export class Interrupted extends ExpectedError {
   constructor() {
     super('stopped before the end; what was certified is kept, and the same command takes up from there');
   }
+}
+
+/** Why a run is not green, or what a person should know about a green one. */
+export interface Reason {
+  readonly exitCode: ExitCode;
+  readonly what: string;
+  /** What to do about it; null if the sentence says so already. */
+  readonly todo: string | null;
+  /** The merchant it concerns; left out if it concerns every merchant, or only needs a person. */
+  readonly merchantNo?: string;
+  /** Another try ends the same until a person has acted: a slot of the schedule is not tried again for this alone. */
+  readonly awaitsPerson?: true;
+}
+
+export function awaitsPerson(exitCode: ExitCode, reasons: readonly Reason[]): boolean {
+  const grave = reasons.filter((reason) => !isGoodEnd(reason.exitCode));
+  return !isGoodEnd(exitCode) && grave.length > 0 && grave.every((reason) => reason.awaitsPerson === true);
 }

@@ -1,16 +1,15 @@
 /** Words what the comparison of older days found. Pure. */
 import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
+import { firstNamed } from '../../ledger/text.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { HistoricalCheck, TotalDiffers } from '../../sync/historical-days.ts';
 import { ROUND_NIGHTS } from '../../sync/historical-round.ts';
 import type { Days } from '../../store/historical-days.ts';
 import type { SyncReport } from '../../sync/sync.ts';
-import { EXIT } from './exit-codes.ts';
-import type { Reason } from './reason.ts';
+import { EXIT, type Reason } from './exit-codes.ts';
 import type { MerchantSync, HistoricalReport } from '../report.ts';
 
-/** Most account days named in one sentence. */
 const NAMED_MAX = 10;
 
 /** `daysChanged` are the account days whose figures this run changed. */
@@ -37,7 +36,7 @@ export function reasonsOfHistoricalDays(
   if (again !== null) {
     const changes = changesOf(again);
     const accountDays = accountDaysOf(merchantNo, check.differing, daysChanged);
-    const days = `${listed(check.differing)} ${check.differing.length === 1 ? 'was' : 'were'} read again, as ${whyReadAgain(check)}`;
+    const days = `${firstNamed(check.differing, NAMED_MAX)} ${check.differing.length === 1 ? 'was' : 'were'} read again, as ${whyReadAgain(check)}`;
     if (changes !== '' && isRecent) {
       const what = `${days}: ${changes}${accountDays}${namesOf(late)}`;
       reasons.push(reasonOf(EXIT.done, what, 'nothing to do: the statements of this run have the change'));
@@ -102,7 +101,6 @@ const ASK_THE_PLATFORM =
 
 const CONTRADICTS_ITSELF = 'nothing to do; if it comes every night, send this sentence to the platform';
 
-/** What reading the days again changed; empty if nothing. */
 const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncReport): string =>
   (
     [
@@ -118,7 +116,8 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
     .join(', ');
 
 /** Names late entries; amended and vanished ones are in `daybook amendments`. */
-const namesOf = (late: readonly string[]): string => (late.length === 0 ? '' : `; late: ${listed(late)}`);
+const namesOf = (late: readonly string[]): string =>
+  late.length === 0 ? '' : `; late: ${firstNamed(late, NAMED_MAX)}`;
 
 /** A total is the cause only of days that it counts, and only where the totals of its parts differ as well. */
 function whyReadAgain(check: HistoricalCheck): string {
@@ -142,11 +141,6 @@ function whyOf({ from, to, total, stored, alsoDiffering }: HistoricalCheck): str
 const totalsText = ({ from, to, total, stored }: TotalDiffers): string =>
   `the platform's total of ${from} to ${to} is ${total} where ${stored} ${stored === 1 ? 'is' : 'are'} stored`;
 
-const listed = (names: readonly string[]): string =>
-  names.length <= NAMED_MAX
-    ? names.join(', ')
-    : `${names.slice(0, NAMED_MAX).join(', ')} and ${names.length - NAMED_MAX} more`;
-
 function accountDaysOf(
   merchantNo: string,
   days: readonly BusinessDay[],
@@ -155,5 +149,5 @@ function accountDaysOf(
   const named = daysChanged
     .filter(({ account, day }) => account.merchantNo === merchantNo && days.includes(day))
     .map(({ account, day }) => `${account.currency} ${day}`);
-  return named.length === 0 ? '' : ` (${listed(named)})`;
+  return named.length === 0 ? '' : ` (${firstNamed(named, NAMED_MAX)})`;
 }

@@ -2,9 +2,15 @@
 import type { OpeningMismatch } from '../../statements/openings.ts';
 import { windowsInZone } from '../../ledger/wall-time.ts';
 import type { ChangesTogether } from '../../store/common-changes.ts';
-import { reasonsOfCauses } from './break-reasons.ts';
-import { reasonOfCommon, reasonOfMoved } from './common-reasons.ts';
-import { EXIT, mostSevere, type ExitCode } from './exit-codes.ts';
+import {
+  reasonsOfCauses,
+  reasonOfCommon,
+  reasonOfMoved,
+  reasonsOfHeld,
+  reasonOfDiscrepancy,
+  reasonOfNotRead,
+} from './finding-reasons.ts';
+import { EXIT, mostSevere, type ExitCode, type Reason } from './exit-codes.ts';
 import {
   reasonsOfClock,
   reasonsOfContradictions,
@@ -14,20 +20,19 @@ import {
   reasonsOfWithheld,
   NAMED_EACH_MAX,
 } from './merchant-reasons.ts';
-import { reasonsOfHeld } from './held-reasons.ts';
 import { reasonsOfHistoricalDays } from './historical-reasons.ts';
 import type { OpenItems } from '../report.ts';
-import { reasonOfDiscrepancy } from './discrepancy-reasons.ts';
 import { reasonsOfNotices, reasonsOfShared } from './notice-reasons.ts';
-import { reasonsOfRevised } from './revised.ts';
-import { reasonsOfForeign, reasonsOfLeftOut, reasonsOfRepair } from './repair-reasons.ts';
+import {
+  reasonsOfRevised,
+  reasonsOfForeign,
+  reasonsOfLeftOut,
+  reasonsOfRepair,
+} from './published-reasons.ts';
 import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 import type { BusyMerchant, StageOutcome } from '../report.ts';
-import type { Reason } from './reason.ts';
-import { reasonOfNotRead } from './scope-reasons.ts';
 
-/** A failure that ended the run early for all merchants. */
 export interface RunFailure {
   readonly exitCode: ExitCode;
   readonly message: string;
@@ -35,18 +40,15 @@ export interface RunFailure {
 
 export interface Verdict {
   readonly exitCode: ExitCode;
-  /** The most severe first. */
   readonly reasons: readonly Reason[];
 }
 
-/** Judges what the stages did and what is open after them. */
 export function judge(
   outcome: StageOutcome,
   standing: OpenItems,
   run: {
     readonly id: number;
     readonly failures: readonly RunFailure[];
-    /** The platform's zone, in which times are worded. */
     readonly zone: string;
     /** Whether the run before found as large a difference between the clocks. */
     readonly wereClocksApart?: boolean;

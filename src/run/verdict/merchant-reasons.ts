@@ -3,10 +3,9 @@ import { counted } from '../../ledger/text.ts';
 import { wallSpan } from '../../ledger/wall-time.ts';
 import type { WithheldDay } from '../../statements/publish.ts';
 import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from '../clock-text.ts';
-import { EXIT } from './exit-codes.ts';
+import { EXIT, type Reason } from './exit-codes.ts';
 import { HOW_TO_PART_LEDGERS } from './notice-reasons.ts';
 import { ownExitCode, ownSentence } from '../stages/isolation.ts';
-import type { Reason } from './reason.ts';
 import type { MerchantSync } from '../report.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 
@@ -16,7 +15,6 @@ export const NAMED_EACH_MAX = 10;
 const READS_ON =
   'what was certified is kept; the same command, or the next run of the schedule, takes up from there';
 
-/** What went wrong while a merchant's ledger was read. */
 export function reasonsOfReading(
   { merchantNo, report, notJoined }: MerchantSync,
   windowsNamed = NAMED_EACH_MAX,
@@ -140,7 +138,6 @@ export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean
   return [{ exitCode, what: news, todo: SET_THE_CLOCK }];
 }
 
-/** The first reasons, and one more that counts the rest. */
 const firstOf = (all: readonly Reason[], rest: (more: number) => Reason, most = NAMED_EACH_MAX): Reason[] =>
   all.length <= most ? [...all] : [...all.slice(0, most), rest(all.length - most)];
 

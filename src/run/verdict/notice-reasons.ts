@@ -1,5 +1,5 @@
 /** Words notices as reasons: what is odd, and what to do. Pure. */
-import { counted } from '../../ledger/text.ts';
+import { counted, firstNamed } from '../../ledger/text.ts';
 import type {
   EmptyNotice,
   FirstNotice,
@@ -8,8 +8,7 @@ import type {
   ReusedNotice,
   SharedNotice,
 } from '../../store/notices.ts';
-import { EXIT } from './exit-codes.ts';
-import type { Reason } from './reason.ts';
+import { EXIT, type Reason } from './exit-codes.ts';
 
 /**
  * If no more merchants than this have no entries on a day, each gets a sentence. If there are more, it is most likely
@@ -18,7 +17,6 @@ import type { Reason } from './reason.ts';
 const MERCHANTS_NAMED_MAX = 3;
 const SHOWN_MAX = 3;
 
-/** What to do where the platform answers a merchant with the ledger of another one. */
 export const HOW_TO_PART_LEDGERS =
   "check PLATFORM_HEADERS (does each call say whose it is?) and both merchants' tokens, then read those days again " +
   "with --from and --to: what is not the merchant's own vanishes, or is held until `daybook amendments accept`";
@@ -44,15 +42,8 @@ export function reasonsOfNotices(notices: readonly Notice[]): Reason[] {
 
 const needsPerson = (what: string, todo: string): Reason => ({ exitCode: EXIT.needsPerson, what, todo });
 
-/** `USD 2026-03-04`; only the day if all accounts are meant. */
 const accountDay = ({ currency, day }: Pick<Notice, 'currency' | 'day'>): string =>
   currency === null ? day : `${currency} ${day}`;
-
-/** `A1, A2, A3 and 9 more`. */
-function listed(names: readonly string[], count = names.length): string {
-  const named = names.slice(0, SHOWN_MAX);
-  return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');
-}
 
 const usually = ({ figures: { fewest, most } }: EmptyNotice): string =>
   fewest === most ? `${fewest}` : `${fewest} to ${most}`;
@@ -76,7 +67,7 @@ function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
   );
   return [
     needsPerson(
-      `${sameDay[0]!.day} has no entries for ${listed(names)}, which had some on the same weekday in each of the last 4 ` +
+      `${sameDay[0]!.day} has no entries for ${firstNamed(names, SHOWN_MAX)}, which had some on the same weekday in each of the last 4 ` +
         'weeks: it was a holiday, or their entries are missing',
       ASK_FOR_ENTRIES,
     ),
@@ -90,7 +81,7 @@ const reasonOfFirst = (notice: FirstNotice): Reason =>
 
 const reasonOfUndecided = (notice: FirstNotice, others: readonly string[]): Reason =>
   needsPerson(
-    `${notice.merchantNo} ${accountDay(notice)} opens on ${notice.figures.opening} or on ${listed(others)}: its entries ` +
+    `${notice.merchantNo} ${accountDay(notice)} opens on ${notice.figures.opening} or on ${firstNamed(others, SHOWN_MAX)}: its entries ` +
       'cancel and fit each of them, and no other entry decides; it is published with the first',
     `read earlier days with \`daybook run --from\`, or wait for the next entry; what it decides is then published as a ` +
       'revision; this is reported once',
@@ -108,7 +99,7 @@ function reasonOfOdd(notice: OddNotice): Reason {
   const what = kind === 'untyped' ? 'no transaction type' : `more decimals than ${currency} has`;
   const entries = counted(figures.count, 'entry has', 'entries have');
   return needsPerson(
-    `${merchantNo} ${accountDay(notice)}: ${entries} ${what}: ${listed(figures.batchNos, figures.count)}`,
+    `${merchantNo} ${accountDay(notice)}: ${entries} ${what}: ${firstNamed(figures.batchNos, SHOWN_MAX, figures.count)}`,
     'ask the platform whether it books so on purpose; the entries are kept as they came, and this is reported once a month',
   );
 }
@@ -138,8 +129,8 @@ function reasonOfShared(ofPair: readonly SharedNotice[]): Reason {
     exitCode: EXIT.incomplete,
     what:
       `${counted(count, 'entry is', 'entries are')} stored under two merchants, ${merchantNo} and ${otherMerchantNo}: ` +
-      `${listed(batchNos, count)}, of ${listed(ofPair.map(accountDay))}; the platform answered one of them by entries ` +
-      `of the other${published.length > 0 ? `; published already: ${listed(published)}` : ''}`,
+      `${firstNamed(batchNos, SHOWN_MAX, count)}, of ${firstNamed(ofPair.map(accountDay), SHOWN_MAX)}; the platform answered one of them by entries ` +
+      `of the other${published.length > 0 ? `; published already: ${firstNamed(published, SHOWN_MAX)}` : ''}`,
     todo: `do not pass these statements on; ${HOW_TO_PART_LEDGERS}`,
     merchantNo,
     awaitsPerson: true,

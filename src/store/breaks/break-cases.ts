@@ -1,17 +1,27 @@
 /**
  * A break as a case: the steps that people took about it. Its own row (`continuity_break.status`) says whether it is
- * open, resolved or healed. The audit log (`audit_event`) says who did what, when and why. A step joins the
- * two.
+ * open, resolved or healed. A step is the audit event of its command, with the number of the break.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { BreakRow } from './breaks.ts';
 import type { DB } from '../engine/schema.ts';
+import { doneBy, type AuditEvent } from '../audit.ts';
 
 export type StepKind = 'taken' | 'commented' | 'resolved' | 'reopened';
 
-/** Something a person did about a break. */
+const STEP_KINDS: Readonly<Record<string, StepKind>> = {
+  'breaks take': 'taken',
+  'breaks comment': 'commented',
+  'breaks resolve': 'resolved',
+  'breaks reopen': 'reopened',
+};
+/** The audit events that audit_event_of_break has. */
+const IS_STEP = sql<boolean>`command IN ('breaks take', 'breaks comment', 'breaks resolve', 'breaks reopen')`;
+/** A step that is not a comment. */
+export const IS_DECISIVE = sql<boolean>`command IN ('breaks take', 'breaks resolve', 'breaks reopen')`;
+
 export interface CaseStep {
   readonly kind: StepKind;
   readonly by: string;
@@ -22,55 +32,41 @@ export interface CaseStep {
 /** `taken`: the break is open, and somebody is responsible for it. */
 export type CaseState = 'open' | 'taken' | 'resolved' | 'healed';
 
-/** The state of a case, from the status of its row and the last step that is not a comment. */
 export const stateOf = ({ status }: Pick<BreakRow, 'status'>, last: CaseStep | undefined): CaseState =>
   status === 'open' && last?.kind === 'taken' ? 'taken' : (status as CaseState);
 
-/** Most steps shown of one break; more than anybody reads. */
 const STEPS_SHOWN_MAX = 1_000;
 
 export const breakById = (db: Kysely<DB>, id: number): Promise<BreakRow | undefined> =>
   db.selectFrom('continuity_break').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** The steps of a break, oldest first. Where there are too many to show, the newest ones. Uses break_step_of_break. */
+type StepRow = Omit<CaseStep, 'kind'> & { readonly command: string };
+
+const stepOf = ({ command, ...row }: StepRow): CaseStep => ({ kind: STEP_KINDS[command]!, ...row });
+
+/** The steps of a break, oldest first. Where there are too many to show, the newest ones. Uses audit_event_of_break. */
 export async function stepsOf(db: Kysely<DB>, breakId: number): Promise<CaseStep[]> {
   const rows = await db
-    .selectFrom('break_step as step')
-    .innerJoin('audit_event as audit_event', 'audit_event.id', 'step.audit_event_id')
-    .select(['step.kind', 'audit_event.by_whom as by', 'audit_event.at', 'audit_event.note'])
-    .where('step.break_id', '=', breakId)
-    .orderBy('step.id', 'desc')
+    .selectFrom('audit_event')
+    .select(['command', 'by_whom as by', 'at', 'note'])
+    .where('subject', '=', String(breakId))
+    .where(IS_STEP)
+    .orderBy('id', 'desc')
     .limit(STEPS_SHOWN_MAX)
     .execute();
-  return rows.map((row) => ({ ...row, kind: row.kind as StepKind })).reverse();
+  return rows.map(stepOf).reverse();
 }
 
-/** For each break, by its id, its last step that is not a comment. */
 export async function lastSteps(
   db: Kysely<DB>,
   breakIds: readonly number[],
 ): Promise<ReadonlyMap<number, CaseStep>> {
   if (breakIds.length === 0) return new Map();
-  const { rows } = await sql<CaseStep & { readonly breakId: number }>`
-    SELECT DISTINCT ON (step.break_id)
-      step.break_id AS "breakId", step.kind, audit_event.by_whom AS by, audit_event.at, audit_event.note
-    FROM break_step AS step JOIN audit_event AS audit_event ON audit_event.id = step.audit_event_id
-    WHERE step.break_id = ANY (${arrayLiteral(breakIds)}::bigint[]) AND step.kind <> 'commented'
-    ORDER BY step.break_id, step.id DESC`.execute(db);
-  return new Map(rows.map(({ breakId, ...step }) => [breakId, step]));
-}
-
-/** Joins an audit event to its break. Call it in the transaction that records it. */
-export async function recordStep(
-  trx: Transaction<DB>,
-  breakId: number,
-  kind: StepKind,
-  auditEventId: number,
-): Promise<void> {
-  await trx
-    .insertInto('break_step')
-    .values({ break_id: breakId, kind, audit_event_id: auditEventId })
-    .execute();
+  const { rows } = await sql<StepRow & { readonly subject: string }>`
+    SELECT DISTINCT ON (subject) subject, command, by_whom AS by, at, note FROM audit_event
+    WHERE subject = ANY (${arrayLiteral(breakIds)}::text[]) AND ${IS_DECISIVE}
+    ORDER BY subject, id DESC`.execute(db);
+  return new Map(rows.map(({ subject, ...row }) => [Number(subject), stepOf(row)]));
 }
 
 /**
@@ -155,12 +151,62 @@ export async function explainedBreaks(
       last.by_whom AS by, found.closed_at AS at
     FROM continuity_break AS found
     LEFT JOIN LATERAL (
-      SELECT audit_event.by_whom FROM break_step AS step JOIN audit_event AS audit_event ON audit_event.id = step.audit_event_id
-      WHERE step.break_id = found.id AND step.kind = 'resolved'
-      ORDER BY step.id DESC LIMIT 1
+      SELECT by_whom FROM audit_event WHERE subject = found.id::text AND command = 'breaks resolve'
+      ORDER BY id DESC LIMIT 1
     ) AS last ON true
     WHERE found.merchant_no = ${merchantNo} AND found.status = 'resolved'
       AND found.end_ms >= ${beginMs} AND found.begin_ms <= ${endMs}
     ORDER BY found.id`.execute(db);
   return rows.map(({ beginMs, endMs, ...row }) => ({ ...row, span: { beginMs, endMs } }));
 }
+
+/** A note is published with the day's files. */
+export const NOTE_CHARACTERS_MAX = 1_000;
+
+export interface BreakStep {
+  readonly kind: StepKind;
+  readonly name: string;
+  readonly needsNote: boolean;
+  /** Changes the row of the break. Undefined if this cannot be done to this break. */
+  readonly act: (trx: Transaction<DB>, id: number, note: string, now: Date) => Promise<BreakRow | undefined>;
+}
+
+export const BREAK_STEPS: Readonly<Record<StepKind, BreakStep>> = {
+  taken: {
+    kind: 'taken',
+    name: 'take',
+    needsNote: false,
+    act: async (trx, id) => {
+      const row = await breakById(trx, id);
+      return row?.status === 'open' ? row : undefined;
+    },
+  },
+  commented: { kind: 'commented', name: 'comment', needsNote: true, act: (trx, id) => breakById(trx, id) },
+  resolved: { kind: 'resolved', name: 'resolve', needsNote: true, act: resolveBreak },
+  reopened: { kind: 'reopened', name: 'reopen', needsNote: false, act: (trx, id) => reopenBreak(trx, id) },
+};
+
+/**
+ * Takes the step under its audit event, whose command is `breaks` and the step's name. `refused` makes what is thrown, and
+ * everything taken back, where this cannot be done to the break.
+ */
+export const takeStep = (
+  db: Kysely<DB>,
+  { act }: BreakStep,
+  {
+    id,
+    auditEvent,
+    now,
+    refused,
+  }: {
+    readonly id: number;
+    readonly auditEvent: AuditEvent;
+    readonly now: Date;
+    readonly refused: () => Error;
+  },
+): Promise<BreakRow> =>
+  doneBy(db, auditEvent, now, async (trx) => {
+    const changed = await act(trx, id, auditEvent.note ?? '', now);
+    if (changed === undefined) throw refused();
+    return changed;
+  });

@@ -1,16 +1,16 @@
-/** Stores and lists the breaks of the balance chain. */
-import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+/** Stores, lists and counts the breaks of the balance chain. */
+import { sql, type Kysely, type Selectable, type Transaction, type RawBuilder } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
-import type { KnownBreak } from '../../ledger/chain/break-stories.ts';
-import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../../ledger/entry.ts';
+import type { KnownBreak } from '../../ledger/hints/stories.ts';
+import type { Account, BreakHint, BusinessDay, ContinuityBreak, Window } from '../../ledger/entry.ts';
 import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
 import type { DayFilter } from '../account-days.ts';
 import { ofAccounts } from '../account-filter.ts';
 import type { ContinuityBreak as BreakTable, DB } from '../engine/schema.ts';
+import { arrayLiteral } from '../engine/array-literal.ts';
 
 export type BreakRow = Selectable<BreakTable>;
 
-/** A stored break, with the names that the core uses. */
 export const knownBreak = (row: BreakRow): KnownBreak => ({
   id: row.id,
   account: { merchantNo: row.merchant_no, currency: row.currency },
@@ -50,7 +50,6 @@ export function listBreaks(
   return query.execute();
 }
 
-/** How many of them there are in all. */
 export async function countBreaks(
   db: Kysely<DB>,
   filter: AccountFilter & { readonly all?: boolean },
@@ -74,7 +73,6 @@ const dayKey = (day: BusinessDay, key: string): string => `${day} ${key}`;
 const foundKey = (one: ContinuityBreak): string => keyOf(one.afterBatchNo, one.beforeBatchNo, one.missingNet);
 
 export interface BreaksReplaced {
-  /** New ones, and healed ones that are back. */
   readonly opened: BreakRow[];
   readonly healed: BreakRow[];
   /** Healed ones that are back and that a person had resolved: they are resolved again. */
@@ -169,8 +167,7 @@ const bringBack = (
       run_id: runId,
       status: sql`CASE WHEN note IS NULL THEN 'open' ELSE 'resolved' END`,
       closed_at: sql`CASE WHEN note IS NOT NULL THEN coalesce((
-        SELECT audit_event.at FROM break_step AS step JOIN audit_event ON audit_event.id = step.audit_event_id
-        WHERE step.break_id = ${id} AND step.kind = 'resolved' ORDER BY step.id DESC LIMIT 1
+        SELECT at FROM audit_event WHERE subject = ${String(id)} AND command = 'breaks resolve' ORDER BY id DESC LIMIT 1
       ), closed_at) END`,
     })
     .where('id', '=', id)
@@ -204,3 +201,99 @@ const healBreaks = (trx: Transaction<DB>, ids: readonly number[], now: Date): Pr
     .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
     .returningAll()
     .execute();
+
+/**
+ * Whether an open break is new: this run or a later one found it, or a backfill that was begun before and found it since
+ * then.
+ */
+export const isNewSince = (runId: number | null): RawBuilder<boolean> => sql<boolean>`(
+  continuity_break.run_id >= ${runId}::bigint
+    OR continuity_break.found_at > (SELECT started_at FROM run WHERE id = ${runId}::bigint))`;
+
+export interface OpenBreakCount {
+  readonly opened: number;
+  readonly known: number;
+}
+
+/**
+ * How many open breaks each merchant has that has any, of whatever day; as opened those that are new. Served by
+ * continuity_break_open.
+ */
+export async function countOpenBreaks(
+  db: Kysely<DB>,
+  accounts: AccountFilter,
+  isNew: RawBuilder<boolean>,
+): Promise<ReadonlyMap<string, OpenBreakCount>> {
+  const { rows } = await sql<OpenBreakCount & { merchantNo: string }>`
+    SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE ${isNew}) AS opened,
+      count(*) FILTER (WHERE (${isNew}) IS NOT TRUE) AS known
+    FROM continuity_break
+    WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`.execute(db);
+  return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
+}
+
+/** Where entries can lie that could not be read and that no one acknowledged: `{merchant_no, begin_ms, end_ms}`. */
+export const OPEN_UNREADABLE = sql`
+  SELECT q.merchant_no, lower(part) AS begin_ms, upper(part) - 1 AS end_ms
+  FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
+  WHERE q.released_at IS NULL AND q.acknowledged_at IS NULL`;
+
+/**
+ * By merchant, what keeps days from being proven: open breaks, each from the entry before it to the entry after it, and entries
+ * that could not be read.
+ */
+export async function unprovenSpans(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, readonly Window[]>> {
+  const asked = sql`${arrayLiteral(merchants)}::text[]`;
+  const { rows } = await sql<Window & { readonly merchantNo: string }>`
+    SELECT merchant_no AS "merchantNo", begin_ms AS "beginMs", end_ms AS "endMs" FROM (
+      SELECT merchant_no, begin_ms, end_ms FROM continuity_break WHERE status = 'open' AND merchant_no = ANY (${asked})
+      UNION ${OPEN_UNREADABLE} AND q.merchant_no = ANY (${asked})
+    ) AS open`.execute(db);
+  return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+}
+
+/**
+ * Open breaks whose span is short enough to be read again. Two lists, each of at most `limit`: those never read again
+ * yet, newest first; and those whose last reading (or finding) is longest ago. A break may be in both.
+ */
+export async function breaksToHeal(
+  db: Kysely<DB>,
+  asked: {
+    readonly accounts: AccountFilter;
+    readonly spanMsMax: number;
+    readonly limit: number;
+  },
+): Promise<{ readonly newest: readonly BreakRow[]; readonly longestWaiting: readonly BreakRow[] }> {
+  const narrow = db
+    .selectFrom('continuity_break')
+    .selectAll()
+    .where('status', '=', 'open')
+    .where(ofAccounts(asked.accounts))
+    .where(sql<boolean>`end_ms - begin_ms < ${asked.spanMsMax}`)
+    .limit(asked.limit);
+  return {
+    newest: await narrow.where('healing_read_at', 'is', null).orderBy('id', 'desc').execute(),
+    longestWaiting: await narrow
+      .orderBy((eb) => eb.fn.coalesce('healing_read_at', 'found_at'))
+      .orderBy('id')
+      .execute(),
+  };
+}
+
+/** Records that the spans of the merchant's breaks were read again, so that other breaks come first next time. */
+export async function markHealingRead(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  ids: readonly number[],
+  now: Date,
+): Promise<void> {
+  await trx
+    .updateTable('continuity_break')
+    .set({ healing_read_at: now })
+    .where('merchant_no', '=', merchantNo)
+    .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
+    .execute();
+}

@@ -1,6 +1,6 @@
 /** Finds entries that vanished or were amended, and what each change does to the balance across a break. */
 import { sql, type Kysely } from 'kysely';
-import type { Evidence } from '../../ledger/chain/break-evidence.ts';
+import type { Evidence } from '../../ledger/hints/evidence.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
@@ -11,15 +11,12 @@ import { entryOf, type EntryColumns } from '../entry-columns.ts';
 /** Most changed contents that are compared with one break. More mean that the entire stretch changed. */
 const CONTENTS_MAX = 100;
 
-/** An entry whose change may be the cause of a break. */
 export interface ChangedEntry extends Evidence {
   readonly kind: 'vanished' | 'amended';
   readonly batchNo: string;
-  /** The content before the change. */
   readonly before: LedgerEntry;
   /** The content now; null for an entry that vanished. */
   readonly now: LedgerEntry | null;
-  /** When the change was found. */
   readonly at: Date;
   /** The amendment took the entry out of the account or out of the span. */
   readonly hasLeft: boolean;

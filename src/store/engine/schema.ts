@@ -256,37 +256,6 @@ export interface AlertDelivery {
   try_at: Date;
 }
 
-export interface AlertEvent {
-  /**
-   * The figures and names that the alert shows.
-   */
-  detail: Json;
-  /**
-   * When it was found.
-   */
-  found_at: Date;
-  /**
-   * break: a new break; revised: a published day has a new revision; token: the platform refuses a merchant's token.
-   */
-  kind: string;
-  /**
-   * The merchant.
-   */
-  merchant_no: string;
-  /**
-   * When an alert reported it. Null until then.
-   */
-  reported_at: Date | null;
-  /**
-   * The run that found it; null if none did.
-   */
-  run_id: number | null;
-  /**
-   * The subject of the event, such as the number of the break.
-   */
-  subject: string;
-}
-
 export interface Application {
   /**
    * The platform's number of the application (bizFlow). Null until a receipt or a result contains it.
@@ -630,25 +599,6 @@ export interface Beneficiary {
    * sending: recorded, and no reply is stored yet. refused: the platform did not take it. 01: under review. 03: rejected. 04: approved.
    */
   status: Generated<string>;
-}
-
-export interface BreakStep {
-  /**
-   * Who did it, when, and with which note.
-   */
-  audit_event_id: number;
-  /**
-   * The break.
-   */
-  break_id: number;
-  /**
-   * Number of the step, counting up.
-   */
-  id: Generated<number>;
-  /**
-   * taken, commented, resolved or reopened.
-   */
-  kind: string;
 }
 
 export interface CertifiedSpan {
@@ -1018,6 +968,37 @@ export interface DayEntries {
   merchant_no: string;
 }
 
+export interface Event {
+  /**
+   * When it was found; of a revision, when it was published.
+   */
+  at: Date;
+  /**
+   * The figures and names that the report shows.
+   */
+  data: Json;
+  /**
+   * Reported by a run: change (entries that the platform changed), revision (a published day with a new revision, or a late first one), and findings that break no balance: empty (a busy day without entries), first (a first opening that no entry made), shared (entries that two merchants have), untyped (entries without a transaction type), finer (amounts with more decimals than the currency has), reused (numbers that are used for two entries). Reported by an alert: new-break, amendment (a published day was revised), key-problem (a token does not work).
+   */
+  kind: string;
+  /**
+   * The platform's number of the merchant; of two the one that sorts first.
+   */
+  merchant_no: string;
+  /**
+   * When the run or the alert that reports it was recorded. Null: the next one reports it.
+   */
+  reported_at: Date | null;
+  /**
+   * The run that found it. Null where that is not known.
+   */
+  run_id: number | null;
+  /**
+   * What it is about, of this kind and merchant: a run, an account's day and its revision, a break; empty for the merchant.
+   */
+  subject: string;
+}
+
 export interface FiguredDays {
   /**
    * Currency code of the account.
@@ -1136,29 +1117,6 @@ export interface LateEntryCount {
    * First day of the month, in UTC, in which they were first seen.
    */
   month: string;
-}
-
-export interface LateStatement {
-  /**
-   * Whether its month had been closed without it. Otherwise the day had been proven to have no entries.
-   */
-  after_close: boolean;
-  /**
-   * Currency code of the account.
-   */
-  currency: string;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * When its first revision was published.
-   */
-  published_at: Date;
 }
 
 export interface Lease {
@@ -1404,45 +1362,6 @@ export interface MonthEndSample {
    * Last business day on which the stored entries equalled the platform's.
    */
   sampled_on: string;
-}
-
-export interface Notice {
-  /**
-   * Currency code of the account; '' where every account of the merchant is meant.
-   */
-  currency: Generated<string>;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * What the sentence says. empty: fewest and most entries of that weekday before. first: opening. shared: count, a few batchNos, and whose statement was published before. untyped and finer: count and a few batchNos. reused: the same, and the two contents of the first, the one that is kept first.
-   */
-  figures: Json;
-  /**
-   * When it was found.
-   */
-  found_at: Date;
-  /**
-   * empty: a busy day without entries. first: a first opening that no entry made. shared: entries that two merchants have. untyped: entries without a transaction type. finer: amounts with more decimals than the currency has. reused: numbers that are used for two entries.
-   */
-  kind: string;
-  /**
-   * The platform's number of the merchant; of two merchants the one that sorts first.
-   */
-  merchant_no: string;
-  /**
-   * Of shared entries the other merchant; '' for the other kinds.
-   */
-  other_merchant_no: Generated<string>;
-  /**
-   * When the run that reports it was recorded. Null: the next run reports it.
-   */
-  reported_at: Date | null;
-  /**
-   * The run that found it.
-   */
-  run_id: number;
 }
 
 export interface Notification {
@@ -2014,44 +1933,6 @@ export interface UncomparedDay {
   merchant_no: string;
 }
 
-export interface UnreportedChange {
-  /**
-   * How many entries were amended.
-   */
-  amended: number;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * The run that found the changes.
-   */
-  run_id: number;
-  /**
-   * How many entries vanished.
-   */
-  vanished: number;
-}
-
-export interface UnreportedRevision {
-  /**
-   * Currency code of the account.
-   */
-  currency: string;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * Revision of the statement.
-   */
-  revision: number;
-}
-
 export interface WatchdogCheck {
   /**
    * When a process last began the check, by the database's clock.
@@ -2069,7 +1950,6 @@ export interface DB {
   alert: Alert;
   alert_condition: AlertCondition;
   alert_delivery: AlertDelivery;
-  alert_event: AlertEvent;
   application: Application;
   artifact: Artifact;
   audit_event: AuditEvent;
@@ -2077,7 +1957,6 @@ export interface DB {
   backfill_merchant: BackfillMerchant;
   backfill_slice: BackfillSlice;
   beneficiary: Beneficiary;
-  break_step: BreakStep;
   certified_span: CertifiedSpan;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
@@ -2087,11 +1966,11 @@ export interface DB {
   daybook_coverage: DaybookCoverage;
   daybook_open_breaks: DaybookOpenBreaks;
   daybook_statements: DaybookStatements;
+  event: Event;
   figured_days: FiguredDays;
   fingerprint_key: FingerprintKey;
   historical_check: HistoricalCheck;
   late_entry_count: LateEntryCount;
-  late_statement: LateStatement;
   lease: Lease;
   ledger_entry: LedgerEntry;
   ledger_entry_version: LedgerEntryVersion;
@@ -2099,7 +1978,6 @@ export interface DB {
   merchant: Merchant;
   month_close: MonthClose;
   month_end_sample: MonthEndSample;
-  notice: Notice;
   notification: Notification;
   page_session: PageSession;
   platform_clock: PlatformClock;
@@ -2115,7 +1993,5 @@ export interface DB {
   statement: Statement;
   sync_window: SyncWindow;
   uncompared_day: UncomparedDay;
-  unreported_change: UnreportedChange;
-  unreported_revision: UnreportedRevision;
   watchdog_check: WatchdogCheck;
 }

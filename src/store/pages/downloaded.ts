@@ -38,7 +38,7 @@ export const isRevisedSince = (
  * For each row `asked (merchant_no, currency, nth)`: `nth`, and as `RevisedSince` each day from `from` to `to` of which the
  * person downloaded a revision with another content than the newest, and no newer one since: by itself, or with the month as it was then. Days that had no
  * statement then and got one late are among them: ask `isRevisedSince` of each. What was never revised costs entries of the keys of
- * `statement` and `late_statement` alone; the downloads are found by audit_entry_download.
+ * `statement` and `event` alone; the downloads are found by audit_entry_download.
  */
 export const revisedSinceDownload = ({
   from,
@@ -57,8 +57,9 @@ export const revisedSinceDownload = ({
       WHERE s.merchant_no = asked.merchant_no AND s.currency = asked.currency AND s.day BETWEEN ${from} AND ${to}
         AND s.revision > 1
       UNION ALL
-      SELECT l.day, true FROM late_statement l
-      WHERE l.merchant_no = asked.merchant_no AND l.currency = asked.currency AND l.day BETWEEN ${from} AND ${to}
+      SELECT (e.data ->> 'day')::date, true FROM event e
+      WHERE e.kind = 'revision' AND e.merchant_no = asked.merchant_no AND e.subject LIKE '% r1'
+        AND e.subject BETWEEN asked.currency || ' ' || ${from}::text AND asked.currency || ' ' || ${to}::text || ' r1'
     ) AS changed
     GROUP BY day
   ) AS revised
@@ -133,7 +134,7 @@ export interface RevisedRow extends StatementRow {
   readonly late: 'closed' | 'empty' | null;
 }
 
-/** Newest first. Uses statement_revised_at and late_statement_published_at. */
+/** Newest first. Uses statement_revised_at and event_late. */
 export async function revisedSince(
   db: Kysely<DB>,
   { since, merchants, after, limit }: RevisedAsked,
@@ -151,7 +152,9 @@ export async function revisedSince(
   const revised = sql`
     SELECT merchant_no, currency, day, revision, published_at, NULL::boolean AS after_close FROM statement WHERE revision > 1`;
   const late = sql`
-    SELECT merchant_no, currency, day, 1 AS revision, published_at, after_close FROM late_statement`;
+    SELECT merchant_no, (data ->> 'currency') COLLATE "C" AS currency, (data ->> 'day')::date AS day, 1 AS revision,
+      at AS published_at, (data -> 'afterClose')::boolean AS after_close
+    FROM event WHERE kind = 'revision' AND subject LIKE '% r1'`;
   const { rows } = await sql<RevisedRow>`
     WITH found AS MATERIALIZED (
       SELECT * FROM (${firstOf(revised)} UNION ALL ${firstOf(late)}) AS one ORDER BY ${place} LIMIT ${limit}

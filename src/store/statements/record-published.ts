@@ -53,6 +53,22 @@ const nextDays = ([row]: readonly KeptRow[]): AccountOnDay[] =>
     day,
   }));
 
+/** Events of the new statements that a run is to report, and of first ones whose month was closed without them. */
+const EVENTS_KEPT = sql`
+  INSERT INTO event (kind, merchant_no, subject, at, data, run_id)
+  SELECT 'revision', merchant_no, currency || ' ' || day || ' r' || revision, published_at,
+    jsonb_strip_nulls(jsonb_build_object(
+      'currency', currency, 'day', day, 'revision', revision, 'afterClose', after_close
+    )), run_id
+  FROM (
+    SELECT *, CASE WHEN revision = 1 THEN EXISTS (
+      SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
+        AND closed.month = date_trunc('month', new_statement.day)::date
+    ) END AS after_close FROM new_statement
+  ) AS new
+  WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
+  ON CONFLICT DO NOTHING`;
+
 /**
  * May be sent again if the answer to it was lost: a row that is there already, with the same content, stays. With another
  * content, the hash becomes null, which the table refuses. The merchant is named once more where account days are found
@@ -72,21 +88,10 @@ const kept = (
           IS NOT DISTINCT FROM (excluded.object_key, excluded.sha256, excluded.published_at, excluded.run_id)
         THEN known.sha256 END
     ),
-    new_unreported AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('unreported_revision', unreported)} AS new),
-    new_late AS MATERIALIZED (
-      SELECT merchant_no, currency, day, published_at, after_close FROM (
-        SELECT *, EXISTS (
-          SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
-            AND closed.month = date_trunc('month', new_statement.day)::date
-        ) AS after_close FROM new_statement WHERE revision = 1
-      ) AS first
-      WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
+    new_unreported AS MATERIALIZED (
+      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held, ${rowsOf('statement', unreported)} AS new
     ),
-    kept_late AS (INSERT INTO late_statement SELECT * FROM new_late ON CONFLICT DO NOTHING),
-    kept_unreported AS (
-      INSERT INTO unreported_revision
-      SELECT * FROM new_unreported UNION SELECT merchant_no, currency, day, 1 FROM new_late ON CONFLICT DO NOTHING
-    ),
+    kept_event AS (${EVENTS_KEPT}),
     kept_artifact AS (${artifactsKept({ summaries, stored, manifests }, sql`held`)}),
     own AS (
       SELECT merchant_no, currency, day, max(revision) AS revision FROM new_statement

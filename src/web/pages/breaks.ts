@@ -4,10 +4,12 @@ import { breaksPage } from '../../pages/breaks.ts';
 import { casePage, type CaseShown } from '../../pages/break-case.ts';
 import type { Texts } from '../../pages/texts/en.ts';
 import { readQuarantined } from '../../platform/ledger-entry.ts';
-import { breakCase, type BreakCase } from '../../run/breaks/break-case.ts';
-import { messageToPlatform } from '../../run/breaks/break-message.ts';
-import { BREAK_STEPS, NOTE_CHARACTERS_MAX, takeStep, type BreakStep } from '../../run/breaks/break-steps.ts';
+import { breakCase, type BreakCase, messageToPlatform } from '../../run/break-case.ts';
 import {
+  BREAK_STEPS,
+  NOTE_CHARACTERS_MAX,
+  takeStep,
+  type BreakStep,
   breakById,
   lastSteps,
   stateOf,

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, parseDay } from '../../ledger/business-day.ts';
 import type { ChainEntry } from '../../ledger/chain/chain-link.ts';
 import { createChain, type ChainStart } from '../../ledger/chain/chain.ts';
-import { quarantinedIn } from '../../ledger/chain/quarantined-entries.ts';
+import { quarantinedIn } from '../../ledger/hints/evidence.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { covers } from '../../ledger/window.ts';

@@ -2,13 +2,13 @@
 import type { FastifyInstance } from 'fastify';
 import { statusPage } from '../../pages/status.ts';
 import { ageOf } from '../../run/age.ts';
-import { oldestMs } from '../../run/alerts/missed.ts';
-import { isAlerting } from '../../run/alerts/open.ts';
+import { oldestMs } from '../../run/alerts/watch.ts';
+import { isAlerting } from '../../run/alerts/at-end.ts';
 import { healthOf, overviewOf } from '../../run/health.ts';
 import { statusOf } from '../../run/status.ts';
 import { CheckedBeyond, remarksOf, zoneRemark } from '../../run/status-remarks.ts';
 import { StatusLists } from '../../run/status-lists.ts';
-import { undelivered } from '../../store/alerts/outbox.ts';
+import { undelivered } from '../../alerts/outbox.ts';
 import { addPage, maySee, type Asked, type PagesContext } from './context.ts';
 import { PageRefusal } from './page-refusal.ts';
 

@@ -1,50 +1,24 @@
-/** The outbox of alerts: what is to be sent to which target, what became of it, and which process sends it now. */
+/** The outbox of alerts: what is to be sent to which target, what became of it, and lasting trouble that is reported again. */
+import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import { DATABASE_NOW, inMs } from '../engine/lease.ts';
-import type { DB } from '../engine/schema.ts';
-import { storableJson } from '../run-merchants.ts';
+import { arrayLiteral } from '../store/engine/array-literal.ts';
+import { DATABASE_NOW, inMs } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { storableJson } from '../store/run-merchants.ts';
+import type { Alert, AlertContent, AlertKind } from './alert.ts';
 
-/** An alert that no target took in this time is given up. */
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 
 export interface StoredAlert {
   readonly id: string;
   readonly kind: string;
   readonly runId: number | null;
-  /** As it was given to `putAlert`, of JSON. */
   readonly content: unknown;
   readonly raisedAt: Date;
 }
 
-/** Stores an alert, to be sent to each of these targets. Call it in the transaction of what caused it. */
-export async function putAlert(
-  trx: Kysely<DB>,
-  alert: {
-    readonly id: string;
-    readonly kind: string;
-    readonly runId: number | null;
-    readonly content: object;
-    readonly raisedAt: Date;
-  },
-  targets: readonly string[],
-): Promise<void> {
-  await sql`
-    WITH raised AS (
-      INSERT INTO alert (id, kind, run_id, content, raised_at)
-      VALUES (${alert.id}::uuid, ${alert.kind}, ${alert.runId}::bigint, ${storableJson(alert.content)}::jsonb,
-        ${alert.raisedAt}::timestamptz)
-      RETURNING id
-    )
-    INSERT INTO alert_delivery (alert_id, target, try_at, give_up_at)
-    SELECT id, target, ${DATABASE_NOW}, ${inMs(GIVE_UP_AFTER_MS)}
-    FROM raised, unnest(${arrayLiteral(targets)}::text[]) AS one (target)`.execute(trx);
-}
-
-/** An alert that this process has to send now. */
 export interface Claimed extends StoredAlert {
   readonly target: string;
-  /** How often it was tried, this time included. */
   readonly attempts: number;
   /** Fingerprints of the addresses that took it on an earlier try; null if none did. */
   readonly took: readonly string[] | null;
@@ -74,7 +48,6 @@ export async function claimDeliveries(
 
 type DeliveryKey = Pick<Claimed, 'id' | 'target'>;
 
-/** Notes that the target took it. */
 export async function noteSent(db: Kysely<DB>, { id, target }: DeliveryKey): Promise<void> {
   await sql`
     UPDATE alert_delivery SET state = 'sent', ended_at = ${DATABASE_NOW}, problem = NULL
@@ -125,7 +98,6 @@ export interface ListedAlert extends StoredAlert {
   readonly deliveries: readonly DeliveryRow[];
 }
 
-/** The latest alerts, newest first, each with what became of it. */
 export async function listAlerts(db: Kysely<DB>, limit: number): Promise<ListedAlert[]> {
   const alerts = await db
     .selectFrom('alert')
@@ -170,7 +142,6 @@ export interface Undelivered {
   readonly givenUp: number;
 }
 
-/** Given up longer ago is not counted any more. */
 const GIVEN_UP_SHOWN_DAYS = 7;
 
 export async function undelivered(db: Kysely<DB>): Promise<Undelivered> {
@@ -180,4 +151,112 @@ export async function undelivered(db: Kysely<DB>): Promise<Undelivered> {
       WHERE state = 'given-up' AND ended_at > now() - ${GIVEN_UP_SHOWN_DAYS} * interval '1 day'
     ) AS "givenUp"`.execute(db);
   return rows[0]!;
+}
+
+export interface Raising {
+  readonly targets: readonly string[];
+  readonly now: Date;
+}
+
+/** Stores an alert, to be sent to each target. Call it in the transaction of what caused it. */
+export async function raise(
+  trx: Kysely<DB>,
+  content: AlertContent,
+  { targets, now }: Raising,
+): Promise<void> {
+  const { kind, runId } = content;
+  await sql`
+    WITH raised AS (
+      INSERT INTO alert (id, kind, run_id, content, raised_at)
+      VALUES (${randomUUID()}::uuid, ${kind}, ${runId}::bigint, ${storableJson(content)}::jsonb, ${now}::timestamptz)
+      RETURNING id
+    )
+    INSERT INTO alert_delivery (alert_id, target, try_at, give_up_at)
+    SELECT id, target, ${DATABASE_NOW}, ${inMs(GIVE_UP_AFTER_MS)}
+    FROM raised, unnest(${arrayLiteral(targets)}::text[]) AS one (target)`.execute(trx);
+}
+
+export async function raiseCondition(
+  trx: Kysely<DB>,
+  condition: Condition,
+  content: AlertContent,
+  raising: Raising,
+): Promise<boolean> {
+  const since = await noteCondition(trx, condition, raising.now);
+  if (since === null) return false;
+  const isReminder = since.getTime() < raising.now.getTime();
+  const title = isReminder ? `still: ${content.title}` : content.title;
+  await raise(trx, { ...content, title, since }, raising);
+  return true;
+}
+
+export function alertOf({ id, kind, content, raisedAt, runId }: StoredAlert): Alert {
+  const stored = content as AlertContent & { readonly since: string | null };
+  const since = stored.since === null ? null : new Date(stored.since);
+  return { ...stored, id, kind: kind as AlertKind, runId, raisedAt, since };
+}
+
+const REMIND_AFTER_MS = 24 * 3_600_000;
+
+export interface Condition {
+  readonly name: string;
+  /** Higher is graver. */
+  readonly grade: number;
+  readonly count: number;
+}
+
+/**
+ * Records this trouble. Returns since when if an alert is due, else null. An alert is due when it begins; when it gets
+ * more severe, or at least twice as many; and once a day. Of several processes that see it, one raises the alert.
+ */
+async function noteCondition(
+  trx: Kysely<DB>,
+  { name, grade, count }: Condition,
+  now: Date,
+): Promise<Date | null> {
+  const { rows } = await sql<{ since: Date }>`
+    INSERT INTO alert_condition AS known (name, since, reported_at, grade, count)
+    VALUES (${name}, ${now}, ${now}, ${grade}, ${count})
+    ON CONFLICT (name) DO UPDATE
+      SET reported_at = excluded.reported_at, grade = greatest(known.grade, excluded.grade),
+        count = greatest(known.count, excluded.count)
+      WHERE excluded.grade > known.grade OR excluded.count >= 2 * greatest(known.count, 1)
+        OR known.reported_at <= ${new Date(now.getTime() - REMIND_AFTER_MS)}
+    RETURNING since`.execute(trx);
+  return rows[0]?.since ?? null;
+}
+
+export async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise<void> {
+  await db.updateTable('alert_condition').set({ seen_at: now }).where('name', '=', name).execute();
+}
+
+export async function endUnseen(db: Kysely<DB>, name: string, since: Date): Promise<void> {
+  await sql`
+    DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, reported_at) <= ${since}`.execute(
+    db,
+  );
+}
+
+export type WatchdogCheck = 'nights' | 'runs';
+
+/** Whether this process is to check now: no other one began to within `everyMs`, by the database's clock. */
+export async function claimWatchdogCheck(
+  db: Kysely<DB>,
+  what: WatchdogCheck,
+  everyMs: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    UPDATE watchdog_check SET checked_at = ${DATABASE_NOW} WHERE what = ${what} AND checked_at <= ${inMs(-everyMs)}
+    RETURNING what`.execute(db);
+  return rows.length > 0;
+}
+
+/** Records that these are over. Returns the start of the longest one; null if there was none. */
+export async function endConditions(trx: Kysely<DB>, names: readonly string[]): Promise<Date | null> {
+  const { rows } = await sql<{ since: Date }>`
+    DELETE FROM alert_condition WHERE name = ANY (${arrayLiteral(names)}::text[]) RETURNING since`.execute(
+    trx,
+  );
+  const times = rows.map(({ since }) => since.getTime());
+  return times.length === 0 ? null : new Date(Math.min(...times));
 }

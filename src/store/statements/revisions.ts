@@ -1,12 +1,9 @@
-/**
- * Keeps note of published revisions that replaced another one or came late and that no run has reported yet: the run
- * that published them may have been killed before its report.
- */
+/** Events of published revisions that replaced another one, and of first ones that came late. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
+import type { EventKey } from '../events.ts';
 import { sameContent } from './statements.ts';
 
 /** A day whose published statement changed after the day was proven. */
@@ -17,14 +14,12 @@ export interface RevisedDay {
   /** The revision before the change; null if the day had been read before and had no entries. */
   readonly oldRevision: number | null;
   readonly revision: number;
-  /** Number of entries before and after the change; 0 where there was no statement. */
   readonly oldRows: number;
   readonly rows: number;
   /** The file and its amounts did not change: only the verdict, the breaks after the day, or the source of the opening. */
   readonly readsTheSame: boolean;
   /** What changed, as the manifest says it; null for a day's first statement. */
   readonly reason: string | null;
-  /** The run that published it. */
   readonly runId: number | null;
   /** A backfill published it, which does not report revisions itself. */
   readonly isOfBackfill?: boolean;
@@ -44,9 +39,10 @@ export async function unreportedRevisions(
 ): Promise<RevisedDay[]> {
   const { rows } = await sql<RevisedDay>`
     WITH unreported AS (
-      SELECT merchant_no, currency, day, min(revision) AS first, max(revision) AS last
-      FROM unreported_revision WHERE ${ofMerchants(merchants)}
-      GROUP BY merchant_no, currency, day
+      SELECT merchant_no, data ->> 'currency' AS currency, (data ->> 'day')::date AS day,
+        min((data -> 'revision')::int) AS first, max((data -> 'revision')::int) AS last
+      FROM event WHERE kind = 'revision' AND reported_at IS NULL AND ${ofMerchants(merchants)}
+      GROUP BY 1, 2, 3
     )
     SELECT unreported.merchant_no AS "merchantNo", unreported.currency, unreported.day, first_one.supersedes AS "oldRevision",
       unreported.last AS revision, coalesce(old.row_count, 0) AS "oldRows", last_one.row_count AS rows, last_one.reason,
@@ -74,21 +70,38 @@ export async function unreportedRevisions(
   return rows;
 }
 
-/** Deletes the notes of these days, once a run that reports them is on record. Later revisions stay noted. */
-export async function markRevisionsReported(
+/** The events of a revised day: of each revision from the first that it had not reported. */
+export const revisionEvents = ({
+  merchantNo,
+  currency,
+  day,
+  oldRevision,
+  revision,
+}: Pick<RevisedDay, 'merchantNo' | 'currency' | 'day' | 'oldRevision' | 'revision'>): EventKey[] =>
+  Array.from({ length: revision - (oldRevision ?? 0) }, (_, at) => ({
+    ...{ kind: 'revision', merchantNo },
+    subject: `${currency} ${day} r${revision - at}`,
+  }));
+
+/** Notes the days that a close could not freeze, as their first statement was published after it. `month`: its first day. */
+export async function noteLateOf(
   trx: Transaction<DB>,
-  reported: readonly Pick<RevisedDay, 'merchantNo' | 'currency' | 'day' | 'revision'>[],
+  {
+    merchantNo,
+    month,
+    number,
+  }: { readonly merchantNo: string; readonly month: BusinessDay; readonly number: number },
 ): Promise<void> {
-  if (reported.length === 0) return;
-  const column = (value: (one: (typeof reported)[number]) => string | number) =>
-    arrayLiteral(reported.map(value));
   await sql`
-    DELETE FROM unreported_revision USING unnest(
-      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
-      ${column(({ day }) => day)}::date[], ${column(({ revision }) => revision)}::integer[]
-    ) AS reported (merchant_no, currency, day, revision)
-    WHERE unreported_revision.merchant_no = reported.merchant_no AND unreported_revision.currency = reported.currency
-      AND unreported_revision.day = reported.day AND unreported_revision.revision <= reported.revision`.execute(
-    trx,
-  );
+    INSERT INTO event (kind, merchant_no, subject, at, data, run_id, reported_at)
+    SELECT 'revision', merchant_no, currency || ' ' || day || ' r1', published_at,
+      jsonb_build_object('currency', currency, 'day', day, 'revision', 1, 'afterClose', true), run_id, published_at
+    FROM statement AS first
+    WHERE merchant_no = ${merchantNo} AND day >= ${month}::date AND day < (${month}::date + interval '1 month')::date
+      AND revision = 1 AND NOT EXISTS (
+        SELECT FROM month_close AS closed
+        WHERE (closed.merchant_no, closed.month, closed.number) = (${merchantNo}, ${month}::date, ${number}::integer)
+          AND closed.frozen -> first.currency -> to_char(first.day, 'YYYY-MM-DD') IS NOT NULL
+      )
+    ON CONFLICT DO NOTHING`.execute(trx);
 }

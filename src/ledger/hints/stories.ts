@@ -1,24 +1,19 @@
 /** Describes breaks in sentences for a person. Breaks with one cause are described together, once. */
-import { isEvidence } from './break-evidence.ts';
-import { factorBetween } from './break-rows.ts';
+import { isEvidence } from './evidence.ts';
+import { factorBetween } from './patterns.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../entry.ts';
 import { compareAmounts, subtractAmounts } from '../money.ts';
 
-/** A stored break. */
 export interface KnownBreak extends ContinuityBreak {
   readonly id: number;
   readonly account: Account;
-  /** A later reading has closed this break. */
   readonly isHealed: boolean;
 }
 
-/** Breaks of one cause. */
 export interface BreakStory<Break extends KnownBreak = KnownBreak> {
-  /** In the order given. */
   readonly breaks: readonly Break[];
   /** The account days that they lie in: `M1 USD 2026-03-02`. */
   readonly where: string;
-  /** The likely cause, in sentences. */
   readonly cause: string;
 }
 
@@ -64,7 +59,6 @@ function causeKey(one: KnownBreak): string {
 const pairKey = ({ merchantNo, currency }: Account, earlier: string | null, later: string | null): string =>
   JSON.stringify(['pair', merchantNo, currency, earlier, later]);
 
-/** All account days that the breaks lie in: `M1 USD 2026-03-02`. */
 function placesName(breaks: readonly KnownBreak[]): string {
   const days = new Set(breaks.map(({ account, day }) => dayName(account, day)));
   return [...days].join(' and ');
@@ -83,7 +77,6 @@ export function jumpText(found: KnownBreak): string {
   );
 }
 
-/** `a net debit of 12.30`. */
 export const netText = (found: ContinuityBreak): string =>
   `a net ${found.missingNet.startsWith('-') ? 'debit' : 'credit'} of ${amountOf(found)}`;
 
@@ -101,7 +94,6 @@ function lackText({ isHealed, hint }: KnownBreak): string {
 export const explain = (found: KnownBreak): string =>
   found.isHealed ? jumpText(found) : `${jumpText(found)} ${causeText([found])}`;
 
-/** What a break comes from, in sentences. */
 export const causeOf = (found: KnownBreak): string => causeText([found]);
 
 const amountOf = ({ missingNet }: ContinuityBreak): string =>
@@ -116,7 +108,6 @@ const causeText = (breaks: readonly KnownBreak[]): string => CAUSES[breaks[0]!.h
 type Cause = (breaks: readonly KnownBreak[], first: KnownBreak) => string;
 
 const named = ({ hintBatchNo }: ContinuityBreak): string => hintBatchNo ?? 'an entry';
-/** The place of the break: between the entries on both sides of it. */
 const gapName = ({ afterBatchNo, beforeBatchNo }: ContinuityBreak): string =>
   afterBatchNo === null ? `before ${beforeBatchNo}` : `between ${afterBatchNo} and ${beforeBatchNo}`;
 /** The break right before the entry that a hint names, and the one right after it. */
@@ -143,7 +134,6 @@ function outOfPlace(breaks: readonly KnownBreak[], first: KnownBreak): string {
   );
 }
 
-/** For the last entries of the account, which have no break after them. */
 function lastOutOfPlace(into: KnownBreak, breaks: readonly KnownBreak[]): string {
   const gap = breaks.find((one) => one !== into)!;
   return (

@@ -1,17 +1,6 @@
 /** Finds breaks of one account that have one cause in common, from their balances alone. */
-import { addAmounts, compareAmounts, subtractAmounts } from '../money.ts';
-import { takeBalancesBefore, takeScaledAmounts, takeScaledBalances } from './break-rows.ts';
-import {
-  explain,
-  isFree,
-  negated,
-  plain,
-  sceneOf,
-  type BreakFigures,
-  type Explanation,
-  type Jump,
-  type Scene,
-} from './break-scene.ts';
+import { addAmounts, compareAmounts, subtractAmounts, decimalsOf, fromScaled, toScaled } from '../money.ts';
+import type { ContinuityBreak } from '../entry.ts';
 
 /** Longest row of breaks that is blamed on entries of another account. Longer rows stay without an explanation. */
 const BREAKS_IN_A_ROW_MAX = 20;
@@ -149,7 +138,6 @@ function takeLast(scene: Scene): void {
   explain(scene, [gap, into], hint, hint === 'entries-trade-places' ? first.before : last.before);
 }
 
-/** Whether exactly one entry lies between two breaks. */
 const isAlone = ({ jumps }: Scene, first: number, second: number): boolean =>
   jumps[first]!.before === jumps[second]!.after;
 
@@ -218,3 +206,165 @@ function takeOffsets(scene: Scene): void {
     else same.push(index);
   });
 }
+
+const ROW_MIN = 3;
+const POWERS = [2, 3, 1] as const;
+/** A balance of fewer digits may be the multiple of another one by chance. */
+const DIGITS_MIN = 4;
+
+/** `is` is so many times `was`, a power of ten; below zero if it is that part of it. Null if it is neither. */
+export function factorBetween(was: string, is: string): number | null {
+  if (plain(was) === '0') return null;
+  for (const power of POWERS) {
+    if (timesTen(was, power) === plain(is)) return 10 ** power;
+    if (timesTen(is, power) === plain(was)) return -(10 ** power);
+  }
+  return null;
+}
+
+function timesTen(amount: string, power: number): string {
+  const decimals = decimalsOf(amount);
+  return plain(fromScaled(toScaled(amount, decimals) * 10n ** BigInt(power), decimals));
+}
+
+/** The factor between what the entry after the break moved the balance by and its amount; null if the next break is not right behind it. */
+function amountFactor({ jumps, joined }: Scene, index: number): number | null {
+  const next = joined(index);
+  if (next === undefined) return null;
+  const { expected, found } = jumps[index]!;
+  const balance = jumps[next]!.expected;
+  return factorBetween(subtractAmounts(balance, expected), subtractAmounts(balance, found));
+}
+
+function takeScaledAmounts(scene: Scene): void {
+  const { jumps, joined } = scene;
+  jumps.forEach(({ before }, index) => {
+    const factor = amountFactor(scene, index);
+    if (factor === null) return;
+    const row = [index];
+    // The last entry is followed by no break that shows its balance, and is judged by its own break alone.
+    for (let at = joined(index); at !== undefined; at = joined(at)) {
+      const own = amountFactor(scene, at);
+      if (own !== factor && (own !== null || !mayHave(jumps[at]!.missing, factor))) break;
+      row.push(at);
+      if (own === null) break;
+    }
+    if (row.length >= ROW_MIN && isFree(scene, row)) explain(scene, row, 'amounts-in-other-unit', before);
+  });
+}
+
+/** Whether an amount that is off by this factor can leave a break of that size. */
+function mayHave(missing: string, factor: number): boolean {
+  return toScaled(missing, decimalsOf(missing)) % BigInt(Math.abs(factor) - 1) === 0n;
+}
+
+/** Balances that go on many times as large, and perhaps come back. As the chain holds in between, amounts went along. */
+function takeScaledBalances(scene: Scene): void {
+  let open: { readonly index: number; readonly factor: number } | null = null;
+  scene.jumps.forEach(({ before, expected, found }, index) => {
+    const factor = hasDigits(expected) || hasDigits(found) ? factorBetween(expected, found) : null;
+    if (factor === null || !isFree(scene, [index])) return;
+    const isBack = open !== null && factor === -open.factor;
+    explain(scene, [index], 'figures-in-other-unit', isBack ? scene.jumps[open!.index]!.before : before);
+    open = isBack ? null : { index, factor };
+  });
+}
+
+const hasDigits = (amount: string): boolean =>
+  plain(amount).replace(/\D/g, '').replace(/^0+/, '').replace(/0+$/, '').length >= DIGITS_MIN;
+
+/**
+ * Entries in a row that show the balance before them in place of the one after them.
+ *
+ * ### Example
+ *
+ * The chain stands at 100. Credits of 10, 5 and 20 should end on 110, 115 and 135, but show 100, 110 and 115. Each shows
+ * the balance of the entry before it, plus that entry's amount.
+ */
+function takeBalancesBefore(scene: Scene): void {
+  const { jumps, joined } = scene;
+  jumps.forEach(({ before, expected }, index) => {
+    const second = joined(index);
+    if (second === undefined || jumps[second]!.expected !== expected) return;
+    const row = [index, second];
+    for (let at = joined(second); at !== undefined; at = joined(at)) {
+      const [earlier, last] = row.slice(-2).map((own) => jumps[own]!);
+      const amountBefore = subtractAmounts(last!.expected, earlier!.found);
+      if (plain(subtractAmounts(jumps[at]!.expected, last!.expected)) !== plain(amountBefore)) break;
+      row.push(at);
+    }
+    if (row.length >= ROW_MIN && isFree(scene, row)) explain(scene, row, 'balances-before', before);
+  });
+}
+
+export type BreakFigures = Pick<
+  ContinuityBreak,
+  'afterBatchNo' | 'beforeBatchNo' | 'expectedBalance' | 'foundBalance' | 'missingNet'
+>;
+
+export type Explanation = Pick<ContinuityBreak, 'hint' | 'hintBatchNo'>;
+
+/** A break whose amounts are written without trailing zeros, so that equal amounts are equal texts. */
+export interface Jump {
+  readonly after: string | null;
+  readonly before: string;
+  readonly expected: string;
+  readonly found: string;
+  readonly missing: string;
+}
+
+export interface Scene {
+  readonly jumps: readonly Jump[];
+  readonly closing: string | null;
+  readonly explained: Map<number, Explanation>;
+  /** The next break, if just one entry lies between it and this one. */
+  readonly joined: (index: number) => number | undefined;
+  /** The break right before an entry. */
+  readonly into: (batchNo: string | null) => number | undefined;
+  readonly next: (index: number) => number | undefined;
+}
+
+function sceneOf(
+  breaks: readonly BreakFigures[],
+  closing: string | null,
+  known: ReadonlyMap<number, Explanation>,
+): Scene {
+  const jumps = breaks.map((one) => ({
+    after: one.afterBatchNo,
+    before: one.beforeBatchNo,
+    expected: plain(one.expectedBalance),
+    found: plain(one.foundBalance),
+    missing: plain(one.missingNet),
+  }));
+  const behind = new Map(jumps.map(({ after }, index) => [after, index]));
+  const ahead = new Map(jumps.map(({ before }, index) => [before, index]));
+  const joined = (index: number): number | undefined => behind.get(jumps[index]!.before);
+  return {
+    jumps,
+    closing: closing === null ? null : plain(closing),
+    explained: new Map(known),
+    joined,
+    into: (batchNo) => (batchNo === null ? undefined : ahead.get(batchNo)),
+    next: (index) => joined(index) ?? (index + 1 < jumps.length ? index + 1 : undefined),
+  };
+}
+
+const isFree = ({ explained }: Scene, indexes: readonly number[]): boolean =>
+  new Set(indexes).size === indexes.length && indexes.every((index) => !explained.has(index));
+
+function explain(
+  { explained }: Scene,
+  indexes: readonly number[],
+  hint: ContinuityBreak['hint'],
+  hintBatchNo: string | null,
+): void {
+  for (const index of indexes) explained.set(index, { hint, hintBatchNo });
+}
+
+const negated = (amount: string): string => subtractAmounts('0', amount);
+
+/** The amount without trailing zeros, so that equal amounts are equal texts: `1.50` gives `1.5`. */
+export const plain = (amount: string): string => {
+  const short = amount.includes('.') ? amount.replace(/0+$/, '').replace(/\.$/, '') : amount;
+  return short === '-0' ? '0' : short;
+};

@@ -1,0 +1,289 @@
+/** Everything about one break for the person who works on it: what is stored, what the platform says now, and a message to its support. */
+import type { Kysely } from 'kysely';
+import { createChain } from '../ledger/chain/chain.ts';
+import type { ContinuityBreak, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
+import { explaining, isEvidence, quarantinedIn, type QuarantinedReader } from '../ledger/hints/evidence.ts';
+import {
+  breakById,
+  stateOf,
+  stepsOf,
+  type CaseState,
+  type CaseStep,
+  type StepKind,
+} from '../store/breaks/break-cases.ts';
+import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
+import { changedEntries, type ChangedEntry } from '../store/breaks/changed-entries.ts';
+import { entriesAround, entriesByNumber } from '../store/entries-around.ts';
+import { unreadableWithin, type UnreadableWithin } from '../store/quarantine.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { certificatesOf, type CertificateRow } from '../store/statements/statements.ts';
+import { ExpectedError } from '../ledger/ending.ts';
+import { compareAmounts } from '../ledger/money.ts';
+import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
+import { causeOf, isCauseKnown, netText } from '../ledger/hints/stories.ts';
+import { counted } from '../ledger/text.ts';
+import { wallSecond } from '../ledger/wall-time.ts';
+import { subtractWindows } from '../ledger/window.ts';
+
+const ROWS_AROUND = 5;
+/** Entries chained on each side: more than are shown, so that those shown come in the order of the statement. */
+const CHAINED_AROUND = 60;
+const QUARANTINED_MAX = 100;
+
+/**
+ * A row next to the break, in the order of the statement. `break` is the break right before this row, if there is one.
+ */
+export interface AdjacentRow {
+  readonly entry: LedgerEntry;
+  readonly break: ContinuityBreak | null;
+  readonly isHere: boolean;
+}
+
+export interface CaseEvent {
+  readonly what: 'found' | StepKind | 'healed';
+  readonly at: Date;
+  /** Null if no one did it, or if the name was not recorded. */
+  readonly by: string | null;
+  readonly note: string | null;
+}
+
+export interface BreakCase {
+  readonly row: BreakRow;
+  readonly state: CaseState;
+  /** The person who is responsible for it; null if no one said so. */
+  readonly takenBy: string | null;
+  readonly rows: readonly AdjacentRow[];
+  readonly changed: readonly (ChangedEntry & { readonly explains: boolean })[];
+  /** Quarantined entries that can lie in the span of the break. */
+  readonly quarantined: readonly (UnreadableWithin & { readonly explains: boolean })[];
+  /** Certificates that overlap the span, by time. */
+  readonly certificates: readonly CertificateRow[];
+  readonly history: readonly CaseEvent[];
+}
+
+export async function breakCase(
+  db: Kysely<DB>,
+  id: number,
+  options: { readonly clockToleranceS: number; readonly readQuarantined: QuarantinedReader },
+): Promise<BreakCase | null> {
+  const row = await breakById(db, id);
+  if (row === undefined) return null;
+  const known = knownBreak(row);
+  const steps = await stepsOf(db, id);
+  const last = steps.findLast(({ kind }) => kind !== 'commented');
+  const state = stateOf(row, last);
+  const around = await entriesAround(db, known.account, known.span, CHAINED_AROUND);
+  const found = { ...known, currency: row.currency };
+  const quarantined = await unreadableWithin(db, row.merchant_no, known.span, {
+    read: options.readQuarantined,
+    limit: QUARANTINED_MAX,
+  });
+  const within = quarantinedIn(found, quarantined);
+  const changed = (await changedEntries(db, [id])).get(id) ?? [];
+  const explanation =
+    state === 'healed'
+      ? []
+      : explaining<ChangedEntry | UnreadableWithin>(row.missing_net, [...changed, ...within]);
+  return {
+    row,
+    state,
+    takenBy: state === 'taken' ? last!.by : null,
+    rows: rowsAround(row, around, options.clockToleranceS),
+    changed: changed.map((one) => ({ ...one, explains: explanation.includes(one) })),
+    quarantined: within.map((one) => ({ ...one, explains: explanation.includes(one) })),
+    certificates: await certificatesOf(db, row.merchant_no, known.span, row.currency),
+    history: historyOf(row, steps),
+  };
+}
+
+function rowsAround(row: BreakRow, around: readonly LedgerEntry[], clockToleranceS: number): AdjacentRow[] {
+  const chain = createChain<LedgerEntry>({ clockToleranceS, start: null });
+  const steps = [...chain.push(around), ...chain.end()];
+  const at = steps.findIndex(({ entry }) => entry.batchNo === row.before_batch_no);
+  // The entry after the break may have vanished since. Then the entry before it marks the place.
+  const place = at === -1 ? steps.findIndex(({ entry }) => entry.batchNo === row.after_batch_no) + 1 : at;
+  return steps
+    .slice(Math.max(0, place - ROWS_AROUND), place + ROWS_AROUND)
+    .map(({ entry, break: found }) => ({
+      entry,
+      break: found,
+      isHere: found !== null && entry.batchNo === row.before_batch_no && row.status !== 'healed',
+    }));
+}
+
+function historyOf(row: BreakRow, steps: readonly CaseStep[]): CaseEvent[] {
+  const { status, closed_at: closedAt, note } = row;
+  const events: CaseEvent[] = [
+    { what: 'found', at: row.found_at, by: null, note: null },
+    ...steps.map(({ kind, at, by, note: said }) => ({ what: kind, at, by, note: said })),
+  ];
+  const isKept = steps.some(({ kind }) => kind === 'resolved');
+  if (status === 'resolved' && !isKept) events.push({ what: 'resolved', at: closedAt!, by: null, note });
+  if (status === 'healed') events.push({ what: 'healed', at: closedAt!, by: null, note: null });
+  return events.toSorted((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+const ANSWER_WITHIN_MS = 20_000;
+
+export interface BreakAnswer {
+  readonly window: Window;
+  /** How many entries of the account the platform says it has in the span. */
+  readonly total: number;
+  readonly shown: number;
+  readonly notStored: readonly LedgerEntry[];
+  readonly changed: readonly LedgerEntry[];
+  readonly unreadable: readonly UnreadableEntry[];
+}
+
+export type Asked = { readonly answer: BreakAnswer } | { readonly failure: string };
+
+/**
+ * Asks once. If the platform does not answer, or the token cannot be read, this is returned as a sentence and not
+ * thrown.
+ */
+export async function askAboutBreak(
+  {
+    db,
+    reader,
+    access,
+  }: {
+    readonly db: Kysely<DB>;
+    readonly reader: LedgerReader;
+    readonly access: () => Promise<MerchantAccess>;
+  },
+  row: BreakRow,
+): Promise<Asked> {
+  const { span: window, account } = knownBreak(row);
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  try {
+    const merchant = await access();
+    const query = { merchant, window, currency: account.currency, pageNum: 1 };
+    const { total, entries, unreadable } = await reader.page(query, signal);
+    const stored = await entriesByNumber(
+      db,
+      account.merchantNo,
+      entries.map(({ batchNo }) => batchNo),
+    );
+    const isChanged = (entry: LedgerEntry): boolean => {
+      const known = stored.get(entry.batchNo);
+      return known !== undefined && !isSame(known, entry);
+    };
+    const answer = {
+      window,
+      total,
+      shown: entries.length + unreadable.length,
+      notStored: entries.filter(({ batchNo }) => !stored.has(batchNo)),
+      changed: entries.filter(isChanged),
+      unreadable,
+    };
+    return { answer };
+  } catch (error) {
+    if (signal.aborted) return { failure: `it did not answer within ${ANSWER_WITHIN_MS / 1_000} seconds` };
+    if (error instanceof ExpectedError) return { failure: error.message };
+    throw error;
+  }
+}
+
+const isSame = (a: LedgerEntry, b: LedgerEntry): boolean =>
+  a.currency === b.currency &&
+  a.transactionType === b.transactionType &&
+  a.bookedAt === b.bookedAt &&
+  sameAmount(a.credit, b.credit) &&
+  sameAmount(a.debit, b.debit) &&
+  sameAmount(a.balance, b.balance);
+
+const sameAmount = (a: string | null, b: string | null): boolean =>
+  a === null || b === null ? a === b : compareAmounts(a, b) === 0;
+
+/** Null if there is nothing left to ask: the break healed, or a person resolved it. */
+export function messageToPlatform(
+  found: BreakCase,
+  answer: BreakAnswer | null,
+  { zone, now }: { readonly zone: string; readonly now: Date },
+): string | null {
+  if (found.state === 'healed' || found.state === 'resolved') return null;
+  const known = knownBreak(found.row);
+  const { account, span, afterBatchNo, beforeBatchNo } = known;
+  const at = (ms: number): string => `${wallSecond(ms, zone)} (${zone})`;
+  const bookingOf = (batchNo: string | null): string => {
+    const background = found.rows.find(({ entry }) => entry.batchNo === batchNo);
+    return background === undefined ? '' : `, booked at ${background.entry.bookedAt},`;
+  };
+  const readAt = completeReadingAt(span, found.certificates);
+  return [
+    `Subject: merchant ${account.merchantNo}, ${account.currency}: the balance does not follow from ` +
+      `${afterBatchNo ?? 'the start'} to ${beforeBatchNo}`,
+    '',
+    `In the transaction history of merchant ${account.merchantNo} in ${account.currency}:`,
+    `- After ledger order ${afterBatchNo ?? '(none)'}${bookingOf(afterBatchNo)} the balance is ` +
+      `${known.expectedBalance} ${account.currency}.`,
+    `- The next ledger order ${beforeBatchNo}${bookingOf(beforeBatchNo)} starts from ` +
+      `${known.foundBalance} ${account.currency}, by its own amount and balance.`,
+    `- So ${netText(known)} ${account.currency} is not accounted for, between ${at(span.beginMs)} and ${at(span.endMs)}.`,
+    // Entries that are known as a cause have a line of their own.
+    isCauseKnown(known) && !isEvidence(known.hint) ? `By our figures: ${causeOf(known)}` : null,
+    readAt === null ? null : `We read all of that time by ${at(readAt)}.`,
+    answer === null
+      ? null
+      : `Asked again at ${at(now.getTime())}, you show ${counted(answer.total, 'entry', 'entries')} there.`,
+    ...found.changed.map((one) => changeText(one, at(one.at.getTime()))),
+    ...found.quarantined.map(
+      ({ batchNo, reason, explains }) =>
+        `You send an entry there that does not keep to your interface document: ` +
+        `${batchNo === null ? 'one without a ledger order number' : `ledger order ${batchNo}`}: ${reason}.` +
+        (explains ? ' Its amount is the one that is not accounted for.' : ''),
+    ),
+    '',
+    requestText(found),
+    `Our reference: break ${known.id}`,
+  ]
+    .filter((line) => line !== null)
+    .join('\n');
+}
+
+function changeText(
+  { batchNo, before, now, explains }: BreakCase['changed'][number],
+  foundAt: string,
+): string {
+  const own = explains ? ' That is the amount that is not accounted for.' : '';
+  return now === null
+    ? `You showed us ledger order ${batchNo} there, ${contentText(before)}. At ${foundAt} you no longer showed it.${own}`
+    : `At ${foundAt} you showed ledger order ${batchNo} with another content: before, ${contentText(before)}; now, ` +
+        `${contentText(now)}.${explains ? ' With the content before, your balances agree.' : ''}`;
+}
+
+const contentText = ({ credit, debit, currency, balance, bookedAt }: LedgerEntry): string =>
+  `a ${credit === null ? 'debit' : 'credit'} of ${credit ?? debit!} ${currency} with balance ${balance}, booked at ${bookedAt}`;
+
+function requestText({ changed, quarantined }: BreakCase): string {
+  const known = changed.filter(({ explains }) => explains);
+  if (known.some(({ kind }) => kind === 'vanished'))
+    return 'Please tell us why you no longer show what was booked, or show it again.';
+  if (known.length > 0) return 'Please tell us which content is right, and correct the other figures.';
+  return quarantined.some(({ explains }) => explains)
+    ? 'Please correct that entry, or tell us how it is to be read.'
+    : 'Please tell us which entries belong there, or which amount, balance or time is wrong.';
+}
+
+type Reading = Pick<CertificateRow, 'begin_ms' | 'end_ms' | 'certified_at'>;
+
+/**
+ * When all of the span had been read, in ms; null if a part was not. Where all of it was read again, that counts. Readings of
+ * parts at different times complete it only with the last of them.
+ */
+function completeReadingAt(span: Window, certificates: readonly Reading[]): number | null {
+  const inOrder = certificates.toSorted((a, b) => a.certified_at.getTime() - b.certified_at.getTime());
+  const first = coveredAt(span, inOrder);
+  const again = coveredAt(span, inOrder.toReversed());
+  return first === null || again === null ? null : Math.max(first, again);
+}
+
+/** When the reading was made with which these readings, in their order, cover the span. */
+function coveredAt(span: Window, readings: readonly Reading[]): number | null {
+  let open: readonly Window[] = [span];
+  for (const { begin_ms: beginMs, end_ms: endMs, certified_at: at } of readings) {
+    open = subtractWindows(open, [{ beginMs, endMs }]);
+    if (open.length === 0) return at.getTime();
+  }
+  return null;
+}

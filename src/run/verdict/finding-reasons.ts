@@ -1,0 +1,146 @@
+/** Words what was found of merchants as reasons: breaks of one cause, changes of many entries, what is held, days that differ, and who is not read. Pure. */
+import { counted } from '../../ledger/text.ts';
+import { isCauseKnown, storiesOf } from '../../ledger/hints/stories.ts';
+import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
+import { EXIT, type Reason, type ExitCode } from './exit-codes.ts';
+import { netOf } from '../../ledger/common-change.ts';
+import type { MerchantCommonChange } from '../../store/common-changes.ts';
+import type { MovedBalances } from '../../store/moved-balances.ts';
+import { wallSecond } from '../../ledger/wall-time.ts';
+import type { HeldDay } from '../../store/held-absences.ts';
+import type { Discrepancy } from '../discrepancies.ts';
+
+/** Most causes that get a sentence; `daybook breaks` lists all. */
+const CAUSES_NAMED_MAX = 5;
+
+/** One reason for each common cause of breaks. Breaks whose cause is not known are counted elsewhere. */
+export function reasonsOfCauses(opened: readonly BreakRow[]): Reason[] {
+  const stories = storiesOf(opened.map(knownBreak).filter(isCauseKnown));
+  const reasons = stories.slice(0, CAUSES_NAMED_MAX).map(({ breaks, where, cause }) => ({
+    exitCode: EXIT.needsPerson,
+    what: `${counted(breaks.length, 'break')} of ${where}: ${cause.replace(/\.$/, '')}`,
+    todo: 'send this sentence to the platform',
+  }));
+  const more = stories.length - reasons.length;
+  if (more === 0) return reasons;
+  return [
+    ...reasons,
+    {
+      exitCode: EXIT.needsPerson,
+      what: `breaks of ${counted(more, 'more cause')}: see \`daybook breaks\``,
+      todo: null,
+    },
+  ];
+}
+
+/** The exit code of the run comes from what was found of the single entries and windows. */
+export const reasonOfCommon = ({ merchantNo, count, of, what, from, to }: MerchantCommonChange): Reason => ({
+  exitCode: EXIT.needsPerson,
+  what:
+    `${merchantNo}: ${count === of ? `${count} entries` : `${count} of ${of} changed entries`} of ` +
+    `${from === to ? from : `${from} to ${to}`} ${what}`,
+  todo: 'send this sentence to the platform: it is one change over many entries, not one of each entry',
+  merchantNo,
+});
+
+const MOVED_WORDS: Readonly<
+  Record<MovedBalances['kind'], readonly [begin: string, then: string, todo: string]>
+> = {
+  late: ['late entry', 'moved', 'ask the platform why the entry came late'],
+  vanished: [
+    'entry',
+    'vanished and moved',
+    'ask the platform why it no longer shows it; it is kept, and left out of the chain',
+  ],
+  amended: ['amended entry', 'moved', 'ask the platform why it changed a booked entry'],
+};
+
+export function reasonOfMoved({ merchantNo, kind, entry, moved }: MovedBalances): Reason {
+  const [begin, then, todo] = MOVED_WORDS[kind];
+  const { batchNo, bookedAt, currency } = entry;
+  const net = netOf(entry);
+  const amount = net.startsWith('-') ? `a debit of ${net.slice(1)}` : `a credit of ${net}`;
+  return {
+    exitCode: EXIT.needsPerson,
+    what:
+      `${merchantNo}: ${begin} ${batchNo} of ${bookedAt.slice(0, 10)}, ${amount} ${currency}, ${then} ` +
+      counted(moved, 'later balance'),
+    todo,
+    merchantNo,
+  };
+}
+
+/** One for each account. `days` are in order of accounts and days. */
+export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] {
+  const byAccount = Map.groupBy(days, ({ merchantNo, currency }) => `${merchantNo} ${currency}`);
+  return [...byAccount].map(([account, own]) => {
+    const [{ merchantNo, currency, day: from }, to] = [own[0]!, own.at(-1)!.day];
+    const entries = own.reduce((sum, one) => sum + one.entries, 0);
+    const since = Math.min(...own.map((one) => one.since.getTime()));
+    const command = `daybook amendments accept --merchant ${merchantNo} --currency ${currency} --from ${from} --to ${to}`;
+    const isAccepted = own.every(({ acceptedAt }) => acceptedAt !== null);
+    return {
+      exitCode: EXIT.incomplete,
+      what:
+        `${account} ${from === to ? from : `${from} to ${to}`}: ${counted(entries, 'entry is', 'entries are')} gone at once, ` +
+        `since ${wallSecond(since, zone)}; held, and the published statements stay as they are`,
+      todo: isAccepted
+        ? 'it is accepted: the next run that still misses them marks them as vanished'
+        : `ask the platform; if it took them back for good, \`${command} --note TEXT\`. If they come back, the hold ends by itself`,
+      merchantNo,
+      ...(!isAccepted && { awaitsPerson: true }),
+    };
+  });
+}
+
+const WORDS: Readonly<
+  Record<
+    Discrepancy['what'],
+    { readonly exitCode: ExitCode; readonly what: string; readonly command: string }
+  >
+> = {
+  'no-figures': { exitCode: EXIT.incomplete, what: 'proven without figures', command: 'run' },
+  'no-statement': {
+    exitCode: EXIT.incomplete,
+    what: 'proven without an up-to-date statement',
+    command: 'publish',
+  },
+  'not-read': {
+    exitCode: EXIT.needsPerson,
+    what: 'with an adopted statement that this database has not read',
+    command: 'backfill',
+  },
+  'in-doubt': {
+    exitCode: EXIT.incomplete,
+    what: 'published, and not proven any more: a later reading failed, or entries are absent',
+    command: 'run',
+  },
+};
+
+export const exitCodeOfDiscrepancy = ({ what }: Discrepancy): ExitCode => WORDS[what].exitCode;
+
+export function reasonOfDiscrepancy({ merchantNo, currency, what, days }: Discrepancy): Reason {
+  const { exitCode, what: words, command } = WORDS[what];
+  const [from, to] = [days[0]!, days.at(-1)!];
+  return {
+    exitCode,
+    what: `${merchantNo} ${currency}: ${counted(days.length, 'day')} ${words}: ${from === to ? from : `${from} to ${to}`}`,
+    todo: `\`daybook ${command} --from ${from} --to ${to} --merchant ${merchantNo}\``,
+    merchantNo,
+  };
+}
+
+export const howToReadOrDisable = (merchantNo: string): string =>
+  `give it its token with \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\`; where it has left, ` +
+  `\`daybook merchants disable ${merchantNo}\` puts that on record`;
+
+export const notReadText = (merchantNo: string): string =>
+  `${merchantNo} is not read, though it is active or has a ledger here: neither the settings nor the database have its token`;
+
+export const reasonOfNotRead = (merchantNo: string): Reason => ({
+  exitCode: EXIT.incomplete,
+  what: notReadText(merchantNo),
+  todo: howToReadOrDisable(merchantNo),
+  merchantNo,
+  awaitsPerson: true,
+});
