@@ -85,15 +85,15 @@ export async function seedPast(db: Kysely<DB>, { scenario, days }: PastPlatform)
     SELECT 'nightly', 'bench:1:-', at::date, at::date, at, at, 0, '{}'
     FROM (SELECT DISTINCT at FROM ${nights}) AS night ORDER BY night.at`.execute(db);
   await sql`
-    INSERT INTO run_merchant (merchant_no, run_id, state, exit_code, reads, holder, figures, finished_at)
-    SELECT merchant_no, run.id, 'ended', 0, true, holder, '{}', finished_at FROM run CROSS JOIN merchant
+    INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, holder, figures, finished_at)
+    SELECT 'run', merchant_no, run.id, 'ended', 0, true, holder, '{}', finished_at FROM run CROSS JOIN merchant
     ORDER BY run.id`.execute(db);
   const checked = (days - 1) * PAST_ENTRIES_A_DAY;
   await sql`
-    INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
-      round_began_at, page_order, by_figures)
-    SELECT merchant_no, ${addDays(scenario.from, -days)}::date, ${addDays(lastDay, -1)}::date, ${checked}::int, true,
-      now(), 0, ${checked}::int, now(), 'oldest first', ${checked}::int
+    INSERT INTO ledger_cursor (merchant_no, currency, checked_from, checked_to, checked_total, is_held, checked_at, round_read,
+      round_of, round_began_at, round_through_ms, page_order, by_figures)
+    SELECT merchant_no, '', ${addDays(scenario.from, -days)}::date, ${addDays(lastDay, -1)}::date, ${checked}::int, true,
+      now(), 0, ${checked}::int, now(), 0, 'oldest first', ${checked}::int
     FROM merchant`.execute(db);
   await sql`VACUUM (ANALYZE)`.execute(db);
 }

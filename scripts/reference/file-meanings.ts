@@ -27,12 +27,12 @@ export const SUMMARY_MEANINGS: Meanings = {
 
 export const EXPLAINED_MEANINGS: Meanings = {
   explained: 'how many of the breaks a person resolved',
-  explanations: 'what was said of them, up to 20; the manifest has up to 1,000',
+  explanations: 'explanations of these breaks, up to 20; the manifest has up to 1,000',
 };
 
 export const UNREADABLE_MEANINGS: Meanings = {
   unreadable:
-    'how many entries that may be of the day had come and could not be read when the statement was published; the figures lack what they say',
+    'number of entries that may be of the day and could not be read when the statement was published; the figures do not include them',
 };
 
 export const MONTH_MEANINGS: Meanings = {
@@ -45,13 +45,13 @@ export const MONTH_MEANINGS: Meanings = {
   days_published: 'how many days have a statement',
   days_broken: 'how many of them are broken',
   open_days:
-    'days that keep the month from being closed (not over, not proven, not published as they now stand, broken, not all readable): `2026-03-05 2026-03-08/2026-03-31`',
+    'days that keep the month from being closed (not over, not read completely, not published as they now stand, broken, with an unreadable entry): `2026-03-05 2026-03-08/2026-03-31`',
   closed: 'number of the month’s last close; empty where it is not closed',
   adjusted_days: 'days whose statement is not the one that this close froze',
   days_unreadable:
-    'of how many published days entries that could not be read had come; the figures lack what they say',
+    'number of published days with entries that could not be read; the figures do not include them',
   missing_net:
-    'what opening + credits - debits lacks of the closing: 0 where no day in between is missing or broken; empty where no day is published',
+    'unexplained difference: closing - (opening + credits - debits); 0 if no day in between is missing or broken. Empty if no day is published',
 };
 
 export const CLOSE_MEANINGS: Meanings = {
@@ -61,12 +61,12 @@ export const CLOSE_MEANINGS: Meanings = {
   number: 'which close of the month it is, from 1',
   closedAt: 'when, ISO 8601 in UTC',
   by: 'who closed it',
-  note: 'what they said; null where nothing',
-  despite: 'why it was closed though days were open; null where none was',
+  note: 'note, or null',
+  despite: 'reason for closing with open days, or null',
   previous: 'the close before; null for the first',
   'previous.number': 'its number',
   'previous.sha256': 'SHA-256 of its file, in hex',
-  accounts: 'a month of each account',
+  accounts: 'the month of each account',
   'accounts[].currency': 'currency code of the account',
   'accounts[].opening': 'opening of the first published day; null where no day is',
   'accounts[].creditTotal': 'sum of the credits',
@@ -75,7 +75,7 @@ export const CLOSE_MEANINGS: Meanings = {
   'accounts[].debitCount': 'how many debits',
   'accounts[].closing': 'closing of the last published day; null where no day is',
   'accounts[].missingNet':
-    'what opening + credits - debits lacks of the closing: 0 where no day in between is missing or broken',
+    'unexplained difference: closing - (opening + credits - debits); 0 if no day in between is missing or broken',
   'accounts[].days': 'how many days have a statement',
   'accounts[].daysBroken': 'how many of them are broken',
   'accounts[].breaks': 'how many breaks they have',
@@ -153,12 +153,12 @@ export const MANIFEST_MEANINGS: Meanings = {
   ...NAMED_MANIFEST_MEANINGS('supersededManifests[].previousManifest'),
   final:
     'when the day is final, as far as that was known when the manifest was made; left out where it was not',
-  'final.share': 'the share of the day’s entries that is there by then',
-  'final.confidence': 'how sure that is, as a share of 1',
-  'final.by': 'the business day by whose end they are there',
+  'final.share': 'share of the day’s entries expected by then',
+  'final.confidence': 'confidence in that share, from 0 to 1',
+  'final.by': 'the business day by whose end they are expected',
   'final.watchedEntries':
-    'how many entries that rests on, all of days that were read before the next day was over',
-  'final.laterEntries': 'how many late entries may have come later than so',
+    'number of entries this estimate is based on, all of days that were read before the next day was over',
+  'final.laterEntries': 'how many measured late entries may have come later than that',
   statements: 'the current statement of each currency',
   'statements[].currency': 'currency code of the account',
   ...REVISION_MEANINGS('statements[]', 'statement'),
@@ -167,28 +167,30 @@ export const MANIFEST_MEANINGS: Meanings = {
   ...OTHER_FORMAT_MEANINGS('statements[]'),
   'statements[].rows': 'how many entries the file has',
   'statements[].opening': 'the balance the day starts from, an exact decimal',
-  'statements[].openingDerived': 'whether the opening does not rest on the statement before',
-  'statements[].openingReason': 'why not, where there is a statement before',
+  'statements[].openingDerived':
+    'true if the opening was derived from the first entry and not taken from the previous statement',
+  'statements[].openingReason': 'why it was derived, if a previous statement exists',
   'statements[].creditTotal': 'sum of the credits',
   'statements[].creditCount': 'how many credits',
   'statements[].debitTotal': 'sum of the debits',
   'statements[].debitCount': 'how many debits',
   'statements[].closing': 'the balance the day ends on',
   'statements[].otherClosings':
-    'other balances that the day may close on just as well: its entries fit them, and nothing decides yet; without a break it may open on them, too',
+    'other possible closings: the entries allow several, and nothing decides between them yet; on a day without a break they are possible openings as well',
   'statements[].verdict': 'whether the entries chain',
   'statements[].breaks': 'how many breaks have an entry of the day on either side',
   'statements[].breaksAfter':
-    'of these, those before an entry of a later day, which no row shows; 0 where absent',
+    'of these, the breaks before an entry of a later day, which no row shows; 0 where absent',
   'statements[].unreadable':
-    'how many entries that may be of the day came, and could not be read; 0 where absent',
+    'number of entries that may be of the day and could not be read; the figures do not include them; 0 where absent',
   'statements[].explained': 'how many of the breaks a person resolved; 0 where absent. The verdict stays',
-  'statements[].explanations': 'what was said of them, up to 1,000',
+  'statements[].explanations': 'explanations of these breaks, up to 1,000',
   'statements[].explanations[].id': 'number of the break',
   'statements[].explanations[].afterBatchNo': 'the entry in front of it; null where there is none',
   'statements[].explanations[].beforeBatchNo': 'the entry behind it',
-  'statements[].explanations[].missingNet': 'net amount of what is missing, a credit above zero',
-  'statements[].explanations[].note': 'what the person said',
+  'statements[].explanations[].missingNet':
+    'unexplained difference at the break; above zero where a credit is missing',
+  'statements[].explanations[].note': 'the explanation',
   'statements[].explanations[].by': 'who it was; null where that was not kept',
   'statements[].explanations[].at': 'when, an instant',
   'statements[].publishedAt': 'when it was published, an instant',
@@ -200,7 +202,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].superseded[].publishedAt': 'when it was published, an instant',
   'statements[].superseded[].supersededBy': 'the revision that replaced it',
   'statements[].superseded[].reason': 'why it was replaced, a sentence',
-  'statements[].superseded[].unreadable': 'how many entries came, and could not be read; 0 where absent',
+  'statements[].superseded[].unreadable': 'number of entries that could not be read; 0 where absent',
   ...OTHER_FORMAT_MEANINGS('statements[].superseded[]'),
   summary: 'the current summary; null where there is none',
   ...REVISION_MEANINGS('summary', 'summary'),
@@ -211,7 +213,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   'certificates[].endMs': 'last ms of that span, included',
   'certificates[].currency': 'the currency that was read; null where every currency was',
   'certificates[].total': 'how many records the platform said it has there',
-  'certificates[].distinct': 'how many distinct entries came',
-  'certificates[].quarantined': 'how many records came that could not be read as entries',
+  'certificates[].distinct': 'how many distinct entries were received',
+  'certificates[].quarantined': 'how many received records could not be read as entries',
   'certificates[].certifiedAt': 'when it was certified, an instant',
 };

@@ -50,7 +50,10 @@ const STATEMENT_KEY = statementKey({ merchantNo: 'MERCHANT', currency: 'CCC' }, 
 const keyRows = (): string[][] =>
   [
     [patternOf(STATEMENT_KEY), 'a statement: the entries of one account day'],
-    [patternOf(summaryKey('MERCHANT', DAY, 1)), 'the summary of a merchant’s day: a line a currency'],
+    [
+      patternOf(summaryKey('MERCHANT', DAY, 1)),
+      'the summary of a merchant’s day: one line for each currency',
+    ],
     [
       patternOf(manifestKey('MERCHANT', DAY)),
       'the pointer to the current revisions. It is written last, so what it names is there',
@@ -61,7 +64,7 @@ const keyRows = (): string[][] =>
     ],
     [
       closePattern(closeKey('MERCHANT', '2026-03', 1)),
-      'a close of a merchant’s month: the frozen list of its statements. With `DAYBOOK_SIGNING_KEY` its signature lies beside it, under this name with `.minisig`',
+      'a close of a merchant’s month: the frozen list of its statements. With `DAYBOOK_SIGNING_KEY` its signature lies next to it, under this name with `.minisig`',
     ],
     [STORE_MARK_KEY, 'the mark: which database the statements belong to'],
   ].map(([key, what]) => [code(key!), what!]);
@@ -188,19 +191,19 @@ function objectStoreSections(): string[] {
     table(['key', 'what it is'], keyRows()),
     'A published revision is never overwritten; `{N}` counts from 1, and summaries count apart from statements. A file still ' +
       'being written has a name in a folder that starts with a dot and ends with `.part`, and in S3 is an unfinished upload: ' +
-      'both are taken away by a later run, and are nothing to read.',
+      'a later run removes both; do not read them.',
     '## Statement',
     'CSV by RFC 4180: UTF-8 without BOM, lines end with CRLF, a header line first, cells quoted where they hold a comma, a ' +
       'quote or a line’s end. Rows stand in the order of the balance chain. Amounts are plain decimals with a dot and without ' +
       'grouping, with the decimals of the currency, and more only where the platform sent more. No cell is altered. A day ' +
-      'without entries has the header alone.',
+      'without entries has only the header line.',
     columnTable(
       STATEMENT_COLUMNS.map(({ name }) => name),
       Object.fromEntries(STATEMENT_COLUMNS.map(({ name, meaning }) => [name, meaning])),
     ),
     'A later version may add columns behind these. The manifest names the columns that each file has.',
-    'With `DAYBOOK_STATEMENT_FORMATS` the same statement lies beside it in other formats, under the same name with another ' +
-      'ending: see [Formats beside the CSV](#formats-beside-the-csv).',
+    'With `DAYBOOK_STATEMENT_FORMATS` the same statement lies next to it in other formats, under the same name with another ' +
+      'ending: see [Formats next to the CSV](#formats-next-to-the-csv).',
     '## Summary',
     'CSV of the same kind, a line for each currency, sorted by currency.',
     columnTable(summary, SUMMARY_MEANINGS),
@@ -209,11 +212,11 @@ function objectStoreSections(): string[] {
     'On a day of which entries could not be read when its statements were published, behind all others:',
     columnTable([UNREADABLE_COLUMN], UNREADABLE_MEANINGS),
     '## Manifest',
-    'JSON, indented by two spaces. A later version may add fields. Instants are ISO 8601 in UTC.',
+    'JSON, indented by two spaces. A later version may add fields. Times are ISO 8601 in UTC.',
     manifestTable(),
-    'Its law: an `opening` is the `closing` of the statement that `previousDay` names, or `openingDerived` is true.',
+    'Rule: either `opening` equals the `closing` of the statement named by `previousDay`, or `openingDerived` is true.',
     '## A close',
-    'JSON, indented by two spaces, never changed. `daybook close` makes the next one, which names the one before.',
+    'JSON, indented by two spaces, never changed. `daybook close` makes the next one, which refers to the previous close.',
     closeTable(),
     '## The mark',
     `\`${STORE_MARK_KEY}\` names the one database that may publish here, and since when. \`daybook statements adopt\` writes it anew.`,
@@ -227,8 +230,8 @@ function objectStoreSections(): string[] {
 const whenMade = ({ name, canBePublished }: StatementFormat): string => {
   if (name === ALWAYS_PUBLISHED) return 'published';
   return canBePublished
-    ? 'published where `DAYBOOK_STATEMENT_FORMATS` names it, else made when somebody downloads'
-    : 'made when somebody downloads';
+    ? 'published if `DAYBOOK_STATEMENT_FORMATS` names it, else made for the download'
+    : 'made for the download';
 };
 
 const formatRows = (): string[][] =>
@@ -263,10 +266,10 @@ const downloadSections = (): string[] => {
     '`--format NAME` chooses among these:',
     table(['format', 'file', 'content type', 'when it is made'], formatRows()),
     'The ZIP of a month holds every current statement, summary, manifest and signature under its key of the object store, and ' +
-      '`month-{YYYY-MM}.csv`, a line for each account; of a closed month also its closes. With `--currency` there are no summaries, and the manifest lies beside each ' +
+      '`month-{YYYY-MM}.csv`, one line for each account; of a closed month also its closes. With `--currency` there are no summaries, and the manifest lies next to each ' +
       `statement under the name \`${patternOf(manifestFileNextTo(file))}\`.`,
     'With `--format` other than `csv` the ZIP holds the statements in that format and `month-{YYYY-MM}.csv`. A file that was published in the ' +
-      'format has the manifest of its day beside it, under the same name as with `--currency`, and `daybook verify` checks it. A ' +
+      'format has the manifest of its day next to it, under the same name as with `--currency`, and `daybook verify` checks it. A ' +
       'file that was made for the download has none, as no manifest names it: `daybook verify` says so of each of them. As `csv`, ' +
       'the ZIP has every published format of each day.',
     columnTable(headerOf(monthCsv(monthOf('2026-03')!, [])), MONTH_MEANINGS),
@@ -281,7 +284,7 @@ const dataFolderSections = (): string[] => [
     [
       [
         code('db'),
-        'the embedded database, where no `DATABASE_URL` is set. Its files are PostgreSQL’s own: back up or move the whole folder while nothing runs',
+        'the embedded database, where no `DATABASE_URL` is set. Its files are PostgreSQL’s own: back up or move the complete folder while nothing runs',
       ],
       [
         `${code('db.lock')}, ${code('db.lock-journal')}`,
@@ -298,5 +301,5 @@ const dataFolderSections = (): string[] => [
 export const filesPage = (): string =>
   [
     ...['# Files', MADE_BY, ...objectStoreSections(), ...downloadSections()],
-    ...['## Formats beside the CSV', ...formatSections(), ...dataFolderSections()],
+    ...['## Formats next to the CSV', ...formatSections(), ...dataFolderSections()],
   ].join('\n\n');

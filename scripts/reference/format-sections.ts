@@ -4,7 +4,7 @@ import { code, table } from './markdown.ts';
 const WORKBOOK = [
   [
     '`Summary`',
-    'the figures of the day, one below the other, with what opening + credits - debits lacks of the closing (`missing_net`), how many entries could not be read (`unreadable`) and whether the opening is derived from the first entry (`restarted`); every revision up to this one with its reason, a line each',
+    'the figures of the day, one below the other, with the unexplained difference (`missing_net`: closing - (opening + credits - debits)), how many entries could not be read (`unreadable`) and whether the opening is derived from the first entry (`restarted`); every revision up to this one with its reason, a line each',
   ],
   [
     '`{CCC}`',
@@ -12,7 +12,7 @@ const WORKBOOK = [
   ],
   [
     '`Changes`',
-    'what the revision changed in the one before: rows that `came` and `went`, those that changed as they were `before` and `after`; up to 10,000, the rest is counted',
+    'rows added (`came`), removed (`went`) or changed (`before` and `after`) since the previous revision; up to 10,000, the rest is counted',
   ],
 ];
 
@@ -38,11 +38,11 @@ const CAMT = [
   ],
   ['`BookgDt`, `ValDt`', 'the day of `booked_at`: the platform names one time, which stands for both'],
   ['`BkTxCd/Prtry/Cd`', '`transaction_type`, shortened like `batch_no`; `NTAV` where it is empty'],
-  ['`RmtInf/Ustrd`', '`transaction_type` and `batch_no`, whole, in pieces of 140 characters'],
+  ['`RmtInf/Ustrd`', '`transaction_type` and `batch_no`, uncut, in pieces of 140 characters'],
   ['`RltdDts/TxDtTm`', '`booked_at`, a time of the platform’s zone'],
   [
     '`AddtlStmtInf`',
-    'revision, verdict, number of breaks and how many of them lie before an entry of a later day, by how much opening and entries miss the closing, the name and SHA-256 of the CSV, ' +
+    'revision, verdict, number of breaks and how many of them lie before an entry of a later day, the unexplained difference, the name and SHA-256 of the CSV, ' +
       'and of a later revision the `Id` of the statement that it replaces, and why',
   ],
 ];
@@ -60,7 +60,7 @@ const MT940 = [
   ],
   [
     '`:60F:`',
-    'the opening, dated the day before; where the day follows from that one, it equals its `:62F:`',
+    'the opening, dated the previous day; if carried forward, it equals the previous day’s `:62F:`',
   ],
   [
     '`:61:`',
@@ -73,7 +73,7 @@ const MT940 = [
   ['`:62M:`, `:60M:`', 'the balance carried from one message to the next'],
   [
     '`:62F:`, `:86:`',
-    'the closing; then revision, verdict, number of breaks and how many of them lie before an entry of a later day, by how much opening and entries miss the closing, how many entries ' +
+    'the closing; then revision, verdict, number of breaks and how many of them lie before an entry of a later day, the unexplained difference, how many entries ' +
       'had texts to be spelled otherwise, and of a later revision which one it replaces, and why',
   ],
   ['`-`', 'the end of a message'],
@@ -87,15 +87,15 @@ const PDF = [
   ['Figures', 'opening, credits and debits with their counts, closing'],
   [
     'Verdict',
-    'proven, proven in another order, or broken, in words; by how much opening and entries miss the closing; which breaks lie before an entry of a later day; whether the opening was derived',
+    'proven, proven in another order, or broken, in words; the unexplained difference; which breaks lie before an entry of a later day; whether the opening was derived',
   ],
   ['Proof', 'name and SHA-256 of the CSV'],
   ['Prepared by, approved by', 'lines for name, date and signature, on the page of the figures'],
   ['Earlier revisions', 'the latest 20, each with reason, CSV and its SHA-256'],
-  ['What changed', 'the first 100 rows that `came`, `went`, or were one thing `before` and another `after`'],
+  ['What changed', 'the first 100 rows added (`came`), removed (`went`) or changed (`before` and `after`)'],
   [
     'Entries',
-    'the first 1,000 in the order of the CSV, with a line wherever a balance does not follow; how many more entries and breaks the CSV has',
+    'the first 1,000 in the order of the CSV, with a line wherever a balance does not carry forward; how many more entries and breaks the CSV has',
   ],
 ];
 
@@ -104,10 +104,10 @@ const MONTH_PDF = [
     'Accounts',
     'opening, credits, debits and closing of the month; how many days are published, broken and open',
   ],
-  ['Verdict', 'whether every day is published and proven, and by how much an account does not add up'],
+  ['Verdict', 'whether every day is published and proven; the unexplained difference of an account'],
   [
     'Close',
-    'number, when, by whom, note, why despite open days, file and its SHA-256; whether it was adjusted since',
+    'number, time, by whom, note, reason for closing despite open days, file and its SHA-256; whether it was adjusted since',
   ],
   ['Prepared by, approved by', 'lines for name, date and signature'],
   ['Days still open, adjustments', 'which and why'],
@@ -155,21 +155,21 @@ export const formatSections = (): string[] => [
   'Messages of up to 2,000 characters without headers (blocks 1 and 2), lines ending with CRLF, in the characters of SWIFT (set X). ' +
     'Other texts are spelled with them: `Größe` is `Grosse`, `支付` is `ZhiFu`, `_` is `-`; what is like nothing is a dot.',
   table(['field', 'what it holds'], MT940),
-  'A later revision of a day is a statement of its own, with a number of its own, in camt.053 as in MT940: an ERP that has ' +
-    'imported the one before has to take that one out, or it has the day twice.',
+  '**Before importing a later revision, remove the earlier one from the ERP; otherwise the day is booked twice.** In camt.053 and ' +
+    'MT940 a later revision is a statement of its own, with its own number.',
   '### PDF (`pdf`)',
   'Pages of A4 in English, to read, sign and file. Every digit of an amount is there, with commas between thousands. Instants are ' +
-    'in UTC. What the fonts of a page do not have is spelled out as JSON does: `支付` is `\\u652f\\u4ed8`, and so is a space ' +
-    'that would not be seen.',
+    'in UTC. Characters that the fonts lack are spelled out as JSON does: `支付` is `\\u652f\\u4ed8`. Invisible ' +
+    'spaces are spelled out too.',
   table(['part', 'what it holds'], PDF),
-  'A month as PDF is `month-YYYY-MM-MERCHANT.pdf`: it comes before the merchant’s statements in the month’s ZIP in this format, and is a download of the pages. ' +
-    'It is made when it is asked for, of what is known then, and never published.',
+  'The month statement as PDF, to sign, is `month-YYYY-MM-MERCHANT.pdf`: it comes before the merchant’s statements in the month’s ZIP in this format, and is a download of the pages. ' +
+    'It is made for the download from the current state, and never published. Its times are in the zone of the business days and in UTC.',
   table(['part', 'what it holds'], MONTH_PDF),
   '### What a format cannot hold',
   'All are written as a stream, a day of a million entries in as little memory as a small one. A download of a day that does ' +
     'not fit ends with exit code 2 and says why. A run publishes the day without the file, says so, and ends with 3.',
-  'A month’s ZIP has such a day as its published CSV, under the key of that, and `month-{YYYY-MM}-as-csv.txt` as its last file names ' +
-    'each with the reason. The command says so too, and ends with 3; with `--json` they are in `asCsv`.',
+  'In a month’s ZIP such a day is the published CSV, under its own key. The last file, `month-{YYYY-MM}-as-csv.txt`, names ' +
+    'each such day with the reason. The command says so too, and ends with 3; with `--json` they are in `asCsv`.',
   'Nothing is rounded. Both formats of a bank forbid more decimals than a currency has, and importers refuse or round them: a day ' +
     'with an amount of 10.005 USD does not fit. Zeros that are too many are cut: 10.500 USD is 10.50. Amounts of a currency ' +
     'without minor units in ISO 4217, such as CNH or XAU, are written as they are.',

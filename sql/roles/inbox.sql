@@ -5,7 +5,7 @@ DO $$ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_inbox;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, reference_list, reference_item TO daybook_inbox;
-GRANT SELECT, INSERT, UPDATE ON application, beneficiary, merchant, fingerprint_key, platform_limit, platform_hold TO daybook_inbox;
+GRANT SELECT, INSERT, UPDATE ON application, beneficiary, merchant, fingerprint_key, platform_hold TO daybook_inbox;
 -- Audit events and check values of keys are added and never changed.
 GRANT SELECT, INSERT ON audit_event, secret_key_check TO daybook_inbox;
 -- Posts to paths that daybook never published are deleted again.
@@ -14,5 +14,5 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON notification TO daybook_inbox;
 GRANT SELECT, INSERT, DELETE ON page_session TO daybook_inbox;
 -- Alerts that `serve` raises and sends. Of runs it reads only when each merchant was last read successfully.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition TO daybook_inbox;
-GRANT SELECT, UPDATE ON watchdog_check TO daybook_inbox;
-GRANT SELECT (merchant_no, run_id, reads, exit_code, finished_at) ON run_merchant TO daybook_inbox;
+GRANT SELECT (nights_checked_at, runs_checked_at), UPDATE (nights_checked_at, runs_checked_at) ON installation TO daybook_inbox;
+GRANT SELECT (merchant_no, run_id, reads, exit_code, kind, finished_at) ON task TO daybook_inbox;

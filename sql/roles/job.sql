@@ -5,14 +5,16 @@ DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_job') THEN CREATE ROLE daybook_job NOLOGIN; END IF;
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_job;
-GRANT SELECT ON kysely_migration, kysely_migration_lock, database_identity TO daybook_job;
+GRANT SELECT ON kysely_migration, kysely_migration_lock, installation TO daybook_job;
+-- Its identity never changes.
+GRANT UPDATE (clock_off_at, clock_off, nights_checked_at, runs_checked_at) ON installation TO daybook_job;
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
-  ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, figured_days, continuity_break, statement, artifact,
-  requested_range, platform_clock, historical_check, late_entry_count, month_end_sample, ledger_past, run, run_merchant, lease, merchant,
-  backfill, backfill_merchant, backfill_slice,
-  reference_list, reference_item, platform_limit, platform_hold
+  ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, ledger_cursor, continuity_break, statement, artifact,
+  lateness_count, run, task, lease, merchant,
+  reference_list, reference_item, platform_hold
 TO daybook_job;
+GRANT USAGE ON SEQUENCE range_number, backfill_number TO daybook_job;
 -- Audit events and check values of keys are added and never changed.
 GRANT SELECT, INSERT ON audit_event, secret_key_check TO daybook_job;
 -- A month that was closed stays closed.
@@ -20,11 +22,10 @@ GRANT SELECT, INSERT ON month_close TO daybook_job;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature) ON month_close TO daybook_job;
 GRANT SELECT ON changed_day TO daybook_job;
--- Certificates are replaced by newer ones. Days to compare and missing entries are deleted once done.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, uncompared_day, absent_entry TO daybook_job;
+-- Certificates are replaced by newer ones. Missing entries are deleted once done.
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, absent_entry TO daybook_job;
 -- Alerts wait to be sent. Conditions that are over, and events of tokens that work again, are deleted.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, event TO daybook_job;
-GRANT SELECT, UPDATE ON watchdog_check TO daybook_job;
 -- The queue, where DAYBOOK_WORKERS=queue: jobs come and go.
 DO $$ BEGIN
   IF to_regclass('daybook_queue.job') IS NOT NULL THEN

@@ -5,14 +5,12 @@ DO $$ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_read_only;
 GRANT SELECT ON
-  kysely_migration, database_identity, ledger_entry, ledger_entry_version, quarantined_entry, sync_window, certified_span, day_entries, changed_day, uncompared_day, account_day, figured_days,
-  continuity_break, statement, artifact, requested_range, absent_entry,
-  event, ledger_past, platform_clock, historical_check, late_entry_count, month_end_sample, secret_key_check, run, run_merchant, backfill, backfill_merchant,
-  backfill_slice, lease, reference_list,
+  kysely_migration, installation, ledger_entry, ledger_entry_version, quarantined_entry, sync_window, certified_span, day_entries, changed_day, account_day, ledger_cursor,
+  continuity_break, statement, artifact, absent_entry, event, lateness_count, secret_key_check, run, task, lease, reference_list,
   reference_item
 TO daybook_read_only;
 GRANT SELECT ON daybook_account_days, daybook_open_breaks, daybook_coverage, daybook_statements TO daybook_read_only;
-GRANT SELECT ON alert, alert_delivery, alert_condition, watchdog_check TO daybook_read_only;
+GRANT SELECT ON alert, alert_delivery, alert_condition TO daybook_read_only;
 GRANT SELECT ON month_close TO daybook_read_only;
 -- A download leaves its row.
 GRANT SELECT, INSERT ON audit_event TO daybook_read_only;

@@ -4,7 +4,7 @@ import { sql, type Kysely } from 'kysely';
 import { arrayLiteral } from '../store/engine/array-literal.ts';
 import { DATABASE_NOW, inMs } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { storableJson } from '../store/run-merchants.ts';
+import { storableJson } from '../ledger/text.ts';
 import type { Alert, AlertContent, AlertKind } from './alert.ts';
 
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
@@ -245,9 +245,11 @@ export async function claimWatchdogCheck(
   what: WatchdogCheck,
   everyMs: number,
 ): Promise<boolean> {
+  const checkedAt = sql.ref(`${what}_checked_at`);
   const { rows } = await sql`
-    UPDATE watchdog_check SET checked_at = ${DATABASE_NOW} WHERE what = ${what} AND checked_at <= ${inMs(-everyMs)}
-    RETURNING what`.execute(db);
+    UPDATE installation SET ${checkedAt} = ${DATABASE_NOW} WHERE ${checkedAt} <= ${inMs(-everyMs)} RETURNING 1`.execute(
+    db,
+  );
   return rows.length > 0;
 }
 

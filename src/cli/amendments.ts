@@ -2,8 +2,9 @@
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { moneyText } from '../ledger/money.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
-import { acceptHeld, heldDaysOf, type HeldDay } from '../store/held-absences.ts';
+import { acceptHeld, heldDaysOf, type HeldDay } from '../store/absent-entries.ts';
 import { collect } from './collect.ts';
 import { offlineSettings, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
 import { counted, lines, table } from './output/text.ts';
@@ -27,19 +28,19 @@ export const differences = ({ before, after }: Pick<Amendment, 'before' | 'after
     .join(', ');
 
 export const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
-  `${credit === null ? `debit ${debit ?? ''}` : `credit ${credit}`} ${currency}`;
+  `${credit === null ? 'debit' : 'credit'} ${moneyText(credit ?? debit ?? '', currency)}`;
 
 const HELP = `
-Where every entry of an account's day is gone at once, or most entries of several days, no reading is believed: they are held.
-Published statements stay as they are, runs end with 4, and a person decides with \`daybook amendments accept\`. If the entries
-come back, the hold ends by itself.
+If every entry of an account's day disappears at once, or most entries of several days, daybook keeps the entries and asks you.
+Until then they are held: published statements stay as they are, and runs end with 4. \`daybook amendments accept\` confirms
+that they are gone. If they come back, the hold ends by itself.
 
 Examples:
   daybook amendments
   daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711"`;
 
 const ACCEPT_HELP = `
-Ask the platform first: a ledger that is empty is more often a fault than the truth.
+An empty ledger is usually a fault. Ask the platform first.
 
 Examples:
   daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711" --by Ada
@@ -49,7 +50,7 @@ export function addAmendmentsCommand(program: Command): void {
   const amendments = program
     .command('amendments')
     .description(
-      'entries the platform changed or took back after they were stored; earlier contents are kept',
+      'entries that the platform changed or removed after they were stored; earlier contents are kept',
     )
     .addHelpText('after', HELP)
     .action(async (_flags: object, self: Command) => {
@@ -75,9 +76,9 @@ export function addAmendmentsCommand(program: Command): void {
                 ),
             '',
             vanished.length === 0
-              ? 'nothing vanished'
+              ? 'no entry was removed'
               : table(
-                  ['merchant', 'vanished', 'seen', '?booked at', '~was'],
+                  ['merchant', 'no longer shown', 'seen', '?booked at', '~was'],
                   vanished.map(({ merchantNo, entry, vanishedAt }) => [
                     merchantNo,
                     entry.batchNo,
@@ -115,7 +116,9 @@ type AcceptFlags = RangeFlags & { readonly note: string };
 
 function addAcceptCommand(amendments: Command): void {
   withBy(amendments.command('accept'))
-    .description('confirm that what is held is gone for good; the next run that still misses it revises')
+    .description(
+      'confirm that held entries are gone for good; the next run that does not find them publishes revisions',
+    )
     .option('--merchant <no>', 'of this merchant (may be repeated)', collect, [])
     .option('--currency <code>', 'only of this currency (may be repeated)', collect, [])
     .option('--from <day>', 'first business day, YYYY-MM-DD (default: the first that is held)')
@@ -138,7 +141,7 @@ function addAcceptCommand(amendments: Command): void {
           const days = await acceptHeld(trx, filter, now());
           if (days.length === 0)
             throw new UsageError(
-              'nothing is held there that is not accepted; `daybook amendments` lists what is.',
+              'no held entry there waits to be accepted; `daybook amendments` lists held entries.',
             );
           return days;
         });
@@ -147,7 +150,7 @@ function addAcceptCommand(amendments: Command): void {
           document: { accepted },
           text:
             `accepted: ${counted(entries, 'entry', 'entries')} of ${counted(accepted.length, 'account day')}. ` +
-            'The next run that still misses them marks them as vanished and revises; if they are back, nothing changes.',
+            'The next run that does not find them marks them as vanished and publishes revisions. If they are back, nothing changes.',
         });
       });
     });

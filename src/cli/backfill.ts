@@ -3,14 +3,13 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { dayOf, parseDay } from '../ledger/business-day.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
-import { beginBackfill } from '../run/backfill/begin.ts';
-import { endCancelled } from '../run/backfill/end.ts';
-import { backfillStatuses, type BackfillStatus } from '../run/backfill/progress.ts';
-import { BackfillSlices } from '../run/backfill/slice-work.ts';
-import { workOnBackfill } from '../run/backfill/work.ts';
+import { beginBackfill } from '../run/backfill/backfills.ts';
+import { cancelBackfill } from '../run/backfill/backfills.ts';
+import { backfillStatuses, type BackfillStatus } from '../run/backfill/backfills.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { askedRange, type DayRange } from '../run/range.ts';
-import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-remarks.ts';
+import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-text.ts';
+import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, mostSevere, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { runById } from '../store/runs.ts';
 import {
@@ -91,7 +90,7 @@ export function addBackfillCommand(program: Command): void {
       if (!/^\d{1,15}$/.test(id)) throw new UsageError(unknown);
       await withApp(offlineSettings(self), async ({ database, now }) => {
         await doneBy(database.db, auditEventOf(self, Number(id)), now(), async (trx) => {
-          if (!(await endCancelled(trx, Number(id), now()))) throw new UsageError(unknown);
+          if (!(await cancelBackfill(trx, Number(id), now()))) throw new UsageError(unknown);
         });
         print(self, { document: { id: Number(id), cancelled: true }, text: `backfill ${id} is cancelled` });
       });
@@ -152,7 +151,7 @@ function rangeOf({ from, to }: BackfillFlags, { settings, now }: PlatformApp): D
 async function workHere(app: PlatformApp, log: Logger, id: number, signal: AbortSignal): Promise<ExitCode> {
   const { db } = app.database;
   const terminal = process.stderr.isTTY ? process.stderr : null;
-  const slices = new BackfillSlices(app, {
+  const worker = new TaskWorker(app, {
     onTrouble: (merchantNo, error) =>
       log.debug(
         { merchantNo, stack: error instanceof Error ? error.stack : String(error) },
@@ -172,7 +171,7 @@ async function workHere(app: PlatformApp, log: Logger, id: number, signal: Abort
   };
   try {
     const atOnce = app.settings.merchantsAtOnce;
-    await workOnBackfill(slices, { backfillId: id, atOnce, signal, onSlice: show });
+    await worker.doBackfill(id, { atOnce, signal, onSlice: show });
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
   } finally {
@@ -183,7 +182,6 @@ async function workHere(app: PlatformApp, log: Logger, id: number, signal: Abort
   return (run?.exitCode ?? EXIT.incomplete) as ExitCode;
 }
 
-/** `open`, `done` or `cancelled`. */
 const stateOf = ({ endedAt, isCancelled }: BackfillStatus): string =>
   endedAt === null ? 'open' : isCancelled ? 'cancelled' : 'done';
 

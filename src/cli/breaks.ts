@@ -62,7 +62,7 @@ const withListFlags = (command: Command): Command =>
 
 export function addBreaksCommand(program: Command): void {
   const breaks = withListFlags(program.command('breaks'))
-    .description('open breaks of the balance chain, each explained; and each as a case')
+    .description('open breaks, with the likely cause of each')
     .addHelpText('after', EXAMPLES)
     .action(list);
   withListFlags(breaks.command('list')).description('the same as `breaks`').action(list);
@@ -135,7 +135,7 @@ const noOpen = (id: string): string => `no open break has the number ${id}; \`da
 const STEPS: readonly Step[] = [
   {
     step: BREAK_STEPS.taken,
-    description: 'assign a break; it stays open',
+    description: 'take responsibility for a break; it stays open',
     noteOf: null,
     refusal: noOpen,
     done: (id) => `break ${id} is taken; it stays open until it heals or is resolved`,
@@ -149,8 +149,8 @@ const STEPS: readonly Step[] = [
   },
   {
     step: BREAK_STEPS.resolved,
-    description: 'close a break that a person has cleared up',
-    noteOf: 'why it is no longer open',
+    description: 'record why a break is right as it is',
+    noteOf: 'why it is right as it is',
     refusal: noOpen,
     done: (id) => lines(`break ${id} is resolved`, `${PUBLISHED_LATER}; the verdict stays broken`),
   },
@@ -235,11 +235,12 @@ function addShowCommand(breaks: Command): void {
     });
 }
 
-const NOT_ASKED: Asked = { failure: 'not asked, as --offline says' };
+const NOT_ASKED: Asked = { failure: 'not asked (--offline)' };
 
 async function ask(found: BreakCase, app: App, settings: SettingsWithoutPlatform): Promise<Asked> {
   const { platform } = settings;
-  if (platform === null) return { failure: 'not asked, as its settings are missing (PLATFORM_BASE_URL)' };
+  if (platform === null)
+    return { failure: 'not asked: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set' };
   const { db } = app.database;
   const retriesMax = Math.min(RETRIES_MAX, platform.retriesMax);
   const complete = { ...settings, platform: { ...platform, retriesMax } };

@@ -1,11 +1,11 @@
 /** `close`: freezes a month's statements; lists what is closed, and what changed since. */
 import type { Command } from 'commander';
-import { adjustmentText } from '../run/status-lists.ts';
+import { adjustmentText } from '../run/status-text.ts';
 import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../statements/close.ts';
 import { monthOf, type Month, stretches } from '../statements/month.ts';
-import { openGroups, type OpenDay } from '../statements/open-days.ts';
+import { openGroups, todoOf, type OpenDay } from '../statements/open-days.ts';
 import { knownMerchants } from '../store/merchants.ts';
 import { adjustmentsOf, listCloses, type CloseFilter, type MonthClose } from '../store/month-close.ts';
 import {
@@ -24,13 +24,13 @@ import { merchantsOf, unknownMerchant } from './range-flags.ts';
 
 const HELP = `
 Closing freezes the list of the month's statements, each with revision and SHA-256: in the database, and as a file in the
-object store. A later revision shows as an adjustment of the month. Closing again changes nothing until then, and afterwards
-makes the next close, which names the one before.
+object store. A later revision shows as an adjustment of the month. Without a later revision, closing again
+changes nothing. After one, it makes the next close, which refers to the previous close.
 
-Ends with 3, and closes nothing of that merchant, while a day is open: not over, not proven, not published, broken and
-not resolved, or with an unreadable entry that is not acknowledged. Also ends with 3 where a closed month has a day that opened since (a
-break was reopened). Days before an account's first entry count too, until a run has proven them empty.
---despite-open-days closes the month despite them; the reason is published with the close.
+Ends with 3, and closes nothing of that merchant, while a day is open: not over, not read completely, not published, broken and
+not resolved, or with an unreadable entry that is not acknowledged. Also ends with exit code 3 if a day of a closed month
+has become open again, for example because a break was reopened. Days before an account's first entry count too, until a run has proven them empty.
+--despite-open-days closes the month without them; the reason is published with the close.
 With several merchants, each outcome is shown, also failures; the most severe one gives the exit code. If one of them is
 unknown, none is closed (2).
 
@@ -49,10 +49,13 @@ interface CloseFlags {
 export function addCloseCommand(program: Command): void {
   withBy(program.command('close'))
     .argument('[month]', 'the month, YYYY-MM')
-    .description('close a month: freeze its statements, so that what changes later shows as an adjustment')
+    .description('close a month: freeze its statements, so that later revisions show as adjustments')
     .option('--merchant <no>', 'of this merchant (may be repeated)', collect, [])
     .option('--note <text>', 'kept with it')
-    .option('--despite-open-days <why>', 'close it though days are open; why, for the record')
+    .option(
+      '--despite-open-days <reason>',
+      'close it although days are open; the reason, published with the close',
+    )
     .option('--list', 'show the closes and their adjustments; close nothing')
     .addHelpText('after', HELP)
     .action((month: string | undefined, flags: CloseFlags, self: Command) =>
@@ -182,22 +185,22 @@ function textFlag(flag: string, given: string | undefined): string | undefined {
 
 const CAUSES: Readonly<Record<OpenDay['cause'], string>> = {
   'not-over': 'not over',
-  uncertified: 'not proven',
-  'not-reconciled': 'changed, and figures not made anew',
+  uncertified: 'not read completely',
+  'not-reconciled': 'changed since its figures were made',
   'not-published': 'not published',
   broken: 'broken',
-  unexplained: 'with a difference that no break explains',
+  unexplained: 'with an unexplained difference',
   unreadable: 'not all readable',
 };
 
 function closeResultText(merchantNo: string, { name }: Month, result: CloseResult): string {
   const what = `${name} of ${merchantNo}`;
-  if (result.kind === 'empty') return `${what} is not closed: nothing was published of it`;
+  if (result.kind === 'empty') return `${what} is not closed: no statement of it is published`;
   if (result.kind === 'open') {
     return lines(
       `${what} is not closed: ${daysAreOpen(result.openDays)}`,
       ...openGroups(result.openDays).map(openText),
-      'close it once they are done, or say why not with `--despite-open-days WHY`',
+      'close it once they are done, or give the reason for closing anyway with `--despite-open-days REASON`',
     );
   }
   const { number, statements, by, openDays, objectKey } = result.close;
@@ -211,21 +214,25 @@ function closeResultText(merchantNo: string, { name }: Month, result: CloseResul
   }
   return lines(
     `${what} is closed: close ${number} freezes ${counted(statements, 'statement')}` +
-      (openDays === 0 ? '' : `, despite ${counted(openDays, 'open day')}`),
+      (openDays === 0 ? '' : `, despite ${counted(openDays, 'open account day')}`),
     objectKey,
     ...result.adjustments.map((one) => `  ${adjustmentText(one)}`),
   );
 }
 
-const daysAreOpen = ({ length }: readonly OpenDay[]): string =>
-  `${counted(length, 'day')} of its accounts ${length === 1 ? 'is' : 'are'} open`;
+const daysAreOpen = (openDays: readonly OpenDay[]): string => {
+  const accounts = new Set(openDays.map(({ currency }) => currency)).size;
+  const verb = openDays.length === 1 ? 'is' : 'are';
+  return `${counted(openDays.length, 'account day')} (${counted(accounts, 'account')}) ${verb} open`;
+};
 
 function openText(days: readonly OpenDay[]): string {
-  const { currency, cause, why, todo } = days[0]!;
-  const named = stretches(days.map(({ day }) => day)).join(' ');
-  if (cause === 'broken') return `  ${currency} ${named}: ${why}: ${todo}`;
-  const more = days.length === 1 ? '' : ', and so on';
-  return `  ${currency} ${named}: ${CAUSES[cause]}: ${why}: ${todo}${more}`;
+  const { currency, cause, why } = days[0]!;
+  const named = stretches(days.map(({ day }) => day))
+    .map((stretch) => stretch.replace('/', ' to '))
+    .join(', ');
+  const what = cause === 'broken' ? why : `${CAUSES[cause]}: ${why}`;
+  return `  ${currency} ${named}: ${what}: ${todoOf(days)}`;
 }
 
 function closesText(closes: readonly MonthClose[], times: Times): string {
@@ -233,7 +240,10 @@ function closesText(closes: readonly MonthClose[], times: Times): string {
   const shown = closes.slice(0, LIST_SHOWN_MAX);
   return lines(
     longTable(
-      ['month', 'merchant', '>close', 'at', 'by', '>statements', '>open days', '~note'],
+      [
+        ...['month', 'merchant', '>close', 'closed at', 'by', '>statements', '>open days'],
+        ...['~reason for open days', '~note'],
+      ],
       shown.map((one) => [
         one.month,
         one.merchantNo,
@@ -242,10 +252,12 @@ function closesText(closes: readonly MonthClose[], times: Times): string {
         one.by,
         String(one.statements),
         String(one.openDays),
-        [one.note, one.despite].filter((text) => text !== null).join('; '),
+        one.despite,
+        one.note,
       ]),
     ),
     times.note,
-    closes.length > shown.length && `and ${closes.length - shown.length} more: \`--merchant NO\` shows one’s`,
+    closes.length > shown.length &&
+      `and ${closes.length - shown.length} more: \`--merchant NO\` shows those of one merchant`,
   );
 }

@@ -12,6 +12,7 @@ import {
   unreadableOfNumber,
   type EntryHistory,
 } from '../store/entry-history.ts';
+import { moneyText } from '../ledger/money.ts';
 import { amountOf, differences } from './amendments.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { counted, line, lines } from './output/text.ts';
@@ -101,7 +102,7 @@ function entryText(batchNo: string, found: FoundEntry, times: Times): string {
   const { merchantNo, contents, vanishedAt, absentSince, places, unread, breaks } = found;
   const { entry } = contents.at(-1)!;
   return lines(
-    line`entry ${batchNo} of merchant ${merchantNo}: ${amountOf(entry)}, balance ${entry.balance}`,
+    line`entry ${batchNo} of merchant ${merchantNo}: ${amountOf(entry)}, balance ${moneyText(entry.balance, entry.currency)}`,
     line`  booked at ${entry.bookedAt}, transaction type ${entry.transactionType}`,
     vanishedAt !== null && `  the platform no longer has it since ${times.at(vanishedAt)}`,
     absentSince !== null &&

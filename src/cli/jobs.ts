@@ -1,7 +1,7 @@
 /** `jobs`: what is on the queue for workers, which jobs were given up, and how to send those back. */
 import type { Command } from 'commander';
-import { waitAgain } from '../queue/enqueue.ts';
 import {
+  waitAgain,
   countDeadLetters,
   deadLetters,
   laneCounts,
@@ -9,7 +9,7 @@ import {
   type LaneCounts,
   redrive,
   type Redriven,
-} from '../queue/job-table.ts';
+} from '../queue/jobs.ts';
 import { type Queue, openQueue } from '../queue/queue.ts';
 import type { App } from '../run/app.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';

@@ -4,7 +4,7 @@ import type { ProcessMetrics } from '../observe/metrics.ts';
 import { tracesWanted } from '../observe/traces-wanted.ts';
 import type { Traces } from '../observe/traces.ts';
 import type { PlatformApp } from '../run/app.ts';
-import { UNOBSERVED, type Observer } from '../run/observer.ts';
+import { UNOBSERVED, type Observer } from '../run/active-run.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';

@@ -1,14 +1,13 @@
 /** `plan`: shows what `run` with the same flags would do, and writes nothing. */
 import type { Command } from 'commander';
 import type { SeenFigures } from '../reconcile/reconcile.ts';
+import { sumOfSync } from '../sync/sync-report.ts';
 import { runDeps } from '../run/app.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { clockNews } from '../run/clock-text.ts';
 import { extendedLookbackText } from '../run/lateness-text.ts';
-import type { PlannedDay } from '../run/plan-days.ts';
-import { planRun, type PlanReport } from '../run/plan.ts';
-import { sumOfSync } from '../run/stages/sync-tally.ts';
-import { notReadLines } from '../run/status-remarks.ts';
+import { type PlannedDay, planRun, type PlanReport } from '../run/plan.ts';
+import { notReadLines } from '../run/status-text.ts';
 import { EXIT, mostSevere } from '../run/verdict/exit-codes.ts';
 import { daysName } from '../run/verdict/judge.ts';
 import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
@@ -62,6 +61,7 @@ export function addPlanCommand(program: Command): void {
 
 function planText(report: PlanReport, zone: string): string {
   const { sync, daysChanged } = report;
+  const unread = sync.filter(({ report: { failure } }) => failure !== null).length;
   const backlogDays = sync.flatMap(({ merchantNo, backlogDays: days }) =>
     days.length === 0 ? [] : [`${merchantNo} ${daysName(days)}`],
   );
@@ -83,14 +83,21 @@ function planText(report: PlanReport, zone: string): string {
     extendedLookbackText(sync),
     backlogDays.length > 0 && `also read, from earlier requests: ${backlogDays.join('; ')}`,
     '',
-    plannedDaysText(daysChanged),
-    ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),
-    ...report.breaksHealed.map((row) => `\nwould be healed: ${breakText(row, zone)}`),
-    ...report.troubles.map(({ merchantNo, message }) => `\n${merchantNo} cannot be worked out: ${message}`),
-    report.breaksOpened.length + report.breaksHealed.length > 0 && `\ntimes are of ${zone}`,
+    unread === 0 || daysChanged.length > 0 ? plannedDaysText(daysChanged) : false,
+    unread > 0 && unknownText(unread, sync.length),
+    ...breakTexts(report.breaksOpened, zone).map((text) => `\nnew (not recorded): ${text}`),
+    ...report.breaksHealed.map((row) => `\nwould heal: ${breakText(row, zone)}`),
+    ...report.troubles.map(
+      ({ merchantNo, message }) => `\n${merchantNo}: the figures cannot be made: ${message}`,
+    ),
+    report.breaksOpened.length + report.breaksHealed.length > 0 && `\nTimes are in ${zone}.`,
     '\nnothing was written',
   );
 }
+
+const unknownText = (unread: number, all: number): string =>
+  `The effect is unknown for ${unread} of ${counted(all, 'merchant')}: their reading failed. ` +
+  'Check PLATFORM_BASE_URL and that the platform is up, then run `daybook plan` again.';
 
 /** `width` is that of the terminal if left out. */
 export function plannedDaysText(days: readonly PlannedDay[], width?: number): string {

@@ -51,7 +51,7 @@ export function createProgram(): Command {
     )
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXIT_CODES_TEXT)
-    .showHelpAfterError('(--help shows what can be asked)');
+    .showHelpAfterError('(use --help to list the commands)');
   addRunCommands(program);
   addBackfillCommand(program);
   addPlanCommand(program);

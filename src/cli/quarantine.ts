@@ -47,7 +47,7 @@ export function addQuarantineCommand(program: Command): void {
   withBy(quarantine.command('acknowledge'))
     .argument('<id>', 'the entry’s number')
     .requiredOption('--note <text>', 'why it needs no more attention; stored with it')
-    .description('acknowledge an entry; it is stored as received')
+    .description('record that an unreadable entry needs no more attention; it stays in quarantine')
     .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
       const unknown = `no open quarantined entry has the number ${id}; \`daybook quarantine\` lists them.`;
       if (!/^\d{1,15}$/.test(id)) throw new UsageError(unknown);

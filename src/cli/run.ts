@@ -5,7 +5,7 @@ import { dayOf } from '../ledger/business-day.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
 import { accountDayKey, accountDaysTouched, type RunCommand, type RunReport } from '../run/report.ts';
-import { LONG_RUN_DAYS } from '../run/backfill/slices.ts';
+import { LONG_RUN_DAYS } from '../run/backfill/backfills.ts';
 import { executeRun } from '../run/run.ts';
 import { listAccountDays } from '../store/account-days.ts';
 import { deliverAtEnd, reportThrown } from './alerting.ts';

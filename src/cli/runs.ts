@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { UsageError, type Reason } from '../run/verdict/exit-codes.ts';
 import { notesOf, reasonOf, withStates, type KnownRun, runEnd } from '../run/run-state.ts';
-import { forgetRequestedRange } from '../store/requested-ranges.ts';
 import { latestRuns, runById } from '../store/runs.ts';
+import { closeRanges } from '../store/tasks.ts';
 import { offlineSettings, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
 import { reasonText } from './output/run-text.ts';
 import { lines, table } from './output/text.ts';
@@ -38,7 +38,8 @@ export function addRunsCommand(program: Command): void {
       await withApp(offlineSettings(self), async ({ database, now }) => {
         const rangeId = idOf(id, unknown);
         await doneBy(database.db, auditEventOf(self, rangeId), now(), async (trx) => {
-          if (!(await forgetRequestedRange(trx, rangeId, now()))) throw new UsageError(unknown);
+          const closed = await closeRanges(trx, [rangeId], { state: 'cancelled', now: now() });
+          if (closed === 0) throw new UsageError(unknown);
         });
         print(self, { document: { id: rangeId, forgotten: true }, text: `range ${id} is given up` });
       });
@@ -60,7 +61,7 @@ async function listRuns(all: boolean, self: Command): Promise<void> {
     const rows = await latestRuns(db, { limit: all ? ALL_MAX : SHOWN });
     const known = await withStates(db, rows, { now: now() });
     const text = table(
-      ['run', 'what', '?days', 'started', '~end', '~why'],
+      ['run', 'command', '?days', 'started', '~result', '~why'],
       known.map((run) => [
         run.id,
         whatOf(run),
@@ -104,7 +105,7 @@ function runText(run: KnownRun, times: Times): string {
     ? (reasons as unknown as Reason[])
     : notesOf({ notes: notes ?? [] }).map((what) => ({ what, todo: null }));
   const killed =
-    run.state === 'killed' ? [{ what: reasonOf(run)!, todo: 'run it again: it takes up from there' }] : [];
+    run.state === 'killed' ? [{ what: reasonOf(run)!, todo: 'run it again: it continues from there' }] : [];
   return lines(
     `run ${run.id}: ${whatOf(run)}${daysOf(run) === '' ? '' : `, ${daysOf(run)}`}: ${runEnd(run)}`,
     ...[...killed, ...reported].map(reasonText),
@@ -113,7 +114,7 @@ function runText(run: KnownRun, times: Times): string {
       [
         ['started', times.at(run.startedAt)],
         ['ended', times.at(run.finishedAt)],
-        ['by', run.holder],
+        ['process', run.holder],
         ...Object.entries(figures).map(([name, figure]) => [name, figureText(figure)]),
       ],
     ),

@@ -22,9 +22,9 @@ interface SandboxFlags {
 export function addSandboxCommand(program: Command): void {
   program
     .command('sandbox')
-    .description('the platform, acted out on loopback: made-up merchants, and every way it can misbehave')
+    .description('a simulated platform on loopback: made-up merchants, and every way it can misbehave')
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', String(PORT_DEFAULT))
-    .option('--scenario <file>', 'what it acts out', SCENARIO_DEFAULT)
+    .option('--scenario <file>', 'the scenario that it simulates', SCENARIO_DEFAULT)
     .option(
       '--hostility <setting=value>',
       'switch on one way to misbehave (may be repeated)',
@@ -46,12 +46,15 @@ export function addSandboxCommand(program: Command): void {
         hostility: { ...scenario.hostility, ...hostilityOf(flags.hostility) },
       });
       const signal = stopSignal();
-      const { url } = await sandbox.listen({ port: Number(flags.port) });
+      const { url } = await sandbox.listen({ port: Number(flags.port) }).catch(async (error: unknown) => {
+        await sandbox.close();
+        throw portTaken(error) ? takenProblem(flags.port) : error;
+      });
       const first = scenario.merchants[0]!;
       print(self, {
         document: { url, scenario: flags.scenario },
         text: lines(
-          `the sandbox acts the platform out at ${url}; see ${url}/sandbox. Ctrl-C ends it.`,
+          `the sandbox simulates the platform at ${url}; see ${url}/sandbox. Ctrl-C ends it.`,
           '',
           'In another terminal:',
           `  export PLATFORM_BASE_URL=${url} PLATFORM_TIME_ZONE=${scenario.timeZone}`,
@@ -66,6 +69,15 @@ export function addSandboxCommand(program: Command): void {
       await sandbox.close();
     });
 }
+
+const portTaken = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+
+const takenProblem = (port: string): UsageError =>
+  new UsageError(
+    `port ${port} on 127.0.0.1 is already in use. Stop the process that uses it, or choose another port: ` +
+      '`daybook sandbox --port 0`.',
+  );
 
 /** The last day of the scenario's ledger that is over by the scenario's clock. */
 function lastCompleteDay({ from, to, now, timeZone }: Scenario): BusinessDay {

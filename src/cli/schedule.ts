@@ -1,22 +1,19 @@
 /** `schedule`: the cron loop. The database says what is due, so it may be stopped and started at any time. */
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
-import { jobs } from '../../jobs/all.ts';
-import type { Job } from '../../jobs/job.ts';
-import { enqueue } from '../queue/enqueue.ts';
+import { jobs, ledgerRequest, type Job } from '../../jobs/all.ts';
+import { enqueue } from '../queue/jobs.ts';
 import type { Queue } from '../queue/queue.ts';
 import { type PlatformApp, runDeps } from '../run/app.ts';
-import { BackfillSlices } from '../run/backfill/slice-work.ts';
-import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
-import { queueSlot } from '../run/queued/begin.ts';
-import { finishQueuedRun } from '../run/queued/finish.ts';
+import { queueSlot } from '../run/queue-run.ts';
+import { finishQueuedRun } from '../run/run-end.ts';
 import { notesOf } from '../run/run-state.ts';
 import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts';
 import { keepSchedule } from '../run/schedule/schedule.ts';
+import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { Schedule } from '../settings/schema.ts';
-import { openRunOfSlot, openRunSince } from '../store/queued-runs.ts';
-import { slotEnds, runById } from '../store/runs.ts';
+import { openRunOfSlot, openRunSince, slotEnds, runById } from '../store/runs.ts';
 import { withAlerting, FailingTicks, reportThrown } from './alerting.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
@@ -30,7 +27,7 @@ export function addScheduleCommand(program: Command): void {
   program
     .command('schedule')
     .description(
-      'run the nightly job, the lookback and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
+      'run the nightly job, the midday check and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
     )
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {
@@ -106,9 +103,9 @@ async function keep(
 
 /** Does backfills, slice by slice, and reports the end of each. */
 function backgroundJobs(app: PlatformApp, log: Logger): (signal: AbortSignal) => Promise<boolean> {
-  const slices = new BackfillSlices(app);
+  const worker = new TaskWorker(app);
   return async (signal) => {
-    const end = await slices.doNext(signal);
+    const end = await worker.doNextSlice(signal);
     if (end !== null) log[end.outcome === 'failed' ? 'warn' : 'info'](end, 'slice of a backfill');
     return end !== null;
   };
@@ -160,13 +157,11 @@ class QueuedSlots {
         return;
       }
     }
-    const merchants = await chosenMerchants(app, null);
-    const notRead = await merchantsNotRead(app.settings, db);
     const deps = { ...runDeps(app, signal), ...job.lookback?.(app.settings) };
-    const run = await queueSlot(
-      { command: 'run', range: null, merchants, notRead, currencies: null, scheduled: due },
-      { ...deps, enqueue: (trx, jobs) => enqueue(this.#queue, trx, 'night', jobs) },
-    );
+    const run = await queueSlot(await ledgerRequest(app, due), {
+      ...deps,
+      enqueue: (trx, merchants) => enqueue(this.#queue, trx, 'night', merchants),
+    });
     if (run === null) {
       this.#log.info(due, 'job done by another process');
       return;

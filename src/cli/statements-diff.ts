@@ -248,7 +248,7 @@ function figuresTable(before: StatementRow, after: StatementRow, zone: string): 
     return [what, before[column], after[column], signed(String(moved), moved)];
   };
   return table(
-    ['', `>r${before.revision}`, `>r${after.revision}`, '>moved by'],
+    ['', `>r${before.revision}`, `>r${after.revision}`, '>change'],
     [
       ['published', published(before), published(after), ''],
       amount('opening', 'opening'),

@@ -6,14 +6,20 @@ import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
 import { ageOf } from '../run/age.ts';
 import { isAlerting } from '../run/alerts/at-end.ts';
-import { backfillsExitCode } from '../run/backfill/progress.ts';
+import { backfillsExitCode } from '../run/backfill/backfills.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';
-import type { LastRuns } from '../run/last-runs.ts';
-import { reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
-import type { NextRun } from '../run/schedule/next-run.ts';
-import { First, StatusLists, type StatusList } from '../run/status-lists.ts';
-import { notReadLines, remarksOf, zoneRemark, CheckedBeyond } from '../run/status-remarks.ts';
+import { type LastRuns, reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
+import type { NextRun } from '../run/schedule/due.ts';
+import {
+  First,
+  StatusLists,
+  type StatusList,
+  notReadLines,
+  remarksOf,
+  zoneRemark,
+  CheckedBeyond,
+} from '../run/status-text.ts';
 import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.ts';
 import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { undelivered } from '../alerts/outbox.ts';

@@ -1,6 +1,6 @@
 /** `verify`: checks downloaded statements against their manifests, offline. */
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { readPublicKey, readSigningKey, type PublicKey } from '../signing/keys.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
@@ -20,7 +20,9 @@ export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
     .argument('<path...>', 'statements, manifests, or folders of them')
-    .description('check downloaded statements against their manifest, offline: bytes, sums, chain')
+    .description(
+      'check downloaded statements against their manifest, offline: file size, checksum (SHA-256), balance chain',
+    )
     .option(
       '--public-key <key>',
       'the key, or a file with it, that signed the manifests: checks signatures, and that no manifest is missing between ' +
@@ -29,9 +31,10 @@ export function addVerifyCommand(program: Command): void {
       [],
     )
     .option(
-      '--whole, --complete',
-      'all manifests and closes of the merchants are given: a problem for each that is not here, from the first on',
+      '--complete',
+      'you give all manifests and closes of these merchants; each missing one is reported as a problem',
     )
+    .addOption(new Option('--whole', 'the earlier name of --complete').hideHelp().implies({ complete: true }))
     .addHelpText(
       'after',
       '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/\n' +
@@ -80,7 +83,7 @@ function verifyText(report: VerifyReport, mustBeComplete: boolean): string {
   const broken = files.filter(({ verdict, current }) => current && verdict === 'broken');
   return lines(
     `${counted(files.length, 'file')} of ${counted(manifests, 'manifest')} checked: ` +
-      (problems.length === 0 ? 'all as published' : counted(problems.length, 'problem')),
+      (problems.length === 0 ? 'all unchanged since publication' : counted(problems.length, 'problem')),
     ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
     ...noted.map(({ path, problem }) => `  note: ${path}: ${problem}`),
     signed !== null && `${signed} of ${counted(manifests, 'manifest')} signed with the key`,

@@ -3,10 +3,9 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { Logger } from 'pino';
 import { type JobEnd, keepWorking } from '../queue/worker.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
-import { enqueueBackfills, workOnBackfillJob } from '../run/backfill/queued.ts';
-import { BackfillSlices } from '../run/backfill/slice-work.ts';
-import { finishQueuedRun, finishWaitingRuns } from '../run/queued/finish.ts';
-import { QueuedMerchants } from '../run/queued/merchant.ts';
+import { enqueueBackfills } from '../run/queue-run.ts';
+import { finishQueuedRun, finishWaitingRuns } from '../run/run-end.ts';
+import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { withAlerting } from './alerting.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
@@ -75,15 +74,13 @@ async function workOnQueue(
     const deps = runDeps(app, signal);
     const onTrouble = (merchantNo: string, error: unknown): void =>
       log.debug({ merchantNo, problem: messageOf(error) }, 'a stage failed');
-    const merchants = new QueuedMerchants(app, onTrouble);
-    const slices = new BackfillSlices(app, { onTrouble });
+    const worker = new TaskWorker(app, { onTrouble });
     log.info({ atOnce }, 'worker began');
     await keepWorking<ExitCode>(queue, {
       atOnce,
       work: async (job, jobSignal) => {
-        if (job.lane === 'backfill')
-          return workOnBackfillJob(slices, queue, job, { now: app.now, signal: jobSignal });
-        const exitCode = await merchants.workOn(job, jobSignal);
+        if (job.lane === 'backfill') return worker.doSlices(queue, job, jobSignal);
+        const exitCode = await worker.doQueued(job, jobSignal);
         if (await finishQueuedRun(job.runId, deps)) log.info({ run: job.runId }, 'run ended');
         return exitCode;
       },
@@ -102,7 +99,6 @@ async function workOnQueue(
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** One line a job. */
 function logEnd(log: Logger, { job, outcome, result, error, ms }: JobEnd<ExitCode>): void {
   const { merchantNo, runId: run, lane } = job;
   const level = outcome === 'failed' || outcome === 'lost' ? 'error' : result === EXIT.done ? 'info' : 'warn';

@@ -55,6 +55,15 @@ export function isWithinDigits(amount: string): boolean {
   return integer <= INTEGER_DIGITS_MAX && decimals <= DECIMALS_MAX;
 }
 
+/** `-1234567.50` as `-1,234,567.50`: every digit stays. */
+export function grouped(amount: string): string {
+  const [integer = '', ...fraction] = amount.split('.');
+  return [integer.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.');
+}
+
+/** An amount in a sentence: `41,932.70 EUR`. */
+export const moneyText = (amount: string, currency: string): string => `${grouped(amount)} ${currency}`;
+
 /** How many decimals a plain decimal has. */
 export function decimalsOf(amount: string): number {
   const point = amount.indexOf('.');

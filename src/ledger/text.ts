@@ -3,6 +3,10 @@
 /** Replaces halves of surrogate pairs and NULs by the replacement character. PostgreSQL refuses both. */
 export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
 
+/** JSON without characters that cannot be stored. */
+export const storableJson = (figures: object): string =>
+  JSON.stringify(figures, (_, value: unknown) => (typeof value === 'string' ? storableText(value) : value));
+
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
 
 /** At most the first `max` UTF-16 units, without half a character at the end. */

@@ -1,6 +1,6 @@
 /** The text of `/metrics` and of `daybook metrics`: what this process does, and how everything stands. */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Observer } from '../run/observer.ts';
+import type { Observer } from '../run/active-run.ts';
 import { INBOX_METRICS, LEDGER_METRICS, MERCHANT_METRICS, type StateMetric } from './ledger-metrics.ts';
 import type { State } from './state.ts';
 import { createWorkMetrics } from './work-metrics.ts';

@@ -115,7 +115,7 @@ function adjacentRow(
       <th scope="row" class="id">
         <a href="${entryAddress(merchantNo, entry.batchNo)}">${entry.batchNo}</a>
       </th>
-      <td class="t">${entry.bookedAt}</td>
+      <td class="t">${format.shown.instant(new Date(entry.bookedMs))}</td>
       <td>${entry.transactionType}</td>
       ${amount(entry.credit)}${amount(entry.debit)}${amount(entry.balance)}
     </tr> `;
@@ -174,8 +174,4 @@ function stepForm(
 }
 
 const noteLabel = (texts: View['texts']['case'], kind: StepKind, needsNote: boolean): string =>
-  kind === 'resolved'
-    ? `${texts.resolveNote}. ${texts.published}`
-    : needsNote
-      ? texts.note
-      : texts.noteOptional;
+  kind === 'resolved' ? texts.resolveNote : needsNote ? texts.note : texts.noteOptional;

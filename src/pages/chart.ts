@@ -42,8 +42,8 @@ export function chart(view: View, drawn: BalanceDrawn): Html {
   const lowest = balances.reduce((a, b) => (compareAmounts(a, b) <= 0 ? a : b));
   const highest = balances.reduce((a, b) => (compareAmounts(a, b) >= 0 ? a : b));
   const said = texts.day.chartText(
-    format.amount(lowest),
-    format.amount(highest),
+    `${format.amount(lowest)} ${currency}`,
+    `${format.amount(highest)} ${currency}`,
     texts.day.chartBreaks(drawn.breaksInAll, breaks.length),
   );
   return html`<figure aria-labelledby="chart-title">
@@ -60,7 +60,7 @@ export function chart(view: View, drawn: BalanceDrawn): Html {
 }
 
 /** The lines. A number of JavaScript's is exact enough for a place on the screen, and used for nothing else. */
-function drawing(view: View, { window, opening, points, breaks }: BalanceDrawn): Html {
+function drawing(view: View, { window, opening, points, breaks, currency }: BalanceDrawn): Html {
   const { format, texts, zone } = view;
   const places = [{ bookedMs: window.beginMs, balance: opening }, ...points].map(({ bookedMs, balance }) => ({
     x: bookedMs,
@@ -93,7 +93,8 @@ function drawing(view: View, { window, opening, points, breaks }: BalanceDrawn):
   const ticks = y.ticks(TICKS_UP);
   const labels = axisLabels(ticks, format.locale);
   const lang = format.isOfPage ? null : html` lang="${format.locale}"`;
-  return html`${ticks.map((tick, nth) => html`<line class="axis" x1="${EDGE.left}" x2="${WIDTH - EDGE.right}" y1="${at(y(tick))}" y2="${at(y(tick))}" /><text x="${EDGE.left - 8}" y="${at(y(tick) + 4)}" text-anchor="end" ${lang}>${labels[nth]}</text>`)}
+  return html`<text x="${EDGE.left - 8}" y="${EDGE.top - 12}" text-anchor="end">${currency}</text>
+    ${ticks.map((tick, nth) => html`<line class="axis" x1="${EDGE.left}" x2="${WIDTH - EDGE.right}" y1="${at(y(tick))}" y2="${at(y(tick))}" /><text x="${EDGE.left - 8}" y="${at(y(tick) + 4)}" text-anchor="end" ${lang}>${labels[nth]}</text>`)}
     ${hours(window).map((ms) => html`<text x="${at(x(ms))}" y="${HEIGHT - 8}" text-anchor="middle">${wallTime(ms, zone).slice(11)}</text>`)}
     <path class="area" d="${below}" /><path class="line" d="${stroke}" />
     ${shown.map(({ row, x: place }, nth) => html`<line class="mark${row.status === 'resolved' ? ' explained' : null}" x1="${at(place)}" x2="${at(place)}" y1="${EDGE.top - 8}" y2="${HEIGHT - EDGE.bottom}" />${when(nth < MARKS_NAMED_MAX, () => html`<text class="marked" x="${at(place)}" y="${EDGE.top - 12}" text-anchor="middle">${texts.day.chartBreak(row.id)}</text>`)}`)}`;
@@ -134,7 +135,7 @@ function balanceTable(
       breaks.length > 0,
       () =>
         html`<ul>
-          ${breaks.map((row) => html`<li><a href="${breakAddress(row.id)}">${texts.day.chartBreak(row.id)}</a> ${wallTime(row.end_ms, zone).slice(11)} <span class="n">${format.amount(row.missing_net)}</span></li>`)}
+          ${breaks.map((row) => html`<li><a href="${breakAddress(row.id)}">${texts.day.chartBreak(row.id)}</a> ${wallTime(row.end_ms, zone).slice(11)} <span class="n">${format.amount(row.missing_net)} ${currency}</span></li>`)}
         </ul>`,
     )}
   </details>`;

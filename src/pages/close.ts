@@ -3,10 +3,10 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { REASON_CHARACTERS_MAX } from '../statements/close.ts';
 import { fileOf } from '../statements/keys.ts';
 import { stretches } from '../statements/month.ts';
-import { openGroups, type OpenDay } from '../statements/open-days.ts';
+import { openGroups, todoOf, type OpenDay } from '../statements/open-days.ts';
 import type { Adjustment, MonthClose } from '../store/month-close.ts';
 import { addressWith, dayAddress, monthAddress } from './addresses.ts';
-import { filled } from './format.ts';
+import { filled, type Format } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { scrolling } from './tables.ts';
 import type { View } from './view.ts';
@@ -166,9 +166,10 @@ ${text}</textarea>
 
 function openTable(view: View, merchantNo: string, openDays: readonly OpenDay[]): Html {
   const { close } = view.texts;
-  return html`<p class="said">${close.daysOpen(openDays.length)}</p>
+  const said = close.daysOpen(openDays.length, new Set(openDays.map(({ currency }) => currency)).size);
+  return html`<p class="said">${said}</p>
     ${scrolling(
-      { label: close.daysOpen(openDays.length) },
+      { label: said },
       html`<table>
         <thead>
           <tr>
@@ -185,26 +186,33 @@ function openTable(view: View, merchantNo: string, openDays: readonly OpenDay[])
     )}`;
 }
 
-function openRow({ texts }: View, merchantNo: string, group: readonly OpenDay[]): Html {
-  const { currency, day, cause, why, todo } = group[0]!;
+function openRow({ texts, format }: View, merchantNo: string, group: readonly OpenDay[]): Html {
+  const { currency, day, cause, why } = group[0]!;
   return html`<tr>
     <td>${currency}</td>
     <th scope="row" class="t">
-      ${group.length === 1 ? html`<a href="${dayAddress({ merchantNo, currency }, day)}">${day}</a>` : daysText(group.map((one) => one.day))}
+      ${
+        group.length === 1
+          ? html`<a href="${dayAddress({ merchantNo, currency }, day)}">${format.shown.day(day)}</a>`
+          : daysText(
+              format,
+              group.map((one) => one.day),
+            )
+      }
     </th>
-    <td class="w"><strong>${texts.close.causes[cause]}</strong>: ${why}</td>
-    <td class="w">
-      ${withCommands(todo)}${when(group.length > 1 && cause !== 'broken', () => texts.close.andSoOn)}
-    </td>
+    <td class="w"><strong>${texts.close.causes[cause]}</strong>: ${withCommands(why)}</td>
+    <td class="w">${withCommands(todoOf(group))}</td>
   </tr> `;
 }
 
-/** Days in a row as one: `2026-03-05, 2026-03-08 – 2026-03-31`. */
-export const daysText = (days: readonly BusinessDay[]): Part =>
+/** Days in a row as one: `5 Mar 2026, 8 Mar 2026 – 31 Mar 2026`. */
+export const daysText = ({ shown }: Pick<Format, 'shown'>, days: readonly BusinessDay[]): Part =>
   stretches(days).map((stretch, at, all) => {
-    const text = at < all.length - 1 ? `${stretch},` : stretch;
-    const ends = text.split('/').map((end) => html`<span class="together">${end}</span>`);
-    return ends.length === 1 ? html`${ends} ` : html`${ends[0]} – ${ends[1]} `;
+    const comma = at < all.length - 1 ? ',' : '';
+    const [first, last] = stretch.split('/').map((end) => shown.day(end));
+    return last === undefined
+      ? html`<span class="together">${first}${comma}</span> `
+      : html`<span class="together">${first}</span> – <span class="together">${last}${comma}</span> `;
   });
 
 /** What stands between backticks is a command. */

@@ -2,9 +2,8 @@
 import { explain } from '../ledger/hints/stories.ts';
 import { sameStated } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { AccountDayRow } from '../store/account-days.ts';
+import { type AccountDayRow, figuresOf } from '../store/account-days.ts';
 import { knownBreak } from '../store/breaks/breaks.ts';
-import { figuresOf } from '../store/figures.ts';
 import type { Adjustment } from '../store/month-close.ts';
 import type { BreaksFound } from '../store/pages/day-rows.ts';
 import type { UnreadableWithin } from '../store/quarantine.ts';
@@ -157,7 +156,7 @@ const isAlike = (known: AccountDayRow, published: StatementRow): boolean =>
   sameStated(figuresOf(known), figuresOf(published));
 
 const verdictText = ({ texts }: View, verdict: string): string =>
-  verdict === 'broken' || verdict === 'reordered' ? texts.state[verdict] : verdict;
+  verdict === 'broken' || verdict === 'reordered' ? texts.state[verdict] : texts.day.continuous;
 
 const breaksSection = (view: View, { breaks, inAll }: BreaksFound): Part =>
   when(

@@ -144,7 +144,7 @@ function contentRow({ format }: View, merchantNo: string, { version, entry, seen
   return html`<tr>
     <th scope="row">${version}</th>
     <td class="t">${format.shown.instant(seenAt)}</td>
-    <td class="t">${bookedAt}</td>
+    <td class="t">${format.shown.instant(new Date(entry.bookedMs))}</td>
     <td>${currency}</td>
     <td>${entry.transactionType}</td>
     ${amount(entry.credit)}${amount(entry.debit)}${amount(entry.balance)}

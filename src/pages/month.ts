@@ -78,9 +78,9 @@ const accountsTable = (view: View, { accounts, openDays }: MonthShown): Html => 
             <th scope="col">${month.figuresOf}</th>
             <th scope="col" class="n">${month.opening}</th>
             <th scope="col" class="n">${month.credits}</th>
-            <th scope="col" class="n">${month.entries}</th>
+            <th scope="col" class="n">${month.creditCount}</th>
             <th scope="col" class="n">${month.debits}</th>
-            <th scope="col" class="n">${month.entries}</th>
+            <th scope="col" class="n">${month.debitCount}</th>
             <th scope="col" class="n">${month.closing}</th>
             <th scope="col">${month.openDays}</th>
           </tr>
@@ -117,14 +117,21 @@ function accountRow({ texts, format, address }: View, account: AccountMonth, ope
     <td class="n">${amount(figures.debitTotal)}</td>
     <td class="n">${format.count(figures.debitCount)}</td>
     <td class="n">${amount(figures.closing)}</td>
-    <td class="listed">${open.length === 0 ? texts.month.noneOpen : openList(texts, open)}</td>
+    <td class="listed">${open.length === 0 ? texts.month.noneOpen : openList({ texts, format }, open)}</td>
   </tr> `;
 }
 
 /** Open days by what they wait for. */
-const openList = ({ close }: View['texts'], open: readonly OpenDay[]): Html[] =>
+const openList = ({ texts, format }: Pick<View, 'texts' | 'format'>, open: readonly OpenDay[]): Html[] =>
   [...Map.groupBy(open, ({ cause }) => cause)].map(
-    ([cause, days]) => html`<div>${close.causes[cause]}: ${daysText(days.map(({ day }) => day))}</div>`,
+    ([cause, days]) =>
+      html`<div>
+        ${texts.close.causes[cause]}:
+        ${daysText(
+          format,
+          days.map(({ day }) => day),
+        )}
+      </div>`,
   );
 
 function daysTable(

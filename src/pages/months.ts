@@ -147,11 +147,16 @@ const cell = (view: View, mark: DayMark, addressOf: (day: BusinessDay) => string
       </td>`;
 
 const ADJUSTED = '∆';
+const REVISED = '↓';
 
 type Mark = Omit<DayMark, 'day'>;
 
-const noteSigns = ({ notes, isAdjusted }: Pick<Mark, 'notes' | 'isAdjusted'>): Part => {
-  const signs = [...notes.map((note) => NOTE_SIGNS[note]), ...(isAdjusted ? [ADJUSTED] : [])];
+const noteSigns = ({ notes, isAdjusted, isRevised }: Omit<Mark, 'state'>): Part => {
+  const signs = [
+    ...notes.map((note) => NOTE_SIGNS[note]),
+    ...(isAdjusted ? [ADJUSTED] : []),
+    ...(isRevised ? [REVISED] : []),
+  ];
   return when(signs.length > 0, () => html`<sup>${signs.join('')}</sup>`);
 };
 
@@ -193,7 +198,7 @@ const legend = (view: View): Html => {
   return html`<h2>${texts.months.legend}</h2>
     <ul class="legend">
       ${DAY_STATES.filter((state) => state !== 'before').map((state) => html`<li>${stateMark(view, { ...PLAIN, state })} ${texts.stateMeaning[state]}</li>`)}
-      ${DAY_NOTES.map((note) => legendItem({ ...PLAIN, notes: [note] }, texts.note[note]))}
+      ${DAY_NOTES.filter((note) => note !== 'unreadable').map((note) => legendItem({ ...PLAIN, notes: [note] }, texts.note[note]))}
       ${legendItem({ ...PLAIN, isRevised: true }, texts.revised)}
       ${legendItem({ ...PLAIN, isAdjusted: true }, texts.close.adjustedDay)}
     </ul>`;

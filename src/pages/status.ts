@@ -1,9 +1,9 @@
 /** The status page: what `daybook status` prints, the overview and then each merchant. */
 import { ageName } from '../run/age.ts';
 import type { Health } from '../run/health.ts';
-import { reasonOf, runEnd, type KnownRun } from '../run/run-state.ts';
+import { reasonOf, runEndText, type KnownRun } from '../run/run-state.ts';
 import type { MerchantStatus } from '../run/status.ts';
-import type { StatusList } from '../run/status-lists.ts';
+import type { StatusList } from '../run/status-text.ts';
 import { addressWith } from './addresses.ts';
 import { withCommands } from './close.ts';
 import { filled } from './format.ts';
@@ -58,7 +58,7 @@ function overviewPart(view: View, health: Health): Html {
       <tbody>
         ${row(status.lastRun, runs.last === null ? status.noRun : runPart(view, runs.last))}
         ${others.map((run) => row(status.notMadeUpFor, runPart(view, run)))}
-        ${when(nextRun !== null, () => row(status.nextRun, html`${nextRun!.job}, ${format.shown.instant(nextRun!.at)}`))}
+        ${when(nextRun !== null, () => row(status.nextRun, html`${jobPart(view, nextRun!.job)}, ${format.shown.instant(nextRun!.at)}`))}
         ${row(status.lastGoodNight, lastGoodNight === null ? status.never : format.shown.instant(lastGoodNight.at))}
         ${row(status.proven, spanText(view, health.provenFrom, health.provenThrough))}
         ${row(status.unproven, count(health.unproven))} ${row(status.daysMissing, count(health.daysMissing))}
@@ -71,8 +71,13 @@ function overviewPart(view: View, health: Health): Html {
 function runPart({ texts, format }: View, run: KnownRun): Html {
   const reason = reasonOf(run);
   const at = format.shown.instant(run.finishedAt ?? run.startedAt);
-  return html`${texts.status.run(run.id, run.command)}, ${at}:
-  ${runEnd(run)}${when(reason !== null, () => html`<br />${withCommands(reason!)}`)}`;
+  return html`${withCommands(texts.status.run(run.id, run.command))}, ${at},
+  ${runEndText(run)}${when(reason !== null, () => html`:<br />${withCommands(reason!)}`)}`;
+}
+
+function jobPart({ texts }: View, job: string): Part {
+  const names: Readonly<Record<string, string>> = texts.status.job;
+  return withCommands(names[job] ?? job);
 }
 
 const spanText = ({ texts, format }: View, from: string | null, to: string | null): Part =>
@@ -105,6 +110,7 @@ function merchantsPart(view: View, shown: StatusShown): Html {
       </table>`,
     )}
     <p class="soft">${status.ages(ageName(maxAgeMs))}</p>
+    <p class="soft">${status.daysCounted}</p>
     ${[...checked, shown.zoneRemark ?? []].flat().map((text) => html`<p class="soft">${text}</p>`)}
     ${when(next !== null, () => html`<nav class="paging" aria-label="${paging}"><a href="${addressWith(view.address, { after: next })}">${more}</a></nav>`)}`;
 }

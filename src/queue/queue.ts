@@ -158,7 +158,6 @@ const QUEUES: readonly QueueOptions[] = [
   ...LANES.map((name) => ({ name, ...worked })),
 ];
 
-/** One merchant's work in one run. */
 export interface MerchantJob {
   readonly runId: number;
   readonly merchantNo: string;

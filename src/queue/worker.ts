@@ -2,19 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, ExpectedError, exitCodeOf } from '../ledger/ending.ts';
 import { LeaseHeld } from '../store/engine/lease.ts';
-import { type ClaimedJob, attemptOf, affectedBy, giveBack } from './enqueue.ts';
-import { isEmpty } from './job-table.ts';
+import { type ClaimedJob, attemptOf, affectedBy, giveBack, isEmpty } from './jobs.ts';
 import { LANES, type Lane, type MerchantJob, type Queue } from './queue.ts';
 
-/** How often a worker with free places asks for jobs. */
 const ASK_EVERY_MS = 1_000;
-/** How often a worker ends abandoned work. */
 const MAINTENANCE_EVERY_MS = 10_000;
 /** A stopping worker may finish its jobs within this time. The others go back to the queue. */
 const FINISH_WITHIN_MS = 10_000;
 
 export interface WorkerOptions<Result> {
-  /** Most jobs at work at the same time. */
   readonly atOnce: number;
   readonly work: Work<Result>;
   /**
@@ -24,11 +20,9 @@ export interface WorkerOptions<Result> {
   readonly onEnd: (end: JobEnd<Result>) => void;
   /** Called with errors outside the work itself. The worker goes on. */
   readonly onProblem: (error: unknown) => void;
-  /** Aborts when the worker has to stop. */
   readonly signal: AbortSignal;
   /** If true, it also ends once no job is waiting or at work, in any worker. */
   readonly untilEmpty?: boolean;
-  /** Default `FINISH_WITHIN_MS`. */
   readonly finishWithinMs?: number;
 }
 
@@ -165,9 +159,7 @@ interface HeldJobs {
   /** Adds a job that was taken. The signal aborts with `JobTakenBack` once the job is no longer this worker's. */
   readonly add: (job: ClaimedJob) => AbortSignal;
   readonly remove: (job: ClaimedJob) => void;
-  /** Sends one heartbeat for all jobs now. */
   readonly beat: () => Promise<void>;
-  /** Ends the heartbeats. */
   readonly close: () => void;
 }
 
@@ -231,7 +223,6 @@ export interface JobEnd<Result> {
   readonly outcome: JobOutcome;
   /** What the work returned; null unless `done`. */
   readonly result: Result | null;
-  /** Why it did not get done. */
   readonly error?: unknown;
   readonly ms: number;
 }
@@ -247,7 +238,6 @@ interface Attempt<Result> {
   readonly work: Work<Result>;
   /** Aborts when the job is no longer this worker's. */
   readonly lost: AbortSignal;
-  /** Aborts when this worker has to stop. */
   readonly stop: AbortSignal;
 }
 

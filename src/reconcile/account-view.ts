@@ -1,16 +1,22 @@
 /** What a pass over an account works from: the account's days so far, and which spans of its time are proven. */
 import type { Kysely } from 'kysely';
-import { dayWindow } from '../ledger/business-day.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { DayFigures } from '../store/account-days.ts';
+import { dayWindow, addDays } from '../ledger/business-day.ts';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import {
+  type DayFigures,
+  accountDaysAround,
+  dayBefore,
+  FIRST_DAY,
+  LAST_DAY,
+  type DaysAround,
+} from '../store/account-days.ts';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
-import type { AccountToChain } from '../store/days-to-chain.ts';
+import type { AccountToChain } from '../store/chain-facts.ts';
 import { readAccountToChain } from '../store/entries.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { CertifiedCheck } from './certified-check.ts';
-import { createKnownDays, type KnownDays } from './known-days.ts';
+import { covers } from '../ledger/window.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 
-/** What of an account was read before the pass. */
 export interface ReadAlready extends Pick<AccountToChain, 'entries' | 'statements'> {
   /** Null once an earlier pass has written days. */
   readonly around: AccountToChain['around'] | null;
@@ -20,22 +26,10 @@ export interface AccountInZone {
   readonly db: Kysely<DB>;
   readonly account: Account;
   readonly zone: string;
-  /** Of this account; it remembers the certificates it has read. */
   readonly isCertified: CertifiedCheck;
   readonly read?: ReadAlready;
 }
 
-export interface AccountView {
-  readonly known: KnownDays;
-  readonly isCertified: CertifiedCheck;
-}
-
-export const createAccountView = ({ db, account, isCertified, read }: AccountInZone): AccountView => ({
-  known: createKnownDays(db, account, read?.around),
-  isCertified,
-});
-
-/** The entries of a day, in batches of that size or of the usual one. */
 export const readDay = (
   day: BusinessDay,
   { db, account, zone, read }: AccountInZone,
@@ -47,25 +41,99 @@ export const readDay = (
 export const isProvenUpTo = async (
   before: DayFigures,
   firstMs: number,
-  { isCertified }: AccountView,
+  { isCertified }: AccountInZone,
 ): Promise<boolean> =>
   before.lastBookedMs !== null &&
   (firstMs <= before.lastBookedMs || (await isCertified({ beginMs: before.lastBookedMs, endMs: firstMs })));
 
-/** The same up to a day's first entry; true for a day without any. */
 export async function isProvenUpToDay(
   before: DayFigures,
   day: BusinessDay,
   options: AccountInZone,
-  view: AccountView,
 ): Promise<boolean> {
   if (before.lastBookedMs === null) return false;
   const firstMs = await firstBookedMs(day, options);
-  return firstMs === undefined || isProvenUpTo(before, firstMs, view);
+  return firstMs === undefined || isProvenUpTo(before, firstMs, options);
 }
 
-/** When a day's first entry was booked; undefined where it has none. */
 export async function firstBookedMs(day: BusinessDay, options: AccountInZone): Promise<number | undefined> {
   for await (const [first] of readDay(day, options, { batchSize: 1 })) return first?.bookedMs;
   return undefined;
+}
+
+/** An account's days during a pass: as the pass has made them, or else (`stored`) as they are in the database. */
+export type KnownDays = ReturnType<typeof knownDaysOf>;
+
+export function knownDaysOf({ db, account, read }: AccountInZone) {
+  const made: DayFigures[] = [];
+  let ahead: DaysAround | null = read?.around ?? null;
+
+  const readFrom = async (from: BusinessDay) => (ahead = await accountDaysAround(db, account, from));
+  const around = async (day: BusinessDay) =>
+    ahead !== null && ahead.from <= day && day <= ahead.to ? ahead : readFrom(day);
+
+  const stored = async (day: BusinessDay) => (await around(day)).days.find((one) => one.day === day);
+
+  const storedAfter = async (day: BusinessDay) => {
+    const found = (await around(day)).days.find((one) => one.day > day);
+    if (found !== undefined || ahead!.to === LAST_DAY) return found;
+    const next = addDays(ahead!.to, 1);
+    return (await readFrom(next)).days.find((one) => one.day >= next);
+  };
+
+  const storedBefore = async (day: BusinessDay) => {
+    const found = (await around(day)).days.findLast((one) => one.day < day);
+    return found !== undefined || ahead!.from === FIRST_DAY ? found : dayBefore(db, account, ahead!.from);
+  };
+
+  const before = async (day: BusinessDay) => {
+    const fromStore = await storedBefore(day);
+    const fromPass = made.findLast((one) => one.day < day);
+    if (fromStore === undefined || fromPass === undefined) return fromPass ?? fromStore;
+    return fromPass.day >= fromStore.day ? fromPass : fromStore;
+  };
+
+  const after = async (day: BusinessDay) => {
+    const fromStore = await storedAfter(day);
+    const fromPass = made.find((one) => one.day > day);
+    if (fromStore === undefined || fromPass === undefined) return fromPass ?? fromStore;
+    return fromPass.day <= fromStore.day ? fromPass : fromStore;
+  };
+
+  const put = (figures: DayFigures): void => {
+    const at = made.findLastIndex((one) => one.day <= figures.day);
+    made.splice(made[at]?.day === figures.day ? at : at + 1, made[at]?.day === figures.day ? 1 : 0, figures);
+  };
+
+  return { stored, storedBefore, storedAfter, before, after, put };
+}
+
+/** Certificates are read this far beyond both ends of the span: the next question is mostly about the adjacent days. */
+const READ_AROUND_MS = 31 * 24 * 3_600_000;
+
+export const readAround = ({ beginMs, endMs }: Window): Window => ({
+  beginMs: beginMs - READ_AROUND_MS,
+  endMs: endMs + READ_AROUND_MS,
+});
+
+type CertifiedCheck = (span: Window) => Promise<boolean>;
+
+interface CertifiedWithin {
+  readonly within: Window;
+  readonly certified: readonly Window[];
+}
+
+export function createCertifiedCheck(
+  db: Kysely<DB>,
+  { merchantNo, currency }: Account,
+  read: CertifiedWithin | null = null,
+): CertifiedCheck {
+  let known = read;
+  return async (span) => {
+    if (known === null || span.beginMs < known.within.beginMs || span.endMs > known.within.endMs) {
+      const within = readAround(span);
+      known = { within, certified: await certifiedWindows(db, merchantNo, within, currency) };
+    }
+    return covers(known.certified, span);
+  };
 }

@@ -2,10 +2,11 @@
 import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { chainStretch, earliest, jumpsAfter, type Stretch, type StretchOptions } from './chain-stretch.ts';
-import { emptied, emptiedDaysBefore } from './emptied-days.ts';
-import { storedDiffers } from './stored-differs.ts';
-import { createAccountView, type AccountInZone, type AccountView } from './account-view.ts';
+import { knownDaysOf, type AccountInZone, type KnownDays, firstBookedMs } from './account-view.ts';
 import { opensOtherwise } from './up-to-date.ts';
+import { dayWindow } from '../ledger/business-day.ts';
+import { subtractAmounts } from '../ledger/money.ts';
+import { sameStated } from '../ledger/chain/figures.ts';
 
 /** The most that one pass holds in memory and one transaction writes. The next pass does the rest. */
 export interface PassMax {
@@ -14,45 +15,35 @@ export interface PassMax {
 }
 export const PASS_MAX: PassMax = { days: 3_660, breaks: 20_000 };
 
-export interface FiguredDay {
+interface FiguredDay {
   readonly figures: DayFigures;
-  /** What was stored before. */
   readonly stored: DayFigures | undefined;
   readonly differs: boolean;
 }
 
 export interface ChainedAccount {
-  /** Days chained, in order. */
   readonly days: readonly FiguredDay[];
   readonly breaks: readonly ContinuityBreak[];
-  /** Days that the next pass has to chain. */
   readonly left: readonly BusinessDay[];
 }
 
-/** The day before a stretch of days, and whether the next entry starts from another balance than it closes on. */
 interface Front {
   readonly front: DayFigures | undefined;
   readonly jumped: boolean;
 }
 
-export interface ChainAccountOptions extends StretchOptions {
-  /** Days to chain, in any order. */
+interface ChainAccountOptions extends StretchOptions {
   readonly changed: readonly BusinessDay[];
   readonly passMax?: PassMax;
 }
 
 /**
- * Chains every changed day, and each day after it until a day starts from the same balance as last time. A break between
- * two days counts for both of them, so the earlier day is chained again when such a break appears or goes.
- *
- * ### Example
- * Monday closes on 100.00. A late credit of 5.00 appears on Monday. Where it fits nowhere but at the end, Monday closes
- * on 105.00; Tuesday would start from another balance, so it is chained again, and Wednesday too if Tuesday's closing
- * moves. Where it fills a break on Monday, Monday closes on 100.00 as before, and Tuesday is left alone.
+ * Chains every changed day, and each day after it until a day starts from the same balance as last time. A break
+ * between two days counts for both of them, so the earlier day is chained again when such a break appears or goes.
  */
 export async function chainAccount(options: ChainAccountOptions): Promise<ChainedAccount> {
   const { passMax = PASS_MAX } = options;
-  const view = createAccountView(options);
+  const known = knownDaysOf(options);
   const waiting = new Set(options.changed);
   const days = new Map<BusinessDay, FiguredDay>();
   const breaks = new Map<BusinessDay, ContinuityBreak[]>();
@@ -63,7 +54,7 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       stored,
       differs: stored === undefined || storedDiffers(figures, stored),
     });
-    view.known.put(figures);
+    known.put(figures);
   };
   const take = async (stretch: Stretch): Promise<void> => {
     breakCount += stretch.chained.breaks.length;
@@ -73,38 +64,37 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
         day,
         stretch.chained.breaks.filter((found) => found.day === day),
       );
-      const stored = await view.known.stored(day);
+      const stored = await known.stored(day);
       const made = stretch.chained.days.find((one) => one.day === day);
-      const known = stored ?? options.read?.statements.find((one) => one.day === day);
-      const figures = made ?? (known === undefined ? undefined : emptied(known));
+      const before = stored ?? options.read?.statements.find((one) => one.day === day);
+      const figures = made ?? (before === undefined ? undefined : emptied(before));
       if (figures !== undefined) keep(figures, stored);
     }
-    for (const quiet of await emptiedDaysBefore(stretch.chained.days, options, view)) {
-      keep(quiet, await view.known.stored(quiet.day));
+    for (const quiet of await emptiedDaysBefore(stretch.chained.days, options, known)) {
+      keep(quiet, await known.stored(quiet.day));
     }
   };
-  /** The day before a stretch, and whether the balance jumps after it. */
   const frontOf = async ({ days: [first] }: Stretch): Promise<Front> => {
-    const front = await view.known.before(first!);
-    return { front, jumped: front !== undefined && (await jumpsAfter(front.day, view)) };
+    const front = await known.before(first!);
+    return { front, jumped: front !== undefined && (await jumpsAfter(front.day, known)) };
   };
   /**
    * The earlier day closes as before, so no later day moves. But it gains or loses the break, and so do the days
    * without entries between the two. Chained again, it may start anew itself: then the day before it is next.
    */
   const chainFront = async ({ front, jumped }: Front): Promise<void> => {
-    if (front === undefined || (await jumpsAfter(front.day, view)) === jumped) return;
+    if (front === undefined || (await jumpsAfter(front.day, known)) === jumped) return;
     const again: BusinessDay[] = [];
     let at: DayFigures | undefined = front;
     while (at !== undefined && at.creditCount + at.debitCount === 0) {
       again.unshift(at.day);
-      at = await view.known.before(at.day);
+      at = await known.before(at.day);
     }
     if (at !== undefined) again.unshift(at.day);
     const closing = { balance: front.closing, isCertain: front.otherClosings === undefined };
     let before: Front | undefined;
     for (const day of again) {
-      const stretch = await chainStretch(day, waiting, options, view, closing);
+      const stretch = await chainStretch(day, waiting, options, known, closing);
       before ??= await frontOf(stretch);
       await take(stretch);
     }
@@ -112,17 +102,69 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
   };
   while (waiting.size > 0 && days.size < passMax.days && breakCount < passMax.breaks) {
     options.signal.throwIfAborted();
-    const stretch = await chainStretch(earliest(waiting)!, waiting, options, view);
+    const stretch = await chainStretch(earliest(waiting)!, waiting, options, known);
     const before = await frontOf(stretch);
     await take(stretch);
-    const next = await view.known.storedAfter(stretch.days.at(-1)!);
-    if (next !== undefined && (await reopens(next, options, view))) waiting.add(next.day);
+    const next = await known.storedAfter(stretch.days.at(-1)!);
+    if (next !== undefined && (await reopens(next, options, known))) waiting.add(next.day);
     await chainFront(before);
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };
 }
 
-/** Whether the pass changed what a stored day opens on. */
-const reopens = async (next: DayFigures, own: AccountInZone, view: AccountView): Promise<boolean> =>
-  opensOtherwise(next, await view.known.before(next.day), await view.known.storedBefore(next.day), own, view);
+const reopens = async (next: DayFigures, own: AccountInZone, known: KnownDays): Promise<boolean> =>
+  opensOtherwise(next, await known.before(next.day), await known.storedBefore(next.day), own);
+
+/** A first day whose entries have all vanished: its row stays, with no entry, and the next day begins a new chain. */
+const emptied = (stored: DayFigures): DayFigures => ({
+  ...stored,
+  otherClosings: undefined,
+  creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal),
+  creditCount: 0,
+  debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal),
+  debitCount: 0,
+  closing: stored.opening,
+  verdict: 'continuous',
+  breakCount: 0,
+  breaksAfter: 0,
+  lastBatchNo: null,
+  lastBookedMs: null,
+  isOrderFinal: true,
+  startsWithBreak: false,
+  restarted: true,
+});
+
+/**
+ * Days without entries at the start of an account, before a day whose opening is derived from its first entry. Where all
+ * the time up to that entry is proven, nothing moved on them: that opening is their balance too. The first of them is
+ * marked as derived, as the day was.
+ */
+async function emptiedDaysBefore(
+  chained: readonly DayFigures[],
+  options: AccountInZone,
+  known: KnownDays,
+): Promise<DayFigures[]> {
+  const derived = chained.find(({ restarted, lastBookedMs }) => restarted && lastBookedMs !== null);
+  if (derived === undefined) return [];
+  const quiet: DayFigures[] = [];
+  for (
+    let day = await known.before(derived.day);
+    day?.lastBookedMs === null;
+    day = await known.before(day.day)
+  ) {
+    const firstMs = await firstBookedMs(derived.day, options);
+    if (!(await options.isCertified({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! })))
+      break;
+    const { opening, otherClosings } = derived;
+    quiet.unshift({ ...day, opening, closing: opening, restarted: false, otherClosings });
+  }
+  return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
+}
+
+const storedDiffers = (figures: DayFigures, stored: DayFigures): boolean =>
+  !sameStated(figures, stored) ||
+  figures.lastBatchNo !== stored.lastBatchNo ||
+  figures.lastBookedMs !== stored.lastBookedMs ||
+  figures.isOrderFinal !== stored.isOrderFinal ||
+  figures.startsWithBreak !== stored.startsWithBreak;

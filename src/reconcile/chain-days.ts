@@ -2,20 +2,20 @@
 import { foldDays, type ChainedDay, type DayFold } from '../ledger/chain/account-days.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import { createChain, type Chain } from '../ledger/chain/chain.ts';
-import type { ChainEntry } from '../ledger/chain/chain-link.ts';
+import type { ChainEntry, ChainStep } from '../ledger/chain/chain-link.ts';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { addAmounts, canonicalAmount, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
+import { isLedgerBegin } from '../store/ledger-past.ts';
+import type { AccountInZone, KnownDays } from './account-view.ts';
 
 export interface ChainDaysOptions {
   readonly account: Account;
   /** In order; no other day with entries lies between them. */
   readonly days: readonly BusinessDay[];
-  /** The last day before them, undefined where there is none. */
   readonly before: DayFigures | undefined;
   /** Whether no entry can be missing between the day before and the first entry, which is booked at `firstMs`. */
   readonly joins: (before: DayFigures, firstMs: number) => Promise<boolean>;
-  /** True if the first entry after these days does not start from the balance they end on. */
   readonly isBrokenAfter: boolean;
   /** The balance that the days close on if their entries leave several; `isCertain` if it was decided. */
   readonly closing?: { readonly balance: string; readonly isCertain: boolean } | undefined;
@@ -28,7 +28,6 @@ export interface ChainDaysOptions {
 }
 
 export interface ChainedDays {
-  /** Figures of each day that has any entry, or has a balance to pass on. */
   readonly days: readonly DayFigures[];
   readonly breaks: readonly ContinuityBreak[];
   /**
@@ -42,7 +41,6 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
   const { account, before, minorUnits, zone, signal } = options;
   const folded: ChainedDay[] = [];
   const settled = new Set<BusinessDay>();
-  /** Settled as well, if every day is up to the one that decides what they close on. */
   let undecided: BusinessDay[] = [];
   let chaining = null as Chaining | null;
   let restarted: BusinessDay | null = null;
@@ -172,13 +170,10 @@ const nameOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
   `account day ${merchantNo} ${currency} ${day}`;
 
 /** Whether the choice between several balances begins on this day: it has a break, or nothing proven comes before it. */
-export const beginsChoice = ({ restarted, breakCount, breaksAfter }: DayFigures): boolean =>
+const beginsChoice = ({ restarted, breakCount, breaksAfter }: DayFigures): boolean =>
   restarted || breakCount > breaksAfter;
 
-/**
- * Marks the days that may close on other balances, from the one where the choice begins to the last. `others` are those
- * of the last day; without a break in between, all closings are off by the same amount.
- */
+/** Marks the days that may close on other balances, from the one where the choice begins to the last. */
 export function markUndecided(days: readonly DayFigures[], others: readonly string[]): readonly DayFigures[] {
   const last = days.at(-1);
   if (last === undefined || others.length === 0) return days;
@@ -188,4 +183,74 @@ export function markUndecided(days: readonly DayFigures[], others: readonly stri
     const off = subtractAmounts(day.closing, last.closing);
     return { ...day, otherClosings: others.map((other) => addAmounts(other, off)) };
   });
+}
+
+/** Days whose closing is not certain: their entries fit several balances. */
+export async function undecidedDaysBefore(day: BusinessDay, { before }: KnownDays): Promise<BusinessDay[]> {
+  const days: BusinessDay[] = [];
+  for (let earlier = await before(day); earlier !== undefined; earlier = await before(earlier.day)) {
+    if (earlier.otherClosings === undefined) break;
+    days.unshift(earlier.day);
+    if (beginsChoice(earlier)) break;
+  }
+  return days;
+}
+
+export interface ToDecide extends Pick<ChainDaysOptions, 'days' | 'before' | 'joins' | 'read'> {
+  readonly clockToleranceS: number;
+}
+
+/**
+ * What the entries of some days say of the closing before them, where that is not certain. `decides`: the undecided days
+ * have to be chained again together with these. Else they fit its closing, and `others` are what they may close on as well.
+ */
+export async function decisionOf({
+  days,
+  before,
+  joins,
+  read,
+  clockToleranceS,
+}: ToDecide): Promise<{ readonly decides: boolean; readonly others: readonly string[] }> {
+  const nothing = { decides: false, others: [] };
+  if (before?.otherClosings === undefined || before.lastBookedMs === null) return nothing;
+  const { lastBatchNo, lastBookedMs, otherClosings } = before;
+  let chain: Chain | null = null;
+  let [closing, end] = [before.closing, before.closing];
+  let breaks = 0;
+  const take = (steps: readonly ChainStep[]): void => {
+    for (const { entry, break: found } of steps) {
+      const { credit, debit } = entry;
+      closing = credit === null ? subtractAmounts(closing, debit!) : addAmounts(closing, credit);
+      if (found !== null) breaks += 1;
+      end = entry.balance;
+    }
+  };
+  for (const day of days) {
+    for await (const entries of read(day)) {
+      if (entries[0] === undefined) continue;
+      if (chain === null && !(await joins(before, entries[0].bookedMs))) return nothing;
+      const known = { balance: before.closing, others: otherClosings };
+      const start = { ...known, batchNo: lastBatchNo, bookedMs: lastBookedMs };
+      chain ??= createChain({ clockToleranceS, start });
+      take(chain.push(entries));
+    }
+  }
+  if (chain === null) return nothing;
+  take(chain.end());
+  const ends = [end, ...chain.otherClosings()];
+  const others = ends.filter((one) => compareAmounts(one, closing) !== 0);
+  const isAsOpen = breaks === 0 && others.length < ends.length && others.length === otherClosings.length;
+  return isAsOpen ? { decides: false, others } : { decides: true, others: [] };
+}
+
+/** The days as they are, or as decided ones if they begin the account's ledger: it begins on zero. */
+export async function decidedByBegin(
+  days: readonly DayFigures[],
+  { db, account, zone }: AccountInZone,
+): Promise<readonly DayFigures[]> {
+  const first = days.find(({ lastBookedMs }) => lastBookedMs !== null);
+  if (first?.restarted !== true || first.otherClosings === undefined) return days;
+  if (compareAmounts(first.opening, '0') !== 0) return days;
+  if (!(await isLedgerBegin(db, account, dayWindow(first.day, zone)))) return days;
+  return days.map((day) => ({ ...day, otherClosings: undefined }));
 }

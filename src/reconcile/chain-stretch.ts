@@ -4,14 +4,21 @@ import { sameFigures } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { decidedByBegin, decisionOf, undecidedDaysBefore } from './undecided-days.ts';
-import { chainDays, type ChainDaysOptions, type ChainedDays, markUndecided } from './chain-days.ts';
+import {
+  decidedByBegin,
+  decisionOf,
+  undecidedDaysBefore,
+  chainDays,
+  type ChainDaysOptions,
+  type ChainedDays,
+  markUndecided,
+} from './chain-days.ts';
 import {
   isProvenUpTo,
   isProvenUpToDay,
   readDay,
   type AccountInZone,
-  type AccountView,
+  type KnownDays,
 } from './account-view.ts';
 
 /** The most days chained together. Where entries still trade places across midnight after so many, the chain is cut. */
@@ -33,29 +40,28 @@ export async function chainStretch(
   first: BusinessDay,
   waiting: ReadonlySet<BusinessDay>,
   options: StretchOptions,
-  view: AccountView,
+  known: KnownDays,
   closing?: ChainDaysOptions['closing'],
 ): Promise<Stretch> {
-  const { before } = view.known;
-  const takesUp = (earlier: DayFigures, day: BusinessDay) => isProvenUpToDay(earlier, day, options, view);
+  const { before } = known;
+  const takesUp = (earlier: DayFigures, day: BusinessDay) => isProvenUpToDay(earlier, day, options);
   const earlier = await daysChainedBefore(first, { before, takesUp }, DAYS_TOGETHER_MAX - 1);
   const days = [...earlier.map(({ day }) => day), first];
-  /** Days that are chained again because this one decides their closing. Their number is not limited. */
   const decided: BusinessDay[] = [];
   const isFull = (more: number): boolean => days.length - decided.length + more > DAYS_TOGETHER_MAX;
   for (;;) {
-    const isBrokenAfter = await jumpsAfter(days.at(-1)!, view);
-    const asked = { ...optionsOf(options, view), days, before: await view.known.before(days[0]!) };
+    const isBrokenAfter = await jumpsAfter(days.at(-1)!, known);
+    const asked = { ...optionsOf(options), days, before: await known.before(days[0]!) };
     const { decides, others } = await decisionOf(asked);
     if (decides) {
-      decided.push(...(await withOpenDays(await undecidedDaysBefore(days[0]!, view), takesUp, view)));
+      decided.push(...(await withOpenDays(await undecidedDaysBefore(days[0]!, known), takesUp, known)));
       days.unshift(...decided);
     }
-    const together = await chainTogether(days, { ...options, isBrokenAfter, closing }, view);
+    const together = await chainTogether(days, { ...options, isBrokenAfter, closing }, known);
     const chained =
       others.length === 0 ? together : { ...together, days: markUndecided(together.days, others) };
     if (chained.brokenAtStart) {
-      const more = await daysThatMightHeal(days[0]!, takesUp, view);
+      const more = await daysThatMightHeal(days[0]!, takesUp, known);
       if (more.length > 0 && !isFull(more.length)) {
         days.unshift(...more);
         continue;
@@ -64,14 +70,14 @@ export async function chainStretch(
     const last = chained.days.at(-1);
     const full = isFull(1) && last !== undefined;
     if (last !== undefined && !last.isOrderFinal && !full) {
-      const next = await dayAfter(last.day, waiting, view);
+      const next = await dayAfter(last.day, waiting, known);
       if (next !== undefined && (await takesUp(last, next))) {
         days.push(next);
         continue;
       }
     }
     const ended = full ? [...chained.days.slice(0, -1), { ...last, isOrderFinal: true }] : chained.days;
-    const trueEnds = await withTrueEnds(ended, options, view);
+    const trueEnds = await withTrueEnds(ended, options, known);
     return { days, chained: { ...chained, days: await decidedByBegin(trueEnds, options) } };
   }
 }
@@ -81,51 +87,47 @@ export interface Stretch {
   readonly chained: ChainedDays;
 }
 
-/** Chains days together, from `before` or else from the last day before them. */
 async function chainTogether(
   days: readonly BusinessDay[],
   options: StretchOptions & Pick<ChainDaysOptions, 'isBrokenAfter' | 'closing'>,
-  view: AccountView,
+  known: KnownDays,
   before?: DayFigures,
 ): Promise<ChainedDays> {
   const { account, isBrokenAfter, closing, zone, signal } = options;
   return chainDays({
-    ...optionsOf(options, view),
+    ...optionsOf(options),
     ...{ account, days, isBrokenAfter, closing, zone, signal },
-    before: before ?? (await view.known.before(days[0]!)),
+    before: before ?? (await known.before(days[0]!)),
     minorUnits: options.currencies.minorUnits(account.currency),
   });
 }
 
 const optionsOf = (
   options: StretchOptions,
-  view: AccountView,
 ): Pick<ChainDaysOptions, 'joins' | 'read' | 'clockToleranceS'> => ({
-  joins: (earlier, firstMs) => isProvenUpTo(earlier, firstMs, view),
+  joins: (earlier, firstMs) => isProvenUpTo(earlier, firstMs, options),
   read: (day) => readDay(day, options),
   clockToleranceS: options.clockToleranceS,
 });
 
-/** The last day with entries before `day`, the days between, and the days it was chained together with. */
 async function daysThatMightHeal(
   day: BusinessDay,
   takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
-  view: AccountView,
+  known: KnownDays,
 ): Promise<readonly BusinessDay[]> {
-  const { before } = view.known;
+  const { before } = known;
   const days: BusinessDay[] = [];
   for (let earlier = await before(day); earlier !== undefined; earlier = await before(earlier.day)) {
     days.unshift(earlier.day);
     if (earlier.creditCount + earlier.debitCount > 0 || days.length >= DAYS_TOGETHER_MAX) break;
   }
-  return withOpenDays(days, takesUp, view);
+  return withOpenDays(days, takesUp, known);
 }
 
-/** The days, and those before them that they were chained together with. */
 async function withOpenDays(
   days: readonly BusinessDay[],
   takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
-  { known: { before } }: AccountView,
+  { before }: KnownDays,
 ): Promise<readonly BusinessDay[]> {
   if (days[0] === undefined) return [];
   const open = await daysChainedBefore(days[0], { before, takesUp }, DAYS_TOGETHER_MAX);
@@ -139,7 +141,7 @@ async function withOpenDays(
 async function withTrueEnds(
   days: readonly DayFigures[],
   options: StretchOptions,
-  view: AccountView,
+  known: KnownDays,
 ): Promise<readonly DayFigures[]> {
   const ends = [...days];
   for (let at = ends.length - 1; at > 0; at -= 1) {
@@ -147,11 +149,11 @@ async function withTrueEnds(
     if (!before.isOrderFinal || ends[at]!.restarted) continue;
     const open = ends.findIndex(({ isOrderFinal }, index) => index >= at && isOrderFinal);
     const together = ends.slice(at, open === -1 ? ends.length : open + 1);
-    const isBrokenAfter = await jumpsAfter(together.at(-1)!.day, view, ends);
+    const isBrokenAfter = await jumpsAfter(together.at(-1)!.day, known, ends);
     const alone = await chainTogether(
       together.map(({ day }) => day),
       { ...options, isBrokenAfter, closing: { balance: together.at(-1)!.closing, isCertain: false } },
-      view,
+      known,
       before,
     );
     const same = alone.days.every((figures, index) => sameFigures(figures, together[index]!));
@@ -166,7 +168,7 @@ async function withTrueEnds(
  */
 export async function jumpsAfter(
   day: BusinessDay,
-  { known }: AccountView,
+  known: KnownDays,
   made: readonly DayFigures[] = [],
 ): Promise<boolean> {
   for (let at = day; ;) {
@@ -177,11 +179,10 @@ export async function jumpsAfter(
   }
 }
 
-/** The next day with figures or changes. */
 async function dayAfter(
   day: BusinessDay,
   waiting: ReadonlySet<BusinessDay>,
-  { known }: AccountView,
+  known: KnownDays,
 ): Promise<BusinessDay | undefined> {
   const stored = (await known.storedAfter(day))?.day;
   const changed = earliest([...waiting].filter((one) => one > day));

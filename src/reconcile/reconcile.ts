@@ -4,14 +4,17 @@ import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/hints.ts';
-import type { BreakRow } from '../store/breaks/breaks.ts';
+import { type BreakRow, replaceBreaks } from '../store/breaks/breaks.ts';
 import type { QuarantinedReader } from '../ledger/hints/evidence.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import type { ReadAlready } from './account-view.ts';
-import { accountsToChain, type AccountWork, type ToChainOptions } from './accounts-to-chain.ts';
+import { accountsToChain, type AccountWork, type ToChainOptions } from './up-to-date.ts';
 import { chainAccount, PASS_MAX, type ChainedAccount, type PassMax } from './chain-account.ts';
-import { createPassSaver, type Pass } from './save-passes.ts';
+import type { Kysely } from 'kysely';
+import type { DB } from '../store/engine/schema.ts';
+import type { Gapless } from '../store/chain-facts.ts';
+import { saveChained, saveChainedUnderLease, type Chained } from '../store/save-chained.ts';
 
 export interface ReconcileOptions extends ToChainOptions {
   readonly lease: Lease;
@@ -19,7 +22,6 @@ export interface ReconcileOptions extends ToChainOptions {
   readonly currencies: Currencies;
   /** Reads the amounts that an unreadable entry's raw text may mean. Without it, none are read. */
   readonly readQuarantined?: QuarantinedReader;
-  /** How much one transaction takes; `PASS_MAX` where it is not given. */
   readonly passMax?: PassMax;
   readonly runId: number;
   readonly now: () => Date;
@@ -27,21 +29,16 @@ export interface ReconcileOptions extends ToChainOptions {
   readonly onProgress?: (progress: { readonly accountsDone: number; readonly accounts: number }) => void;
 }
 
-/** An account day whose figures changed. */
 export interface DayChange {
   readonly account: Account;
   readonly day: BusinessDay;
-  /** Null where the day had no figures. */
   readonly oldClosing: string | null;
   readonly newClosing: string;
-  /** Entries that the day has now. */
   readonly entries: number;
-  /** Figures before; null where the day had none. */
   readonly before: SeenFigures | null;
   readonly after: SeenFigures;
 }
 
-/** Those of a day's figures that a reader sees. */
 export type SeenFigures = Pick<Figures, (typeof SEEN)[number]>;
 const SEEN = [
   'opening',
@@ -54,7 +51,6 @@ const SEEN = [
   'breakCount',
 ] as const satisfies readonly (keyof Figures)[];
 
-/** What a reader sees of them. */
 export const seenFigures = (figures: SeenFigures): SeenFigures =>
   Object.fromEntries(SEEN.map((figure) => [figure, figures[figure]])) as SeenFigures;
 
@@ -67,7 +63,6 @@ export interface ReconcileReport {
   readonly healed: readonly BreakRow[];
 }
 
-/** What the figures say after a pass. */
 export interface FiguresSeen {
   /** For each account, those of the days asked for that hold entries. */
   readonly busy: readonly ReadonlySet<BusinessDay>[];
@@ -76,9 +71,7 @@ export interface FiguresSeen {
 }
 
 export interface Reconciled extends ReconcileReport {
-  /** Null if only some currencies were reconciled. */
   readonly seen: FiguresSeen | null;
-  /** Whether an account has its first figures. */
   readonly begins: boolean;
 }
 
@@ -126,7 +119,6 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
   return { accounts: work.length, daysChained, daysChanged, opened, healed, seen, begins };
 }
 
-/** Chains the days of an account in as many passes as it takes. */
 async function chainInPasses(
   { days, read, ...own }: AccountWork,
   options: ReconcileOptions,
@@ -168,3 +160,118 @@ const changesIn = (chained: ChainedAccount, account: Account): DayChange[] =>
       before: stored === undefined ? null : seenFigures(stored),
       after: seenFigures(figures),
     }));
+
+interface Pass {
+  readonly account: Account;
+  readonly gapless: Gapless | null;
+  readonly changed: readonly BusinessDay[];
+  readonly chained: ChainedAccount;
+}
+
+interface SaveOptions {
+  readonly db: Kysely<DB>;
+  readonly lease: Lease;
+  readonly merchantNo: string;
+  readonly runId: number;
+  readonly now: () => Date;
+  readonly hadBreaks: boolean;
+  readonly passMax: PassMax;
+}
+
+interface BreaksSaved {
+  readonly opened: readonly BreakRow[];
+  readonly healed: readonly BreakRow[];
+}
+
+/** Both functions throw `LeaseLost` or `StoreUnreachable`. */
+function createPassSaver(options: SaveOptions) {
+  const { passMax } = options;
+  const opened: BreakRow[] = [];
+  const healed: BreakRow[] = [];
+  let kept: Pass[] = [];
+  const save = async (): Promise<BreaksSaved> => {
+    const passes = kept;
+    kept = [];
+    if (passes.length > 0) {
+      const saved = await savePasses(passes, options, options.hadBreaks || opened.length > 0);
+      opened.push(...saved.opened);
+      healed.push(...saved.healed);
+    }
+    return { opened, healed };
+  };
+  const count = (of: (chained: ChainedAccount) => readonly unknown[]): number =>
+    kept.reduce((sum, { chained }) => sum + of(chained).length, 0);
+  /** Keeps a pass, to be saved with others. Saves all if days are left for the account's next pass, or if they are many. */
+  const take = async (pass: Pass): Promise<void> => {
+    kept.push(pass);
+    const isMuch =
+      count(({ days }) => days) >= passMax.days || count(({ breaks }) => breaks) >= passMax.breaks;
+    if (isMuch || pass.chained.left.length > 0) await save();
+  };
+  return { take, save };
+}
+
+/**
+ * Saves breaks and the figures that differ, and takes the days off the list of changed ones. Days left for the next pass
+ * stay on that list, so that a kill between two passes loses none. Each pass is of another account.
+ */
+async function savePasses(
+  passes: readonly Pass[],
+  { db, lease, merchantNo, runId, now }: SaveOptions,
+  mayHaveBreaks: boolean,
+): Promise<BreaksSaved> {
+  if (!mayHaveBreaks && passes.every(({ chained }) => chained.breaks.length === 0)) {
+    await saveChainedUnderLease(db, lease, merchantNo, chainedBy(passes));
+    return NO_BREAKS;
+  }
+  const foundAt = now();
+  return writeTransaction(db, lease, async (trx) => {
+    const opened: BreakRow[] = [];
+    const healed: BreakRow[] = [];
+    const touched = new Map<Pass, readonly BusinessDay[]>();
+    for (const pass of passes) {
+      const { account, chained } = pass;
+      const isUnbroken = !mayHaveBreaks && chained.breaks.length === 0;
+      const days = chained.days.map(({ figures }) => figures.day);
+      const breaks = isUnbroken
+        ? { ...NO_BREAKS, resolved: [] }
+        : await replaceBreaks(trx, account, days, chained.breaks, { runId, now: foundAt });
+      opened.push(...breaks.opened);
+      healed.push(...breaks.healed);
+      touched.set(
+        pass,
+        [...breaks.opened, ...breaks.healed, ...breaks.resolved].map(({ day }) => day),
+      );
+    }
+    await saveChained(trx, merchantNo, chainedBy(passes, touched));
+    return { opened, healed };
+  });
+}
+
+const NO_BREAKS: BreaksSaved = { opened: [], healed: [] };
+
+function chainedBy(
+  passes: readonly Pass[],
+  broken: ReadonlyMap<Pass, readonly BusinessDay[]> = new Map<Pass, readonly BusinessDay[]>(),
+): Chained {
+  const of = ({ account: { currency } }: Pass, days: readonly BusinessDay[]) =>
+    days.map((day) => ({ currency, day }));
+  return {
+    figures: passes.flatMap((pass) => {
+      const touched = new Set([...pass.changed, ...(broken.get(pass) ?? [])]);
+      return pass.chained.days
+        .filter(({ figures, differs }) => differs || touched.has(figures.day))
+        .map(({ figures }) => figures);
+    }),
+    done: passes.flatMap((pass) =>
+      of(
+        pass,
+        pass.changed.filter((day) => !pass.chained.left.includes(day)),
+      ),
+    ),
+    left: passes.flatMap((pass) => of(pass, pass.chained.left)),
+    gapless: passes.flatMap(({ account: { currency }, gapless }) =>
+      gapless === null ? [] : [{ currency, ...gapless }],
+    ),
+  };
+}

@@ -4,21 +4,24 @@
  * Figures are up to date if they were made of the entries that are stored, and open on what is known of the time before them.
  * Days that are not certified and hold entries are chained as well; they are not published.
  */
-import { addDays, dayWindow } from '../ledger/business-day.ts';
+import { addDays, dayWindow, daysFromTo } from '../ledger/business-day.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import type { ChainFacts } from '../store/chain-facts.ts';
+import { type ChainFacts, daysToChain, type AccountToChain } from '../store/chain-facts.ts';
 import {
-  createAccountView,
+  knownDaysOf,
   firstBookedMs,
   isProvenUpToDay,
   type AccountInZone,
-  type AccountView,
+  createCertifiedCheck,
+  readAround,
 } from './account-view.ts';
+import type { Kysely } from 'kysely';
+import type { MerchantAccounts } from '../ledger/account-filter.ts';
+import type { DB } from '../store/engine/schema.ts';
 
-/** The account's days without up-to-date figures, in order: each for one of three reasons. */
 export async function daysOutOfDate(own: AccountInZone, facts: ChainFacts): Promise<BusinessDay[]> {
   const { changed, derived } = facts;
   const bare = await daysWithoutFigures(own, facts);
@@ -64,15 +67,13 @@ async function daysWithoutFigures(
   return found;
 }
 
-/** Of the days whose chain started without a predecessor, those that can now be joined to an earlier day. */
 async function reopenedDays(own: AccountInZone, derived: readonly BusinessDay[]): Promise<BusinessDay[]> {
   if (derived.length === 0) return [];
-  const view = createAccountView(own);
-  const { stored, storedBefore } = view.known;
+  const { stored, storedBefore } = knownDaysOf(own);
   const reopened: BusinessDay[] = [];
   for (const day of derived) {
     const [next, before] = [await stored(day), await storedBefore(day)];
-    if (next !== undefined && (await opensOtherwise(next, before, before, own, view))) reopened.push(day);
+    if (next !== undefined && (await opensOtherwise(next, before, before, own))) reopened.push(day);
   }
   return reopened;
 }
@@ -86,11 +87,10 @@ export async function opensOtherwise(
   now: DayFigures | undefined,
   then: DayFigures | undefined,
   own: AccountInZone,
-  view: AccountView,
 ): Promise<boolean> {
   if (now === undefined) return false;
   if (next.restarted)
-    return (await isProvenUpToDay(now, next.day, own, view)) || (await givesItsBalance(next, now, own, view));
+    return (await isProvenUpToDay(now, next.day, own)) || (await givesItsBalance(next, now, own));
   return (
     then === undefined ||
     compareAmounts(now.closing, then.closing) !== 0 ||
@@ -101,15 +101,51 @@ export async function opensOtherwise(
   );
 }
 
-/** Whether the balance of the empty day `before` follows from the first entry of `next`, and differs from the one it has. */
-async function givesItsBalance(
-  next: DayFigures,
-  before: DayFigures,
-  own: AccountInZone,
-  { isCertified }: AccountView,
-): Promise<boolean> {
+async function givesItsBalance(next: DayFigures, before: DayFigures, own: AccountInZone): Promise<boolean> {
   if (before.lastBookedMs !== null || compareAmounts(next.opening, before.closing) === 0) return false;
   const firstMs = await firstBookedMs(next.day, own);
   if (firstMs === undefined) return false;
-  return isCertified({ beginMs: dayWindow(before.day, own.zone).beginMs, endMs: firstMs });
+  return own.isCertified({ beginMs: dayWindow(before.day, own.zone).beginMs, endMs: firstMs });
+}
+
+/** The most days whose entries may be read at once, counted from the last one. */
+const DAYS_MAX = 100;
+
+export interface ToChainOptions {
+  readonly db: Kysely<DB>;
+  readonly zone: string;
+  readonly accounts: MerchantAccounts;
+  /** Where most changed days are expected: what they need is read at once. Other days take statements of their own. */
+  readonly days: { readonly from: BusinessDay; readonly to: BusinessDay };
+  readonly known?: { readonly hasBreaks: boolean };
+}
+
+export interface AccountWork extends AccountInZone {
+  readonly read: AccountToChain;
+  readonly days: readonly BusinessDay[];
+}
+
+export async function accountsToChain(options: ToChainOptions): Promise<{
+  readonly accounts: readonly AccountToChain[];
+  readonly work: readonly AccountWork[];
+}> {
+  const { db, zone } = options;
+  const { accounts, within } = await readAccounts(options);
+  const work: AccountWork[] = [];
+  for (const read of accounts) {
+    const { account, certified } = read;
+    const isCertified = createCertifiedCheck(db, account, { within, certified });
+    const own = { db, account, zone, isCertified, read };
+    const days = await daysOutOfDate(own, read);
+    if (days.length > 0) work.push({ ...own, days });
+  }
+  return { accounts, work };
+}
+
+async function readAccounts({ db, zone, accounts, days: { from, to } }: ToChainOptions) {
+  const earliest = addDays(to, 1 - DAYS_MAX);
+  const days = daysFromTo(from < earliest ? earliest : from, to);
+  const within = readAround({ beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs });
+  const asked = { ...accounts, within, days: days.map((day) => ({ day, window: dayWindow(day, zone) })) };
+  return { within, accounts: await daysToChain(db, asked) };
 }

@@ -14,14 +14,14 @@ import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { RunAlerts } from './alerts/at-end.ts';
-import type { Joining } from './join-merchants.ts';
+import type { Joining, KnownAhead } from './known-ahead.ts';
 import type { DueJob } from './schedule/due.ts';
-import type { KnownAhead } from './known-ahead.ts';
-import type { Observer } from './observer.ts';
-import type { Progress } from './progress.ts';
 import type { Waits } from './side-by-side.ts';
 import type { DayRange, MerchantDays } from './range.ts';
-import type { RunCommand } from './report.ts';
+import type { RunCommand, MerchantOutcome } from './report.ts';
+import { UNTRACED, type Trace } from '../host/trace.ts';
+import type { CallMade, Retry } from '../platform/transport.ts';
+import type { Stage } from './stages/stages-of.ts';
 
 /** Everything a run uses. The caller opens it and closes it. */
 export interface RunDeps {
@@ -34,7 +34,6 @@ export interface RunDeps {
   /** IANA zone of the platform's timestamps and of business days. */
   readonly zone: string;
   readonly settleDelayMs: number;
-  /** How many days a night reads again at least. */
   readonly resweepDays: number;
   /** How many it may read again where measured lateness asks for it; if left out, no more than `resweepDays`. */
   readonly resweepDaysMax?: number;
@@ -82,6 +81,13 @@ export interface RunRequest {
   readonly scheduled?: DueJob;
 }
 
+/** What a run that workers do was asked for. Its merchants are its tasks, their tokens nowhere but in `merchant`. */
+export interface QueuedRequest extends Pick<RunRequest, 'command' | 'range' | 'currencies' | 'notRead'> {
+  readonly scheduled: DueJob | null;
+  /** As in `RunDeps`; null if there is no such sweep. */
+  readonly lateSweepDays: number | null;
+}
+
 /** Whether it does what a night does: for all merchants and currencies, and no days by date. */
 export const isNightlyRun = ({
   range,
@@ -90,7 +96,6 @@ export const isNightlyRun = ({
 }: Pick<RunRequest, 'range' | 'isByName' | 'currencies'>): boolean =>
   range === null && isByName !== true && currencies === null;
 
-/** The accounts that a run was asked for. */
 export const accountsAsked = ({
   merchants,
   currencies,
@@ -107,7 +112,6 @@ export interface ActiveRun {
   readonly zoneGate: ZoneGate;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
-  /** The checks that this run makes beyond the days it reads. */
   readonly checked: readonly Check[];
 }
 
@@ -129,3 +133,50 @@ export const runZoneGate = ({
   timeZoneTrusted,
 }: Pick<RunDeps, 'zone' | 'clockToleranceS' | 'timeZoneTrusted'>): ZoneGate =>
   createZoneGate(zone, { clockToleranceS, isTrusted: timeZoneTrusted ?? false });
+
+export interface Observer {
+  readonly trace: Trace;
+  readonly onCall: (call: CallMade) => void;
+  readonly onRetry: (retry: Retry) => void;
+  /** A window had to be read in parts, as it was not steady or too full. */
+  readonly onSplit: () => void;
+  /** A stage is over for one merchant, well or not. */
+  readonly onStage: (stage: Stage, ms: number) => void;
+  /** All that was to be done for a merchant is done, or was ended by its trouble. */
+  readonly onMerchant: (outcome: MerchantOutcome) => void;
+}
+
+const nothing = (): void => undefined;
+
+export const UNOBSERVED: Observer = {
+  trace: UNTRACED,
+  onCall: nothing,
+  onRetry: nothing,
+  onSplit: nothing,
+  onStage: nothing,
+  onMerchant: nothing,
+};
+
+export type Progress =
+  | {
+      readonly stage: 'sync';
+      readonly merchantNo: string;
+      readonly windowsDone: number;
+      readonly windowsPlanned: number;
+      readonly entries: number;
+      readonly requests: number;
+    }
+  | {
+      readonly stage: 'reconcile';
+      readonly merchantNo: string;
+      readonly accountsDone: number;
+      readonly accounts: number;
+    }
+  | {
+      readonly stage: 'publish';
+      readonly merchantNo: string;
+      readonly daysDone: number;
+      readonly days: number;
+    }
+  | { readonly stage: 'merchants'; readonly merchantsDone: number; readonly merchants: number }
+  | { readonly stage: 'adopt'; readonly days: number; readonly statements: number };

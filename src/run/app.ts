@@ -28,11 +28,8 @@ import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { openPlatformLimit } from '../store/platform-limit.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { type RunAlerts, openRunAlerts } from './alerts/at-end.ts';
-import { createMerchantWaits } from './merchant-waits.ts';
-import { UNOBSERVED, type Observer } from './observer.ts';
-import type { Progress } from './progress.ts';
-import type { Waits } from './side-by-side.ts';
-import type { RunDeps } from './active-run.ts';
+import { createMerchantWaits, type Waits } from './side-by-side.ts';
+import { UNOBSERVED, type Observer, type Progress, type RunDeps } from './active-run.ts';
 
 export interface App {
   readonly database: Database;

@@ -13,12 +13,12 @@ import {
 } from '../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { changedEntries, type ChangedEntry } from '../store/breaks/changed-entries.ts';
-import { entriesAround, entriesByNumber } from '../store/entries-around.ts';
+import { entriesAround, entriesByNumber } from '../store/entries.ts';
 import { unreadableWithin, type UnreadableWithin } from '../store/quarantine.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certificatesOf, type CertificateRow } from '../store/statements/statements.ts';
 import { ExpectedError } from '../ledger/ending.ts';
-import { compareAmounts } from '../ledger/money.ts';
+import { compareAmounts, moneyText } from '../ledger/money.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { causeOf, isCauseKnown, netText } from '../ledger/hints/stories.ts';
 import { counted } from '../ledger/text.ts';
@@ -204,34 +204,37 @@ export function messageToPlatform(
   if (found.state === 'healed' || found.state === 'resolved') return null;
   const known = knownBreak(found.row);
   const { account, span, afterBatchNo, beforeBatchNo } = known;
-  const at = (ms: number): string => `${wallSecond(ms, zone)} (${zone})`;
+  const money = (amount: string): string => moneyText(amount, account.currency);
+  const at = (ms: number): string => wallSecond(ms, zone);
   const bookingOf = (batchNo: string | null): string => {
     const background = found.rows.find(({ entry }) => entry.batchNo === batchNo);
     return background === undefined ? '' : `, booked at ${background.entry.bookedAt},`;
   };
   const readAt = completeReadingAt(span, found.certificates);
   return [
-    `Subject: merchant ${account.merchantNo}, ${account.currency}: the balance does not follow from ` +
-      `${afterBatchNo ?? 'the start'} to ${beforeBatchNo}`,
+    `Subject: Merchant ${account.merchantNo}, ${account.currency}: unexplained difference between ledger orders ` +
+      `${afterBatchNo ?? '(none)'} and ${beforeBatchNo}`,
     '',
-    `In the transaction history of merchant ${account.merchantNo} in ${account.currency}:`,
+    `In the transaction history of merchant ${account.merchantNo} in ${account.currency} (all times are in ${zone}):`,
     `- After ledger order ${afterBatchNo ?? '(none)'}${bookingOf(afterBatchNo)} the balance is ` +
-      `${known.expectedBalance} ${account.currency}.`,
-    `- The next ledger order ${beforeBatchNo}${bookingOf(beforeBatchNo)} starts from ` +
-      `${known.foundBalance} ${account.currency}, by its own amount and balance.`,
-    `- So ${netText(known)} ${account.currency} is not accounted for, between ${at(span.beginMs)} and ${at(span.endMs)}.`,
+      `${money(known.expectedBalance)}.`,
+    `- The next one is ledger order ${beforeBatchNo}${trimmed(bookingOf(beforeBatchNo))}. Its own amount and balance imply ` +
+      `${money(known.foundBalance)} before it.`,
+    `- So ${netText(known)} is unexplained, between ${at(span.beginMs)} and ${at(span.endMs)}.`,
     // Entries that are known as a cause have a line of their own.
     isCauseKnown(known) && !isEvidence(known.hint) ? `By our figures: ${causeOf(known)}` : null,
-    readAt === null ? null : `We read all of that time by ${at(readAt)}.`,
+    readAt === null
+      ? null
+      : `We retrieved all entries of this period; our last retrieval was on ${dateAndTime(at(readAt))}.`,
     answer === null
       ? null
-      : `Asked again at ${at(now.getTime())}, you show ${counted(answer.total, 'entry', 'entries')} there.`,
+      : `On ${dateAndTime(at(now.getTime()))} we retrieved this period again: you show ${counted(answer.total, 'entry', 'entries')}.`,
     ...found.changed.map((one) => changeText(one, at(one.at.getTime()))),
     ...found.quarantined.map(
       ({ batchNo, reason, explains }) =>
-        `You send an entry there that does not keep to your interface document: ` +
-        `${batchNo === null ? 'one without a ledger order number' : `ledger order ${batchNo}`}: ${reason}.` +
-        (explains ? ' Its amount is the one that is not accounted for.' : ''),
+        `Between the two, your system returns ${batchNo === null ? 'an entry without a ledger order number' : `ledger order ${batchNo}`}, ` +
+        `which does not follow your interface document: ${reason}.` +
+        (explains ? ' Its amount equals the unexplained difference.' : ''),
     ),
     '',
     requestText(found),
@@ -245,15 +248,20 @@ function changeText(
   { batchNo, before, now, explains }: BreakCase['changed'][number],
   foundAt: string,
 ): string {
-  const own = explains ? ' That is the amount that is not accounted for.' : '';
+  const own = explains ? ' Its amount equals the unexplained difference.' : '';
   return now === null
-    ? `You showed us ledger order ${batchNo} there, ${contentText(before)}. At ${foundAt} you no longer showed it.${own}`
-    : `At ${foundAt} you showed ledger order ${batchNo} with another content: before, ${contentText(before)}; now, ` +
+    ? `You showed us ledger order ${batchNo} there, ${contentText(before)}. On ${dateAndTime(foundAt)} you no longer showed it.${own}`
+    : `On ${dateAndTime(foundAt)} you showed ledger order ${batchNo} with another content: before, ${contentText(before)}; now, ` +
         `${contentText(now)}.${explains ? ' With the content before, your balances agree.' : ''}`;
 }
 
+/** `2026-03-31 at 22:00:00` of `2026-03-31 22:00:00`. */
+const dateAndTime = (wall: string): string => wall.replace(' ', ' at ');
+
+const trimmed = (clause: string): string => clause.replace(/,$/, '');
+
 const contentText = ({ credit, debit, currency, balance, bookedAt }: LedgerEntry): string =>
-  `a ${credit === null ? 'debit' : 'credit'} of ${credit ?? debit!} ${currency} with balance ${balance}, booked at ${bookedAt}`;
+  `a ${credit === null ? 'debit' : 'credit'} of ${moneyText(credit ?? debit!, currency)} with balance ${moneyText(balance, currency)}, booked at ${bookedAt}`;
 
 function requestText({ changed, quarantined }: BreakCase): string {
   const known = changed.filter(({ explains }) => explains);
@@ -261,7 +269,7 @@ function requestText({ changed, quarantined }: BreakCase): string {
     return 'Please tell us why you no longer show what was booked, or show it again.';
   if (known.length > 0) return 'Please tell us which content is right, and correct the other figures.';
   return quarantined.some(({ explains }) => explains)
-    ? 'Please correct that entry, or tell us how it is to be read.'
+    ? 'Please correct that entry, or tell us how to read it.'
     : 'Please tell us which entries belong there, or which amount, balance or time is wrong.';
 }
 

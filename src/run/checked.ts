@@ -4,7 +4,7 @@
  */
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import { CHECKS, isChecked, type Check } from '../ledger/checks.ts';
-import { frontierEndMs } from './stages/frontier.ts';
+import { frontierEndMs } from './stages/sync-stage.ts';
 import type { RunDeps, RunRequest } from './active-run.ts';
 
 type Asked = Pick<RunRequest, 'command' | 'range' | 'currencies'>;
@@ -31,6 +31,15 @@ const MADE: Readonly<Record<Check, (asked: Asked, clocks: Clocks) => boolean>> =
 export const checkedBy = (asked: Asked, deps: Clocks & Pick<RunDeps, 'checks'>): Check[] =>
   CHECKS.filter((check) => isChecked(check, deps.checks) && MADE[check](asked, deps));
 
-/** `frontier, wide`; `nothing` if there are none. */
+const WORDS: Readonly<Record<string, string>> = {
+  frontier: 'start of today (frontier)',
+  wide: 'totals of older days (wide)',
+  zone: 'time zone (zone)',
+  empty: 'days without entries (empty)',
+  first: 'first openings (first)',
+  shared: 'entries under two merchants (shared)',
+} satisfies Record<Check, string>;
+
+/** `start of today (frontier), totals of older days (wide)`; `nothing` if there are none. */
 export const checkedText = (checked: readonly string[]): string =>
-  checked.length === 0 ? 'nothing' : checked.join(', ');
+  checked.length === 0 ? 'nothing' : checked.map((check) => WORDS[check] ?? check).join(', ');

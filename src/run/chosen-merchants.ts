@@ -70,3 +70,14 @@ const locked = ({ merchantNo, problem }: LockedMerchant): MerchantAccess => ({
     throw problem;
   },
 });
+
+/** The merchant asked for, or the only one there is. Throws `UsageError`. */
+export async function oneMerchant(app: PlatformApp, asked: string | undefined): Promise<MerchantAccess> {
+  const found = await chosenMerchants(app, asked === undefined ? null : [asked]);
+  const [merchant, ...others] = found;
+  if (merchant === undefined || others.length > 0) {
+    const known = found.map(({ merchantNo }) => merchantNo).join(', ');
+    throw new UsageError(`say for which merchant with --merchant NO; known: ${known}.`);
+  }
+  return merchant;
+}

@@ -2,7 +2,7 @@
  * Puts into words how far the platform's clock differs from this machine's, and decides whether a person has to know.
  * Pure.
  */
-import type { SyncReport } from '../sync/sync.ts';
+import type { SyncReport } from '../sync/sync-report.ts';
 
 /** A smaller difference is not reported, unless days had to wait because of it. */
 const CLOCK_REPORTED_MS_MIN = 60_000;

@@ -57,7 +57,6 @@ export function countDaysMissing(
   return new Set(days).size;
 }
 
-/** The business days that lie entirely inside the window; null if there are none. */
 export function completeDays(window: Window, zone: string): DayRange | null {
   const first = dayOf(window.beginMs, zone);
   const from = dayWindow(first, zone).beginMs === window.beginMs ? first : addDays(first, 1);

@@ -7,9 +7,9 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { covers } from '../ledger/window.ts';
 import { daysOutOfDate } from '../reconcile/up-to-date.ts';
+import { lawFacts, type LawFacts } from '../store/chain-facts.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { lawFacts, type LawFacts } from '../store/law-facts.ts';
-import { askInParts } from './many-merchants.ts';
+import { askInParts } from '../store/account-filter.ts';
 
 /** Days of an account that are not in all three sets. */
 export interface Discrepancy extends Account {

@@ -14,11 +14,11 @@ import { migrate, pendingMigrations } from '../store/engine/migrations.ts';
 import { protectionOf } from '../store/engine/protection.ts';
 import { UnknownSecretKey } from '../store/secrets/secrets.ts';
 import { publishedFilesCheck } from './published-files-check.ts';
-import { createPlatformClock, type PlatformClock } from '../sync/platform-clock.ts';
+import { createPlatformClock, type PlatformClock } from '../sync/clocks.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { chosenMerchants, merchantsNotRead } from './chosen-merchants.ts';
 import { ExpectedError } from '../ledger/ending.ts';
-import { notReadLines } from './status-remarks.ts';
+import { notReadLines } from './status-text.ts';
 import { nextTime, type ScheduledJob } from './schedule/due.ts';
 import { clockNews, SET_THE_CLOCK } from './clock-text.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './verdict/exit-codes.ts';
@@ -27,6 +27,8 @@ import { TIME_ZONE_ON_TRUST } from './report.ts';
 
 /** How many days back to search for an entry that can prove the time zone. */
 const PROOF_DAYS_MAX = 31;
+
+const REACH_IT = '. Fix: check PLATFORM_BASE_URL and that the platform is up';
 
 export interface Finding {
   readonly what: string;
@@ -85,15 +87,14 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
   const answered: MerchantAccess[] = [];
   const platformClock = createPlatformClock();
   for (const merchant of ofDatabase.merchants) {
-    findings.push(
-      await finding(`platform, merchant ${merchant.merchantNo}`, async () => {
-        const window = { beginMs: latestMs - 999, endMs: latestMs };
-        const { clock } = await reader.page({ merchant, window, pageNum: 1 }, signal);
-        platformClock.note(clock);
-        answered.push(merchant);
-        return settings.platform.baseUrl;
-      }),
-    );
+    const asked = await finding(`platform, merchant ${merchant.merchantNo}`, async () => {
+      const window = { beginMs: latestMs - 999, endMs: latestMs };
+      const { clock } = await reader.page({ merchant, window, pageNum: 1 }, signal);
+      platformClock.note(clock);
+      answered.push(merchant);
+      return settings.platform.baseUrl;
+    });
+    findings.push(asked.exitCode === EXIT.incomplete ? { ...asked, detail: asked.detail + REACH_IT } : asked);
   }
   findings.push(...clockFindings(platformClock, settings));
   if (answered.length > 0) {

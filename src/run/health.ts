@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { glanceAtQueue, type QueueGlance } from '../queue/job-table.ts';
+import { glanceAtQueue, type QueueGlance } from '../queue/jobs.ts';
 import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -22,22 +22,20 @@ import {
   type InboxCounts,
   type OpenCounts,
 } from '../store/fleet-counts.ts';
-import { backfillStatuses, type BackfillStatus } from './backfill/progress.ts';
-import { BACKFILL_COMMAND } from './backfill/slices.ts';
+import { backfillStatuses, type BackfillStatus } from './backfill/backfills.ts';
+import { BACKFILL_COMMAND } from './backfill/backfills.ts';
 import { countDaysMissing } from './coverage.ts';
-import { lastRunsOf, type LastRuns } from './last-runs.ts';
-import { inParts } from './many-merchants.ts';
+import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
+import { inParts } from '../store/account-filter.ts';
 import { createProof } from './proven.ts';
 import { REFERENCE_COMMAND } from './reference-run.ts';
-import { reasonOf } from './run-state.ts';
-import { nextRun, type NextRun } from './schedule/next-run.ts';
+import { nextRun, type NextRun } from './schedule/due.ts';
 import { statusOf } from './status.ts';
 
 /** A job as far as it matters to what is due and what was missed. */
 export interface KnownJob {
   readonly name: string;
   readonly isLedger: boolean;
-  /** When it is due, as a cron expression. */
   readonly when: (schedule: Schedule) => string;
 }
 
@@ -49,7 +47,6 @@ export interface HealthOptions {
 
 /** The runs, the queue and the backfills: what stands above the merchants. */
 export interface Overview {
-  /** The merchants whose ledgers are read, in order. */
   readonly merchants: readonly string[];
   readonly runs: LastRuns;
   /** The last run of the ledger that has ended: breaks that it or a later one has found are new. Null if none has. */
@@ -86,21 +83,17 @@ export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: Health
   };
 }
 
-/** How far all merchants together are proven. */
 export interface ProvenOfAll {
   /** Each merchant that has a proven day is proven on each day from here ... */
   readonly provenFrom: BusinessDay | null;
   /** ... up to here; null if no merchant has a proven day. It is the day of the merchant that is furthest behind. */
   readonly provenThrough: BusinessDay | null;
-  /** Merchants without a proven day. */
   readonly unproven: number;
   /** Days that are over and of which something is missing, of all merchants. */
   readonly daysMissing: number;
-  /** Merchants with such days. */
   readonly merchantsMissing: number;
 }
 
-/** How the ledgers of all merchants stand. */
 export interface Health extends Omit<Overview, 'merchants'>, ProvenOfAll, OpenCounts, GoodReadings {
   /**
    * The last run that was meant for all merchants and the days up to yesterday and ended with 0 or 3, by the schedule
@@ -165,7 +158,6 @@ async function provenOfAll(
   return sumOfProofs(counted);
 }
 
-/** Pure. */
 export function sumOfProofs(all: readonly ProofCounted[]): ProvenOfAll {
   const sum = (some: readonly ProofCounted[], figure: (one: ProofCounted) => number): number =>
     some.reduce((total, one) => total + one.merchants * figure(one), 0);

@@ -3,7 +3,7 @@
  * it, and their work then needs no further question.
  */
 import type { Kysely } from 'kysely';
-import { addDays } from '../ledger/business-day.ts';
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { entriesOfBusiestDays } from '../store/account-days.ts';
 import { merchantsWithBreaks } from '../store/breaks/hints.ts';
@@ -11,14 +11,15 @@ import type { DB } from '../store/engine/schema.ts';
 import { merchantsWithUnreadable } from '../store/amendments.ts';
 import { merchantsToCompare } from '../store/notices.ts';
 import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
-import { askInParts } from './many-merchants.ts';
+import { askInParts } from '../store/account-filter.ts';
+import { isPlatformError, PlatformRejected, PlatformUnreachable } from '../platform/errors.ts';
+import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
+import { markJoined, notJoined } from '../store/merchants.ts';
 
-/** Days read back for the busiest one. */
 const DAYS_BACK = 7;
 
 /** It holds as long as the merchant's lease is held: only its holder can add to it. */
 export interface KnownAhead {
-  /** Breaks that have not healed. */
   readonly hasBreaks: boolean;
   /** Unreadable entries that the platform still sends. */
   readonly hasUnreadable: boolean;
@@ -62,4 +63,47 @@ async function askOf(
       olderDays: olderDays.get(merchantNo) ?? null,
     },
   ]);
+}
+
+export interface JoinDeps {
+  readonly db: Kysely<DB>;
+  readonly reader: LedgerReader;
+  readonly zone: string;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
+export interface NotJoined {
+  readonly problem: string;
+  /** The platform could not be reached: the same call may succeed later. */
+  readonly mayPass: boolean;
+  readonly refusesToken?: boolean;
+}
+
+/** Makes sure that a merchant is in the nightly job. Null once it has joined, just now or earlier. */
+export type Joining = (merchant: MerchantAccess) => Promise<NotJoined | null>;
+
+/** Tries one call for each merchant that is known and has not joined: it asks for one page of yesterday's ledger. */
+export async function createJoining(
+  merchants: readonly MerchantAccess[],
+  { db, reader, zone, now, signal }: JoinDeps,
+): Promise<Joining> {
+  const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
+  const known = await notJoined(db, merchantNos);
+  return async (merchant) => {
+    if (!known.has(merchant.merchantNo)) return null;
+    const window = dayWindow(addDays(dayOf(now().getTime(), zone), -1), zone);
+    try {
+      await reader.page({ merchant, window, pageNum: 1 }, signal);
+    } catch (error) {
+      if (!isPlatformError(error)) throw error;
+      const refusesToken = error instanceof PlatformRejected && error.refusesToken;
+      return {
+        ...{ problem: error.message, mayPass: error instanceof PlatformUnreachable },
+        ...(refusesToken && { refusesToken }),
+      };
+    }
+    await markJoined(db, merchant.merchantNo, now());
+    return null;
+  };
 }

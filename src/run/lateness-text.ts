@@ -24,7 +24,7 @@ export function extendedLookbackText(
   return `lookback extended, as entries come late: ${named}${more > 0 ? `; and ${more} more` : ''}`;
 }
 
-/** `12 late entries, 3,600 watched: half came within 1 day, ...`; null if nothing was measured yet. */
+/** `12 late entries (3,600 entries observed): half came within 1 day, ...`; null if nothing was measured yet. */
 export function latenessText({
   watchedEntries,
   lateEntries,
@@ -40,9 +40,10 @@ export function latenessText({
       : `: half came ${within(median)}, 99 % ${within(p99)}, the latest ${within(worst)}`;
   const reported =
     final === null
-      ? 'when a day is final is not known yet'
-      : `a day has 99.9 % of its entries after ${counted(final.afterDays, 'day')}`;
-  return `${counted(lateEntries, 'late entry', 'late entries')}, ${watchedEntries.toLocaleString('en')} watched${late}; ${reported}`;
+      ? 'Not yet known when a day can be treated as final'
+      : `A day has 99.9 % of its entries after ${counted(final.afterDays, 'day')}`;
+  const watched = `(${watchedEntries.toLocaleString('en')} entries observed)`;
+  return `${counted(lateEntries, 'late entry', 'late entries')} ${watched}${late}. ${reported}.`;
 }
 
 const within = ({ atMost }: DaysLate): string => `within ${counted(atMost, 'day')}`;

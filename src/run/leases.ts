@@ -3,7 +3,6 @@ import type { Kysely } from 'kysely';
 import { LeaseHeld, LeaseLost, merchantLease, type Lease } from '../store/engine/lease.ts';
 import { acquireLeases, releaseLeases, renewLeases } from '../store/engine/leases.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { createRenewal } from './lease-renewal.ts';
 
 /** Long enough for a database fail-over, short enough that a dead host does not cost a night. */
 export const LEASE_TTL_MS = 60_000;
@@ -15,15 +14,11 @@ const RELEASED_TOGETHER = 32;
 
 /** The leases that this process holds. */
 export interface HeldLeases {
-  /** The merchants whose leases were taken. */
   readonly merchants: readonly string[];
-  /** Why the leases of the other merchants could not be taken. */
   readonly busy: ReadonlyMap<string, LeaseHeld>;
-  /** The lease of a merchant that was taken. */
   readonly leaseOf: (merchantNo: string) => Lease;
   /** Aborts with the reason of the given signal, and with `LeaseLost` once all leases have to be taken for lost. */
   readonly signal: AbortSignal;
-  /** Aborts with `LeaseLost` once the merchant's lease is lost. */
   readonly lossOf: (merchantNo: string) => AbortSignal;
   /** Tries once more to take the leases of busy merchants. Returns the merchants that are taken now. */
   readonly takeBusy: () => Promise<readonly string[]>;
@@ -163,7 +158,6 @@ class LeaseSet implements HeldLeases {
     if (this.#givenBack.length >= RELEASED_TOGETHER) await this.#release();
   };
 
-  /** Every lease that is not released yet. */
   all(): Lease[] {
     return [...this.#givenBack, ...[...this.#own.values()].map(({ lease }) => lease)];
   }
@@ -196,4 +190,44 @@ class LeaseSet implements HeldLeases {
     // If this fails, they run out by themselves.
     await releaseLeases(this.#options.db, leases).catch(() => undefined);
   }
+}
+
+/**
+ * Returns a function that renews the leases; only one renewal is sent at a time, however often it is called. If none
+ * succeeds for `ttlMs`, another run may have the leases by now, so `onSilence` is called with that time in seconds, even
+ * if the database does not answer. The time counts from when the last successful renewal was sent, by this process's
+ * monotonic clock.
+ */
+export function createRenewal(options: {
+  readonly ttlMs: number;
+  readonly heldSinceMs: number;
+  /** A clock in ms that never goes back; its zero does not matter. */
+  readonly monotonicMs: () => number;
+  readonly renew: () => Promise<void>;
+  readonly onSilence: (ageS: number) => void;
+}): () => Promise<void> {
+  const { ttlMs, monotonicMs, renew, onSilence } = options;
+  let heldSinceMs = options.heldSinceMs;
+  let isAsking = false;
+  const checkAge = (): void => {
+    const ageMs = monotonicMs() - heldSinceMs;
+    if (ageMs >= ttlMs) onSilence(Math.round(ageMs / 1_000));
+  };
+  return async () => {
+    if (isAsking) {
+      checkAge();
+      return;
+    }
+    isAsking = true;
+    const askedAtMs = monotonicMs();
+    try {
+      await renew();
+      heldSinceMs = askedAtMs;
+    } catch {
+      // If the database cannot be reached for a moment, that is no loss yet: every write checks the lease itself.
+      checkAge();
+    } finally {
+      isAsking = false;
+    }
+  };
 }

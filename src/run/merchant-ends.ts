@@ -8,15 +8,14 @@ import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { keepSampledMonths } from '../store/lateness.ts';
 import { keepHistoricalComparisons } from '../store/historical-days.ts';
-import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
+import { STAGES } from './stages/stages-of.ts';
+import { endTasks, type TaskEnd } from '../store/tasks.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
 import type { UnreportedChanges } from '../store/events.ts';
 import { noteForAlerts } from './alerts/at-end.ts';
 import type { Discrepancy } from './discrepancies.ts';
-import { outcomeOfAll } from './outcomes.ts';
-import { type MerchantOutcome, runFigures, type RunReport, type OpenItems } from './report.ts';
+import { outcomeOfAll, type MerchantOutcome, runFigures, type RunReport, type OpenItems } from './report.ts';
 import { openItemsOf, type MerchantOpenItems } from './open-items.ts';
-import { STAGES } from './stages/stages-of.ts';
 import { accountsAsked, type ActiveRun } from './active-run.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 
@@ -29,7 +28,6 @@ const OF_ENTIRE_RUNS = ['merchants', 'merchantsDone', 'notes', 'elapsedMs'];
 /** There is a row for each merchant and night, so nothing that is zero or empty is stored in it. */
 const isReported = (value: unknown): boolean => value !== 0 && !(Array.isArray(value) && value.length === 0);
 
-/** The end of one merchant's part of a run. */
 export interface MerchantEnd {
   readonly outcome: MerchantOutcome;
   readonly standing: OpenItems;
@@ -100,7 +98,7 @@ export async function endMerchants(
         trx,
         outcomes.flatMap(({ monthsHeld }) => monthsHeld ?? []),
       );
-      await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
+      await endTasks(trx, own, { runId, holder: deps.holder, now });
       if ((deps.alerts?.targets.length ?? 0) > 0)
         await noteForAlerts(trx, outcomes, openItemsOfAll, { runId, now });
       return held;
@@ -159,7 +157,7 @@ function endRow(
   outcome: MerchantOutcome,
   { standing }: MerchantOpenItems,
   failures: readonly RunFailure[],
-): MerchantEndRow & { readonly exitCode: ExitCode } {
+): TaskEnd & { readonly exitCode: ExitCode } {
   const all = outcomeOfAll([outcome]);
   const { exitCode, reasons } = judge(all, standing, { id: runId, failures, zone: deps.zone });
   const report: RunReport = {
@@ -211,7 +209,6 @@ export class MerchantEnds {
     void this.#endWaiting(ENDED_TOGETHER).catch((error: unknown) => (this.#failure ??= { error }));
   }
 
-  /** Whether the merchant was added. */
   has(merchantNo: string): boolean {
     return this.#added.has(merchantNo);
   }

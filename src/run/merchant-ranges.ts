@@ -10,13 +10,13 @@ import {
   type LatenessMeasured,
 } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
-import { openPartsOf } from '../store/backfills.ts';
-import { changedDaysOfEach } from '../store/changed-days.ts';
-import { absentWindowsOf } from '../store/held-absences.ts';
+import { changedDaysOfEach } from '../store/account-days.ts';
+import { absentWindowsOf } from '../store/absent-entries.ts';
+import { certifiedOfEach } from '../store/certificates.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
-import { certifiedOfEach } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { withoutBackfills } from './backfill/days-left.ts';
+import { withoutBackfills } from './backfill/backfills.ts';
+import { openPartsOf } from './backfill/tasks.ts';
 import { coverageOf, daysTouched } from './coverage.ts';
 import {
   nightlyRange,
@@ -25,7 +25,7 @@ import {
   type MerchantDays,
   type ExtendedLookback,
 } from './range.ts';
-import { askInParts } from './many-merchants.ts';
+import { askInParts } from '../store/account-filter.ts';
 import { openRanges, daysOfBacklog } from './requested.ts';
 import type { RunDeps, RunRequest } from './active-run.ts';
 

@@ -4,12 +4,12 @@ import type { AccountFilter } from '../ledger/account-filter.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { heldDaysOf } from '../store/held-absences.ts';
+import { heldDaysOf } from '../store/absent-entries.ts';
 import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
 import { unreportedChanges, type UnreportedChanges } from '../store/events.ts';
 import { unreportedRevisions } from '../store/statements/revisions.ts';
 import { discrepanciesOf } from './discrepancies.ts';
-import { askInParts } from './many-merchants.ts';
+import { askInParts } from '../store/account-filter.ts';
 import { provenOf } from './proven.ts';
 import type { OpenItems } from './report.ts';
 import { closeReadRanges } from './requested.ts';
@@ -28,7 +28,6 @@ export const NOTHING_STANDS: OpenItems = {
   held: [],
 };
 
-/** What is open of one merchant. */
 export interface MerchantOpenItems {
   readonly standing: OpenItems;
   /** The notes behind `unreported` of the open items. They are deleted once they are reported. */

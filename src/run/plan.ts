@@ -1,17 +1,26 @@
 /** Finds out what `run` with the same flags would do: does it all on the database, rolls it back, and reports it. */
-import { addDays, dayOf } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay, Account, Window } from '../ledger/entry.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import { rehearse } from '../store/engine/rehearsal.ts';
 import { startRun } from '../store/runs.ts';
 import { checkedBy } from './checked.ts';
 import { REHEARSAL_TTL_MS, underLeases, type HeldLeases } from './leases.ts';
 import { runRanges } from './merchant-ranges.ts';
-import { outcomeOfAll } from './outcomes.ts';
-import { plannedDays, type PlannedDay } from './plan-days.ts';
-import type { MerchantSync, MerchantTrouble } from './report.ts';
-import { workOnAll } from './work-on-all.ts';
+import { outcomeOfAll, type MerchantSync, type MerchantTrouble, accountDayKey } from './report.ts';
+import { workOnAll } from './merchant-work.ts';
 import { accountsAsked, runZoneGate, type ActiveRun, type RunDeps, type RunRequest } from './active-run.ts';
+import type { Kysely } from 'kysely';
+import { accountsOf, type AccountFilter } from '../ledger/account-filter.ts';
+import { entriesIn } from '../ledger/chain/figures.ts';
+import { subtractWindows } from '../ledger/window.ts';
+import { seenFigures, type DayChange } from '../reconcile/reconcile.ts';
+import { isAsPublished, StatementMisfit } from '../statements/day-content.ts';
+import type { DayFigures } from '../store/account-days.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
+import { dueAccountDays, statementsOfDueDays } from '../store/statements/due-days.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 
 export interface PlanReport {
   readonly from: BusinessDay;
@@ -22,7 +31,6 @@ export interface PlanReport {
   readonly daysChanged: readonly PlannedDay[];
   readonly breaksOpened: readonly BreakRow[];
   readonly breaksHealed: readonly BreakRow[];
-  /** Merchants whose figures could not be worked out. */
   readonly troubles: readonly MerchantTrouble[];
 }
 
@@ -70,3 +78,119 @@ async function planAll(
     troubles,
   };
 }
+
+/** An account day whose figures or whose statement would change. */
+export interface PlannedDay extends DayChange {
+  /** The published revision now, and after the run; null if there is none. */
+  readonly revision: { readonly before: number | null; readonly after: number | null };
+  /** A clause that says why the changed day would not be published; null if it would. */
+  readonly withheld: string | null;
+}
+
+interface PlanDaysOptions extends Pick<RunDeps, 'zone' | 'clockToleranceS' | 'signal' | 'now'> {
+  /** The database with the reconciled days, which are rolled back afterwards. */
+  readonly db: Kysely<DB>;
+  readonly accounts: AccountFilter & { readonly merchants: readonly string[] };
+  /** The last day that a run would publish. */
+  readonly toDay: BusinessDay;
+}
+
+/**
+ * Days whose figures changed, and days with the same figures that would get a new revision, by merchant, currency and
+ * day. Like a run, it reads the rows of a day only if its figures are the published ones.
+ */
+async function plannedDays(changes: readonly DayChange[], options: PlanDaysOptions): Promise<PlannedDay[]> {
+  const changed = new Map(changes.map((change) => [keyOf(change.account, change.day), change]));
+  const planned: PlannedDay[] = [];
+  for (const merchantNo of options.accounts.merchants) {
+    for (const due of await dueDays(merchantNo, options)) {
+      const change = changed.get(keyOf(due.account, due.row.day)) ?? unchanged(due);
+      const publishing = await publishingOf(due, options);
+      if (publishing !== 'new' && readsTheSame(change)) continue;
+      const before = due.current?.revision ?? null;
+      planned.push({
+        ...change,
+        revision: { before, after: publishing === 'new' ? (before ?? 0) + 1 : before },
+        withheld: typeof publishing === 'string' ? null : publishing.withheld,
+      });
+    }
+  }
+  return planned;
+}
+
+interface DueAccountDay {
+  readonly account: Account;
+  readonly row: DayFigures;
+  readonly current: StatementRow | undefined;
+  readonly isCertified: boolean;
+}
+
+const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
+  accountDayKey(merchantNo, currency, day);
+
+/** What a run would read to decide what to publish: three queries for each merchant and one for each account. */
+async function dueDays(
+  merchantNo: string,
+  { db, zone, toDay, accounts }: PlanDaysOptions,
+): Promise<DueAccountDay[]> {
+  const own = accountsOf(merchantNo, accounts.currencies);
+  const rows = (await dueAccountDays(db, { ...own, toDay })).map(({ figures }) => figures);
+  const statements = new Map(
+    (await statementsOfDueDays(db, own, toDay)).map((row) => [
+      keyOf({ merchantNo, currency: row.currency }, row.day),
+      row,
+    ]),
+  );
+  const certified = new Map<string, readonly Window[]>();
+  for (const currency of new Set(rows.map((row) => row.currency))) {
+    const days = rows.filter((row) => row.currency === currency).map(({ day }) => day);
+    const span = {
+      beginMs: dayWindow(days[0]!, zone).beginMs,
+      endMs: dayWindow(days.at(-1)!, zone).endMs,
+    };
+    certified.set(currency, await certifiedWindows(db, merchantNo, span, currency));
+  }
+  return rows.map((row) => {
+    const account = { merchantNo, currency: row.currency };
+    const missing = subtractWindows([dayWindow(row.day, zone)], certified.get(row.currency)!);
+    const current = statements.get(keyOf(account, row.day));
+    return { account, row, current, isCertified: missing.length === 0 };
+  });
+}
+
+/** `stands`: the published statement needs no new revision. */
+type Publishing = 'new' | 'stands' | { readonly withheld: string };
+
+async function publishingOf(
+  { row, current, isCertified }: DueAccountDay,
+  options: PlanDaysOptions,
+): Promise<Publishing> {
+  options.signal.throwIfAborted();
+  if (dayWindow(row.day, options.zone).endMs >= options.now().getTime())
+    return { withheld: 'the day is not over' };
+  if (!isCertified) return { withheld: 'not all of the day is certified' };
+  if (current === undefined) return 'new';
+  try {
+    return (await isAsPublished(current, row, options)) ? 'stands' : 'new';
+  } catch (error) {
+    if (error instanceof StatementMisfit) return { withheld: error.message };
+    throw error;
+  }
+}
+
+/** The change of a due day whose figures stay the same: its rows changed, or it was never published. */
+function unchanged({ account, row }: DueAccountDay): DayChange {
+  const figures = seenFigures(row);
+  return {
+    account,
+    day: row.day,
+    oldClosing: row.closing,
+    newClosing: row.closing,
+    entries: entriesIn(row),
+    before: figures,
+    after: figures,
+  };
+}
+
+const readsTheSame = ({ before, after }: DayChange): boolean =>
+  before !== null && JSON.stringify(before) === JSON.stringify(after);

@@ -2,13 +2,13 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { changedDaysOfEach } from '../store/changed-days.ts';
+import { changedDaysOfEach } from '../store/account-days.ts';
+import { certifiedOfEach } from '../store/certificates.ts';
 import { unprovenSpans } from '../store/breaks/breaks.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certifiedOfEach } from '../store/windows.ts';
 import { coverageOf, provenStretch } from './coverage.ts';
-import { askInParts } from './many-merchants.ts';
+import { askInParts } from '../store/account-filter.ts';
 import type { OpenRange } from './requested.ts';
 
 export interface Proven {

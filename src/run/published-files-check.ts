@@ -46,10 +46,11 @@ export async function publishedFilesCheck(
     }
   }
   if (damaged.length > 0) throw new StatementDamaged(damageText(damaged));
-  const sample = olderFiles === 0 ? '' : `; ${olderFiles} sampled from earlier days, all there, too`;
+  const sample =
+    olderFiles === 0 ? '' : `; ${olderFiles} sampled from earlier days, all present and unaltered`;
   return files === 0
-    ? `none since ${fromDay}${sample}`
-    : `${files} since ${fromDay}, all there as published${sample}`;
+    ? `none of business days from ${fromDay} on${sample}`
+    : `${files} files of business days from ${fromDay} on, all present and unaltered${sample}`;
 }
 
 /** Chooses evenly spread days. The choice changes with every minute, so that repeated calls check other days. */

@@ -23,7 +23,6 @@ export interface ExtendedLookback {
   readonly lateness: DaysLate;
 }
 
-/** The days for which one merchant's ledger is read. */
 export interface MerchantDays extends DayRange {
   /** Further days: from ranges that were asked for earlier and are not finished, and those of absent entries. */
   readonly backlogDays: readonly DayRange[];
@@ -40,9 +39,7 @@ export interface MerchantDays extends DayRange {
   readonly knownBefore: readonly Window[];
   /** Windows before these days that were certified before this run; empty if days were asked for. */
   readonly certifiedBefore: readonly Window[];
-  /** How late entries came. */
   readonly lateness: LatenessMeasured;
-  /** Set if lateness widens the lookback. */
   readonly widerSweep: ExtendedLookback | null;
 }
 

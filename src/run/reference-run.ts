@@ -11,7 +11,6 @@ export const REFERENCE_COMMAND = 'reference';
 export interface ReferenceRunReport extends ReferenceSyncReport {
   readonly runId: number;
   readonly exitCode: ExitCode;
-  /** Why the run is not green, one sentence each. */
   readonly notes: readonly string[];
   readonly elapsedMs: number;
 }
@@ -22,7 +21,6 @@ export interface ReferenceRun extends ReferenceSync {
   readonly scheduled?: DueJob;
 }
 
-/** What reading the lists needs, taken from an open app. */
 export const referenceWork = (
   { database, references, now, settings }: PlatformApp,
   signal: AbortSignal,

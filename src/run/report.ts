@@ -9,19 +9,18 @@ import type { MonthsHeld } from '../store/lateness.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
 import type { ForeignManifest } from '../statements/write-manifest.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
-import type { HeldDay } from '../store/held-absences.ts';
+import type { HeldDay } from '../store/absent-entries.ts';
+import { type SyncReport, sumOfSync } from '../sync/sync-report.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/events.ts';
 import type { RevisedDay } from '../store/statements/revisions.ts';
 import type { CheckNotMade, HistoricalCheck } from '../sync/historical-days.ts';
-import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode, type Reason } from './verdict/exit-codes.ts';
 import type { Discrepancy } from './discrepancies.ts';
-import type { NotJoined } from './join-merchants.ts';
+import type { NotJoined } from './known-ahead.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange, ExtendedLookback } from './range.ts';
 import type { OpenRange } from './requested.ts';
-import { sumOfSync } from './stages/sync-tally.ts';
 
 /** The note on a run whose time zone was not proven. */
 export const TIME_ZONE_ON_TRUST =
@@ -35,7 +34,6 @@ export interface HealingRead {
   readonly window: Window;
 }
 
-/** What the comparison of older days found. */
 export type HistoricalReport =
   | {
       readonly kind: 'checked';
@@ -110,7 +108,6 @@ export interface PublishOutcome extends PublishReport, RepairReport {
   readonly foreign: readonly ForeignManifest[];
 }
 
-/** A merchant that another process is at work on. */
 export interface BusyMerchant {
   readonly merchantNo: string;
   /** 5 if it was asked for by name, 4 if the schedule has to come back to it, else 0. */
@@ -137,7 +134,6 @@ export interface MerchantOutcome {
   readonly publishedNow: PublishedNow;
 }
 
-/** What the stages did for all merchants. */
 export interface StageOutcome {
   readonly sync: readonly MerchantSync[];
   readonly reconcile: ReconcileReport | null;
@@ -156,17 +152,14 @@ export interface RunReport extends StageOutcome {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly exitCode: ExitCode;
-  /** The checks it made beyond the days it read. */
   readonly checked: readonly Check[];
   readonly standing: OpenItems;
   /** Why the run is not green, the most severe reason first, each with what to do. */
   readonly reasons: readonly Reason[];
-  /** The sentences of the reasons. */
   readonly notes: readonly string[];
   readonly elapsedMs: number;
 }
 
-/** An account day as one text, to use as a key. */
 export const accountDayKey = (merchantNo: string, currency: string, day: BusinessDay): string =>
   JSON.stringify([merchantNo, currency, day]);
 
@@ -272,5 +265,81 @@ export function runFigures(report: RunReport): Record<string, unknown> {
     elapsedMs: report.elapsedMs,
     reasons: report.reasons,
     notes: report.notes,
+  };
+}
+
+export function outcomeOfAll(
+  outcomes: readonly MerchantOutcome[],
+  busy: readonly BusyMerchant[] = [],
+): StageOutcome {
+  const present = <Part>(part: (outcome: MerchantOutcome) => Part | null): Part[] =>
+    outcomes.flatMap((outcome) => part(outcome) ?? []);
+  return {
+    sync: present(({ sync }) => sync),
+    reconcile: reconciled(present(({ reconcile }) => reconcile)),
+    healingReads: outcomes.flatMap(({ healingReads }) => healingReads),
+    publish: published(present(({ publish }) => publish)),
+    troubles: present(({ trouble }) => trouble),
+    busy,
+  };
+}
+
+/** The counts that are stored with a run, of a run in which nothing was done: each is 0. */
+export function zeroFigures(): Record<string, number> {
+  const report: RunReport = {
+    ...{ command: 'run', runId: 0, from: '', to: '', exitCode: 0, ...outcomeOfAll([]), checked: [] },
+    ...{ standing: sumOpenItems([]), reasons: [], notes: [], elapsedMs: 0 },
+  };
+  return Object.fromEntries(
+    Object.entries(runFigures(report)).flatMap(([name, value]) =>
+      typeof value === 'number' ? [[name, value]] : [],
+    ),
+  );
+}
+
+const sumOf = <Item>(items: readonly Item[], figure: (item: Item) => number): number =>
+  items.reduce((sum, item) => sum + figure(item), 0);
+
+function reconciled(all: readonly ReconcileReport[]): ReconcileReport | null {
+  if (all.length === 0) return null;
+  return {
+    accounts: sumOf(all, ({ accounts }) => accounts),
+    daysChained: sumOf(all, ({ daysChained }) => daysChained),
+    daysChanged: all.flatMap(({ daysChanged }) => daysChanged),
+    opened: all.flatMap(({ opened }) => opened),
+    healed: all.flatMap(({ healed }) => healed),
+  };
+}
+
+function published(all: readonly PublishOutcome[]): PublishOutcome | null {
+  if (all.length === 0) return null;
+  const leftOut = all.flatMap((one) => one.leftOut ?? []);
+  return {
+    ...(leftOut.length === 0 ? {} : { leftOut }),
+    published: all.flatMap((one) => one.published),
+    unchanged: sumOf(all, ({ unchanged }) => unchanged),
+    withheld: all.flatMap(({ withheld }) => withheld),
+    unlinked: all.flatMap(({ unlinked }) => unlinked),
+    repaired: all.flatMap(({ repaired }) => repaired),
+    unrepaired: all.flatMap(({ unrepaired }) => unrepaired),
+    foreign: all.flatMap(({ foreign }) => foreign),
+  };
+}
+
+export function sumOpenItems(all: readonly OpenItems[]): OpenItems {
+  return {
+    newBreaks: sumOf(all, ({ newBreaks }) => newBreaks),
+    knownBreaks: sumOf(all, ({ knownBreaks }) => knownBreaks),
+    unreported: {
+      amended: sumOf(all, ({ unreported }) => unreported.amended),
+      vanished: sumOf(all, ({ unreported }) => unreported.vanished),
+    },
+    revised: all.flatMap(({ revised }) => revised),
+    quarantined: sumOf(all, ({ quarantined }) => quarantined),
+    notices: all.flatMap(({ notices }) => notices),
+    requested: all.flatMap(({ requested }) => requested),
+    proven: all.flatMap(({ proven }) => proven),
+    discrepancies: all.flatMap(({ discrepancies }) => discrepancies),
+    held: all.flatMap(({ held }) => held),
   };
 }

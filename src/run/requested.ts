@@ -3,13 +3,9 @@ import type { Kysely } from 'kysely';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import {
-  finishRequestedRanges,
-  openRequestedRanges,
-  type RequestedRange,
-} from '../store/requested-ranges.ts';
+import { closeRanges, openRequestedRanges, type RequestedRange } from '../store/tasks.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certifiedWindowsOf } from '../store/windows.ts';
+import { certifiedWindowsOf } from '../store/certificates.ts';
 import { daysTouched } from './coverage.ts';
 import type { DayRange } from './range.ts';
 
@@ -33,12 +29,13 @@ export async function closeReadRanges(
   { zone, now }: { readonly zone: string; readonly now: Date },
 ): Promise<OpenRange[]> {
   const open = await openRanges(db, merchants, { zone, now });
-  await finishRequestedRanges(
+  const read = open.filter((range) => isRead(range, { zone, now }));
+  await closeRanges(
     db,
-    open.filter((range) => isRead(range, { zone, now })),
-    now,
+    read.map(({ id }) => id),
+    { state: 'ended', now },
   );
-  return open.filter((range) => !isRead(range, { zone, now }));
+  return open.filter((range) => !read.includes(range));
 }
 
 /** Whether all days of a range are over and under certificate, so that it can be closed. */
@@ -70,7 +67,6 @@ export async function openRanges(
   });
 }
 
-/** The ranges in order. Ranges that touch or overlap are joined. */
 function mergeDays(ranges: readonly DayRange[]): DayRange[] {
   const joined: DayRange[] = [];
   for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))) {

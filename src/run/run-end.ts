@@ -1,24 +1,39 @@
-/** The end of a run: finds out what is still open, judges the run, and stores the report. */
+/**
+ * The end of a run: finds out what is still open, judges the run, and stores the report. The end of one that workers did is
+ * made of the ends of its tasks.
+ */
 import { MANY_MIN } from '../ledger/common-change.ts';
 import { changesTogether, type ChangesTogether } from '../store/common-changes.ts';
 import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
-import { clocksSeenBefore, finishRun } from '../store/runs.ts';
+import { clocksSeenBefore, finishOpenRun, finishRun, queuedRun } from '../store/runs.ts';
+import {
+  endTasks,
+  runReasons,
+  runsToFinish,
+  runTotals,
+  type MerchantsReason,
+  type TaskEnd,
+} from '../store/tasks.ts';
+import { lostMerchants } from '../queue/jobs.ts';
 import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts';
 import { changeEvent, markEventsReported } from '../store/events.ts';
 import { revisionEvents } from '../store/statements/revisions.ts';
+import { noteBreaks } from './alerts/alert-events.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
+import { endBackfill } from './backfill/backfills.ts';
+import { checkedBy } from './checked.ts';
 import { isForPerson } from './clock-text.ts';
 import type { HeldLeases } from './leases.ts';
 import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
 import { nothingDoneFor } from './merchant-work.ts';
-import { outcomeOfAll, sumOpenItems } from './outcomes.ts';
-import { withExplainedFailure } from './stages/sync-stage.ts';
-import { EXIT, Interrupted, exitCodeOf, isGoodEnd, awaitsPerson, type Reason } from './verdict/exit-codes.ts';
-import { judge, type RunFailure } from './verdict/judge.ts';
 import {
+  merchantFigures,
+  outcomeOfAll,
+  sumOpenItems,
+  zeroFigures,
   type MerchantOutcome,
   runFigures,
   TIME_ZONE_ON_TRUST,
@@ -27,24 +42,38 @@ import {
   type StageOutcome,
   type OpenItems,
 } from './report.ts';
+import { noticeShared } from './stages/notice-stage.ts';
+import { STAGES } from './stages/stages-of.ts';
+import { withExplainedFailure } from './stages/sync-stage.ts';
+import {
+  EXIT,
+  Interrupted,
+  awaitsPerson,
+  exitCodeOf,
+  isGoodEnd,
+  mostSevere,
+  type ExitCode,
+  type Reason,
+} from './verdict/exit-codes.ts';
+import { judge, type RunFailure } from './verdict/judge.ts';
+import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
+import { reasonOfNotRead } from './verdict/finding-reasons.ts';
 import { NOTHING_STANDS } from './open-items.ts';
-import { sumOfSync } from './stages/sync-tally.ts';
-import { isNightlyRun, type ActiveRun, type RunDeps } from './active-run.ts';
+import { sumOfSync } from '../sync/sync-report.ts';
+import { isNightlyRun, type ActiveRun, type QueuedRequest, type RunDeps } from './active-run.ts';
 
-/** How a run came to its end. */
+const ON_TRUST: Reason = { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null };
+
 export interface RunEnd {
   /** What ended the run early; empty if nothing did. */
   readonly failures: readonly RunFailure[];
   /** The errors that caused this; empty if the error is thrown to the caller anyway. */
   readonly causes: readonly unknown[];
-  /** Since the run began. */
   readonly elapsedMs: () => number;
 }
 
-/** The merchants of a run at its end. */
 export interface RunMerchants {
   readonly held: HeldLeases;
-  /** Merchants that were begun, by number. */
   readonly outcomes: ReadonlyMap<string, MerchantOutcome>;
   readonly ends: MerchantEnds;
 }
@@ -80,22 +109,35 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   const judged = judge(outcome, standing, judging);
   const report = reportOf(run, { ...end, outcome }, standing, judged);
   const interrupted = causes.some((cause) => cause instanceof Interrupted);
-  const ended = endedRun(run, report, interrupted);
+  await recordEnd(deps, endedRun(run, report, interrupted), runFigures(report), { isAway });
+  await markReported(run, standing, ends);
+  return report;
+}
+
+/**
+ * Stores the end of a run, with its alerts. `ifOpen`: unless it has an end, or something of it waits. Returns whether it did.
+ * Throws what the database throws, unless it `isAway`.
+ */
+function recordEnd(
+  deps: Pick<RunDeps, 'db' | 'now' | 'zone' | 'alerts'>,
+  ended: EndedRun,
+  known: Readonly<Record<string, unknown>>,
+  { ifOpen = false, isAway = false }: { readonly ifOpen?: boolean; readonly isAway?: boolean },
+): Promise<boolean> {
+  const { runId, exitCode, reasons, interrupted } = ended;
   const figures = {
-    ...runFigures(report),
-    interrupted,
-    ...(awaitsPerson(report.exitCode, report.reasons) && { awaitsPerson: true }),
+    ...{ ...known, interrupted },
+    ...(awaitsPerson(exitCode as ExitCode, reasons) && { awaitsPerson: true }),
     ...(isLeftToOthers(ended) && { leftToOthers: true }),
   };
   const finish = async (db: RunDeps['db']): Promise<boolean> => {
-    await finishRun(db, runId, { exitCode: report.exitCode, figures, now: deps.now() });
+    const end = { exitCode, figures, now: deps.now() };
+    if (ifOpen) return finishOpenRun(db, runId, end);
+    await finishRun(db, runId, end);
     return true;
   };
-  if (deps.alerts !== undefined) {
-    await finishAlerting(deps, ended, { finish, isAway });
-  } else await (isAway ? finish(deps.db).catch(() => undefined) : finish(deps.db));
-  await markReported(run, standing, ends);
-  return report;
+  if (deps.alerts !== undefined) return finishAlerting(deps, ended, { finish, isAway });
+  return isAway ? finish(deps.db).catch(() => false) : finish(deps.db);
 }
 
 /** Changes of several entries of a merchant. A merchant of which little changed is not asked for. */
@@ -113,7 +155,6 @@ async function changesOf(
   return found;
 }
 
-/** What alerts need to know of the end. */
 function endedRun(
   { request, runId, from, to }: ActiveRun,
   report: RunReport,
@@ -154,8 +195,7 @@ function reportOf(
   standing: OpenItems,
   judged: ReturnType<typeof judge>,
 ): RunReport {
-  const onTrust: Reason = { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null };
-  const reasons = deps.timeZoneTrusted === true ? [...judged.reasons, onTrust] : judged.reasons;
+  const reasons = deps.timeZoneTrusted === true ? [...judged.reasons, ON_TRUST] : judged.reasons;
   return {
     command: request.command,
     runId,
@@ -231,4 +271,99 @@ async function openItemsAfter(
     if (failures.length > 0) return { standing: NOTHING_STANDS, ends: [] };
     throw error;
   }
+}
+
+/** Different reasons that the summary of a queued run names. The merchants' tasks have all. */
+const REASONS_MAX = 500;
+const MERCHANTS_NAMED = 5;
+
+type FinishDeps = Pick<
+  RunDeps,
+  'db' | 'now' | 'zone' | 'settleDelayMs' | 'checks' | 'timeZoneTrusted' | 'holder' | 'alerts'
+>;
+
+/** Ends a run that workers did if none of its merchants waits any more, and it has no end yet. Returns whether it did. */
+export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<boolean> {
+  const { db, now } = deps;
+  const run = await queuedRun(db, runId);
+  if (run === undefined || run.exitCode !== null || run.isWaiting) return false;
+  const request = run.request as unknown as QueuedRequest;
+  const { command } = request;
+  const totals = await runTotals(db, runId);
+  const { merchants } = totals;
+  if (STAGES[command].includes('sync')) await noticeShared(deps, { runId, merchants });
+  const notices = await unreportedNotices(db, merchants);
+  const reported = await runReasons(db, runId, { limit: REASONS_MAX, named: MERCHANTS_NAMED });
+  const reasons = [
+    ...reasonsOfShared(notices),
+    ...reasonsOfNotices(notices),
+    ...(request.notRead ?? []).map(reasonOfNotRead),
+    ...reported.map(reasonOfMerchants),
+    ...(deps.timeZoneTrusted === true ? [ON_TRUST] : []),
+  ];
+  const exitCode = mostSevere([...reasons.map((one) => one.exitCode), ...(totals.exitCodes as ExitCode[])]);
+  const { platformBehindMs = 0, platformAheadMs = 0 } = totals.largest;
+  const figures = {
+    ...merchantFigures(merchants, totals.merchantsDone),
+    ...zeroFigures(),
+    ...totals.sums,
+    ...{ platformBehindMs, platformAheadMs },
+    checked: checkedBy(request, deps),
+    elapsedMs: now().getTime() - run.startedAt.getTime(),
+    reasons,
+    notes: reasons.map(({ what }) => what),
+  };
+  const ended = {
+    ...{ runId, command, exitCode, reasons, from: run.from, to: run.to, interrupted: false },
+    ...{ isNightly: isNightlyRun(request), busy: 0, leftOut: 0 },
+  };
+  const isFinished = await recordEnd(deps, ended, figures, { ifOpen: true });
+  if (isFinished)
+    await db.transaction().execute((trx) => markEventsReported(trx, notices.map(noticeEvent), now()));
+  return isFinished;
+}
+
+/** Ends merchants whose job will not come, and the runs of which nothing waits. Returns the runs it ended. */
+export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
+  const { db, now } = deps;
+  const lost = Map.groupBy(await lostMerchants(db), ({ runId }) => runId);
+  for (const [runId, merchants] of lost) {
+    const ends = merchants.map(({ merchantNo, problem: what, exitCode }) => {
+      const todo = 'fix the cause, then send it back with `daybook jobs redrive`';
+      const reason: Reason = { exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo };
+      return { merchantNo, exitCode, reads: false, figures: { reasons: [reason] } };
+    });
+    await endLost(deps, ends, runId);
+  }
+  const finished: number[] = [];
+  for (const { id, isQueued } of await runsToFinish(db)) {
+    const isFinished = isQueued ? await finishQueuedRun(id, deps) : await endBackfill(db, id, now());
+    if (isFinished) finished.push(id);
+  }
+  return finished;
+}
+
+/** Ends them. Their workers may have found breaks before they died, which are noted to be reported. */
+async function endLost(
+  { db, holder, now, alerts }: FinishDeps,
+  ends: readonly TaskEnd[],
+  runId: number,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await endTasks(trx, ends, { runId, holder, now: now(), ifWaiting: true });
+    if ((alerts?.targets.length ?? 0) === 0) return;
+    const merchants = ends.map(({ merchantNo }) => merchantNo);
+    await noteBreaks(trx, merchants, { runId, now: now() });
+  });
+}
+
+/** The reason as the run names it: with the merchants, if its sentence does not name the one. */
+function reasonOfMerchants(one: MerchantsReason): Reason {
+  const { what, todo, isNamed, count, merchants } = one;
+  const exitCode = one.exitCode as ExitCode;
+  const awaits = one.awaitsPerson ? { awaitsPerson: true as const } : {};
+  if (isNamed) return { exitCode, what, todo, merchantNo: merchants[0]!, ...awaits };
+  const more = count - merchants.length;
+  const who = `${merchants.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return { exitCode, what: `${who}: ${what}`, todo, ...awaits };
 }

@@ -1,11 +1,13 @@
 /** Says whether a recorded run ended, is at work, or was killed. A run that was killed could not record its end. */
 import type { Kysely } from 'kysely';
 import { hasExited } from '../host/process-identity.ts';
-import { lastRunOfHolders, leaseHolders, type RunRow } from '../store/runs.ts';
+import { lastRunOfHolders, leaseHolders, type RunRow, latestOfEachJob, latestRuns } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { BACKFILL_COMMAND } from './backfill/slices.ts';
+import { BACKFILL_COMMAND } from './backfill/backfills.ts';
 import { REFERENCE_COMMAND } from './reference-run.ts';
-import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
+import { EXIT, type ExitCode, isGoodEnd } from './verdict/exit-codes.ts';
+import { countRead } from '../store/tasks.ts';
+import { inParts } from '../store/account-filter.ts';
 
 export type RunState = 'ended' | 'running' | 'killed';
 
@@ -51,7 +53,6 @@ export function reasonOf({ state, figures }: KnownRun): string | null {
   return note ?? null;
 }
 
-/** The sentences that are stored with a run. */
 export const notesOf = (figures: RunRow['figures']): string[] => {
   const notes = figures['notes'];
   return Array.isArray(notes) ? notes.filter((note) => typeof note === 'string') : [];
@@ -69,6 +70,82 @@ const ENDS: Readonly<Record<ExitCode, string>> = {
 /** `4: incomplete`. */
 export const endText = (exitCode: number): string => `${exitCode}: ${ENDS[exitCode as ExitCode]}`;
 
+/** `exit code 0 (done)`, `killed`, `running`. */
+export const runEndText = ({ state, exitCode }: KnownRun): string =>
+  state === 'ended' ? `exit code ${exitCode!} (${ENDS[exitCode as ExitCode]})` : state;
+
 /** `0: done`, `killed`, `running`. */
 export const runEnd = ({ state, exitCode }: KnownRun): string =>
   state === 'ended' ? endText(exitCode!) : state;
+
+/** Runs of a job that are checked, as the latest ones may still be at work. */
+const RUNS_READ_MAX = 5;
+/** Runs by hand that are checked, as they may have done the work of a scheduled run. */
+const MANUAL_RUNS_READ_MAX = 50;
+
+export interface LastRuns {
+  readonly last: KnownRun | null;
+  /**
+   * Runs that did not end well and whose work no later run has done: at most one of the ledger's jobs, and one of each
+   * other job. A run that is still at work does not count; the one before it does.
+   */
+  readonly notMadeUpFor: readonly KnownRun[];
+}
+
+const endedWell = (run: KnownRun): boolean => isGoodEnd(run.exitCode);
+
+/** All `ledgerJobs` read the ledger, so a later good run of one of them replaces an earlier bad run of another. */
+export async function lastRunsOf(
+  db: Kysely<DB>,
+  options: {
+    readonly ledgerJobs: readonly string[];
+    readonly otherJobs: readonly string[];
+    /** A run by hand replaces a scheduled one if it read all of these merchants. Only asked if it may matter. */
+    readonly merchants: () => Promise<readonly string[]>;
+    readonly now: Date;
+    /** Whether runs by hand that are known to be about a few merchants or days only are left out. */
+    readonly nightlyOnly?: boolean;
+  },
+): Promise<LastRuns> {
+  const { ledgerJobs, otherJobs, merchants, nightlyOnly = false } = options;
+  const states = async (rows: Parameters<typeof withStates>[1]) => withStates(db, rows, options);
+  const [last] = await states(await latestRuns(db, { limit: 1 }));
+  const byHand = await states(
+    await latestRuns(db, { limit: MANUAL_RUNS_READ_MAX, command: 'run', scheduled: false }),
+  );
+  const lastEnded = async (jobs: readonly string[]): Promise<KnownRun | undefined> =>
+    (await states(await latestOfEachJob(db, jobs, RUNS_READ_MAX))).find(({ state }) => state !== 'running');
+  const manualNightly = async (): Promise<KnownRun | undefined> => {
+    if (!nightlyOnly) return byHand.find(({ state }) => state !== 'running');
+    const rows = await latestRuns(db, {
+      ...{ limit: RUNS_READ_MAX, command: 'run', scheduled: false, nightlyOnly },
+    });
+    return (await states(rows)).find(({ state }) => state !== 'running');
+  };
+  const ledger = (await lastEnded(ledgerJobs)) ?? (await manualNightly());
+  const madeUpFor = async (run: KnownRun): Promise<boolean> => {
+    const later = byHand.filter((one) => one.id > run.id && endedWell(one)).map(({ id }) => id);
+    return later.length > 0 && hasReadAll(db, later, await merchants());
+  };
+  const others = await Promise.all(otherJobs.map((job) => lastEnded([job])));
+  return {
+    last: last ?? null,
+    notMadeUpFor: [
+      ...(ledger === undefined || endedWell(ledger) || (await madeUpFor(ledger)) ? [] : [ledger]),
+      ...others.filter((run) => run !== undefined && !endedWell(run)),
+    ] as KnownRun[],
+  };
+}
+
+async function hasReadAll(
+  db: Kysely<DB>,
+  runs: readonly number[],
+  merchants: readonly string[],
+): Promise<boolean> {
+  let complete = [...runs];
+  for (const some of inParts(merchants)) {
+    const read = await countRead(db, complete, some);
+    complete = complete.filter((run) => read.get(run) === some.length);
+  }
+  return complete.length > 0;
+}

@@ -1,26 +1,17 @@
 /** One complete run: many merchants side by side, each from reading to published under its own lease, and one report. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { recordRequestedRanges } from '../store/requested-ranges.ts';
-import { merchantsDoneInSlot } from '../store/run-merchants.ts';
+import { merchantsDoneInSlot, recordRequestedRanges } from '../store/tasks.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { claimStore } from '../statements/store-owner.ts';
 import { runsOfSlot, startRun } from '../store/runs.ts';
-import { endBackfills } from './backfill/end.ts';
-import { isLong, recordLongRun } from './backfill/long-run.ts';
+import { endBackfills, isLong, recordLongRun } from './backfill/backfills.ts';
+import { workInSlices } from './backfill/slices.ts';
 import { checkedBy } from './checked.ts';
 import { underLeases, type HeldLeases } from './leases.ts';
 import { MerchantEnds } from './merchant-ends.ts';
 import { runRanges } from './merchant-ranges.ts';
-import { UNOBSERVED } from './observer.ts';
-import type { DayRange, MerchantDays } from './range.ts';
-import type { MerchantOutcome, RunReport } from './report.ts';
-import { endRun, failureOf, type RunMerchants } from './run-end.ts';
-import type { DueJob } from './schedule/due.ts';
-import { noticeShared } from './stages/notice-stage.ts';
-import { STAGES } from './stages/stages-of.ts';
-import { EXIT, isGoodEnd } from './verdict/exit-codes.ts';
-import { workOnAll } from './work-on-all.ts';
 import {
+  UNOBSERVED,
   accountsAsked,
   isNightlyRun,
   runZoneGate,
@@ -28,6 +19,14 @@ import {
   type RunDeps,
   type RunRequest,
 } from './active-run.ts';
+import type { DayRange, MerchantDays } from './range.ts';
+import type { MerchantOutcome, RunReport } from './report.ts';
+import { endRun, failureOf, type RunMerchants } from './run-end.ts';
+import type { DueJob } from './schedule/due.ts';
+import { noticeShared } from './stages/notice-stage.ts';
+import { STAGES } from './stages/stages-of.ts';
+import { EXIT, isGoodEnd } from './verdict/exit-codes.ts';
+import { workOnAll, workOnMerchant } from './merchant-work.ts';
 
 /**
  * Runs the stages of `request.command` for each merchant whose lease is free, and records the run. Merchants that
@@ -82,7 +81,6 @@ export async function notDoneInSlot(
   return left.length === 0 ? merchants : left;
 }
 
-/** The merchants of a run at work, and what is done for them. */
 interface Merchants extends RunMerchants {
   readonly access: ReadonlyMap<string, MerchantAccess>;
   readonly outcomes: Map<string, MerchantOutcome>;
@@ -161,17 +159,18 @@ async function work(
   { held, outcomes, ends }: Merchants,
   ranges: ReadonlyMap<string, MerchantDays>,
 ): Promise<void> {
+  const isInSlices = isLong(run.request);
   await workOnAll(run, {
     held,
+    work: isInSlices ? workInSlices : workOnMerchant,
     ranges,
     stages: STAGES[run.request.command],
     outcomes,
     onDone: (outcome) => ends.add({ outcome, lease: held.leaseOf(outcome.merchantNo) }),
   });
-  if (isLong(run.request)) await endBackfills(run.deps.db, run.deps.now());
+  if (isInSlices) await endBackfills(run.deps.db, run.deps.now());
 }
 
-/** Works out the days of the run, and records its start. */
 async function beginRun(
   request: RunRequest,
   deps: RunDeps,
@@ -183,7 +182,7 @@ async function beginRun(
 }
 
 /** Records the start of the run, and the days asked for by date, which stay open until they are proven. */
-async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
+export async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
   const runId = await startRun(deps.db, {
     command: request.scheduled?.job ?? request.command,
     slot: request.scheduled?.slot ?? null,
@@ -197,14 +196,10 @@ async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): 
   return runId;
 }
 
-export async function recordAsked(
-  request: RunRequest,
-  { db, now, zone }: RunDeps,
-  runId: number,
-): Promise<void> {
+async function recordAsked(request: RunRequest, { db, now, zone }: RunDeps, runId: number): Promise<void> {
   const { range } = request;
   if (range === null || !STAGES[request.command].includes('sync')) return;
-  const left = await recordLongRun({ ...request, range }, { db, runId, now: now(), zone });
+  const left = await recordLongRun({ ...request, range }, { db, now: now(), zone }, runId);
   if (left === null) return;
   await recordRequestedRanges(db, { ...accountsAsked(request), ...left, runId, now: now() });
 }

@@ -1,4 +1,5 @@
 /** Works on many things side by side, so many at once. One that has nothing but waits lends its place to the next. */
+import type { OnWaiting } from '../platform/waits.ts';
 
 /** With places lent, so many times `atOnce` may be begun at most, as each needs memory. */
 const BEGUN_TIMES_MAX = 4;
@@ -74,4 +75,22 @@ export async function sideBySide<Item>(
   stopListening?.();
   if (failures.length > 0) throw failures[0];
   signal.throwIfAborted();
+}
+
+export interface MerchantWaits {
+  readonly tell: OnWaiting;
+  readonly listen: Waits;
+}
+
+export function createMerchantWaits(): MerchantWaits {
+  const listeners = new Set<OnWaiting>();
+  return {
+    tell: (merchantNo, isWaiting) => {
+      for (const listener of listeners) listener(merchantNo, isWaiting);
+    },
+    listen: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
 }

@@ -13,13 +13,13 @@ import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
 import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
+import { heldDaysOf, type HeldDay } from '../store/absent-entries.ts';
+import { uncertifiedOfEach } from '../store/certificates.ts';
 import { lastGoodReadings } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { heldDaysOf, type HeldDay } from '../store/held-absences.ts';
-import { uncertifiedOfEach } from '../store/windows.ts';
 import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
-import type { LastRuns } from './last-runs.ts';
-import { inParts } from './many-merchants.ts';
+import type { LastRuns } from './run-state.ts';
+import { inParts } from '../store/account-filter.ts';
 import { discrepanciesOf, type Discrepancy } from './discrepancies.ts';
 import { exitCodeOfDiscrepancy } from './verdict/finding-reasons.ts';
 import { countDaysMissing } from './coverage.ts';
@@ -33,7 +33,6 @@ const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
 export interface MerchantStatus {
   readonly merchantNo: string;
   readonly lastGoodRunAt: Date | null;
-  /** The checks that this run made beyond the days it read. */
   readonly checked: readonly string[];
   /** First and last of the days without a gap that are under certificate, with figures, and without an open break. */
   readonly provenFrom: BusinessDay | null;
@@ -46,9 +45,7 @@ export interface MerchantStatus {
   readonly newBreaks: number;
   /** Windows without a certificate: their last reading failed, or waits for a second reading. */
   readonly uncertified: number;
-  /** Days that are over and of which something is missing. */
   readonly daysMissing: number;
-  /** Unreadable entries that no one has acknowledged. */
   readonly quarantined: number;
   /** Notices of the last weeks. Each was reported once by a run. */
   readonly notices: readonly KnownNotice[];
@@ -56,7 +53,6 @@ export interface MerchantStatus {
   readonly olderDays: HistoricalComparison | null;
   /** Statements of closed months that are not the frozen ones, the newest months last. */
   readonly adjustments: readonly Adjustment[];
-  /** How late entries come, measured over the last months. */
   readonly lateness: Lateness;
   /** Days by which proven days, days with figures and days with a current statement differ. */
   readonly discrepancies: readonly Discrepancy[];
@@ -93,7 +89,6 @@ export async function* statusesOf(
   if (asked !== null) yield await asked;
 }
 
-/** The same of a few merchants. */
 export async function statusOf(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -154,7 +149,6 @@ async function foundOf(
 }
 
 type Found = Omit<Awaited<ReturnType<typeof foundOf>>, 'proven'> & {
-  /** Of this merchant. */
   readonly requested: readonly OpenRange[];
 };
 

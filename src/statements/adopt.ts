@@ -7,8 +7,8 @@ import { digestOf, readText, type ObjectStore } from '../objects/object-store.ts
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
 import type { SigningKey } from '../signing/keys.ts';
-import { figureColumns } from '../store/figures.ts';
-import { databaseIdentity } from '../store/engine/database-identity.ts';
+import { figureColumns } from '../store/account-days.ts';
+import { databaseIdentity } from '../store/installation.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { recordPublished } from '../store/statements/record-published.ts';

@@ -12,7 +12,7 @@ import { signatureFile } from '../signing/signatures.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import { recordAuditEvent, type AuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { figuresOf } from '../store/figures.ts';
+import { figuresOf } from '../store/account-days.ts';
 import {
   adjustmentsOf,
   closesOfMonth,

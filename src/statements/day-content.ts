@@ -3,7 +3,6 @@ import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import { entriesIn, sameStated } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay, LedgerEntry, Figures, StatedFigures } from '../ledger/entry.ts';
-import { daysTogetherWith, type DaysTogether, daysTogether } from '../store/days-together.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { DueAccountDay, DueAccounts } from '../store/statements/due-days.ts';
 import { type EntriesOfDay, entriesOfDays } from '../store/statements/past-of-days.ts';
@@ -11,9 +10,14 @@ import { foldDays, type ChainedDay } from '../ledger/chain/account-days.ts';
 import { createChain } from '../ledger/chain/chain.ts';
 import type { ChainStep } from '../ledger/chain/chain-link.ts';
 import { compareAmounts, fromScaled, toScaled } from '../ledger/money.ts';
-import type { DayFigures } from '../store/account-days.ts';
+import {
+  type DayFigures,
+  daysTogetherWith,
+  type DaysTogether,
+  daysTogether,
+  figuresOf,
+} from '../store/account-days.ts';
 import { readAccount } from '../store/entries.ts';
-import { figuresOf } from '../store/figures.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
 import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn } from './formats/columns.ts';

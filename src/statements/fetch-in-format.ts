@@ -1,6 +1,6 @@
 /** Makes a statement's file in another format from its published CSV. */
 import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
-import { figuresOf } from '../store/figures.ts';
+import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';

@@ -10,7 +10,7 @@ import {
 } from './manifest.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
-import { figuresOf } from '../store/figures.ts';
+import { figuresOf } from '../store/account-days.ts';
 import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import { type Explained, currentOf } from './summary.ts';

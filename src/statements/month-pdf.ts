@@ -13,13 +13,14 @@ import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { accountMonths, type AccountMonth, type Month, monthFigures, stretches } from './month.ts';
 import { explainedOfEach } from './summary.ts';
 import { zoneIn } from './manifest.ts';
-import { openDaysOf, type OpenDay, openGroups } from './open-days.ts';
+import { openDaysOf, type OpenDay, openGroups, unpublishedText } from './open-days.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
+import { grouped, moneyText } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
-import { figuresOf } from '../store/figures.ts';
+import { wallSecond } from '../ledger/wall-time.ts';
+import { figuresOf } from '../store/account-days.ts';
 import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf.ts';
 import {
-  grouped,
   STYLE,
   type TextStyle,
   createSheet,
@@ -113,17 +114,17 @@ async function unreadableDays(
   return new Set(statements.filter(isUnreadable).map(accountDayName));
 }
 
-const unpublishedOf = ({ currency, unpublished }: AccountMonth): MonthOverview['openDays'] =>
+const unpublishedOf = ({ currency, unpublished, statements }: AccountMonth): MonthOverview['openDays'] =>
   unpublished.map((day) => ({
     ...{ currency, day, cause: 'not-published' },
-    why: 'it has no statement, or one that is out of date',
+    why: unpublishedText(statements.some((row) => row.day === day)),
   }));
 
 /** The same overview gives the same bytes. */
 export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Array> {
-  const { merchantNo, month, at, accounts } = overview;
+  const { merchantNo, month, at, accounts, zone } = overview;
   const title = `Month statement ${merchantNo} · ${month.name}`;
-  const sheet = await createSheet({ title, foot: `${title} · as of ${instantText(at)}`, at });
+  const sheet = await createSheet({ title, foot: `${title} · as of ${timeText(at, zone)}`, at });
   sheet.title('Month statement', longMonth(month.name));
   sheet.facts([
     ['Merchant', merchantNo],
@@ -133,7 +134,7 @@ export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Ar
       accounts.map(({ currency }) => currency).join(', ') +
         (overview.currencies === null ? '' : ', as asked for; there may be others'),
     ],
-    ['As of', instantText(at)],
+    ['As of', timeText(at, zone)],
   ]);
   accountsSection(sheet, overview);
   verdictSection(sheet, overview);
@@ -144,6 +145,12 @@ export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Ar
   for (const account of accounts) daysSection(sheet, account, overview);
   yield* sheet.end();
 }
+
+/** `2026-04-01 09:30:00 in Asia/Shanghai (2026-04-01 01:30:00 UTC)`; in UTC alone where no zone is known. */
+const timeText = (at: Date, zone: string | null): string =>
+  zone === null || zone === 'UTC'
+    ? instantText(at)
+    : `${wallSecond(at.getTime(), zone)} in ${zone} (${instantText(at)})`;
 
 const ACCOUNT_COLUMNS: readonly Column[] = [
   { head: 'Account', width: 44 },
@@ -191,38 +198,49 @@ function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadabl
     statements.filter(({ verdict }) => verdict === 'broken'),
   );
   if (openDays.length > 0)
-    sheet.paragraph(`Not complete: ${counted(openDays.length, 'day')} still open, listed below.`, BAD);
+    sheet.paragraph(`Not complete: ${openDaysText(openDays)} still open, listed below.`, BAD);
   else if (broken.length > 0) {
     const left = broken.filter((row) => (explained.get(accountDayName(row)) ?? 0) < row.break_count);
     const said =
       left.length === 0
-        ? 'a person has explained each of their breaks.'
-        : `not every break is explained by a person, as of ${daysOf(left)}.`;
+        ? 'a person has explained each of their breaks. An explained break does not keep the month open.'
+        : `a person has not explained every break: ${daysOf(left)}.`;
     sheet.paragraph(`Complete, with ${counted(broken.length, 'broken day')}: ${said}`, BAD);
   } else if (lacking.length > 0)
     sheet.paragraph(
-      'Complete: every day is published, and a person has acknowledged what could not be read.',
+      'Complete: every day is published, and a person has acknowledged each entry that could not be read.',
       BAD,
     );
-  else
-    sheet.paragraph('Proven: every day is published, and every balance follows from the one before.', GOOD);
+  else sheet.paragraph('Proven: every day is published, and every balance carries forward.', GOOD);
   if (lacking.length > 0)
     sheet.paragraph(
-      `Entries that may be of ${counted(lacking.length, 'day')} came and could not be read, and the figures lack what they say: ${daysOf(lacking)}.`,
+      `Entries that may be of ${counted(lacking.length, 'account day')} could not be read, and the figures do not include them: ${daysOf(lacking)}.`,
       BAD,
     );
   const derived = accounts.flatMap(({ statements }) => statements.filter((row) => figuresOf(row).restarted));
   if (derived.length > 0)
     sheet.paragraph(
-      `Of ${counted(derived.length, 'statement')} the opening is derived from the first entry: it does not follow from the day before.`,
+      `For ${counted(derived.length, 'statement')} the opening is derived from the first entry, because no proven day leads to it: ${daysOf(derived)}.`,
     );
   for (const account of accounts) {
     const off = offBy(account);
-    if (off !== null)
-      sheet.paragraph(
-        `${account.currency}: opening plus credits minus debits is not the closing; the closing is ${grouped(off)} off.`,
-      );
+    if (off !== null) sheet.paragraph(differenceText(account.currency, off));
   }
+}
+
+/** `off` is above zero where the closing is higher than it should be. */
+function differenceText(currency: string, off: string): string {
+  const size = moneyText(off.replace(/^-/, ''), currency);
+  return (
+    `${currency}: unexplained difference of ${moneyText(off, currency)}: the closing is ${size} ` +
+    `${off.startsWith('-') ? 'lower' : 'higher'} than opening plus credits minus debits.`
+  );
+}
+
+/** `5 account days (2 accounts)` */
+function openDaysText(openDays: MonthOverview['openDays']): string {
+  const accounts = new Set(openDays.map(({ currency }) => currency)).size;
+  return `${counted(openDays.length, 'account day')} (${counted(accounts, 'account')})`;
 }
 
 /** `USD 2026-03-05, 2026-03-08 to 2026-03-31; EUR 2026-03-07` */
@@ -246,33 +264,38 @@ const CLOSES_COLUMNS: readonly Column[] = [
   { head: 'SHA-256 of its file', width: 311.28 },
 ];
 
-function closeSection(sheet: Sheet, { closes, adjustments }: MonthOverview): void {
+function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview): void {
   sheet.heading('Close');
   const last = closes.at(-1);
   if (last === undefined) {
-    sheet.paragraph('This month is not closed: its statements can still change without an adjustment.');
+    sheet.paragraph(
+      'This month is not closed: its statements can still change without showing as an adjustment.',
+    );
     return;
   }
   const said = (label: string, text: string | null): (readonly [string, string])[] =>
     text === null ? [] : [[label, text]];
   sheet.facts([
     ['Close', `number ${last.number}, which froze ${counted(last.statements, 'statement')}`],
-    ['Closed', `${instantText(last.closedAt)} by ${last.by}`],
+    ['Closed', `${timeText(last.closedAt, zone)} by ${last.by}`],
     ...said('Note', last.note),
     ...(last.despite === null
       ? []
-      : said('Despite open days', `${counted(last.openDays, 'day')} then open: ${last.despite}`)),
+      : said('Despite open days', `${counted(last.openDays, 'account day')} then open: ${last.despite}`)),
     ['Adjustments since', adjustments.length === 0 ? 'none' : `${adjustments.length}, listed below`],
     ['File of the close', fileOf(last.objectKey), STYLE.mono],
     ['Its SHA-256', last.sha256, STYLE.mono],
   ]);
   if (closes.length === 1) return;
   sheet.paragraph('Closes before it:', STYLE.soft);
-  sheet.table(CLOSES_COLUMNS, closes.slice(0, -1).map(closeRow));
+  sheet.table(
+    CLOSES_COLUMNS,
+    closes.slice(0, -1).map((one) => closeRow(one, zone)),
+  );
 }
 
-const closeRow = ({ number, closedAt, by, sha256 }: MonthClose): Row => ({
-  cells: [String(number), instantText(closedAt), by, [{ text: sha256, style: STYLE.mono }]],
+const closeRow = ({ number, closedAt, by, sha256 }: MonthClose, zone: string | null): Row => ({
+  cells: [String(number), timeText(closedAt, zone), by, [{ text: sha256, style: STYLE.mono }]],
 });
 
 const OPEN_COLUMNS: readonly Column[] = [
@@ -289,11 +312,13 @@ function openSection(sheet: Sheet, { openDays }: MonthOverview): void {
     openGroups(openDays).map((group) => {
       const { currency, why } = group[0]!;
       const days = stretchTexts(group).map((text) => ({ text, style: STYLE.cell }));
-      const more = group.some((one) => one.why !== why) ? ', and so on' : '';
-      return { cells: [currency, days, `${why}${more}`] };
+      const more = group.some((one) => one.why !== why) ? ' (the first of these days)' : '';
+      return { cells: [currency, days, `${withoutTicks(why)}${more}`] };
     }),
   );
 }
+
+const withoutTicks = (text: string): string => text.replaceAll('`', '');
 
 const ADJUSTMENT_COLUMNS: readonly Column[] = [
   { head: 'Account', width: 44 },
@@ -303,7 +328,7 @@ const ADJUSTMENT_COLUMNS: readonly Column[] = [
   { head: 'Why', width: 215.28 },
 ];
 
-function adjustmentsSection(sheet: Sheet, { closes, adjustments }: MonthOverview): void {
+function adjustmentsSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview): void {
   if (adjustments.length === 0) return;
   sheet.heading(`Adjustments since close ${closes.at(-1)!.number}`);
   sheet.table(
@@ -315,7 +340,7 @@ function adjustmentsSection(sheet: Sheet, { closes, adjustments }: MonthOverview
           day,
           frozenRevision === null ? `none, now ${revision}` : `${frozenRevision}, now ${revision}`,
         ],
-        ...[instantText(publishedAt), reason ?? 'the first one'],
+        ...[timeText(publishedAt, zone), reason ?? 'first statement'],
       ],
       after: hash(sha256),
     })),
@@ -358,7 +383,7 @@ function verdictText(row: StatementRow, { explained, unreadable }: MonthOverview
   const reported = explained.get(name) ?? 0;
   return [
     ...(verdict === 'broken' ? [`broken: ${counted(breakCount, 'break')}`] : []),
-    ...(reported === 0 ? [] : [`${reported} explained`]),
+    ...(reported === 0 ? [] : [reported === breakCount ? 'explained' : `${reported} explained`]),
     ...(lacks ? ['not all readable'] : []),
     ...(verdict === 'continuous' && !lacks ? ['proven'] : []),
     ...(verdict === 'reordered' ? [verdict] : []),

@@ -1,7 +1,6 @@
 /** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
 import { addDays, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay, Account } from '../ledger/entry.ts';
-import { figuresOf } from '../store/figures.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { csvText } from './formats/csv.ts';
 import { missingNetOf, sumOfDays, type MonthFigures } from './close-file.ts';
@@ -9,7 +8,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { currentOf } from './summary.ts';
-import { figuredCurrencies } from '../store/account-days.ts';
+import { figuredCurrencies, figuresOf } from '../store/account-days.ts';
 import { ofCurrencies } from '../store/account-filter.ts';
 
 export interface Month {

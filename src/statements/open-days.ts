@@ -3,10 +3,10 @@ import type { ClosedOpenDay } from './close-file.ts';
 import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
-import type { Month, AccountMonth } from './month.ts';
+import { stretches, type AccountMonth, type Month } from './month.ts';
 import type { Kysely } from 'kysely';
 import { wallSecond } from '../ledger/wall-time.ts';
-import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
+import { addAmounts, compareAmounts, moneyText, subtractAmounts } from '../ledger/money.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { dayFacts, openBreaksOn, type AccountFacts } from '../store/pages/day-facts.ts';
@@ -31,15 +31,35 @@ export interface OpenDay extends ClosedOpenDay {
 }
 
 /**
- * Open days as they are reported to a person: those of one account and cause together, and broken ones only if the same breaks
- * keep them open.
+ * Open days as they are reported to a person: those of one account and cause together. Days that are broken or not
+ * published are together only if their reason is the same.
  */
 export const openGroups = <Open extends Pick<OpenDay, 'currency' | 'cause' | 'why'>>(
   openDays: readonly Open[],
 ): (readonly Open[])[] =>
   [...Map.groupBy(openDays, ({ currency, cause }) => `${currency} ${cause}`).values()].flatMap((days) =>
-    days[0]!.cause === 'broken' ? [...Map.groupBy(days, ({ why }) => why).values()] : [days],
+    BY_REASON.includes(days[0]!.cause) ? [...Map.groupBy(days, ({ why }) => why).values()] : [days],
   );
+
+const BY_REASON: readonly OpenDay['cause'][] = ['broken', 'not-published'];
+
+/** Why a day that is over and read completely is not published as it now stands. */
+export const unpublishedText = (hasStatement: boolean): string =>
+  hasStatement
+    ? 'its published statement is out of date; the next run or `daybook publish` publishes a new revision'
+    : 'it has no statement';
+
+/** What to do about a group of open days: a command for all of them where they are days in a row. */
+export function todoOf(group: readonly OpenDay[]): string {
+  const [first, last] = [group[0]!, group.at(-1)!];
+  if (first === last || !RANGE.test(first.todo)) return first.todo;
+  const to = RANGE.exec(last.todo)![2]!;
+  return stretches(group.map(({ day }) => day)).length === 1
+    ? first.todo.replace(RANGE, (_, from: string) => `--from ${from} --to ${to}`)
+    : `${first.todo}, and so on`;
+}
+
+const RANGE = /--from (\S+) --to (\S+)/;
 
 export interface Clock {
   readonly zone: string;
@@ -91,13 +111,13 @@ function unexplainedDays({
   for (const [at, one] of statements.entries()) {
     const before = statements[at - 1];
     if (one.break_count === 0 && compareAmounts(missingNetIn(one), '0') !== 0)
-      note(one.day, one.day, 'its rows do not lead from its opening to its closing, and it names no break');
+      note(one.day, one.day, 'opening plus credits minus debits is not the closing, and no break says why');
     if (before === undefined || before.break_count + one.break_count > 0) continue;
     if (compareAmounts(before.closing, one.opening) !== 0)
       note(
         one.day,
         before.day,
-        `it opens on ${one.opening}, ${before.day} closed on ${before.closing}, and no break says why`,
+        `it opens on ${moneyText(one.opening, one.currency)}, ${before.day} closed on ${moneyText(before.closing, one.currency)}, and no break says why`,
       );
   }
   return found;
@@ -108,7 +128,7 @@ const missingNetIn = ({ opening, credit_total, debit_total, closing }: Statement
 
 /** Null for a day that is proven, published, without an open break, and readable completely. */
 function whyOpen(
-  { merchantNo, unpublished }: AccountMonth,
+  { merchantNo, unpublished, statements }: AccountMonth,
   day: BusinessDay,
   known: AccountFacts,
   { zone, now }: Clock,
@@ -121,7 +141,7 @@ function whyOpen(
     return { cause: 'not-over', why, todo: 'close the month once it is over' };
   }
   if (!covers(certified, window)) {
-    const why = 'not all of the day is under certificate';
+    const why = 'the day was not read completely';
     return { cause: 'uncertified', why, todo: `\`daybook run ${flags}\`` };
   }
   const changedFrom = [...changed].sort()[0];
@@ -137,13 +157,13 @@ function whyOpen(
     return { cause: 'broken', why, todo };
   }
   if (unpublished.includes(day)) {
-    const why = 'it has no statement, or one that is out of date';
+    const why = unpublishedText(statements.some((row) => row.day === day));
     return { cause: 'not-published', why, todo: `\`daybook publish ${flags}\`` };
   }
   if (!unreadable.some((span) => overlaps(span, window))) return null;
   return {
     cause: 'unreadable',
-    why: 'an entry of it came, and could not be read',
+    why: 'an entry of this day could not be read',
     todo: '`daybook quarantine`, then `quarantine acknowledge ID --note TEXT`',
   };
 }

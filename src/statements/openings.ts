@@ -15,7 +15,7 @@ import {
 } from '../store/statements/due-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { certifiedWindows } from '../store/windows.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 import { accountKey } from './withheld.ts';
 
 export interface OpeningMismatch {
@@ -80,13 +80,13 @@ async function whyMismatched(loose: LooseOpening, db: Kysely<DB>, zone: string):
     const from = dayOf(missing[0]!.beginMs, zone);
     const to = dayOf(missing.at(-1)!.endMs, zone);
     return (
-      `opens on ${opening}, taken from its first entry, because not all of the time after ${previousDay} is ` +
-      `proven: run \`daybook run --from ${from} --to ${to}\``
+      `opens on ${opening}, derived from its first entry, because some days after ${previousDay} were not read ` +
+      `completely: run \`daybook run --from ${from} --to ${to}\``
     );
   }
   if (compareAmounts(opening, previousClosing) === 0) return null;
   return (
-    `opens on ${opening}, taken from its first entry, though ${previousDay} closed on ${previousClosing} and all ` +
-    `between is read: run \`daybook run\``
+    `opens on ${opening}, derived from its first entry, though ${previousDay} closed on ${previousClosing} and all days ` +
+    `between were read: run \`daybook run\``
   );
 }

@@ -1,6 +1,5 @@
 /** Publishes all account days that are due and proven, oldest first, and says why the others are withheld. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { markChangedDays } from '../store/changed-days.ts';
 import {
   type DueAccountDay,
   type DueAccounts,
@@ -30,7 +29,7 @@ import {
 } from './withheld.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
-import type { DayFilter } from '../store/account-days.ts';
+import { type DayFilter, markChangedDays } from '../store/account-days.ts';
 import { createLeaseAsker } from '../store/engine/lease-asker.ts';
 
 /** What was done so far. */

@@ -1,6 +1,6 @@
 /** Finds out why rows came, went or changed from one revision to the next, and puts it into words for finance: `2 late entries (59101, 59102), opening moved by 10.00`. Pure. */
 import type { Account, BusinessDay, Figures, StatedFigures } from '../ledger/entry.ts';
-import type { PastContent, EntryPast, HealedBreak } from '../store/entry-past.ts';
+import type { PastContent, EntryPast, HealedBreak } from '../store/entry-history.ts';
 import type { Cells, RowDifference } from './formats/format.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';

@@ -1,7 +1,8 @@
 /** What differs between two published revisions of an account day: rows from the files, causes from the database. */
 import type { Kysely } from 'kysely';
 import { type ObjectStore, ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
-import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-past.ts';
+import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-history.ts';
+import { figuresOf, type FigureColumns } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { differingRows, type ComparedFile } from './differing-rows.ts';
@@ -10,7 +11,6 @@ import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
 import { columnsOf } from './formats/columns.ts';
 import { NoStatement } from './formats/csv.ts';
 import { causeOf, healedBy, type CausedRow, countChanges, reasonOf } from './reason.ts';
-import { figuresOf, type FigureColumns } from '../store/figures.ts';
 
 type Revision = Pick<
   StatementRow,

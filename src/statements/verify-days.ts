@@ -6,7 +6,7 @@ import { manifestFileNextTo, STORE_MARK_KEY } from './keys.ts';
 import { CSV } from './formats/csv.ts';
 import type { Manifest, ManifestStatement, OtherFormat } from './manifest.ts';
 import { addDays } from '../ledger/business-day.ts';
-import { compareAmounts } from '../ledger/money.ts';
+import { compareAmounts, moneyText } from '../ledger/money.ts';
 
 export class NothingToVerify extends ExpectedError {
   override readonly name = 'NothingToVerify';
@@ -125,7 +125,7 @@ export function problemsWithDayBefore(manifest: Manifest, manifests: readonly Re
     }
     if (!statement.openingDerived && compareAmounts(before.closing, statement.opening) !== 0) {
       problems.push(
-        `${currency}: the opening is ${statement.opening}, but ${previousDay ?? ''} closed on ${before.closing}`,
+        `${currency}: the opening is ${moneyText(statement.opening, currency)}, but ${previousDay ?? ''} closed on ${moneyText(before.closing, currency)}`,
       );
     }
     return problems;

@@ -1,22 +1,22 @@
 /** Reads and writes the figures of account days. */
-import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Selectable, type Transaction } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { Account, BusinessDay, StatedFigures, Verdict, Window } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
-import { figuresOf } from './figures.ts';
+import { otherClosingsText } from '../ledger/chain/figures.ts';
+import { chainedTogether, daysChainedBefore } from '../ledger/chain/days-together.ts';
+import { heldCurrencies } from './entries.ts';
 
 export type AccountDayRow = Selectable<AccountDayTable>;
 
-/** Which account days are meant: those of some accounts, in a range of days. */
 export interface DayFilter extends AccountFilter {
   readonly fromDay?: BusinessDay | undefined;
   readonly toDay?: BusinessDay | undefined;
 }
 
-/** The account's last day before `day`. Uses the primary key. */
 export const dayBefore = (
   db: Kysely<DB>,
   account: Account,
@@ -24,8 +24,7 @@ export const dayBefore = (
 ): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc'));
 
-/** The account's days up to and including `day`, the last one first, at most `limit`. Uses the primary key. */
-export const accountDaysUpTo = (
+const accountDaysUpTo = (
   db: Kysely<DB>,
   account: Account,
   day: BusinessDay,
@@ -33,7 +32,6 @@ export const accountDaysUpTo = (
 ): Promise<DayFigures[]> =>
   all(ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit));
 
-/** The closing of the account's last day; null where the account has no day yet. Uses the primary key. */
 export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
 
@@ -53,14 +51,12 @@ export const DAYS_FROM = 50;
 /** Stored days before them that are read as well: mostly the day before the first one is asked for. */
 export const DAYS_BEFORE = 3;
 
-/** Every stored day of an account in [from, to], in order. */
 export interface DaysAround {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly days: readonly DayFigures[];
 }
 
-/** The account's days around `day`: the last ones before it and the first ones from it on. Uses the primary key. */
 export async function accountDaysAround(
   db: Kysely<DB>,
   account: Account,
@@ -77,7 +73,6 @@ export async function accountDaysAround(
   return daysAround(rows.map(dayFigures), day);
 }
 
-/** What is known from the last `DAYS_BEFORE` days before `day` and the first `DAYS_FROM` from it on, in order. Pure. */
 export function daysAround(days: readonly DayFigures[], day: BusinessDay): DaysAround {
   const before = days.filter((one) => one.day < day).length;
   return {
@@ -87,16 +82,11 @@ export function daysAround(days: readonly DayFigures[], day: BusinessDay): DaysA
   };
 }
 
-/** Before and after every stored day. */
 export const FIRST_DAY = '0001-01-01';
 export const LAST_DAY = '9999-12-31';
 
-/** The account's first day after `day`. Uses the primary key. */
-export const dayAfter = (
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<DayFigures | undefined> => first(ofAccount(db, account).where('day', '>', day).orderBy('day'));
+const dayAfter = (db: Kysely<DB>, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
+  first(ofAccount(db, account).where('day', '>', day).orderBy('day'));
 
 type OfAccount = ReturnType<typeof ofAccount>;
 
@@ -111,7 +101,6 @@ const ofAccount = (db: Kysely<DB>, account: Account) =>
     .where('merchant_no', '=', account.merchantNo)
     .where('currency', '=', account.currency);
 
-/** Account days for a person, by merchant, day and currency. */
 export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> {
   let query = db
     .selectFrom('account_day')
@@ -125,7 +114,6 @@ export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUN
   return query.execute();
 }
 
-/** For each merchant that has any, the entries of its day with the most, all accounts together. */
 export async function entriesOfBusiestDays(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -152,7 +140,6 @@ export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBooked
   readonly otherClosings?: readonly string[] | undefined;
 }
 
-/** The columns that hold a day's figures. */
 export type FigureRow = Omit<
   AccountDayRow,
   | 'merchant_no'
@@ -165,7 +152,6 @@ export type FigureRow = Omit<
   | 'is_due'
 >;
 
-/** A stored day as the chain makes it. */
 export const dayFigures = (row: FigureRow): DayFigures => ({
   currency: row.currency,
   day: row.day,
@@ -175,3 +161,192 @@ export const dayFigures = (row: FigureRow): DayFigures => ({
   isOrderFinal: row.clean_end,
   startsWithBreak: row.jumps_in,
 });
+
+export interface FigureColumns {
+  readonly opening: string;
+  readonly credit_total: string;
+  readonly credit_count: number;
+  readonly debit_total: string;
+  readonly debit_count: number;
+  readonly closing: string;
+  readonly verdict: string;
+  readonly break_count: number;
+  readonly breaks_after: number;
+  readonly restarted: boolean;
+  readonly other_closings: string;
+}
+
+export const figuresOf = (row: FigureColumns): StatedFigures => ({
+  opening: row.opening,
+  creditTotal: row.credit_total,
+  creditCount: row.credit_count,
+  debitTotal: row.debit_total,
+  debitCount: row.debit_count,
+  closing: row.closing,
+  verdict: row.verdict as Verdict,
+  breakCount: row.break_count,
+  breaksAfter: row.breaks_after,
+  restarted: row.restarted,
+  ...(row.other_closings === '' ? {} : { otherClosings: row.other_closings.split(',') }),
+});
+
+export const figureColumns = (figures: StatedFigures): FigureColumns => ({
+  opening: figures.opening,
+  credit_total: figures.creditTotal,
+  credit_count: figures.creditCount,
+  debit_total: figures.debitTotal,
+  debit_count: figures.debitCount,
+  closing: figures.closing,
+  verdict: figures.verdict,
+  break_count: figures.breakCount,
+  breaks_after: figures.breaksAfter,
+  restarted: figures.restarted,
+  other_closings: otherClosingsText(figures.otherClosings),
+});
+
+/**
+ * Days whose entries changed after their figures were made: one item an account, days in order. Uses day_entries_changed.
+ */
+export async function changedDays(
+  db: Kysely<DB>,
+  accounts: AccountFilter,
+): Promise<{ account: Account; days: BusinessDay[] }[]> {
+  const { rows } = await sql<AccountsDay>`
+    SELECT * FROM changed_day WHERE ${ofAccounts(accounts)} ORDER BY merchant_no, currency, day`.execute(db);
+  return byAccount(rows);
+}
+
+export async function changedDaysOfEach(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, readonly BusinessDay[]>> {
+  const all = await changedDays(db, { merchants, currencies: null });
+  const byMerchant = Map.groupBy(all, ({ account }) => account.merchantNo);
+  return new Map(
+    [...byMerchant].map(([merchantNo, accounts]) => [merchantNo, accounts.flatMap(({ days }) => days)]),
+  );
+}
+
+interface AccountsDay {
+  readonly merchant_no: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
+}
+
+function byAccount(rows: readonly AccountsDay[]): { account: Account; days: BusinessDay[] }[] {
+  const accounts: { account: Account; days: BusinessDay[] }[] = [];
+  for (const { merchant_no: merchantNo, currency, day } of rows) {
+    const last = accounts.at(-1);
+    if (last?.account.merchantNo === merchantNo && last.account.currency === currency) last.days.push(day);
+    else accounts.push({ account: { merchantNo, currency }, days: [day] });
+  }
+  return accounts;
+}
+
+/** Makes days count as changed whatever their entries are, so that they get new figures. */
+export async function markChangedDays(
+  trx: Transaction<DB>,
+  account: Account,
+  days: readonly BusinessDay[],
+): Promise<void> {
+  if (days.length === 0) return;
+  await trx
+    .insertInto('day_entries')
+    .values(days.map((day) => ({ merchant_no: account.merchantNo, currency: account.currency, day })))
+    .onConflict((conflict) =>
+      conflict.columns(['merchant_no', 'currency', 'day']).doUpdateSet({ figured_fingerprint: null }),
+    )
+    .execute();
+}
+
+export interface DaysTogether {
+  readonly days: readonly DayFigures[];
+  readonly before: DayFigures | undefined;
+}
+
+export interface NearDays {
+  readonly own: DayFigures;
+  readonly before: DayFigures | undefined;
+  readonly after: DayFigures | undefined;
+}
+
+/** The day, with the days that were chained together with it; the columns `clean_end` and `restarted` say which. */
+export async function daysTogether(
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+): Promise<DaysTogether | null> {
+  const [own, before] = await accountDaysUpTo(db, account, day, 2);
+  if (own?.day !== day) return null;
+  return daysTogetherWith(db, account, {
+    own,
+    before,
+    after: own.isOrderFinal ? undefined : await dayAfter(db, account, day),
+  });
+}
+
+/** The same for a day that was read already: makes no query unless more than the days next to it are chained together. */
+export async function daysTogetherWith(
+  db: Kysely<DB>,
+  account: Account,
+  { own, before: previous, after }: NearDays,
+): Promise<DaysTogether> {
+  const { day } = own;
+  const known = new Map<BusinessDay, DayFigures>([[day, own]]);
+  const before = new Map<BusinessDay, DayFigures | undefined>([[day, previous]]);
+  const earlier = await daysChainedBefore(day, {
+    before: async (of) => {
+      const row = before.has(of) ? before.get(of) : await dayBefore(db, account, of);
+      before.set(of, row);
+      if (row === undefined) return undefined;
+      known.set(row.day, row);
+      return row;
+    },
+    takesUp: (_, of) => Promise.resolve(!known.get(of)!.restarted),
+  });
+  const days = [...earlier.map((one) => known.get(one.day)!), own];
+  for (let last = own; !last.isOrderFinal;) {
+    const next = last === own ? after : await dayAfter(db, account, last.day);
+    if (next === undefined || !chainedTogether(last, !next.restarted)) break;
+    days.push((last = next));
+  }
+  return { days, before: before.get(days[0]!.day) };
+}
+
+export async function entriesADay(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
+): Promise<Map<string, Map<BusinessDay, number>>> {
+  const { rows } = await sql<{ currency: string; day: BusinessDay; entries: number }>`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    SELECT held.currency, d.day, d.credit_count + d.debit_count AS entries
+    FROM held CROSS JOIN LATERAL (
+      SELECT * FROM account_day
+      WHERE merchant_no = ${merchantNo} AND currency = held.currency AND day BETWEEN ${from} AND ${to} OFFSET 0
+    ) AS d
+    WHERE d.credit_count + d.debit_count > 0`.execute(db);
+  const counts = new Map<string, Map<BusinessDay, number>>();
+  for (const { currency, day, entries } of rows) {
+    const own = counts.get(currency) ?? new Map<BusinessDay, number>();
+    counts.set(currency, own.set(day, entries));
+  }
+  return counts;
+}
+
+export async function hasUnreadable(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { beginMs, endMs }: Window,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('sync_window')
+    .select('merchant_no')
+    .where('merchant_no', '=', merchantNo)
+    .where('begin_ms', '<=', endMs)
+    .where('end_ms', '>=', beginMs)
+    .where('quarantined_count', '>', 0)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}

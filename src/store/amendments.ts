@@ -3,7 +3,7 @@ import { sql, type Kysely, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants } from './account-filter.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entry-columns.ts';
+import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entries.ts';
 import type { DB, QuarantinedEntry } from './engine/schema.ts';
 
 const LIST_ROWS_MAX = 10_000;

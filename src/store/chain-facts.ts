@@ -1,9 +1,27 @@
 /** What shows which days of an account have up-to-date figures. Days known to have figures without a gap are not read again. */
-import { sql, type RawBuilder } from 'kysely';
-import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { PROVEN_SPANS } from './certified-windows.ts';
+import { sql, type RawBuilder, type Kysely } from 'kysely';
+import type { BusinessDay, Window, Account } from '../ledger/entry.ts';
+import { PROVEN_SPANS } from './certificates.ts';
+import type { Chosen } from '../ledger/account-filter.ts';
+import { addDays } from '../ledger/business-day.ts';
+import {
+  DAYS_BEFORE,
+  DAYS_FROM,
+  dayFigures,
+  daysAround,
+  figuredCurrencies,
+  type DayFigures,
+  type DaysAround,
+  type FigureRow,
+} from './account-days.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
+import { CHAIN_BATCH, chainEntriesOf, type ChainBatch, type FirstEntries } from './entries.ts';
+import { firstWithBalance } from './ledger-past.ts';
+import { publishedAccounts } from './statements/statements.ts';
+import { ALL_TIME } from '../ledger/window.ts';
+import { EVERY_CURRENCY } from './account-filter.ts';
 
-/** All days are in order. */
 export interface ChainFacts {
   /** Days whose entries are not those that their figures were made of. */
   readonly changed: readonly BusinessDay[];
@@ -15,12 +33,10 @@ export interface ChainFacts {
   readonly stated: readonly BusinessDay[];
   /** Days after the account's first one whose opening was taken from their own first entry, as the day before was not known. */
   readonly derived: readonly BusinessDay[];
-  /** What is proven, in order. */
   readonly certified: readonly Window[];
 }
 
-/** The columns of such facts. */
-export interface ChainFactsRow {
+interface ChainFactsRow {
   readonly begun: BusinessDay | null;
   readonly figured: BusinessDay[] | null;
   readonly derived: BusinessDay[] | null;
@@ -32,7 +48,7 @@ export interface ChainFactsRow {
  * figures, `since` the first one after which a gap may be, the others where certificates are read. OFFSET 0
  * keeps the planner from any index but account_day_restarted.
  */
-export const chainFactColumns = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
+const chainFactColumns = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
   const ofAccount = sql`merchant_no = ${merchantNo} AND currency = account.currency`;
   return sql`
       (SELECT json_agg(day ORDER BY day) FROM account_day
@@ -45,11 +61,11 @@ export const chainFactColumns = (merchantNo: string | RawBuilder<unknown>): RawB
        CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS span) AS certified`;
 };
 
-export const windowsOf = (spans: ChainFactsRow['certified']): Window[] =>
+const windowsOf = (spans: ChainFactsRow['certified']): Window[] =>
   (spans ?? []).map(([beginMs, endMs]) => ({ beginMs, endMs }));
 
 /** The days with a statement and without figures of such a row. From `begun` to `since` every day has figures, so it reads nothing there. */
-export const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
+const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
   const outside = (table: 'statement' | 'account_day', days: RawBuilder<unknown>) => sql`
     SELECT day FROM ${sql.table(table)}
     WHERE merchant_no = ${merchantNo} AND currency = account.currency AND ${days}`;
@@ -58,3 +74,249 @@ export const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): 
   const after = sql`day > account.since AND day < 'infinity'`;
   return sql`(${outside('statement', before)} UNION ALL ${outside('statement', after)}) EXCEPT ${outside('account_day', after)}`;
 };
+
+/**
+ * Entries are read of so many changed days of the merchant, and so many of each. Together they are no more than a batch
+ * that the chain reads of a large day.
+ */
+const DAYS_MAX = 16;
+export const ENTRIES_A_DAY_MAX = 300;
+/** So many days after the last one with figures are checked even if they have not changed: they may be proven to be empty. */
+const QUIET_DAYS_MAX = 7;
+
+interface ToChainAsked {
+  readonly merchantNo: string;
+  readonly currencies: Chosen;
+  /** Days whose entries are read if they changed or have no figures yet, in order, each with its window. */
+  readonly days: readonly { readonly day: BusinessDay; readonly window: Window }[];
+  readonly within: Window;
+}
+
+export interface AccountToChain extends ChainFacts {
+  readonly account: Account;
+  readonly last: BusinessDay | null;
+  /** How far days with figures follow each other without a gap; null if there is none. */
+  readonly gapless: Gapless | null;
+  /** What the statements of the days `stated` say: these days were adopted. */
+  readonly statements: readonly DayFigures[];
+  readonly around: DaysAround;
+  readonly entries: ReadonlyMap<BusinessDay, FirstEntries>;
+  readonly busy: readonly BusinessDay[];
+  readonly opensOnBalance: boolean;
+}
+
+/** Days that all have figures, from the account's first one on. */
+export interface Gapless {
+  readonly from: BusinessDay;
+  readonly through: BusinessDay;
+}
+
+interface Row extends ChainFactsRow {
+  readonly currency: string;
+  readonly changed: BusinessDay[] | null;
+  readonly last: BusinessDay | null;
+  readonly since: BusinessDay | null;
+  readonly statements: FigureRow[] | null;
+  readonly first: BusinessDay | null;
+  readonly around: FigureRow[] | null;
+  readonly entries: (ChainBatch & { readonly day: BusinessDay })[] | null;
+  readonly busy: BusinessDay[] | null;
+  readonly opens_on_balance: boolean;
+}
+
+/** A day's figures as JSON. Amounts are text in it, as a number of JSON would lose digits. */
+const STATED = sql`'currency', currency, 'day', day, 'opening', opening::text,
+  'credit_total', credit_total::text, 'credit_count', credit_count, 'debit_total', debit_total::text,
+  'debit_count', debit_count, 'closing', closing::text, 'verdict', verdict, 'break_count', break_count,
+  'breaks_after', breaks_after, 'restarted', restarted`;
+const FIGURES = sql`json_build_object(${STATED}, 'last_batch_no', last_batch_no, 'last_booked_ms', last_booked_ms,
+  'other_closings', other_closings, 'clean_end', clean_end, 'jumps_in', jumps_in)`;
+/** What a statement says, as figures. It does not tell where the chain stands at the day's end. */
+const FIGURES_OF_STATEMENT = sql`json_build_object(${STATED}, 'last_batch_no', NULL, 'last_booked_ms', NULL,
+  'other_closings', other_closings, 'clean_end', true, 'jumps_in', false)`;
+
+/** The accounts with figures, with changed days or with statements: `first` is where they are checked, `since` where a gap may be. */
+const accountsKnown = (merchantNo: string, chosen: string | null, within: Window): RawBuilder<unknown> => sql`
+      SELECT own.currency, own.changed, own.last, coalesce(own.first, own.last, own.begun) AS first, own.begun,
+        CASE WHEN gapless.figured_from = own.begun THEN gapless.figured_through ELSE own.begun END AS since,
+        ${within.beginMs}::bigint AS begin_ms, ${within.endMs}::bigint AS end_ms
+      FROM (
+        SELECT known.currency,
+          (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
+           ORDER BY day LIMIT 1) AS begun,
+          (SELECT json_agg(day ORDER BY day) FROM changed WHERE changed.currency = known.currency) AS changed,
+          (SELECT min(day) FROM changed WHERE changed.currency = known.currency) AS first,
+          (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
+           ORDER BY day DESC LIMIT 1) AS last
+        FROM (
+          SELECT currency FROM figured UNION SELECT currency FROM changed UNION SELECT currency FROM published
+        ) AS known
+        WHERE known.currency IS NOT NULL
+          AND (${chosen}::text[] IS NULL OR known.currency = ANY (${chosen}::text[]))
+      ) AS own LEFT JOIN ledger_cursor AS gapless
+        ON gapless.merchant_no = ${merchantNo} AND gapless.currency = own.currency`;
+
+/**
+ * Reads all that chaining a merchant's changed days mostly needs, in one statement: most nights nothing else is asked.
+ *
+ * It is read outside the transaction that writes. Only the holder of the lease writes these tables, but for `publish_due`,
+ * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
+ * The accounts are in order of currency. Each part is found by an index, whatever else is stored.
+ */
+export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<AccountToChain[]> {
+  const { merchantNo, currencies, days, within } = asked;
+  const chosen = currencies === null ? null : arrayLiteral(currencies);
+  const { rows } = await sql<Row>`
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
+    ), ${publishedAccounts(merchantNo, 'published')}, changed AS MATERIALIZED (
+      SELECT currency, day, row_number() OVER (ORDER BY currency, day) AS nth
+      FROM changed_day WHERE merchant_no = ${merchantNo}
+    ), part AS MATERIALIZED (
+      SELECT * FROM unnest(
+        ${arrayLiteral(days.map(({ day }) => day))}::date[],
+        ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
+        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
+      ) AS part (day, begin_ms, end_ms)
+    ), account AS MATERIALIZED (${accountsKnown(merchantNo, chosen, within)})
+    SELECT account.*, ${chainFactColumns(merchantNo)},
+      (SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
+        SELECT ${FIGURES_OF_STATEMENT} AS figures FROM statement
+        WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = bare.day
+        ORDER BY revision DESC LIMIT 1
+      ) AS last) AS statements,
+      (SELECT json_agg(near.figures ORDER BY near.day) FROM (
+        (SELECT day, ${FIGURES} AS figures FROM account_day
+         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < account.first
+         ORDER BY day DESC LIMIT ${sql.lit(DAYS_BEFORE)})
+        UNION ALL
+        (SELECT day, ${FIGURES} AS figures FROM account_day
+         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day >= account.first
+         ORDER BY day LIMIT ${sql.lit(DAYS_FROM)})
+      ) AS near) AS around,
+      (SELECT json_agg(row_to_json(own)) FROM (
+        SELECT part.day, batch.*
+        FROM part LEFT JOIN changed ON changed.currency = account.currency AND changed.day = part.day
+        CROSS JOIN LATERAL (
+          SELECT ${CHAIN_BATCH} FROM (
+            SELECT * FROM ledger_entry
+            WHERE merchant_no = ${merchantNo} AND currency = account.currency AND vanished_at IS NULL
+              AND booked_ms BETWEEN part.begin_ms AND part.end_ms
+            ORDER BY booked_ms, batch_no LIMIT ${sql.lit(ENTRIES_A_DAY_MAX)}
+          ) AS batch
+        ) AS batch
+        WHERE coalesce(changed.nth <= ${sql.lit(DAYS_MAX)},
+          part.day BETWEEN account.last + 1 AND account.last + ${sql.lit(QUIET_DAYS_MAX)})
+      ) AS own) AS entries,
+      (SELECT json_agg(busy.day) FROM (SELECT min(day) AS from_day, max(day) AS to_day FROM part) AS days
+       CROSS JOIN LATERAL (
+         SELECT day FROM account_day
+         WHERE merchant_no = ${merchantNo} AND currency = account.currency
+           AND day BETWEEN days.from_day AND days.to_day AND credit_count + debit_count > 0 OFFSET 0
+       ) AS busy) AS busy,
+      EXISTS (${firstWithBalance(merchantNo)}) AS opens_on_balance
+    FROM account ORDER BY account.currency`.execute(db);
+  return rows.map((row) => accountToChain(merchantNo, row));
+}
+
+function lastInRow(first: BusinessDay, days: readonly BusinessDay[]): BusinessDay {
+  let last = first;
+  for (const day of days) {
+    if (day > addDays(last, 1)) break;
+    last = day;
+  }
+  return last;
+}
+
+function accountToChain(merchantNo: string, row: Row): AccountToChain {
+  const entries = new Map<BusinessDay, FirstEntries>();
+  for (const batch of row.entries ?? []) {
+    const read = chainEntriesOf(batch);
+    if (read !== null) entries.set(batch.day, { entries: read, limit: ENTRIES_A_DAY_MAX });
+  }
+  const statements = (row.statements ?? []).map(dayFigures);
+  return {
+    account: { merchantNo, currency: row.currency },
+    changed: row.changed ?? [],
+    derived: row.derived ?? [],
+    begun: row.begun,
+    stated: statements.map(({ day }) => day),
+    last: row.last,
+    gapless:
+      row.begun === null ? null : { from: row.begun, through: lastInRow(row.since!, row.figured ?? []) },
+    figured: row.figured ?? [],
+    statements,
+    around: daysAround((row.around ?? []).map(dayFigures), row.first ?? statements[0]!.day),
+    certified: windowsOf(row.certified),
+    entries,
+    busy: row.busy ?? [],
+    opensOnBalance: row.opens_on_balance,
+  };
+}
+
+/**
+ * Reads what shows whether an account's proven days, its days with figures and its days with a current statement are the same
+ * days. Days that are known to have figures without a gap are not read again, so it costs little however long the history is.
+ */
+export interface LawFacts extends Account, ChainFacts {
+  /** Days with figures whose current statement was not made of these and of their entries; or they have none. */
+  readonly unpublished: readonly BusinessDay[];
+  /** Days with a statement near a span whose last reading failed, or in which entries are absent and not held. */
+  readonly doubted: readonly BusinessDay[];
+}
+
+export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Promise<LawFacts[]> {
+  const merchantNo = sql`account.merchant_no`;
+  const ofAccount = sql`merchant_no = account.merchant_no AND currency = account.currency`;
+  const { rows } = await sql<FactRow>`
+    WITH asked AS (SELECT unnest(${arrayLiteral(merchants)}::text[]) COLLATE "C" AS merchant_no),
+    known AS (
+      SELECT asked.merchant_no, own.currency FROM asked CROSS JOIN LATERAL (
+        WITH RECURSIVE figured (currency) AS (${figuredCurrencies(sql`asked.merchant_no`)}),
+        ${publishedAccounts(sql`asked.merchant_no`, 'published')}
+        SELECT currency FROM figured WHERE currency IS NOT NULL UNION SELECT currency FROM published
+        UNION SELECT currency FROM changed_day WHERE merchant_no = asked.merchant_no
+      ) AS own
+    ),
+    account AS MATERIALIZED (
+      SELECT known.*, first.day AS begun,
+        CASE WHEN gapless.figured_from = first.day THEN gapless.figured_through ELSE first.day END AS since,
+        ${ALL_TIME.beginMs}::bigint AS begin_ms, ${ALL_TIME.endMs}::bigint AS end_ms
+      FROM known LEFT JOIN ledger_cursor AS gapless USING (merchant_no, currency) LEFT JOIN LATERAL (
+        SELECT day FROM account_day WHERE merchant_no = known.merchant_no AND currency = known.currency
+        ORDER BY day LIMIT 1
+      ) AS first ON true
+    )
+    SELECT account.merchant_no AS "merchantNo", account.currency, account.begun,
+      ${chainFactColumns(merchantNo)},
+      (SELECT json_agg(day ORDER BY day) FROM (${statedWithoutFigures(merchantNo)}) AS bare) AS stated,
+      (SELECT json_agg(day ORDER BY day) FROM changed_day WHERE ${ofAccount}) AS changed,
+      (SELECT json_agg(due.day ORDER BY due.day) FROM account_day AS due
+       WHERE due.merchant_no = account.merchant_no AND due.currency = account.currency
+         AND due.is_due AND due.published_hash IS DISTINCT FROM due.content_hash) AS unpublished,
+      (SELECT json_agg(DISTINCT own.day) FROM (
+         SELECT begin_ms, end_ms FROM sync_window
+         WHERE merchant_no = account.merchant_no AND certified_at IS NULL
+           AND currency IN (${EVERY_CURRENCY}, account.currency) AND account.currency <> ALL (proven_currencies)
+         UNION ALL SELECT begin_ms, end_ms FROM absent_entry WHERE ${ofAccount} AND held_since IS NULL
+       ) AS open JOIN account_day AS own ON ${ofAccount} AND own.revision IS NOT NULL
+         AND own.day BETWEEN to_timestamp(open.begin_ms / 1000)::date - 1 AND to_timestamp(open.end_ms / 1000)::date + 1
+      ) AS doubted
+    FROM account ORDER BY account.merchant_no, account.currency`.execute(db);
+  return rows.map(({ figured, stated, changed, derived, unpublished, doubted, certified, ...account }) => ({
+    ...account,
+    figured: figured ?? [],
+    stated: stated ?? [],
+    changed: changed ?? [],
+    derived: derived ?? [],
+    unpublished: unpublished ?? [],
+    doubted: doubted ?? [],
+    certified: windowsOf(certified),
+  }));
+}
+
+interface FactRow extends Account, ChainFactsRow {
+  readonly stated: BusinessDay[] | null;
+  readonly changed: BusinessDay[] | null;
+  readonly unpublished: BusinessDay[] | null;
+  readonly doubted: BusinessDay[] | null;
+}

@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { commonChange, MANY_MIN, type CommonChange } from '../ledger/common-change.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { listAmendments } from './amendments.ts';
-import { movedBalancesOf, type MovedBalances } from './moved-balances.ts';
+import { movedBalancesOf, type MovedBalances } from './entry-history.ts';
 import type { DB } from './engine/schema.ts';
 
 /** Most amendments of a run that are compared. A change of all entries shows in fewer. */

@@ -6,31 +6,25 @@
  * succeeds without the lease, so what was seen here still holds when it is written.
  */
 import { sql, type Kysely } from 'kysely';
-import type { LedgerEntry } from '../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { ofCurrency, storedCurrency } from './account-filter.ts';
 import { heldCurrenciesOf } from './entries.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import { sentRows } from './store-entries.ts';
-import type { WindowToStore } from './window-reading.ts';
 
-/** What of a reading is to be written. */
-export interface Unstored {
-  /** Entries that are new or differ from what is stored. */
+interface Unstored {
   readonly entries: readonly LedgerEntry[];
   /** Stored entries may be absent from the reading, or absent ones may have come again. */
   readonly isAbsenceOpen: boolean;
   /** Numbers of the stored entries that did not come. Not given for readings that are to be written fully. */
   readonly lacking: readonly string[];
-  /** Unreadable entries may have come, or may be gone. */
   readonly isQuarantineOpen: boolean;
-  /** The certificate is not stored as it is. */
   readonly isCertificateOpen: boolean;
   /** A reading that failed may be stored for a part of the window. */
   readonly isFailureOpen: boolean;
 }
 
-/** A reading, and what of it is to be written. */
 export interface Compared {
   readonly part: WindowToStore;
   readonly unstored: Unstored;
@@ -62,7 +56,6 @@ export async function compareWithStored(
   }));
 }
 
-/** Whether nothing of a reading is to be written. */
 export const isAllStored = (one: Unstored): boolean =>
   one.entries.length === 0 &&
   !one.isAbsenceOpen &&
@@ -80,7 +73,6 @@ const fully = ({ reading }: WindowToStore): Unstored => ({
 });
 
 interface Polled {
-  /** Numbers of all entries to be stored, of whatever window. */
   readonly to_store: readonly string[];
   readonly has_differing: boolean;
   readonly lacking: readonly string[];
@@ -151,3 +143,61 @@ async function compare(
     FROM part ORDER BY nth`.execute(db);
   return rows;
 }
+
+export interface WindowReading {
+  readonly entries: readonly LedgerEntry[];
+  /** What came and cannot be booked. Identical ones appear as often as they came. */
+  readonly unreadable: readonly UnreadableEntry[];
+  /** How many records the platform says the window has, less those that belong to neighbouring windows. */
+  readonly total: number;
+  readonly requests: number;
+  /** Whether total and content agree. The window then proves what is in it and what is not. */
+  readonly certified: boolean;
+  readonly problem: string | null;
+}
+
+export interface WindowToStore {
+  readonly merchantNo: string;
+  readonly window: Window;
+  /** The planned window that this window is a part of. If left out, the window itself. */
+  readonly planned?: Window | undefined;
+  /** Set if only one currency was asked for. The reading then says nothing about the others. */
+  readonly currency: string | null;
+  readonly reading: WindowReading;
+  readonly runId: number;
+  readonly now: Date;
+}
+
+export interface WideToStore extends Omit<WindowToStore, 'window' | 'planned'> {
+  readonly planned: readonly Window[];
+}
+
+/** Cuts a wide reading into one for each planned window. Each keeps the number of calls that it was read with. */
+export function cutAtPlanned({ planned, ...wide }: WideToStore): WindowToStore[] {
+  const { reading } = wide;
+  return planned.map((window) => {
+    const entries = reading.entries.filter(
+      ({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs,
+    );
+    return { ...wide, window, reading: { ...reading, entries, total: entries.length } };
+  });
+}
+
+/** What storing a reading changed. An entry that came back with other content counts as amended and as returned. */
+export interface StoredWindow {
+  readonly inserted: number;
+  readonly amended: number;
+  readonly vanished: number;
+  readonly returned: number;
+  readonly quarantined: number;
+  readonly unchanged: number;
+}
+
+export const NOTHING_CHANGED: StoredWindow = {
+  inserted: 0,
+  amended: 0,
+  vanished: 0,
+  returned: 0,
+  quarantined: 0,
+  unchanged: 0,
+};

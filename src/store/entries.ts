@@ -155,7 +155,6 @@ async function readChainEntries(
   return chainEntriesOf(rows[0]!) ?? readEntries(db, batch, account);
 }
 
-/** What the chain needs of a batch of rows, and the days that they are booked on. */
 export const CHAIN_BATCH = sql`${CHAIN_COLUMNS}, min(booked_at)::date AS first_day, max(booked_at)::date AS last_day`;
 
 export interface ChainBatch extends ChainColumns {
@@ -186,7 +185,6 @@ const split = ({ credits, debits, balances, booked_mss }: ChainColumns) => ({
   bookedMss: booked_mss.split(','),
 });
 
-/** The merchant's accounts with entries that have not vanished, in order of currency. */
 export async function listAccounts(db: Kysely<DB>, merchantNo: string): Promise<Account[]> {
   const { rows } = await sql<{ currency: string }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
@@ -207,11 +205,9 @@ export const heldCurrencies = (merchantNo: string): RawBuilder<unknown> => sql`
     ORDER BY e.currency LIMIT 1)
   FROM held WHERE held.currency IS NOT NULL`;
 
-/** The body of a recursive query `held (currency)`: the currencies of the merchant's entries, or one alone. */
 export const heldCurrenciesOf = (merchantNo: string, currency: string | null): RawBuilder<unknown> =>
   currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`;
 
-/** The merchant's newest entry in the window, of any account; null if none is stored there. */
 export async function newestEntryIn(
   db: Kysely<DB>,
   merchantNo: string,
@@ -231,7 +227,6 @@ export async function newestEntryIn(
   return rows[0] ?? null;
 }
 
-/** Returns those windows in which entries are stored; if a window names a currency, entries of that currency. */
 export async function windowsHolding<
   Span extends { readonly window: Window; readonly currency: string | null },
 >(db: Kysely<DB>, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
@@ -253,4 +248,135 @@ export async function windowsHolding<
     )
     ORDER BY nth`.execute(db);
   return rows.map(({ nth }) => spans[nth - 1]!);
+}
+
+export interface EntryColumns {
+  readonly batch_no: string;
+  readonly currency: string;
+  readonly transaction_type: string;
+  readonly credit: string | null;
+  readonly debit: string | null;
+  readonly balance: string;
+  readonly booked_at: string;
+  readonly booked_ms: number;
+}
+
+export const ENTRY_COLUMNS = [
+  'batch_no',
+  'currency',
+  'transaction_type',
+  'credit',
+  'debit',
+  'balance',
+  'booked_at',
+  'booked_ms',
+] as const;
+
+export const entryOf = (row: EntryColumns): LedgerEntry => ({
+  batchNo: row.batch_no,
+  currency: row.currency,
+  transactionType: row.transaction_type,
+  credit: row.credit,
+  debit: row.debit,
+  balance: row.balance,
+  bookedAt: row.booked_at,
+  bookedMs: row.booked_ms,
+});
+
+/**
+ * Most entries taken from the span itself. Inside a break there are only entries of the same seconds as the two
+ * next to it.
+ */
+export const ENTRIES_WITHIN_MAX = 2_000;
+
+const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+  db
+    .selectFrom('ledger_entry')
+    .select(ENTRY_COLUMNS)
+    .where('merchant_no', '=', merchantNo)
+    .where('currency', '=', currency)
+    .where('vanished_at', 'is', null);
+
+/**
+ * Entries in time order: the last `background` before the window, up to `ENTRIES_WITHIN_MAX` in it, and the first
+ * `background` after it. Three short walks along ledger_entry_in_time.
+ */
+export async function entriesAround(
+  db: Kysely<DB>,
+  account: Account,
+  { beginMs, endMs }: Window,
+  background: number,
+): Promise<LedgerEntry[]> {
+  const before = await entriesOf(db, account)
+    .where('booked_ms', '<', beginMs)
+    .orderBy('booked_ms', 'desc')
+    .orderBy('batch_no', 'desc')
+    .limit(background)
+    .execute();
+  const within = await entriesOf(db, account)
+    .where('booked_ms', '>=', beginMs)
+    .where('booked_ms', '<=', endMs)
+    .orderBy('booked_ms')
+    .orderBy('batch_no')
+    .limit(ENTRIES_WITHIN_MAX)
+    .execute();
+  const after = await entriesOf(db, account)
+    .where('booked_ms', '>', endMs)
+    .orderBy('booked_ms')
+    .orderBy('batch_no')
+    .limit(background)
+    .execute();
+  return [...before.reverse(), ...within, ...after].map(entryOf);
+}
+
+export async function entriesByNumber(
+  db: Kysely<DB>,
+  merchantNo: string,
+  batchNos: readonly string[],
+): Promise<ReadonlyMap<string, LedgerEntry>> {
+  if (batchNos.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('ledger_entry')
+    .select(ENTRY_COLUMNS)
+    .where('merchant_no', '=', merchantNo)
+    .where('batch_no', 'in', [...batchNos])
+    .where('vanished_at', 'is', null)
+    .execute();
+  return new Map(rows.map((row) => [row.batch_no, entryOf(row)]));
+}
+
+const NEWEST_CHECKED = 50;
+
+interface SecondsSeen {
+  /** Whether newest stored timestamps have seconds; null if nothing is stored. */
+  readonly hasSeconds: boolean | null;
+  /** Of the entries asked about, how many are stored within the minute of their timestamp, with seconds; and one of them. */
+  readonly cut: { readonly count: number; readonly batchNo: string; readonly bookedAt: string } | null;
+}
+
+export async function secondsSeen(
+  db: Kysely<DB>,
+  merchantNo: string,
+  entries: readonly { readonly batchNo: string; readonly bookedAt: string }[],
+): Promise<SecondsSeen> {
+  const { rows } = await sql<{ has_seconds: boolean | null; cut: SecondsSeen['cut'] }>`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    SELECT (
+      SELECT bool_or(date_part('second', newest.booked_at) <> 0) FROM held CROSS JOIN LATERAL (
+        SELECT booked_at FROM ledger_entry e
+        WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+        ORDER BY e.booked_ms DESC LIMIT ${sql.lit(NEWEST_CHECKED)}
+      ) AS newest
+    ) AS has_seconds, (
+      SELECT json_build_object('count', count(*) OVER (), 'batchNo', e.batch_no, 'bookedAt', e.booked_at::text)
+      FROM unnest(
+        ${arrayLiteral(entries.map(({ batchNo }) => batchNo))}::text[],
+        ${arrayLiteral(entries.map(({ bookedAt }) => bookedAt))}::timestamp[]
+      ) AS came (batch_no, booked_at)
+      JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.batch_no = came.batch_no
+      WHERE e.booked_at > came.booked_at AND e.booked_at < came.booked_at + interval '1 minute'
+      ORDER BY e.batch_no LIMIT 1
+    ) AS cut`.execute(db);
+  const { has_seconds: hasSeconds, cut } = rows[0]!;
+  return { hasSeconds, cut };
 }

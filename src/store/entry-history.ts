@@ -4,17 +4,19 @@
  */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
-import type { BreakHint, LedgerEntry } from '../ledger/entry.ts';
+import type { BreakHint, LedgerEntry, Account, BusinessDay } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
 import { quarantineRows, type QuarantineRow } from './amendments.ts';
 import type { BreakRow } from './breaks/breaks.ts';
-import { entryOf } from './entry-columns.ts';
+import { entryOf, type EntryColumns } from './entries.ts';
 import type { DB, LedgerEntry as EntryTable, LedgerEntryVersion } from './engine/schema.ts';
 import { everyMerchant } from './shared-entries.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { ContentChange } from '../ledger/common-change.ts';
+import { balanceSteps, type BalanceStep } from '../ledger/moved-balances.ts';
 
 /** Most entries found for one number. Each merchant may count on its own, so all of them may have this number. */
 export const ENTRIES_FOUND_MAX = 20;
-/** Most rows of each kind shown next to an entry; the lists show all. */
 const ROWS_AROUND_MAX = 50;
 
 const SEVERAL_ENTRIES: BreakHint[] = [
@@ -25,7 +27,6 @@ const SEVERAL_ENTRIES: BreakHint[] = [
   'several-changes',
 ];
 
-/** The content that an entry had from a certain reading on. */
 export interface EntryContent {
   readonly version: number;
   readonly entry: LedgerEntry;
@@ -36,9 +37,7 @@ export interface EntryContent {
 
 export interface EntryHistory {
   readonly merchantNo: string;
-  /** Oldest first; the last one is the current one. */
   readonly contents: readonly EntryContent[];
-  /** When it was found that the platform no longer shows the entry; null while it does. */
   readonly vanishedAt: Date | null;
   /** Since when the entry is absent: readings do not hold it, and it is not yet believed to be gone. */
   readonly absentSince: Date | null;
@@ -114,7 +113,6 @@ function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryCont
   }));
 }
 
-/** Unreadable entries with that number, newest first, released and acknowledged ones included. */
 export const unreadableOfNumber = (
   db: Kysely<DB>,
   batchNo: string,
@@ -159,3 +157,155 @@ export const adjacentBreaks = (
     .orderBy('id', 'desc')
     .limit(ROWS_AROUND_MAX)
     .execute();
+
+export const ENTRIES_ASKED_MAX = 1_000;
+
+export interface PastContent extends LedgerEntry {
+  readonly version: number;
+  readonly day: BusinessDay;
+  readonly since: Date;
+}
+
+export interface EntryPast {
+  readonly contents: readonly PastContent[];
+  readonly vanishedAt: Date | null;
+}
+
+type Row = Omit<PastContent, 'since'> & { readonly firstSeenAt: Date; readonly vanishedAt: Date | null } & {
+  /** When the content before this one was replaced; null for the first. */
+  readonly replacedAt: Date | null;
+};
+
+/**
+ * The past of each entry, by batch number. Numbers that this database does not know are left out. Each is queried
+ * by primary key.
+ */
+export async function pastOfEntries(
+  db: Kysely<DB>,
+  merchantNo: string,
+  batchNos: readonly string[],
+): Promise<ReadonlyMap<string, EntryPast>> {
+  if (batchNos.length > ENTRIES_ASKED_MAX)
+    throw new Error(`${batchNos.length} entries asked for at once, ${ENTRIES_ASKED_MAX} at most`);
+  const content = (table: string) => sql`${sql.ref(`${table}.version`)},
+    ${sql.ref(`${table}.currency`)}, ${sql.ref(`${table}.transaction_type`)}, ${sql.ref(`${table}.credit`)},
+    ${sql.ref(`${table}.debit`)}, ${sql.ref(`${table}.balance`)}, ${sql.ref(`${table}.booked_at`)},
+    ${sql.ref(`${table}.booked_ms`)}`;
+  const { rows } = await sql<Row>`
+    WITH asked (batch_no) AS MATERIALIZED (SELECT unnest(${arrayLiteral(batchNos)}::text[])), held AS MATERIALIZED (
+      SELECT e.* FROM asked CROSS JOIN LATERAL (
+        SELECT * FROM ledger_entry WHERE merchant_no = ${merchantNo} AND batch_no = asked.batch_no OFFSET 0
+      ) AS e
+    ), contents AS (
+      SELECT held.batch_no, ${content('held')}, NULL::timestamptz AS superseded_at, held.first_seen_at, held.vanished_at
+      FROM held
+      UNION ALL
+      SELECT held.batch_no, ${content('old')}, old.superseded_at, held.first_seen_at, held.vanished_at
+      FROM held CROSS JOIN LATERAL (
+        SELECT * FROM ledger_entry_version
+        WHERE merchant_no = ${merchantNo} AND batch_no = held.batch_no OFFSET 0
+      ) AS old
+      WHERE held.version > 1
+    )
+    SELECT batch_no AS "batchNo", version, currency, transaction_type AS "transactionType", credit, debit, balance,
+      booked_at AS "bookedAt", booked_ms AS "bookedMs", booked_at::date AS day, first_seen_at AS "firstSeenAt",
+      vanished_at AS "vanishedAt", lag(superseded_at) OVER (PARTITION BY batch_no ORDER BY version) AS "replacedAt"
+    FROM contents ORDER BY batch_no, version`.execute(db);
+  const pasts = new Map<string, { contents: PastContent[]; vanishedAt: Date | null }>();
+  for (const { firstSeenAt, vanishedAt, replacedAt, ...one } of rows) {
+    const past = pasts.get(one.batchNo) ?? { contents: [], vanishedAt };
+    pasts.set(one.batchNo, past);
+    past.contents.push({ ...one, since: replacedAt ?? firstSeenAt });
+  }
+  return pasts;
+}
+
+export interface HealedBreak {
+  readonly id: number;
+  readonly beginMs: number;
+  readonly endMs: number;
+  readonly afterBatchNo: string | null;
+  readonly beforeBatchNo: string;
+}
+
+const HEALED_BREAKS_MAX = 1_000;
+/**
+ * A break is stored under the day of the entry after it. Breaks are searched for up to this many days after the day
+ * asked about.
+ */
+const DAYS_AFTER_MAX = 31;
+
+export async function healedBreaks(
+  db: Kysely<DB>,
+  { merchantNo, currency }: Account,
+  day: BusinessDay,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<HealedBreak[]> {
+  const { rows } = await sql<HealedBreak>`
+    SELECT id, begin_ms AS "beginMs", end_ms AS "endMs", after_batch_no AS "afterBatchNo",
+      before_batch_no AS "beforeBatchNo"
+    FROM continuity_break
+    WHERE merchant_no = ${merchantNo} AND currency = ${currency}
+      AND day BETWEEN ${day}::date AND ${day}::date + ${DAYS_AFTER_MAX}::int
+      AND status = 'healed' AND closed_at BETWEEN ${from} AND ${to}
+    ORDER BY id LIMIT ${HEALED_BREAKS_MAX}`.execute(db);
+  return rows;
+}
+
+/** Only entries this close before the first balance that moved are checked. */
+const BEFORE_MAX = 10;
+
+export interface MovedBalances {
+  readonly merchantNo: string;
+  readonly kind: 'late' | 'vanished' | 'amended';
+  readonly entry: LedgerEntry;
+  readonly moved: number;
+}
+
+/** Balances that moved without an entry found to have moved them are left out. */
+export async function movedBalancesOf(
+  db: Kysely<DB>,
+  merchantNo: string,
+  runId: number,
+  changes: readonly ContentChange[],
+): Promise<MovedBalances[]> {
+  const found: MovedBalances[] = [];
+  for (const step of balanceSteps(changes)) {
+    const mover = step.isOwn
+      ? { kind: 'amended' as const, entry: step.first }
+      : await moverOf(db, merchantNo, runId, step);
+    if (mover !== null) found.push({ merchantNo, ...mover, moved: step.moved });
+  }
+  return found;
+}
+
+/**
+ * The nearest entry before the step that came or went in this run, and has its amount. Goes along ledger_entry_in_time
+ * and ledger_entry_vanished_in_time.
+ */
+async function moverOf(
+  db: Kysely<DB>,
+  merchantNo: string,
+  runId: number,
+  { currency, first, by }: BalanceStep,
+): Promise<Pick<MovedBalances, 'kind' | 'entry'> | null> {
+  const before = sql`e.merchant_no = ${merchantNo} AND e.currency = ${currency} AND e.booked_ms <= ${first.bookedMs}
+    AND e.batch_no <> ${first.batchNo}`;
+  const { rows } = await sql<EntryColumns & { readonly kind: 'late' | 'vanished' }>`
+    WITH began AS (SELECT started_at AS at FROM run WHERE id = ${runId}),
+    near AS (
+      (SELECT e.*, 'late' AS kind FROM ledger_entry AS e WHERE ${before} AND e.vanished_at IS NULL
+        ORDER BY e.booked_ms DESC LIMIT ${BEFORE_MAX})
+      UNION ALL
+      (SELECT e.*, 'vanished' FROM ledger_entry AS e WHERE ${before} AND e.vanished_at IS NOT NULL
+        ORDER BY e.booked_ms DESC LIMIT ${BEFORE_MAX})
+    )
+    SELECT batch_no, kind, currency, transaction_type, credit::text, debit::text, balance::text,
+      to_char(booked_at, 'YYYY-MM-DD HH24:MI:SS') AS booked_at, booked_ms
+    FROM near, began
+    WHERE CASE kind WHEN 'late' THEN first_seen_at >= began.at ELSE vanished_at >= began.at END
+      AND coalesce(credit, -debit) = CASE kind WHEN 'late' THEN 1 ELSE -1 END * ${by}::numeric
+    ORDER BY near.booked_ms DESC LIMIT 1`.execute(db);
+  const [row] = rows;
+  return row === undefined ? null : { kind: row.kind, entry: entryOf(row) };
+}

@@ -6,7 +6,7 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
-import { storableJson } from './run-merchants.ts';
+import { storableJson } from '../ledger/text.ts';
 
 export interface EventKey {
   readonly kind: string;

@@ -24,7 +24,6 @@ export interface ProofShape {
   readonly uncertified: readonly Window[];
   /** Where open breaks lie, from the entries before them to those after them, and entries that could not be read. */
   readonly broken: readonly Window[];
-  /** Days with changed entries that have no figures yet. */
   readonly changed: readonly BusinessDay[];
 }
 
@@ -61,8 +60,8 @@ export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promi
       LEFT JOIN broken ON broken.merchant_no = asked.merchant_no
       LEFT JOIN changed ON changed.merchant_no = asked.merchant_no
       WHERE NOT EXISTS (
-        SELECT FROM requested_range asked_for
-        WHERE asked_for.merchant_no = asked.merchant_no AND done_at IS NULL AND forgotten_at IS NULL
+        SELECT FROM task asked_for
+        WHERE asked_for.merchant_no = asked.merchant_no AND kind = 'range' AND state = 'waiting'
       )
       GROUP BY 2, 3, 4, 5
     )
@@ -88,26 +87,21 @@ const windowOf = ([beginMs, endMs]: readonly [number, number]): Window => ({ beg
 export async function merchantsWithOpenRanges(db: Kysely<DB>, own: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ merchantNo: string }>`
     WITH asked AS (${activeWith(own)})
-    SELECT DISTINCT merchant_no AS "merchantNo" FROM requested_range JOIN asked USING (merchant_no)
-    WHERE done_at IS NULL AND forgotten_at IS NULL ORDER BY 1`.execute(db);
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM task JOIN asked USING (merchant_no)
+    WHERE kind = 'range' AND state = 'waiting' ORDER BY 1`.execute(db);
   return rows.map(({ merchantNo }) => merchantNo);
 }
 
-/** What is open of all merchants, counted. */
 export interface OpenCounts {
-  /** Merchants whose ledgers are read. */
   readonly merchants: number;
   /** Windows without a certificate: their last reading failed, or waits for a second reading. */
   readonly uncertified: number;
   /** Open breaks that `newSince` or a later run found. */
   readonly newBreaks: number;
-  /** Open breaks that earlier runs found. */
   readonly knownBreaks: number;
   /** Of all open breaks, those that somebody is responsible for. */
   readonly takenBreaks: number;
-  /** Unreadable entries that no one has acknowledged. */
   readonly quarantined: number;
-  /** Leases that have not run out. */
   readonly leases: number;
 }
 
@@ -143,19 +137,18 @@ export async function openCounts(
 
 /** When merchants were last read and found well, over all of them. */
 export interface GoodReadings {
-  /** Merchants that no run has ever read well. */
   readonly neverRead: number;
   /** The last good reading of the merchant for whom it is longest ago; null if none was ever read well. */
   readonly oldestAt: Date | null;
 }
 
-/** One jump along run_merchant_good for each merchant, in one statement. */
+/** One jump along task_good for each merchant, in one statement. */
 export async function goodReadings(db: Kysely<DB>, own: readonly string[]): Promise<GoodReadings> {
   const { rows } = await sql<GoodReadings>`
     WITH asked AS (${activeWith(own)})
     SELECT count(*) FILTER (WHERE last.finished_at IS NULL) AS "neverRead", min(last.finished_at) AS "oldestAt"
     FROM asked LEFT JOIN LATERAL (
-      SELECT finished_at FROM run_merchant own
+      SELECT finished_at FROM task own
       WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
       ORDER BY own.run_id DESC LIMIT 1
     ) AS last ON true`.execute(db);
@@ -170,7 +163,6 @@ export interface InboxCounts {
   readonly oldestAt: Date | null;
   /** What they take, encrypted, in bytes. */
   readonly waitingBytes: number;
-  /** Processed, and a person has to check. */
   readonly needsPerson: number;
   /** By paths that were never given out, as far as they are kept. */
   readonly unknown: number;

@@ -1,14 +1,12 @@
 /** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Kysely, type Transaction, type RawBuilder } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import { ofMerchants } from './account-filter.ts';
+import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
-import { heldCurrencies } from './entries.ts';
-import { sumOfFigures, type Days } from './historical-count.ts';
+import { heldCurrencies, heldCurrenciesOf } from './entries.ts';
 import { alternates, sentRows } from './store-entries.ts';
-
-export { countByFigures, countStored, uncountableSpans, type Days } from './historical-count.ts';
+import { figuredCurrencies } from './account-days.ts';
 
 /**
  * Days on which the platform's records differ from what is stored under their numbers: the day of the record, and the
@@ -46,7 +44,6 @@ export async function differingDays(
   return rows.map(({ day }) => day);
 }
 
-/** The numbers of the entries in these windows that were first seen at this time or later, in order of time. */
 export async function firstSeenSince(
   db: Kysely<DB>,
   merchantNo: string,
@@ -68,13 +65,11 @@ export async function firstSeenSince(
   return rows.map((row) => row.batch_no);
 }
 
-/** A stored entry, as far as it is needed to miss it. */
-export interface StoredAt {
+interface StoredAt {
   readonly batchNo: string;
   readonly bookedMs: number;
 }
 
-/** The first entries stored in a window, in order of time: all of them if no `limit` is given. */
 export async function storedIn(
   db: Kysely<DB>,
   merchantNo: string,
@@ -95,9 +90,7 @@ export async function storedIn(
   return rows;
 }
 
-/** How far a round through the entries of older days has come. */
 export interface OlderDaysRound {
-  /** Entries compared so far, and how many there were when the round began. */
   readonly read: number;
   readonly of: number;
   readonly beganAt: Date;
@@ -111,81 +104,185 @@ export interface OlderDaysRound {
   readonly refused: (Window & { readonly since: Date }) | null;
 }
 
-/** How far the comparison of older days has come. */
 export interface HistoricalComparison extends Days {
   readonly total: number;
-  /** Whether as many entries are stored. */
   readonly isHeld: boolean;
   readonly checkedAt: Date;
   readonly round: OlderDaysRound;
 }
 
-/** By merchant, of those whose older days were compared. */
+interface Checked extends Omit<HistoricalComparison, 'round'> {
+  readonly merchant_no: string;
+}
+
+interface Refused extends Window {
+  readonly since: Date | null;
+}
+
+const NAMES =
+  'checked_from, checked_to, checked_total, is_held, checked_at, round_read, round_of, round_began_at, ' +
+  'round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since';
+const CHECKED = sql.raw(NAMES);
+const EXCLUDED = sql.raw(NAMES.replaceAll(/\w+/g, 'excluded.$&'));
+
 export async function historicalComparisons(
   db: Kysely<DB>,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, HistoricalComparison>> {
-  const rows = await db.selectFrom('historical_check').selectAll().where(ofMerchants(merchants)).execute();
+  const { rows } = await sql<Checked & Omit<OlderDaysRound, 'refused'> & Refused>`
+    SELECT merchant_no, checked_from AS "from", checked_to AS "to", checked_total AS total, is_held AS "isHeld",
+      checked_at AS "checkedAt", round_read AS read, round_of AS of, round_began_at AS "beganAt",
+      round_through_ms AS "throughMs", widest_ms AS "widestMs", page_order AS order,
+      refused_from_ms AS "beginMs", refused_to_ms AS "endMs", refused_since AS since
+    FROM ledger_cursor WHERE ${ofMerchants(merchants)} AND currency = ${EVERY_CURRENCY} AND checked_at IS NOT NULL`.execute(
+    db,
+  );
   return new Map(
-    rows.map((row) => [
-      row.merchant_no,
+    rows.map(({ merchant_no, from, to, total, isHeld, checkedAt, beginMs, endMs, since, ...round }) => [
+      merchant_no,
       {
-        from: row.from_day,
-        to: row.to_day,
-        total: row.total,
-        isHeld: row.is_held,
-        checkedAt: row.checked_at,
-        round: {
-          read: row.round_read,
-          of: row.round_of,
-          beganAt: row.round_began_at,
-          throughMs: row.round_through_ms,
-          widestMs: row.widest_ms,
-          order: row.page_order as OlderDaysRound['order'],
-          refused:
-            row.refused_since === null
-              ? null
-              : { beginMs: row.refused_from_ms!, endMs: row.refused_to_ms!, since: row.refused_since },
-        },
+        ...{ from, to, total, isHeld, checkedAt },
+        round: { ...round, refused: since === null ? null : { beginMs, endMs, since } },
       },
     ]),
   );
 }
 
-/**
- * Stores how far the comparisons of merchants' older days have come, with the sums of the days' figures. To be called
- * in a transaction under the leases of these merchants.
- */
+/** Stores how far the comparisons of merchants' older days have come, with the sums of the days' figures. */
 export async function keepHistoricalComparisons(
   trx: Transaction<DB>,
   made: readonly { readonly merchantNo: string; readonly comparison: HistoricalComparison }[],
 ): Promise<void> {
   if (made.length === 0) return;
-  const column = (value: (one: HistoricalComparison) => string | number | null) =>
-    arrayLiteral(made.map(({ comparison }) => value(comparison)));
-  const days = { from: sql`made.from_day`, to: sql`made.to_day` };
+  const rows = made.map(({ merchantNo, comparison: { round, ...one } }) => ({
+    ...{ merchant_no: merchantNo, checked_from: one.from, checked_to: one.to, checked_total: one.total },
+    ...{ is_held: one.isHeld, checked_at: one.checkedAt, round_read: round.read, round_of: round.of },
+    ...{ round_began_at: round.beganAt, round_through_ms: round.throughMs, widest_ms: round.widestMs },
+    ...{
+      page_order: round.order,
+      refused_from_ms: round.refused?.beginMs,
+      refused_to_ms: round.refused?.endMs,
+    },
+    refused_since: round.refused?.since,
+  }));
+  const days = { from: sql`made.checked_from`, to: sql`made.checked_to` };
   await sql`
-    INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
-      round_began_at, round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since, by_figures)
-    SELECT made.*, ${sumOfFigures(sql`made.merchant_no`, days)}
-    FROM unnest(
-      ${arrayLiteral(made.map(({ merchantNo }) => merchantNo))}::text[], ${column(({ from }) => from)}::date[],
-      ${column(({ to }) => to)}::date[], ${column(({ total }) => total)}::bigint[],
-      ${column(({ isHeld }) => String(isHeld))}::boolean[], ${column(({ checkedAt }) => checkedAt.toISOString())}::timestamptz[],
-      ${column(({ round }) => round.read)}::integer[], ${column(({ round }) => round.of)}::integer[],
-      ${column(({ round }) => round.beganAt.toISOString())}::timestamptz[], ${column(({ round }) => round.throughMs)}::bigint[],
-      ${column(({ round }) => round.widestMs)}::bigint[], ${column(({ round }) => round.order)}::text[],
-      ${column(({ round }) => round.refused?.beginMs ?? null)}::bigint[],
-      ${column(({ round }) => round.refused?.endMs ?? null)}::bigint[],
-      ${column(({ round }) => round.refused?.since.toISOString() ?? null)}::timestamptz[]
-    ) AS made (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of, round_began_at,
-      round_through_ms, widest_ms, page_order, refused_from_ms, refused_to_ms, refused_since)
-    ON CONFLICT (merchant_no) DO UPDATE
-      SET from_day = excluded.from_day, to_day = excluded.to_day, total = excluded.total,
-        is_held = excluded.is_held, checked_at = excluded.checked_at, round_read = excluded.round_read,
-        round_of = excluded.round_of, round_began_at = excluded.round_began_at,
-        round_through_ms = excluded.round_through_ms, widest_ms = excluded.widest_ms,
-        page_order = excluded.page_order,
-        refused_from_ms = excluded.refused_from_ms, refused_to_ms = excluded.refused_to_ms,
-        refused_since = excluded.refused_since, by_figures = excluded.by_figures`.execute(trx);
+    INSERT INTO ledger_cursor (merchant_no, currency, ${CHECKED}, by_figures)
+    SELECT made.merchant_no, ${EVERY_CURRENCY}, ${CHECKED}, ${sumOfFigures(sql`made.merchant_no`, days)}
+    FROM json_populate_recordset(NULL::ledger_cursor, ${JSON.stringify(rows)}::json) AS made
+    ON CONFLICT (merchant_no, currency) DO UPDATE
+      SET (${CHECKED}, by_figures) = ROW (${EXCLUDED}, excluded.by_figures)`.execute(trx);
+}
+
+export interface Days {
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+}
+
+/**
+ * Number of stored entries and of unreadable entries with batchNo in a window. Counts each one along
+ * ledger_entry_in_time. With a currency, only its entries.
+ */
+export async function countStored(
+  db: Kysely<DB>,
+  merchantNo: string,
+  window: Window,
+  currency: string | null = null,
+): Promise<number> {
+  const { rows } = await sql<{ stored: number }>`
+    WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)})
+    SELECT coalesce(sum((
+      SELECT count(*) FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
+    )), 0)::bigint + ${currency === null ? namedUnreadable(merchantNo, window) : sql`0`} AS stored
+    FROM held WHERE currency IS NOT NULL`.execute(db);
+  return rows[0]!.stored;
+}
+
+/**
+ * The same for complete days, from their figures. The sum of the last check is taken up, so the cost grows with the days
+ * since then. Entries are only counted one by one on days that changed after their figures were made.
+ */
+export async function countByFigures(
+  db: Kysely<DB>,
+  merchantNo: string,
+  days: Days,
+  window: Window,
+): Promise<number> {
+  const { rows } = await sql<{ stored: number }>`
+    WITH changed AS MATERIALIZED (
+      SELECT currency, day FROM changed_day
+      WHERE merchant_no = ${merchantNo} AND day BETWEEN ${days.from} AND ${days.to}
+    )
+    SELECT ${sumOfFigures(merchantNo, days)} + (
+      SELECT coalesce(sum(
+        (SELECT count(*) FROM ledger_entry e
+          WHERE e.merchant_no = ${merchantNo} AND e.currency = changed.currency AND e.vanished_at IS NULL
+            AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND e.booked_at::date = changed.day)
+        - coalesce((SELECT d.credit_count + d.debit_count FROM account_day d
+          WHERE d.merchant_no = ${merchantNo} AND d.currency = changed.currency AND d.day = changed.day), 0)
+      ), 0)::bigint FROM changed
+    ) + ${namedUnreadable(merchantNo, window)} AS stored`.execute(db);
+  return rows[0]!.stored;
+}
+
+/** Entries of the days by their figures: the sum of the last check, and the days since; all days where there is none. */
+const sumOfFigures = (
+  merchantNo: string | RawBuilder<unknown>,
+  { from, to }: { readonly from: string | RawBuilder<unknown>; readonly to: string | RawBuilder<unknown> },
+): RawBuilder<unknown> => sql`(
+  WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
+  ), begun AS MATERIALIZED (
+    SELECT coalesce(max(checked_to) + 1, ${from}::date) AS day, coalesce(max(by_figures), 0) AS entries
+    FROM ledger_cursor
+    WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL AND checked_from = ${from} AND checked_to <= ${to}
+  )
+  SELECT begun.entries + coalesce(sum(added.entries), 0)::bigint
+  FROM begun LEFT JOIN figured ON figured.currency IS NOT NULL LEFT JOIN LATERAL (
+    SELECT sum(d.credit_count + d.debit_count) AS entries FROM account_day d
+    WHERE d.merchant_no = ${merchantNo} AND d.currency = figured.currency AND d.day BETWEEN begun.day AND ${to} OFFSET 0
+  ) AS added ON true
+  GROUP BY begun.entries
+)`;
+
+/**
+ * Forgets the sum of the older days' figures, as one of them gets new ones. To be used in the statement that takes days
+ * off the list of changed ones.
+ */
+export const forgetSum = (merchantNo: string, days: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  UPDATE ledger_cursor SET by_figures = NULL
+  WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL
+    AND EXISTS (SELECT FROM ${days} AS changed (day) WHERE changed.day BETWEEN checked_from AND checked_to)`;
+
+/**
+ * Number of unreadable entries with batchNo that the platform still sends. One that was readable before is still
+ * stored as an entry and is counted there.
+ */
+const namedUnreadable = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
+  SELECT count(*) FROM (
+    SELECT DISTINCT q.batch_no FROM quarantined_entry q
+    WHERE q.merchant_no = ${merchantNo} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
+      AND q.begin_ms >= ${beginMs} AND q.end_ms <= ${endMs}
+      AND NOT EXISTS (
+        SELECT FROM ledger_entry e
+        WHERE e.merchant_no = q.merchant_no AND e.batch_no = q.batch_no AND e.vanished_at IS NULL
+      )
+  ) AS unreadable
+)`;
+
+/**
+ * Spans in which the platform's total cannot be compared with what is stored. An unreadable entry without batchNo may
+ * be an entry that is stored already. One that may lie outside the window may or may not be in the total.
+ */
+export async function uncountableSpans(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { beginMs, endMs }: Window,
+): Promise<Window[]> {
+  const { rows } = await sql<{ begin_ms: number; end_ms: number }>`
+    SELECT begin_ms, end_ms FROM quarantined_entry
+    WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
+      AND (batch_no IS NULL OR begin_ms < ${beginMs} OR end_ms > ${endMs})`.execute(db);
+  return rows.map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms }));
 }

@@ -22,7 +22,6 @@ const DAY_MS = 86_400_000;
 /** Rows of readings checked for the certificate of one instant. Their windows seldom overlap. */
 const READINGS_COUNTED = 4;
 
-/** Who stores entries, in which run, and when. */
 interface StoredBy {
   readonly merchantNo: string;
   readonly runId: number;
@@ -53,7 +52,7 @@ export const countedLate = ({ merchantNo, runId, now }: StoredBy): RawBuilder<un
       WHERE near.end_ms >= fresh.booked_ms AND near.certified_at IS NOT NULL AND near.run_id = ${runId}::bigint
     )
   ), counted_late AS (
-    INSERT INTO late_entry_count AS known (merchant_no, month, days_min, days_max, entries)
+    INSERT INTO lateness_count AS known (merchant_no, month, days_min, days_max, entries)
     SELECT ${merchantNo}, ${monthOf(now.toISOString().slice(0, 10))}::date,
       bounds.days_min, bounds.days_max, count(*)
     FROM came_late CROSS JOIN LATERAL (
@@ -66,14 +65,12 @@ export const countedLate = ({ merchantNo, runId, now }: StoredBy): RawBuilder<un
     ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET entries = known.entries + excluded.entries
   )`;
 
-/** Readings of windows that begin before a `fresh` entry, the nearest ones. */
 const readingsOf = (merchantNo: string, currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
   SELECT w.certified_at, w.end_ms, w.run_id FROM sync_window w
   WHERE w.merchant_no = ${merchantNo} AND w.currency = ${currency} AND w.begin_ms <= fresh.booked_ms
   ORDER BY w.begin_ms DESC LIMIT ${sql.lit(READINGS_COUNTED)}
 )`;
 
-/** When the instant of a `fresh` entry was certified last, as far as the rows of readings say it. */
 const certifiedAt = (merchantNo: string): RawBuilder<unknown> => {
   const of = (currency: RawBuilder<unknown>) => sql`(
     SELECT max(near.certified_at) FROM ${readingsOf(merchantNo, currency)} AS near
@@ -82,7 +79,6 @@ const certifiedAt = (merchantNo: string): RawBuilder<unknown> => {
   return sql`greatest(${of(sql.lit(EVERY_CURRENCY))}, ${of(sql`fresh.currency`)})`;
 };
 
-/** What was measured of these merchants in the period that counts on the day, by merchant. One statement. */
 export async function latenessMeasured(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -90,13 +86,10 @@ export async function latenessMeasured(
 ): Promise<ReadonlyMap<string, LatenessMeasured>> {
   const from = periodFrom(today);
   const { rows } = await sql<Row>`
-    SELECT merchant_no, NULL::date AS month, NULL::date AS sampled_on, days_min, days_max, sum(entries)::bigint AS entries
-    FROM late_entry_count WHERE ${ofMerchants(merchants)} AND month >= ${from}
-    GROUP BY merchant_no, days_min, days_max
-    UNION ALL
-    SELECT merchant_no, month, sampled_on, 0, 0, entries
-    FROM month_end_sample WHERE ${ofMerchants(merchants)} AND month >= ${from}
-    ORDER BY merchant_no, month, days_max, days_min`.execute(db);
+    SELECT merchant_no, CASE WHEN days_max = 0 THEN month END AS month, sampled_on, days_min, days_max,
+      sum(entries)::bigint AS entries
+    FROM lateness_count WHERE ${ofMerchants(merchants)} AND month >= ${from}
+    GROUP BY 1, 2, 3, 4, 5 ORDER BY merchant_no, 2, days_max, days_min`.execute(db);
   return new Map(
     [...Map.groupBy(rows, (row) => row.merchant_no)].map(([merchantNo, own]) => [
       merchantNo,
@@ -112,7 +105,6 @@ export async function latenessMeasured(
   );
 }
 
-/** The same of one merchant, from such a map. */
 export const measuredOf = (
   measured: ReadonlyMap<string, LatenessMeasured>,
   merchantNo: string,
@@ -149,7 +141,6 @@ const wasReadInTime = sql`NOT EXISTS (
   WHERE near.booked_at + (near.first_seen_at - to_timestamp(near.booked_ms / 1000.0)) >= near.booked_at::date + 2
 )`;
 
-/** Entries of the month of a row `made` on days that were read in time, from the figures of its days. */
 const entriesOfMonth = sql`(
   WITH RECURSIVE figured (currency) AS (${figuredCurrencies(sql`made.merchant_no`)})
   SELECT coalesce(sum(of_day.entries), 0)::bigint FROM figured CROSS JOIN LATERAL (
@@ -159,10 +150,8 @@ const entriesOfMonth = sql`(
   ) AS of_day
 )`;
 
-/** Months of a merchant that held when they were compared with the platform. */
 export interface MonthsHeld {
   readonly merchantNo: string;
-  /** The first days of the months. */
   readonly months: readonly BusinessDay[];
   readonly sampledOn: BusinessDay;
 }
@@ -176,12 +165,15 @@ export async function keepSampledMonths(trx: Transaction<DB>, held: readonly Mon
   if (rows.length === 0) return;
   const column = (value: (one: (typeof rows)[number]) => string) => arrayLiteral(rows.map(value));
   await sql`
-    INSERT INTO month_end_sample AS known (merchant_no, month, entries, sampled_on)
-    SELECT made.merchant_no, made.month, coalesce(known.entries, ${entriesOfMonth}), made.sampled_on
+    INSERT INTO lateness_count AS known (merchant_no, month, days_min, days_max, entries, sampled_on)
+    SELECT made.merchant_no, made.month, 0, 0, coalesce(known.entries, ${entriesOfMonth}), made.sampled_on
     FROM unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ month }) => month)}::date[],
       ${column(({ sampledOn }) => sampledOn)}::date[]
     ) AS made (merchant_no, month, sampled_on)
-    LEFT JOIN month_end_sample known ON known.merchant_no = made.merchant_no AND known.month = made.month
-    ON CONFLICT (merchant_no, month) DO UPDATE SET sampled_on = excluded.sampled_on`.execute(trx);
+    LEFT JOIN lateness_count known
+      ON (known.merchant_no, known.month, known.days_min, known.days_max) = (made.merchant_no, made.month, 0, 0)
+    ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET sampled_on = excluded.sampled_on`.execute(
+    trx,
+  );
 }

@@ -7,8 +7,8 @@ import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, covers } from '../ledger/window.ts';
 import { storedCurrency } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
+import { certifiedWindows } from './certificates.ts';
 import type { DB } from './engine/schema.ts';
-import { certifiedWindows } from './windows.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;
@@ -16,24 +16,22 @@ export interface LedgerPast {
   readonly total: number | null;
 }
 
-/** What the platform answered, and the first instant under certificate. Each is null if it is not known. */
-export interface PastAndBegin {
+interface PastAndBegin {
   readonly past: LedgerPast | null;
   readonly beginMs: number | null;
 }
 
-/** Of one currency, or of all together where it is null. */
 export async function pastAndBegin(
   db: Kysely<DB>,
   merchantNo: string,
   currency: string | null = null,
 ): Promise<PastAndBegin> {
   const { rows } = await sql<{ before_ms: number | null; total: number | null; begin_ms: number | null }>`
-    SELECT past.before_ms, past.total, (
+    SELECT past.past_before_ms AS before_ms, past.past_total AS total, (
       SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo}
     ) AS begin_ms
     FROM (VALUES (1)) AS always
-    LEFT JOIN ledger_past past ON past.merchant_no = ${merchantNo} AND past.currency = ${storedCurrency(currency)}`.execute(
+    LEFT JOIN ledger_cursor past ON past.merchant_no = ${merchantNo} AND past.currency = ${storedCurrency(currency)}`.execute(
     db,
   );
   const { before_ms: beforeMs, total, begin_ms: beginMs } = rows[0]!;
@@ -63,14 +61,15 @@ export async function storePast(
   now: Date,
 ): Promise<void> {
   await sql`
-    INSERT INTO ledger_past (merchant_no, currency, before_ms, total, asked_at)
+    INSERT INTO ledger_cursor (merchant_no, currency, past_before_ms, past_total, past_asked_at)
     VALUES (${merchantNo}, ${storedCurrency(currency)}, ${beforeMs}, ${total}, ${now})
     ON CONFLICT (merchant_no, currency) DO UPDATE
-      SET before_ms = excluded.before_ms, total = excluded.total, asked_at = excluded.asked_at`.execute(trx);
+      SET past_before_ms = excluded.past_before_ms, past_total = excluded.past_total, past_asked_at = excluded.past_asked_at`.execute(
+    trx,
+  );
 }
 
-/** The first day of an account, with its opening. */
-export interface FirstDay {
+interface FirstDay {
   readonly currency: string;
   readonly day: BusinessDay;
   readonly opening: string;
@@ -90,7 +89,6 @@ export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): 
   return rows;
 }
 
-/** A query of the `day` and `opening` of a row `account (currency)`, if its first day is such a day. */
 export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql`
   SELECT first.day, first.opening FROM (
     SELECT day, opening, other_closings FROM account_day
@@ -100,7 +98,8 @@ export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql
     SELECT FROM event
     WHERE kind = 'first' AND merchant_no = ${merchantNo} AND subject = account.currency || ' ' || first.day
   ) AND (first.other_closings <> '' OR (first.opening <> 0 AND NOT EXISTS (
-    SELECT FROM ledger_past
-    WHERE merchant_no = ${merchantNo} AND (currency = account.currency AND total IS DISTINCT FROM 0 OR currency = '' AND total IS NULL)
-      AND before_ms <= (SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo})
+    SELECT FROM ledger_cursor
+    WHERE merchant_no = ${merchantNo}
+      AND (currency = account.currency AND past_total IS DISTINCT FROM 0 OR currency = '' AND past_total IS NULL)
+      AND past_before_ms <= (SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo})
   )))`;

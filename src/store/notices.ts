@@ -142,7 +142,7 @@ export async function merchantsToCompare(
   merchants: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ merchant_no: string }>`
-    SELECT merchant_no FROM uncompared_day WHERE ${isChosen('merchant_no', merchants)}
+    SELECT merchant_no FROM day_entries WHERE ${isChosen('merchant_no', merchants)} AND is_uncompared AND NOT is_changed
     UNION SELECT merchant_no FROM event WHERE kind = 'shared' AND ${isChosen('merchant_no', merchants)}
     UNION SELECT data ->> 'otherMerchantNo' FROM event WHERE kind = 'shared' AND ${isOther(merchants)}`.execute(
     db,

@@ -12,6 +12,8 @@ import type { DB } from './engine/schema.ts';
 const AHEAD_MAX_S = 900;
 /** Each check the holds begins so long before the last one, as a slower transaction may have come after it. */
 const OVERLAP_S = 10;
+/** The row that says how far the rate is given away. It was never recorded, so that no check of the holds returns it. */
+const RATE = 'the rate';
 
 /** An owner that may not call for so long, from now on. */
 interface Held {
@@ -54,9 +56,8 @@ export function openPlatformLimit(db: Kysely<DB>) {
   };
 }
 
-const isAhead = (column: 'known.held_until' | 'known.free_at') =>
-  sql<boolean>`(${sql.ref(column)} > ${DATABASE_NOW}
-    AND ${sql.ref(column)} < ${DATABASE_NOW} + ${AHEAD_MAX_S} * interval '1 second')`;
+const isAhead = sql<boolean>`(known.held_until > ${DATABASE_NOW}
+  AND known.held_until < ${DATABASE_NOW} + ${AHEAD_MAX_S} * interval '1 second')`;
 
 /** As JSON, so that it fits into one row with a slice. */
 const pollFrom = (from: string) => sql<Polled>`json_build_object(
@@ -65,17 +66,18 @@ const pollFrom = (from: string) => sql<Polled>`json_build_object(
     SELECT coalesce(json_agg(json_build_object(
       'owner', owner, 'forMs', extract(epoch FROM held_until - ${DATABASE_NOW}) * 1000)), '[]')
     FROM platform_hold AS known
-    WHERE recorded_at > ${from}::timestamptz AND ${isAhead('known.held_until')}))`;
+    WHERE recorded_at > ${from}::timestamptz AND ${isAhead}))`;
 
 async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
   const span = sql`${spanMs}::float8 * interval '1 millisecond'`;
   const { rows } = await sql<{ afterMs: number; polled: Polled }>`
     WITH taken AS (
-      INSERT INTO platform_limit AS known (free_at) VALUES (${DATABASE_NOW} + ${span})
-      ON CONFLICT (is_only) DO UPDATE
-        SET free_at = ${span} + CASE WHEN ${isAhead('known.free_at')} THEN known.free_at ELSE ${DATABASE_NOW} END
-      RETURNING free_at)
-    SELECT (extract(epoch FROM free_at - ${span} - ${DATABASE_NOW}) * 1000)::float8 AS "afterMs",
+      INSERT INTO platform_hold AS known (owner, held_until, recorded_at)
+      VALUES (${RATE}, ${DATABASE_NOW} + ${span}, '-infinity')
+      ON CONFLICT (owner) DO UPDATE
+        SET held_until = ${span} + CASE WHEN ${isAhead} THEN known.held_until ELSE ${DATABASE_NOW} END
+      RETURNING held_until)
+    SELECT (extract(epoch FROM held_until - ${span} - ${DATABASE_NOW}) * 1000)::float8 AS "afterMs",
       ${pollFrom(from)} AS polled
     FROM taken`.execute(db);
   return rows[0]!;
@@ -93,5 +95,5 @@ async function storeHolds(db: Kysely<DB>, holds: readonly Held[]): Promise<void>
     ORDER BY owner
     ON CONFLICT (owner) DO UPDATE
       SET recorded_at = excluded.recorded_at, held_until = greatest(
-        excluded.held_until, CASE WHEN ${isAhead('known.held_until')} THEN known.held_until END)`.execute(db);
+        excluded.held_until, CASE WHEN ${isAhead} THEN known.held_until END)`.execute(db);
 }

@@ -9,9 +9,7 @@ import type { DB } from './engine/schema.ts';
 /** What `before` has to be older than: paths of results live 30 days, and `status` reads back as far. */
 export const PRUNE_KEEPS_DAYS = 90;
 
-/** One kind of rows that may go. */
 interface Prunable {
-  /** For people. */
   readonly what: string;
   readonly table: PrunableTable;
   /** Which rows of the table, named `old`, may go. */
@@ -19,62 +17,49 @@ interface Prunable {
 }
 
 export interface PruneAsked {
-  /** Only what ended before this instant. */
   readonly before: Date;
   readonly now: Date;
 }
 
-/** Rows of one kind that may go, or are gone. */
 export interface Pruned {
   readonly what: string;
   readonly table: PrunableTable;
   readonly rows: number;
 }
 
-export type PrunableTable =
-  | 'alert'
-  | 'backfill'
-  | 'backfill_merchant'
-  | 'backfill_slice'
-  | 'event'
-  | 'notification'
-  | 'quarantined_entry'
-  | 'requested_range'
-  | 'run_merchant';
+export type PrunableTable = 'alert' | 'event' | 'notification' | 'quarantined_entry' | 'task';
 
-/** Runs whose rows of single merchants may go. The last run of each job is not among them. */
+/** Runs whose tasks of single merchants may go. The last run of each job is not among them. */
 const endedRuns = ({ before }: PruneAsked): RawBuilder<unknown> => sql`
   SELECT run.id FROM run
   WHERE run.finished_at < ${before}
     AND EXISTS (SELECT FROM run later WHERE later.command = run.command AND later.id > run.id)
-    AND NOT EXISTS (SELECT FROM backfill WHERE backfill.run_id = run.id AND backfill.ended_at IS NULL)`;
+    AND NOT EXISTS (SELECT FROM task WHERE task.run_id = run.id AND task.kind = 'backfill' AND task.state = 'waiting')`;
 
 const MERCHANT_ENDS: Prunable = {
   what: 'how runs ended for each merchant, but for each merchant’s last good reading and each job’s last run',
-  table: 'run_merchant',
+  table: 'task',
   rows: (asked) => sql<boolean>`
-    old.state = 'ended' AND old.finished_at < ${asked.before} AND old.run_id IN (${endedRuns(asked)})
-      AND EXISTS (SELECT FROM run_merchant later WHERE later.merchant_no = old.merchant_no
+    old.kind = 'run' AND old.state = 'ended' AND old.finished_at < ${asked.before} AND old.run_id IN (${endedRuns(asked)})
+      AND EXISTS (SELECT FROM task later WHERE later.merchant_no = old.merchant_no
         AND later.run_id > old.run_id AND later.reads AND later.exit_code IN (0, 3))`,
 };
-
-const endedBackfill = ({ before }: PruneAsked): RawBuilder<boolean> => sql<boolean>`
-  old.backfill_id IN (SELECT id FROM backfill WHERE ended_at < ${before})`;
 
 /** In the order in which they are deleted: what refers to others first. */
 const PRUNABLE: readonly Prunable[] = [
   MERCHANT_ENDS,
   {
     what: 'ranges of days that were asked for by date, and are done or given up',
-    table: 'requested_range',
-    rows: ({ before }) => sql<boolean>`coalesce(old.done_at, old.forgotten_at) < ${before}`,
+    table: 'task',
+    rows: ({ before }) =>
+      sql<boolean>`old.kind = 'range' AND old.state <> 'waiting' AND old.finished_at < ${before}`,
   },
-  { what: 'slices of ended backfills', table: 'backfill_slice', rows: endedBackfill },
-  { what: 'merchants of ended backfills', table: 'backfill_merchant', rows: endedBackfill },
   {
-    what: 'ended backfills',
-    table: 'backfill',
-    rows: ({ before }) => sql<boolean>`old.ended_at < ${before}`,
+    what: 'slices of ended backfills',
+    table: 'task',
+    rows: ({ before }) => sql<boolean>`old.kind = 'backfill' AND old.number IN (
+      SELECT number FROM task WHERE kind = 'backfill'
+      GROUP BY number HAVING max(finished_at) < ${before} AND NOT bool_or(state = 'waiting'))`,
   },
   {
     // An acknowledged one stays, with the note: where the platform sends it again, no one has to check it again.
@@ -109,7 +94,6 @@ const PRUNABLE: readonly Prunable[] = [
   },
 ];
 
-/** Counts what may go, and deletes nothing. */
 export async function prunableRows(db: Kysely<DB>, asked: PruneAsked): Promise<Pruned[]> {
   const counts: Pruned[] = [];
   for (const { what, table, rows } of PRUNABLE) {
@@ -150,7 +134,7 @@ async function pruned(
 async function pruneMerchantEnds(db: Kysely<DB>, asked: PruneAsked): Promise<number> {
   const { rows: runs } = await sql<{ id: number }>`
     SELECT id FROM (${endedRuns(asked)}) AS ended
-    WHERE EXISTS (SELECT FROM run_merchant WHERE run_id = ended.id) ORDER BY id`.execute(db);
+    WHERE EXISTS (SELECT FROM task WHERE run_id = ended.id AND kind = 'run') ORDER BY id`.execute(db);
   let rows = 0;
   for (const { id } of runs) {
     rows += await pruned(db, MERCHANT_ENDS, asked, sql<boolean>`old.run_id = ${id}`);

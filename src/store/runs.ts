@@ -1,9 +1,10 @@
 /** Stores runs: what ran, when, over which days, and how it ended. */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { storableJson } from '../ledger/text.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
-import { storableJson } from './run-merchants.ts';
+import { hasWaiting } from './tasks.ts';
 import type { DB, JsonObject } from './engine/schema.ts';
 
 export interface RunRow {
@@ -19,7 +20,6 @@ export interface RunRow {
   /** Null while the run works, and if its process was killed. */
   readonly exitCode: number | null;
   readonly figures: JsonObject;
-  /** Whether workers do it, over the queue. */
   readonly isQueued: boolean;
 }
 
@@ -66,21 +66,31 @@ export async function startRun(
   return id;
 }
 
-/**
- * Records that a run ended. Characters in the figures that cannot be stored are replaced, so that they never prevent
- * this.
- */
-export async function finishRun(
-  db: Kysely<DB>,
-  id: number,
-  end: { readonly exitCode: number; readonly figures: object; readonly now: Date },
-): Promise<void> {
-  await db
-    .updateTable('run')
-    .set({ exit_code: end.exitCode, figures: storableJson(end.figures), finished_at: end.now })
-    .where('id', '=', id)
-    .execute();
+export interface RunEndRow {
+  readonly exitCode: number;
+  readonly figures: object;
+  readonly now: Date;
 }
+
+/** Records that a run ended. Characters in the figures that cannot be stored are replaced, so that they never prevent it. */
+export async function finishRun(db: Kysely<DB>, id: number, end: RunEndRow): Promise<void> {
+  await ended(db, id, end).execute();
+}
+
+/** The same, unless it has an end already or something of it waits. Of several processes that try, one gets true. */
+export async function finishOpenRun(db: Kysely<DB>, id: number, end: RunEndRow): Promise<boolean> {
+  const { numUpdatedRows } = await ended(db, id, end)
+    .where('exit_code', 'is', null)
+    .where(sql<boolean>`NOT ${hasWaiting(sql<number>`${id}::bigint`)}`)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}
+
+const ended = (db: Kysely<DB>, id: number, { exitCode, figures, now }: RunEndRow) =>
+  db
+    .updateTable('run')
+    .set({ exit_code: exitCode, figures: storableJson(figures), finished_at: now })
+    .where('id', '=', id);
 
 export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | undefined> {
   const row = await db.selectFrom('run').select(COLUMNS).where('id', '=', id).executeTakeFirst();
@@ -167,10 +177,8 @@ export async function lastLedgerRun(db: Kysely<DB>, without: readonly string[]):
   return row?.id ?? null;
 }
 
-/** A run that ended well for everything it was meant for. */
 export interface GoodRun {
   readonly id: number;
-  /** When it ended. */
   readonly at: Date;
 }
 
@@ -217,7 +225,6 @@ const readWell = sql<number>`coalesce(
   (figures->>'merchantsReadWell')::int, jsonb_array_length(coalesce(figures->'merchantsDone', '[]'))
 )`;
 
-/** All runs that a schedule started for one slot of a job. */
 export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string): Promise<RunRow[]> {
   const rows = await db
     .selectFrom('run')
@@ -231,13 +238,12 @@ export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string):
 /** A run that read a merchant's ledger and ended well for this merchant. */
 export interface GoodReading {
   readonly at: Date;
-  /** The checks it made beyond the days it read. */
   readonly checked: readonly string[];
 }
 
 /**
  * By merchant, the last run that read its ledger and ended well for this merchant, however it ended for others.
- * Merchants without such a run are left out. One jump along run_merchant_good for each merchant.
+ * Merchants without such a run are left out. One jump along task_good for each merchant.
  */
 export async function lastGoodReadings(
   db: Kysely<DB>,
@@ -247,7 +253,7 @@ export async function lastGoodReadings(
     SELECT last.merchant_no AS "merchantNo", last.finished_at AS at,
       coalesce(last.checked, (SELECT run.figures->'checked' FROM run WHERE run.id = last.run_id), '[]') AS checked
     FROM unnest(${arrayLiteral(merchants)}::text[]) AS asked (merchant_no) CROSS JOIN LATERAL (
-      SELECT own.merchant_no, own.run_id, own.finished_at, own.figures->'checked' AS checked FROM run_merchant own
+      SELECT own.merchant_no, own.run_id, own.finished_at, own.figures->'checked' AS checked FROM task own
       WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
       ORDER BY own.run_id DESC LIMIT 1
     ) AS last`.execute(db);
@@ -305,4 +311,49 @@ export async function clocksSeenBefore(
     ORDER BY id DESC LIMIT 1`.execute(db);
   const row = rows[0];
   return row === undefined ? null : { platformBehindMs: row.behind ?? 0, platformAheadMs: row.ahead ?? 0 };
+}
+
+export interface QueuedRunRow extends Pick<RunRow, 'id' | 'startedAt' | 'exitCode'> {
+  readonly request: JsonObject;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  /** Whether a worker has yet to do one of its merchants. */
+  readonly isWaiting: boolean;
+}
+
+const queuedRuns = (db: Kysely<DB>) => db.selectFrom('run').where('request', 'is not', null);
+
+export async function queuedRun(db: Kysely<DB>, runId: number): Promise<QueuedRunRow | undefined> {
+  const row = await queuedRuns(db)
+    .select([
+      'id',
+      'request',
+      'from_day as from',
+      'to_day as to',
+      'started_at as startedAt',
+      'exit_code as exitCode',
+      hasWaiting(sql<number>`run.id`).as('isWaiting'),
+    ])
+    .where('id', '=', runId)
+    .executeTakeFirst();
+  return row as QueuedRunRow | undefined;
+}
+
+const oldestOpen = (db: Kysely<DB>) =>
+  queuedRuns(db).select('id').where('exit_code', 'is', null).orderBy('id').limit(1);
+
+/** The queued run of this slot that is open. */
+export async function openRunOfSlot(db: Kysely<DB>, job: string, slot: string): Promise<number | undefined> {
+  const run = oldestOpen(db).where('slot', '=', slot).where('command', '=', job);
+  return (await run.executeTakeFirst())?.id;
+}
+
+/** A queued run that is open and began after this moment. */
+export async function openRunSince(db: Kysely<DB>, since: Date): Promise<number | undefined> {
+  return (await oldestOpen(db).where('started_at', '>', since).executeTakeFirst())?.id;
+}
+
+/** One process at a time checks a slot of a job and puts it on the queue. Until the transaction ends. */
+export async function lockSlot(trx: Transaction<DB>, job: string, slot: string): Promise<void> {
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook slot ${job} ${slot}`}, 0))`.execute(trx);
 }

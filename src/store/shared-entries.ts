@@ -2,17 +2,16 @@
  * Finds entries that two merchants both have. They mean that the platform answered for one merchant with the ledger
  * of the other.
  */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
-import { isChosen } from './account-filter.ts';
+import { isChosen, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { SharedNotice } from './notices.ts';
 import type { DB } from './engine/schema.ts';
 
 /** Days of a currency that one statement checks. With 100,000 entries a day, that takes seconds. */
 const DAYS_A_STATEMENT = 20;
-/** How many batch numbers are named for each finding. */
 const NUMBERS_NAMED_MAX = 3;
 
 /**
@@ -53,7 +52,6 @@ export async function sharedEntries(
   return found;
 }
 
-/** A day with such entries. */
 export interface SharedDay extends SharedNotice {
   /**
    * Of the two merchants, those of whom the entries may not be: the one that the platform no longer shows them for, else
@@ -190,4 +188,34 @@ export async function merchantWith(
     WHERE other.merchant_no <> ${merchantNo} LIMIT 1`.execute(db);
   const found = rows[0];
   return found === undefined ? null : { merchantNo: found.merchant_no, batchNo: found.batch_no };
+}
+
+/** An account day whose entries still have to be compared with those of other merchants. */
+interface UncomparedDay extends DayToCompare {
+  readonly merchantNo: string;
+  /** Of the entries to compare; null where figures are still to be made of them. */
+  readonly fingerprint: string | null;
+}
+
+export async function uncomparedDays(db: Kysely<DB>, merchants: readonly string[]): Promise<UncomparedDay[]> {
+  const { rows } = await sql<UncomparedDay>`
+    SELECT merchant_no AS "merchantNo", currency, day, CASE WHEN NOT is_changed THEN fingerprint END AS fingerprint
+    FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`.execute(db);
+  return rows;
+}
+
+/** Notes of which entries these days were compared. A day that changed meanwhile is compared again. */
+export async function noteCompared(trx: Transaction<DB>, days: readonly UncomparedDay[]): Promise<void> {
+  const compared = days.filter(({ fingerprint }) => fingerprint !== null);
+  if (compared.length === 0) return;
+  const column = (value: (one: UncomparedDay) => string | null) => arrayLiteral(compared.map(value));
+  await sql`
+    UPDATE day_entries AS own SET compared_fingerprint = compared.fingerprint
+    FROM unnest(
+      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
+      ${column(({ day }) => day)}::date[], ${column(({ fingerprint }) => fingerprint)}::numeric[]
+    ) AS compared (merchant_no, currency, day, fingerprint)
+    WHERE own.merchant_no = compared.merchant_no AND own.currency = compared.currency AND own.day = compared.day`.execute(
+    trx,
+  );
 }

@@ -10,7 +10,7 @@ import type { DB } from './engine/schema.ts';
 import { countedLate } from './lateness.ts';
 import { keepNotices, type ReusedNotice } from './notices.ts';
 
-export interface EntriesStored {
+interface EntriesStored {
   readonly inserted: number;
   readonly amended: number;
   readonly returned: number;
@@ -55,7 +55,6 @@ async function storeSome(trx: Transaction<DB>, batch: Batch): Promise<EntriesSto
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
 }
 
-/** The entries as rows with the alias `sent`, with one parameter for each column. */
 export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
   const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
   return sql`unnest(
@@ -86,7 +85,6 @@ export const freshEntries = (
 /** After so many days without a change, a number that was used for two entries may change again. */
 const SETTLED_DAYS = 31;
 
-/** Most batch numbers that a notice names. */
 const NUMBERS_NAMED_MAX = 3;
 
 interface Known {
@@ -97,7 +95,6 @@ interface Known {
   readonly reused: readonly ReusedNotice[];
 }
 
-/** Whether an earlier version of the entry had the content of these columns. */
 const hadContent = (merchantNo: string, columns: RawBuilder<unknown>): RawBuilder<boolean> => sql`
   EXISTS (
     SELECT FROM ledger_entry_version v

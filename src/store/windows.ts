@@ -1,42 +1,38 @@
 /** Stores one reading of one window, completely or not at all. Entries get into the database in no other way. */
-import type { Kysely, Transaction } from 'kysely';
+import { type Kysely, type Transaction, sql } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { cutFailedSpans, storeCertificates } from './certificates.ts';
+import { cutFailedSpans, storeCertificates, keptCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
-import { isAllStored, compareWithStored, type Compared } from './compare-with-stored.ts';
 import {
-  judgeAbsent,
-  noteAbsent,
-  type AbsenceJudged,
-  type PlannedWindow,
-  type CompleteReading,
-} from './mark-vanished.ts';
-import { storeUnreadable } from './quarantine.ts';
-import type { DB } from './engine/schema.ts';
-import { storeEntries } from './store-entries.ts';
-import { isPlain, storePlain } from './store-plain.ts';
-import { recordChanges } from './events.ts';
-import {
+  isAllStored,
+  compareWithStored,
+  type Compared,
   cutAtPlanned,
   NOTHING_CHANGED,
   type StoredWindow,
   type WideToStore,
   type WindowReading,
   type WindowToStore,
-} from './window-reading.ts';
+} from './compare-with-stored.ts';
+import {
+  judgeAbsent,
+  noteAbsent,
+  type AbsenceJudged,
+  type PlannedWindow,
+  type CompleteReading,
+} from './absent-entries.ts';
+import { storeUnreadable } from './quarantine.ts';
+import type { DB } from './engine/schema.ts';
+import { storeEntries, ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
+import { recordChanges } from './events.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
+import { writeStatement } from './engine/write-statement.ts';
 
-export { uncertifiedOfEach, type UncertifiedWindow } from './certificates.ts';
-export { certifiedOfEach, certifiedWindows, certifiedWindowsOf } from './certified-windows.ts';
-export type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
-
-export interface WindowStored extends StoredWindow {
-  /** How many entries of the planned window are absent. They are only noted: `judgeReading` judges them. */
-  readonly absent: number;
-}
-
-/** What storing a wide reading changed, and how many entries of each planned window are absent. */
-export interface WideStored extends StoredWindow {
+/**
+ * What storing readings changed, and how many entries of each planned window are absent. They are only noted:
+ * `judgeReading` judges them.
+ */
+interface PartsStored extends StoredWindow {
   readonly absent: readonly number[];
 }
 
@@ -49,9 +45,9 @@ export async function storeWindow(
   db: Kysely<DB>,
   lease: Lease,
   toStore: WindowToStore,
-): Promise<WindowStored> {
+): Promise<StoredWindow & { readonly absent: number }> {
   const [unstored] = await compareWithStored(db, [toStore]);
-  const { figures, absent } = await storeParts(db, lease, [{ part: toStore, unstored: unstored! }]);
+  const { absent, ...figures } = await storeWide(db, lease, [{ part: toStore, unstored: unstored! }]);
   return { ...figures, absent: absent[0]! };
 }
 
@@ -62,39 +58,28 @@ export async function compareWideWithStored(db: Kysely<DB>, toStore: WideToStore
   return parts.map((part, at) => ({ part, unstored: compared[at]! }));
 }
 
-/** Does what `storeWindow` does for planned windows of a wide reading, all in one transaction. Each has its own certificate. */
+/**
+ * Does what `storeWindow` does for planned windows of a wide reading, all in one transaction. Each has its own certificate.
+ * Opens no transaction if all is stored as it is.
+ */
 export async function storeWide(
   db: Kysely<DB>,
   lease: Lease,
   checked: readonly Compared[],
-): Promise<WideStored> {
-  const { figures, absent } = await storeParts(db, lease, checked);
-  return { ...figures, absent };
-}
-
-interface PartsStored {
-  readonly figures: StoredWindow;
-  readonly absent: readonly number[];
-}
-
-/** Stores readings of one merchant. Opens no transaction if all is stored as it is. */
-async function storeParts(db: Kysely<DB>, lease: Lease, checked: readonly Compared[]): Promise<PartsStored> {
+): Promise<PartsStored> {
   const open = checked.filter(({ unstored }) => !isAllStored(unstored));
   const known = sum(checked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
-  if (open.length === 0) {
-    return { figures: { ...NOTHING_CHANGED, unchanged: known }, absent: checked.map(() => 0) };
-  }
+  if (open.length === 0) return { ...NOTHING_CHANGED, unchanged: known, absent: checked.map(() => 0) };
   const entries = lastOfEach(open.flatMap(({ unstored }) => unstored.entries));
   const written = await write(db, lease, open, entries);
   const absentOf = new Map(open.map(({ part }, at) => [part, written.absent[at]!]));
-  const unchanged = written.figures.unchanged + known - entries.length;
   return {
-    figures: { ...written.figures, unchanged },
+    ...written,
+    unchanged: written.unchanged + known - entries.length,
     absent: checked.map(({ part }) => absentOf.get(part) ?? 0),
   };
 }
 
-/** Writes what is open: in one statement if that can do it, else in a transaction. */
 async function write(
   db: Kysely<DB>,
   lease: Lease,
@@ -104,12 +89,9 @@ async function write(
   const inTransaction = () => writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
   if (!isPlain(open, entries)) return inTransaction();
   const { inserted, isAll } = await storePlain(db, lease, open, entries);
-  if (isAll) return { figures: { ...NOTHING_CHANGED, inserted }, absent: open.map(() => 0) };
-  const { figures, absent } = await inTransaction();
-  return {
-    figures: { ...figures, inserted: inserted + figures.inserted, unchanged: figures.unchanged - inserted },
-    absent,
-  };
+  if (isAll) return { ...NOTHING_CHANGED, inserted, absent: open.map(() => 0) };
+  const stored = await inTransaction();
+  return { ...stored, inserted: inserted + stored.inserted, unchanged: stored.unchanged - inserted };
 }
 
 async function writeOpen(
@@ -136,7 +118,7 @@ async function writeOpen(
   );
   for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
   await recordChanges(trx, { merchantNo, runId, now }, { amended: stored.amended, vanished: 0 });
-  return { figures: { ...stored, vanished: 0, quarantined }, absent };
+  return { ...stored, vanished: 0, quarantined, absent };
 }
 
 const withinOf = ({ merchantNo, planned, window, currency, runId, now }: WindowToStore): PlannedWindow => ({
@@ -169,7 +151,6 @@ export function judgeReading(
   });
 }
 
-/** Number of unreadable entries without batchNo. Identical ones are counted each. */
 export const countNameless = ({ unreadable }: WindowReading): number =>
   unreadable.filter(({ batchNo }) => batchNo === null).length;
 
@@ -180,4 +161,67 @@ export const countNameless = ({ unreadable }: WindowReading): number =>
 function lastOfEach(entries: readonly LedgerEntry[]): readonly LedgerEntry[] {
   const byBatchNo = new Map(entries.map((entry) => [entry.batchNo, entry]));
   return byBatchNo.size === entries.length ? entries : [...byBatchNo.values()];
+}
+
+const isPlain = (open: readonly Compared[], entries: readonly LedgerEntry[]): boolean =>
+  entries.length <= ENTRIES_A_STATEMENT &&
+  open.every(
+    ({ unstored }) => !unstored.isAbsenceOpen && !unstored.isQuarantineOpen && !unstored.isFailureOpen,
+  );
+
+interface PlainStored {
+  /** Entries inserted now, or by an attempt whose answer was lost. */
+  readonly inserted: number;
+  /** False if some entries are known: nothing was written now, and the known ones may have to be amended. */
+  readonly isAll: boolean;
+}
+
+/**
+ * Inserts the entries and stores the certificates, if none of the entries is stored yet: all of it or nothing, and nothing
+ * without the lease. Throws `LeaseLost` or `StoreUnreachable`.
+ */
+export async function storePlain(
+  db: Kysely<DB>,
+  lease: Lease,
+  open: readonly Compared[],
+  entries: readonly LedgerEntry[],
+): Promise<PlainStored> {
+  const { merchantNo, runId, now } = open[0]!.part;
+  const uncertain = open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : []));
+  const batch = { merchantNo, entries, runId, now };
+  return writeStatement(db, lease, async (held, isAgain) => {
+    // If the answer was lost, the entries may be stored already.
+    const before = isAgain ? await insertedBefore(db, batch) : 0;
+    const { rows } = await sql<{ is_held: boolean; is_new: boolean; inserted: number }>`
+      WITH held AS MATERIALIZED ${held},
+      entry AS MATERIALIZED (SELECT * FROM ${sentRows(entries)}),
+      unknown AS MATERIALIZED (SELECT 1 FROM held WHERE NOT EXISTS (
+        SELECT FROM entry AS sent CROSS JOIN LATERAL (
+          SELECT FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
+        ) AS known
+      )),
+      ${freshEntries(batch, { held: sql`unknown`, sent: sql`entry AS sent` })},
+      ${keptCertificates(open[0]!.part, uncertain, sql`EXISTS (SELECT FROM unknown)`)}
+      SELECT EXISTS (SELECT FROM held) AS is_held, EXISTS (SELECT FROM unknown) AS is_new,
+        (SELECT count(*) FROM fresh) AS inserted`.execute(db);
+    const { is_held: isHeld, is_new: isNew, inserted } = rows[0]!;
+    return isHeld ? { inserted: before + inserted, isAll: isNew } : null;
+  });
+}
+
+/** How many of the entries an attempt inserted whose answer was lost: it gave them the same time, and the same content. */
+async function insertedBefore(
+  db: Kysely<DB>,
+  { merchantNo, entries, now }: { merchantNo: string; entries: readonly LedgerEntry[]; now: Date },
+): Promise<number> {
+  const { rows } = await sql<{ inserted: number }>`
+    SELECT count(*) AS inserted FROM ${sentRows(entries)} CROSS JOIN LATERAL (
+      SELECT * FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
+    ) AS held
+    WHERE held.first_seen_at = ${now} AND held.vanished_at IS NULL
+      AND (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_ms)
+        IS NOT DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_ms)`.execute(
+    db,
+  );
+  return rows[0]!.inserted;
 }

@@ -31,7 +31,7 @@
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
-import { placeOf } from './clock-skew.ts';
+import { placeOf } from './clocks.ts';
 
 export interface Asked {
   readonly window: Window;

@@ -13,7 +13,7 @@ import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { PlatformRejected, PlatformReplyInvalid } from '../platform/errors.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
-import type { WindowReading } from '../store/window-reading.ts';
+import type { WindowReading } from '../store/compare-with-stored.ts';
 import {
   contradictionOf,
   distinctOf,
@@ -33,14 +33,14 @@ import {
   splitUnsteady,
   type SplitPolicy,
   type Split,
-} from './split-policy.ts';
-import type { ReadLimits } from './limits.ts';
+  type ReadLimits,
+} from './limits.ts';
+import { lengthMs } from '../ledger/window.ts';
+import { inGroups, type WideWindow } from './wide-windows.ts';
 
 /** What one planned window has cost so far, and what came of it; shared by all its parts. */
 export interface RetryBudget {
-  /** Calls that led nowhere. */
   failedCalls: number;
-  /** Pages with entries in parts that are certified. */
   certifiedPages: number;
   /** Of all windows of a reading together: readings of one page that failed since one with entries was certified. */
   readonly streak: { failed: number };
@@ -51,18 +51,15 @@ export interface CertifyTask extends Asked {
   readonly retryBudget: RetryBudget;
 }
 
-/** What reading a window calls. */
 export interface PageSource {
   readonly page: (asked: Asked, pageNum: number) => Promise<LedgerPage>;
-  /** Waits until so many more pages may be in memory. Called at most once for a window. */
+  /** Waits until so many more pages may be in memory; later calls for the same window do nothing. */
   readonly holdPages: (pages: number) => Promise<void>;
   /** Called at once for the first page of each reading, so that the zone is proven while other pages are read. */
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => void;
-  /** Called when replies of one reading contradict each other, with the reason in a sentence. */
   readonly onContradiction: (problem: string) => void;
 }
 
-/** A reading to be stored, with what was odd about it. */
 export interface NotedReading {
   readonly reading: WindowReading;
   readonly notices: readonly string[];
@@ -70,7 +67,7 @@ export interface NotedReading {
   readonly outOfScope: readonly LedgerEntry[];
 }
 
-export type Outcome =
+type Outcome =
   | ({ readonly kind: 'read' } & NotedReading)
   /** `orderUnsteady`: the pages of an unchanged window did not fit together, as each call has another order. */
   | ({ readonly kind: 'split'; readonly orderUnsteady: boolean } & Split)
@@ -98,7 +95,6 @@ export async function certifyWindow(
   };
   let united: Reading | null = null;
   let requests = 0;
-  let isHolding = false;
 
   for (let reads = 1; ; reads += 1) {
     const first = await source.page(task, 1);
@@ -111,15 +107,8 @@ export async function certifyWindow(
       return split(retryBudget, deep, false);
 
     const rest = pagesToFollow(first, task, deep !== null, limits);
-    if (rest > 0 && !isHolding) {
-      isHolding = true;
-      await source.holdPages(rest);
-    }
-    const pages = [first, ...(await pagesFromSecond(task, source, total, rest))];
+    const reading: Reading = await readRest(task, source, { first, rest }, limits);
     requests += rest;
-
-    const reading: Reading = judgePages(pages, task, limits.clockSkewMsMax);
-    noteContradiction(source, task, contradictionOf(pages, reading));
     united = united === null ? reading : uniteReadings(united, reading);
     if (united.problem === null) {
       if (total > 0) retryBudget.certifiedPages += pagesOf(total);
@@ -127,9 +116,8 @@ export async function certifyWindow(
       return read(united, { requests, problem: null });
     }
     // While known entries are seen a second time, a reading leads somewhere even without a certificate.
-    if (united.seenOnce === null || distinctOf(united) < united.total)
-      retryBudget.failedCalls += pages.length;
-    if (pages.length === 1) retryBudget.streak.failed += 1;
+    if (united.seenOnce === null || distinctOf(united) < united.total) retryBudget.failedCalls += 1 + rest;
+    if (rest === 0) retryBudget.streak.failed += 1;
     for (const entry of reading.entries.values()) everSeen.entries.set(entry.batchNo, entry);
     for (const [key, entry] of reading.unreadable) everSeen.unreadable.set(key, entry);
     for (const [key, outOfScope] of reading.outOfScope) everSeen.outOfScope.set(key, outOfScope);
@@ -157,7 +145,6 @@ const isSpent = ({ failedCalls, certifiedPages }: RetryBudget, limits: ReadLimit
 export const isFilled = ({ total, entries, unreadable }: LedgerPage): boolean =>
   entries.length + unreadable.length >= Math.min(PAGE_SIZE_MAX, total);
 
-/** How many pages to read after the first, with the extra one; none if the total is not believed or beyond limits. */
 function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, limits: ReadLimits): number {
   const pages = pagesOf(first.total);
   const isLastResort =
@@ -171,32 +158,38 @@ function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, li
 export const isRefusal = (error: unknown): boolean =>
   error instanceof PlatformRejected || error instanceof PlatformReplyInvalid;
 
-/**
- * Pages 2 to `rest` + 1. Some platforms refuse the extra page after a full last one instead of sending an empty one: a
- * refusal counts as an empty page with the same total.
- */
-export function pagesFromSecond(
-  task: Asked,
+/** Reads so many pages after the first one, and judges all of them. */
+async function readRest(
+  asked: Asked,
   source: PageSource,
-  total: number,
-  rest: number,
-): Promise<LedgerPage[]> {
-  return Promise.all(
-    Array.from({ length: rest }, async (_, index) => {
-      const pageNum = index + 2;
-      try {
-        return await source.page(task, pageNum);
-      } catch (error) {
-        if (!isRefusal(error) || pageNum <= pagesOf(total)) throw error;
-        return { total, entries: [], unreadable: [], notices: [] };
-      }
-    }),
-  );
+  { first, rest }: { readonly first: LedgerPage; readonly rest: number },
+  { clockSkewMsMax }: ReadLimits,
+): Promise<Reading> {
+  if (rest > 0) await source.holdPages(rest);
+  const others = Array.from({ length: rest }, (_, index) => pageAfterFirst(asked, source, first, index + 2));
+  const pages = [first, ...(await Promise.all(others))];
+  const reading = judgePages(pages, asked, clockSkewMsMax);
+  const problem = contradictionOf(pages, reading);
+  if (problem !== null) source.onContradiction(`${spanText(asked)}: ${problem}`);
+  return reading;
 }
 
-/** Passes a contradiction on, with the window that was asked for. */
-export function noteContradiction(source: PageSource, asked: Asked, problem: string | null): void {
-  if (problem !== null) source.onContradiction(`${spanText(asked)}: ${problem}`);
+/**
+ * Some platforms refuse the extra page after a full last one instead of sending an empty one: a refusal counts as an empty
+ * page with the same total.
+ */
+async function pageAfterFirst(
+  asked: Asked,
+  source: PageSource,
+  { total }: LedgerPage,
+  pageNum: number,
+): Promise<LedgerPage> {
+  try {
+    return await source.page(asked, pageNum);
+  } catch (error) {
+    if (!isRefusal(error) || pageNum <= pagesOf(total)) throw error;
+    return { total, entries: [], unreadable: [], notices: [] };
+  }
 }
 
 /** Each part of a split costs a call of patience, so that a platform that makes up totals comes to an end. */
@@ -205,10 +198,7 @@ function split(retryBudget: RetryBudget, { parts, splitPolicy }: Split, orderUns
   return { kind: 'split', parts, splitPolicy, orderUnsteady };
 }
 
-export function read(
-  from: Reading,
-  { requests, problem }: { requests: number; problem: string | null },
-): Outcome {
+function read(from: Reading, { requests, problem }: { requests: number; problem: string | null }): Outcome {
   const { total, entries, neighbours, unreadable, notices } = from;
   const outOfScope = [...from.outOfScope.values()];
   const reading = {
@@ -225,15 +215,103 @@ export function read(
   return { kind: 'read', reading, notices, outOfScope: outOfScope.map(({ entry }) => entry) };
 }
 
-/** An entry that was not asked for is kept in quarantine, with its content and the reason. */
 const outOfScopeKept = ({ entry, reason }: OutOfScopeRecord): UnreadableEntry => {
   const { batchNo, currency, transactionType, credit, debit, balance, bookedAt } = entry;
   const raw = JSON.stringify({ batchNo, currency, transactionType, credit, debit, balance, bookedAt });
   return { batchNo, raw, reason };
 };
 
-/** The window in words, for messages. */
 export const spanText = ({ window, currency }: Asked): string => {
   const [begin, end] = [window.beginMs, window.endMs].map((ms) => new Date(ms).toISOString());
   return `the window ${String(begin)} to ${String(end)}${currency === null ? '' : ` in ${currency}`}`;
 };
+
+/**
+ * Reads a window that is made of several planned ones. Either one reading certifies it as it is, or it is read in groups
+ * of its planned windows, down to each by itself. So nothing that is odd about one day leaves another one unproven, and
+ * no trouble is ever stored about a wide window.
+ */
+type WideTask = CertifyTask & WideWindow;
+
+/**
+ * Reads the window once more if it does not add up, as an entry may have come between two pages. It is read in two groups if
+ * that does not help, if the platform refuses so wide a window, if a record was not asked for, or if one cannot be read:
+ * no one could tell on which of the days that lies. It is read in as many groups as its total needs if it has too many pages, or if the order of
+ * entries changes from call to call. Throws what `source` throws, but for such a refusal.
+ */
+export async function certifyWide(task: WideTask, source: PageSource, limits: ReadLimits): Promise<Outcome> {
+  let requests = 0;
+  for (let reads = 1; ; reads += 1) {
+    const first = await firstPage(task, source);
+    if (first === null) return apart(task, 2);
+    requests += 1;
+    source.onFirstPage(first, task);
+    const { total } = first;
+    if (isFilled(first) && pagesOf(total) > pagesMax(task, limits))
+      return apart(task, groupsFor(total, task, limits));
+    if (first.unreadable.length > 0) return apart(task, 2);
+
+    const rest = isFilled(first) ? pagesOf(total) - 1 + (needsConfirming(total) ? 1 : 0) : 0;
+    const reading = await readRest(task, source, { first, rest }, limits);
+    requests += rest;
+    if (reading.unreadable.size + reading.outOfScope.size > 0) return apart(task, 2);
+    if (reading.problem === null) {
+      if (await isCutShort(task, reading, source)) return apart(task, 2);
+      return read(reading, { requests, problem: null });
+    }
+    if (reading.mayUnite && rest > 0) {
+      const fine = { ...task, splitPolicy: { ...task.splitPolicy, pageNumMax: 1 } };
+      return apart(task, groupsFor(total, fine, limits), true);
+    }
+    if (reads === limits.readsBeforeSplitMax) return apart(task, 2);
+  }
+}
+
+/** Some platforms answer only the first or last days of a longer window, with a total of these. */
+const MAY_BE_CUT_MS = 9 * 86_400_000;
+const QUIET_MS = 86_400_000 / 2;
+
+async function isCutShort(
+  { window, currency }: WideTask,
+  { entries, neighbours }: Reading,
+  source: PageSource,
+): Promise<boolean> {
+  if (lengthMs(window) <= MAY_BE_CUT_MS || entries.size + neighbours.size === 0) return false;
+  const times = [...entries.values(), ...neighbours.values()].map(({ bookedMs }) => bookedMs);
+  const [firstMs, lastMs] = [Math.min(...times), Math.max(...times)];
+  const edges = [
+    { beginMs: window.beginMs, endMs: firstMs - 60_000 },
+    { beginMs: lastMs + 60_000, endMs: window.endMs },
+  ];
+  for (const edge of edges) {
+    if (lengthMs(edge) <= QUIET_MS) continue;
+    const page = await source.page({ window: edge, currency }, 1);
+    if (page.total + page.entries.length + page.unreadable.length > 0) return true;
+  }
+  return false;
+}
+
+async function firstPage(task: WideTask, source: PageSource): Promise<LedgerPage | null> {
+  try {
+    return await source.page(task, 1);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return null;
+  }
+}
+
+const pagesMax = ({ splitPolicy }: WideTask, { widePages }: ReadLimits): number =>
+  Math.min(widePages, splitPolicy.pageNumMax);
+
+function groupsFor(total: number, task: WideTask, limits: ReadLimits): number {
+  const pages = pagesMax(task, limits);
+  const fill = pages === 1 ? limits.onePageFill : pages * PAGE_SIZE_MAX * limits.partFill;
+  const windows = task.planned.length;
+  return Math.ceil(windows / Math.max(1, Math.floor((fill * windows) / total)));
+}
+
+const apart = ({ planned }: WideTask, groups: number, orderUnsteady = false): Outcome => ({
+  kind: 'apart',
+  groups: inGroups(planned, Math.max(2, groups)),
+  orderUnsteady,
+});

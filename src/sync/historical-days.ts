@@ -7,7 +7,7 @@
  * that the platform refuses or cuts short is halved until it is answered, and later windows are no longer than that.
  */
 import type { Kysely } from 'kysely';
-import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import { addDays, dayOf, dayWindow, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { lengthMs } from '../ledger/window.ts';
 import { isPlatformError } from '../platform/errors.ts';
@@ -16,9 +16,8 @@ import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { countByFigures, countStored, type Days, type OlderDaysRound } from '../store/historical-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { isRefusal } from './certify.ts';
-import { compareEntries, type EntriesSource } from './compare-entries.ts';
-import { followDown, isNothing, type Found, type TotalsSource } from './follow-down.ts';
 import {
+  compareEntries,
   beginRound,
   comparePage,
   compareRefused,
@@ -39,7 +38,6 @@ export interface HistoricalCheckOptions {
   readonly reader: LedgerReader;
   readonly db: Kysely<DB>;
   readonly merchant: MerchantAccess;
-  /** IANA zone of the platform's timestamps. */
   readonly zone: string;
   /**
    * Ranges of days under certificate from before this run, the one whose total is compared first. None holds anything that
@@ -48,9 +46,7 @@ export interface HistoricalCheckOptions {
   readonly older: readonly Days[];
   /** Days that this run has read and proven, right after the first of these ranges; null if there are none. */
   readonly recent: Days | null;
-  /** How far timestamps may be from the times the platform filters by. */
   readonly clockSkewMs: number;
-  /** How far the rounds have come; null before the first one. */
   readonly round: OlderDaysRound | null;
   /** Most windows of a night whose entries are compared, while the platform answers wide ones. */
   readonly windowsMax: number;
@@ -60,21 +56,16 @@ export interface HistoricalCheckOptions {
   readonly signal: AbortSignal;
 }
 
-/** A range of days whose total the platform states otherwise than it is stored. */
 export interface TotalDiffers extends Days {
   readonly total: number;
   readonly stored: number;
 }
 
 export interface HistoricalCheck extends Days {
-  /** How many entries the platform says they have, and how many are stored. */
   readonly total: number;
   readonly stored: number;
-  /** Days that differ from what is stored, in order. They are to be read again. */
   readonly differing: readonly BusinessDay[];
-  /** Of the ranges that were compared as well, those that differ. */
   readonly alsoDiffering: readonly TotalDiffers[];
-  /** More days than these differ, or may differ. */
   readonly hasMore: boolean;
   /** The total of a range differs, but the totals of its parts do not: it says nothing about any day. */
   readonly isContradicted: boolean;
@@ -96,39 +87,31 @@ export interface CheckNotMade {
 export async function checkHistoricalDays(
   options: HistoricalCheckOptions,
 ): Promise<HistoricalCheck | CheckNotMade> {
-  const calls = { made: 0 };
+  const source = sourceOf(options);
   try {
-    return await compare(options, calls);
+    return await compare(options, source);
   } catch (error) {
     if (!isPlatformError(error)) throw error;
-    return { notMade: error.message, requests: calls.made };
+    return { notMade: error.message, requests: source.calls() };
   }
 }
 
-async function compare(options: HistoricalCheckOptions, calls: { made: number }): Promise<HistoricalCheck> {
+async function compare(options: HistoricalCheckOptions, source: Source): Promise<HistoricalCheck> {
   const { zone, older, recent, now } = options;
   const complete = { from: (older[0] ?? recent)!.from, to: (recent ?? older[0])!.to };
   const olderWindows = older.map((days) => windowOf(days, zone)).sort((a, b) => a.beginMs - b.beginMs);
   const storedOlder = older[0] === undefined ? 0 : await countOlder(options, older[0]);
   const others = await Promise.all(older.slice(1).map((days) => countOlder(options, days)));
   const entriesOlder = others.reduce((sum, one) => sum + one, storedOlder);
-  const totals = totalsSource(options, calls);
-  const entries = entriesSource(options, calls);
   const begun = beginRound(options.round, { entries: entriesOlder, windows: olderWindows, now });
-  const again = await compareRefused(begun, entries, now);
+  const again = await compareRefused(begun, source, now);
   const before = again.round;
   const asked = lastDays(complete, before.widestMs, zone);
 
   // Where no other days lie between, the pages of all days are those of the round as well.
   const isPaged = older.length === 1 && before.widestMs === null && windowsLeft(before, olderWindows);
-  const main = await compareMain(options, {
-    asked,
-    storedOlder,
-    totals,
-    entries,
-    paged: isPaged ? before : null,
-  });
-  const also = await compareOthers(totals, options, {
+  const main = await compareMain(options, source, { asked, storedOlder, paged: isPaged ? before : null });
+  const also = await compareOthers(source, options, {
     followed: main.isHeld ? null : asked,
     widestMs: before.widestMs,
   });
@@ -137,11 +120,12 @@ async function compare(options: HistoricalCheckOptions, calls: { made: number })
   const isAllCompared = main.areEntriesCompared && asked.from === complete.from && older.length < 2;
   if (isAllCompared)
     round = { ...round, read: round.of, beganAt: now, throughMs: olderWindows.at(-1)?.endMs ?? 0 };
-  const paged = await compareMainPage(main, entries, round, olderWindows);
+  const paged =
+    main.page === null ? { round, days: [] } : await comparePage(source, round, olderWindows, main.page);
   const compared = isAllCompared
     ? { round, days: [], hasMore: false }
     : await compareRound(paged.round, {
-        ...{ entries, windows: olderWindows, isLimited: widest !== null, now },
+        ...{ entries: source, windows: olderWindows, isLimited: widest !== null, now },
         ...{ windowsMax: options.windowsMax, compared: paged.round.throughMs > round.throughMs ? 1 : 0 },
       });
   const inOlder = (day: BusinessDay) =>
@@ -165,65 +149,42 @@ async function compare(options: HistoricalCheckOptions, calls: { made: number })
     isOverdue: widest !== null && windowsLeft(compared.round, olderWindows) && isLate(compared.round, now),
     // If more days differ than are read again now, the next night begins with the same windows.
     round: hasMore ? { ...compared.round, read: before.read, throughMs: before.throughMs } : compared.round,
-    requests: calls.made,
+    requests: source.calls(),
   };
 }
 
 const isLate = ({ beganAt }: OlderDaysRound, now: Date): boolean =>
   now.getTime() - beganAt.getTime() >= 8 * DAY_MS;
 
-interface Main {
-  readonly total: number | null;
-  readonly stored: number;
-  readonly isHeld: boolean;
-  /** The page that showed the total, if it holds. */
-  readonly page: LedgerPage | null;
-  readonly areEntriesCompared: boolean;
-  readonly days: readonly BusinessDay[];
-  readonly refused: readonly Window[];
-  readonly widestMs: number | null;
-  readonly isContradicted: boolean;
-  readonly hasMore: boolean;
-}
-
-/** Compares the total of the days, or their entries if these fit on a page. */
+/** Compares the total of the days, or their entries if these fit on a page. `paged`: the round whose next page shows the total. */
 async function compareMain(
-  options: HistoricalCheckOptions,
+  { zone, older, recent, round }: HistoricalCheckOptions,
+  source: Source,
   {
     asked,
     storedOlder,
-    totals,
-    entries,
     paged,
-  }: {
-    readonly asked: Days;
-    readonly storedOlder: number;
-    readonly totals: PagedTotals;
-    readonly entries: EntriesSource;
-    /** The round whose next page shows the total; null if the first page does. */
-    readonly paged: OlderDaysRound | null;
-  },
-): Promise<Main> {
-  const { db, merchant, zone, older, recent } = options;
-  const window = windowOf(asked, zone);
+  }: { readonly asked: Days; readonly storedOlder: number; readonly paged: OlderDaysRound | null },
+) {
   const isComplete = asked.from === (older[0] ?? recent)!.from;
   const stored = isComplete
-    ? storedOlder + (recent === null ? 0 : await countStored(db, merchant.merchantNo, windowOf(recent, zone)))
-    : await countStored(db, merchant.merchantNo, window);
+    ? storedOlder + (recent === null ? 0 : await source.stored(recent))
+    : await source.stored(asked);
   if (stored <= PAGE_SIZE_MAX) {
-    const { total, ...compared } = await compareEntries(entries, window, options.round?.refused ?? null);
+    const window = windowOf(asked, zone);
+    const { total, ...compared } = await compareEntries(source, window, round?.refused ?? null);
     const isHeld = total === stored;
     const isContradicted = compared.widestMs !== null;
     return { ...compared, total, stored, isHeld, page: null, areEntriesCompared: true, isContradicted };
   }
   const holds = async (said: number | null) =>
-    said !== null && (said === stored || (await totals.isStored(asked, said)));
+    said !== null && (said === stored || (await source.isStored(asked, said)));
   const pageNum = paged === null ? 1 : nextPageNum(paged, stored);
-  const page = await totals.page(asked, pageNum);
+  const page = await source.pageOf(asked, pageNum);
   const isPageRight = await holds(page?.total ?? null);
-  const total = isPageRight || pageNum === 1 ? (page?.total ?? null) : await totals.total(asked);
+  const total = isPageRight || pageNum === 1 ? (page?.total ?? null) : await source.total(asked);
   const isHeld = isPageRight || (pageNum > 1 && (await holds(total)));
-  const found = isHeld ? NOTHING_FOUND : await followDown(totals, [asked], DIFFERING_DAYS_MAX);
+  const found = isHeld ? NOTHING_FOUND : await followDown(source, [asked], DIFFERING_DAYS_MAX);
   return {
     total: isHeld ? stored : total,
     stored,
@@ -238,15 +199,6 @@ async function compareMain(
   };
 }
 
-/** Compares the entries on the page that showed the total. */
-const compareMainPage = async (
-  { page }: Main,
-  source: EntriesSource,
-  round: OlderDaysRound,
-  windows: readonly Window[],
-): Promise<{ readonly round: OlderDaysRound; readonly days: readonly BusinessDay[] }> =>
-  page === null ? { round, days: [] } : comparePage(source, round, windows, page);
-
 const NOTHING_FOUND: Found = { days: [], refused: [], widest: 0, hasMore: false };
 
 /**
@@ -254,7 +206,7 @@ const NOTHING_FOUND: Found = { days: [], refused: [], widest: 0, hasMore: false 
  * and what is longer than the platform answers to the rounds.
  */
 async function compareOthers(
-  totals: TotalsSource,
+  source: Source,
   { alsoCompared = [], zone }: HistoricalCheckOptions,
   { followed, widestMs }: { readonly followed: Days | null; readonly widestMs: number | null },
 ) {
@@ -262,19 +214,18 @@ async function compareOthers(
   const toFollow: Days[] = [];
   for (const days of alsoCompared) {
     if (widestMs !== null && lengthMs(windowOf(days, zone)) > widestMs) continue;
-    const total = await totals.total(days);
-    if (total !== null && (await totals.isStored(days, total))) continue;
-    if (total !== null) differing.push({ ...days, total, stored: await totals.stored(days) });
+    const total = await source.total(days);
+    if (total !== null && (await source.isStored(days, total))) continue;
+    if (total !== null) differing.push({ ...days, total, stored: await source.stored(days) });
     if (followed === null || days.from < followed.from || days.to > followed.to) toFollow.push(days);
   }
-  const found = await followDown(totals, toFollow, DIFFERING_DAYS_MAX);
+  const found = await followDown(source, toFollow, DIFFERING_DAYS_MAX);
   return { differing, found, isFollowed: toFollow.length > 0 };
 }
 
 const narrower = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : Math.min(one, other);
 
-/** As many of the last days as a window of that length has. */
 function lastDays({ from, to }: Days, widestMs: number | null, zone: string): Days {
   if (widestMs === null) return { from, to };
   const first = addDays(to, 1 - Math.max(1, Math.floor(widestMs / DAY_MS)));
@@ -284,69 +235,98 @@ function lastDays({ from, to }: Days, widestMs: number | null, zone: string): Da
 const countOlder = ({ db, merchant, zone }: HistoricalCheckOptions, days: Days): Promise<number> =>
   countByFigures(db, merchant.merchantNo, days, windowOf(days, zone));
 
-/** Complete days as a window. */
 export const windowOf = ({ from, to }: Days, zone: string): Window => ({
   beginMs: dayWindow(from, zone).beginMs,
   endMs: dayWindow(to, zone).endMs,
 });
 
-function pagesOfWindow(options: HistoricalCheckOptions, calls: { made: number }) {
-  const { reader, merchant, signal } = options;
-  return (window: Window, pageNum = 1) => {
+/** What the platform says of days, and what is stored of them. It counts the calls. */
+function sourceOf(options: HistoricalCheckOptions) {
+  const { reader, db, merchant, zone, clockSkewMs, signal, alsoCompared = [] } = options;
+  const { merchantNo } = merchant;
+  let calls = 0;
+  const ask = ({ beginMs, endMs }: Window, slackMs: number, pageNum: number): Promise<LedgerPage> => {
     signal.throwIfAborted();
-    calls.made += 1;
+    calls += 1;
+    const window = { beginMs: beginMs - slackMs, endMs: endMs + slackMs };
     return reader.page({ merchant, window, pageNum }, signal);
   };
-}
-
-const callsLeft =
-  ({ alsoCompared = [] }: HistoricalCheckOptions, calls: { made: number }) =>
-  () =>
-    1 + alsoCompared.length + FOLLOW_CALLS_MAX - calls.made;
-
-function entriesSource(options: HistoricalCheckOptions, calls: { made: number }): EntriesSource {
-  const { db, merchant, zone, clockSkewMs } = options;
-  const page = pagesOfWindow(options, calls);
-  return {
-    db,
-    merchantNo: merchant.merchantNo,
-    zone,
-    // Wider by the slack, so that every entry stored in the window comes.
-    page: ({ beginMs, endMs }) => page({ beginMs: beginMs - clockSkewMs, endMs: endMs + clockSkewMs }),
-    callsLeft: callsLeft(options, calls),
-  };
-}
-
-interface PagedTotals extends TotalsSource {
-  /** A page of the days' entries, with their total; null if the platform refuses. */
-  readonly page: (days: Days, pageNum: number) => Promise<LedgerPage | null>;
-}
-
-function totalsSource(options: HistoricalCheckOptions, calls: { made: number }): PagedTotals {
-  const { db, merchant, zone, clockSkewMs } = options;
-  const pageOf = pagesOfWindow(options, calls);
-  const stored = (days: Days) => countStored(db, merchant.merchantNo, windowOf(days, zone));
-  const page: PagedTotals['page'] = async (days, pageNum) => {
-    const { beginMs, endMs } = windowOf(days, zone);
+  /** Narrower by the slack, so that every entry that comes is booked on these days. Null if the platform refuses. */
+  const pageOf = async (days: Days, pageNum: number): Promise<LedgerPage | null> => {
     try {
-      // Narrower by the slack, so that every entry that comes is booked on these days.
-      return await pageOf({ beginMs: beginMs + clockSkewMs, endMs: endMs - clockSkewMs }, pageNum);
+      return await ask(windowOf(days, zone), -clockSkewMs, pageNum);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return null;
     }
   };
+  const stored = (days: Days): Promise<number> => countStored(db, merchantNo, windowOf(days, zone));
   return {
-    stored,
-    page,
-    total: async (days) => (await page(days, 1))?.total ?? null,
-    isStored: async (days, total) => {
+    ...{ db, merchantNo, zone, pageOf, stored },
+    calls: (): number => calls,
+    callsLeft: (): number => 1 + alsoCompared.length + FOLLOW_CALLS_MAX - calls,
+    /** Wider by the slack, so that every entry stored in the window comes. */
+    page: (window: Window): Promise<LedgerPage> => ask(window, clockSkewMs, 1),
+    total: async (days: Days): Promise<number | null> => (await pageOf(days, 1))?.total ?? null,
+    /** Whether so many entries are stored. Entries near the edges, within the slack, may be counted or not. */
+    isStored: async (days: Days, total: number): Promise<boolean> => {
       const most = await stored(days);
       if (clockSkewMs === 0 || total >= most) return total === most;
       const complete = windowOf(days, zone);
       const inner = { beginMs: complete.beginMs + 2 * clockSkewMs, endMs: complete.endMs - 2 * clockSkewMs };
-      return total >= (await countStored(db, merchant.merchantNo, inner));
+      return total >= (await countStored(db, merchantNo, inner));
     },
-    callsLeft: callsLeft(options, calls),
   };
+}
+
+type Source = ReturnType<typeof sourceOf>;
+
+interface Found {
+  readonly days: readonly BusinessDay[];
+  readonly refused: readonly BusinessDay[];
+  /** The longest part of these ranges, in days, whose total agrees; 0 if none does. */
+  readonly widest: number;
+  readonly hasMore: boolean;
+}
+
+const isNothing = ({ days, refused, hasMore }: Found): boolean =>
+  days.length + refused.length === 0 && !hasMore;
+
+/**
+ * The single days whose totals differ, found by halving ranges whose total differs; up to `daysMax` of them, and as far as
+ * calls are left.
+ */
+async function followDown(source: Source, ranges: readonly Days[], daysMax: number): Promise<Found> {
+  const found: BusinessDay[] = [];
+  const refused: BusinessDay[] = [];
+  let widest = 0;
+  const differing: (Days & { readonly isRefused?: boolean })[] = [...ranges];
+  for (let days = differing.shift(); days !== undefined; days = differing.shift()) {
+    if (days.from === days.to) {
+      (days.isRefused === true ? refused : found).push(days.from);
+      continue;
+    }
+    const halves = halvesOf(days);
+    if (found.length >= daysMax || source.callsLeft() < halves.length) {
+      return { days: found, refused, widest, hasMore: true };
+    }
+    for (const half of halves) {
+      const total = await source.total(half);
+      if (total !== null && (await source.isStored(half, total)))
+        widest = Math.max(widest, daysFromTo(half.from, half.to).length);
+      else differing.push({ ...half, isRefused: total === null });
+    }
+    // The oldest first: each is halved down to single days before the next one.
+    differing.sort((a, b) => (a.from < b.from ? -1 : 1));
+  }
+  return { days: found, refused, widest, hasMore: false };
+}
+
+function halvesOf({ from, to }: Days): Days[] {
+  const days = daysFromTo(from, to);
+  const middle = Math.floor(days.length / 2);
+  return [
+    { from, to: days[middle - 1]! },
+    { from: days[middle]!, to },
+  ];
 }

@@ -3,11 +3,14 @@
  * window is a span of time, it does not matter in which order the platform sends entries.
  */
 import type { BusinessDay, LedgerEntry, Window } from '../ledger/entry.ts';
-import { lengthMs, mergeWindows, subtractWindows } from '../ledger/window.ts';
+import { lengthMs, mergeWindows, subtractWindows, covers } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { differingDays, storedIn, type OlderDaysRound } from '../store/historical-days.ts';
-import { compareEntries, type EntriesSource } from './compare-entries.ts';
+import type { Kysely } from 'kysely';
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { isRefusal } from './certify.ts';
 
 /** A round is meant to take so many nights. */
 export const ROUND_NIGHTS = 7;
@@ -19,11 +22,9 @@ const DAY_MS = 86_400_000;
 /** A night may begin somewhat earlier than the one before. */
 const EARLY_MS = DAY_MS / 4;
 
-/** Nights since an instant. */
 export const nightsSince = (since: Date, now: Date): number =>
   Math.floor((now.getTime() - since.getTime() + EARLY_MS) / DAY_MS);
 
-/** Whether a round has windows left, of days that were older ones when it began. */
 export const windowsLeft = ({ read, of, throughMs }: OlderDaysRound, windows: readonly Window[]): boolean =>
   read < of && windows.some(({ endMs }) => endMs > throughMs);
 
@@ -49,7 +50,6 @@ export function beginRound(
   return { ...begun, widestMs: isWide ? null : widestMs, order, refused: last.refused };
 }
 
-/** The round with what a comparison of `window` found to be refused. */
 export function withRefused(
   round: OlderDaysRound,
   window: Window,
@@ -65,15 +65,12 @@ export function withRefused(
   return { ...round, refused: { ...left, since } };
 }
 
-export interface RoundStage {
+interface RoundStage {
   readonly entries: EntriesSource;
-  /** The older days, in order. */
   readonly windows: readonly Window[];
-  /** The platform does not answer wide windows. */
   readonly isLimited: boolean;
   /** Most windows of a night otherwise; two where a round takes seven nights then. */
   readonly windowsMax: number;
-  /** How many windows of tonight are compared already. */
   readonly compared: number;
   readonly now: Date;
 }
@@ -89,7 +86,6 @@ export async function compareRefused(round: OlderDaysRound, entries: EntriesSour
   return { round: withRefused(round, refused, again, now), days, hasMore };
 }
 
-/** Compares as many windows as are due tonight. */
 export async function compareRound(from: OlderDaysRound, stage: RoundStage) {
   const { entries, windows, isLimited, now } = stage;
   const isShort = from.of <= 2 * ROUND_NIGHTS * ENTRIES_MAX;
@@ -151,14 +147,12 @@ export async function comparePage(
   return { round: { ...round, throughMs, read: Math.min(round.of, round.read + compared) }, days };
 }
 
-/** The order of a page; `last` where its entries are of one second. */
 function orderOf(entries: readonly LedgerEntry[], last: OlderDaysRound['order']): OlderDaysRound['order'] {
   const steps = entries.slice(1).map(({ bookedMs }, at) => Math.sign(bookedMs - entries[at]!.bookedMs));
   if (steps.includes(1)) return steps.includes(-1) ? 'mixed' : 'oldest first';
   return steps.includes(-1) ? 'newest first' : last;
 }
 
-/** Whether less is compared than the share of the nights that have begun. */
 function isBehind(round: OlderDaysRound, { windows, isLimited, now }: RoundStage): boolean {
   const share = Math.min(1, (nightsSince(round.beganAt, now) + 1) / ROUND_NIGHTS);
   if (!isLimited || round.read < round.of * share) return round.read < round.of * share;
@@ -169,7 +163,6 @@ function isBehind(round: OlderDaysRound, { windows, isLimited, now }: RoundStage
   return all - left < all * share;
 }
 
-/** The round's next window, and how many entries are stored in it; null if the round is over. */
 async function nextWindow(
   { db, merchantNo }: EntriesSource,
   { throughMs, widestMs }: OlderDaysRound,
@@ -186,4 +179,91 @@ async function nextWindow(
   // One second that has more entries than a page is compared by its total only.
   if (before.length === 0) return { window: { beginMs, endMs: beyond.bookedMs + 999 }, stored: rows.length };
   return { window: { beginMs, endMs: beyond.bookedMs - 1 }, stored: before.length };
+}
+
+/**
+ * Compares the entries of a window with what is stored, one by one. A window that is refused, cut short or answered with
+ * something else is halved, down to days. So a limit on the length of a window costs a few calls, and hides nothing.
+ */
+export interface EntriesSource {
+  readonly db: Kysely<DB>;
+  readonly merchantNo: string;
+  readonly zone: string;
+  readonly page: (window: Window) => Promise<LedgerPage>;
+  readonly callsLeft: () => number;
+}
+
+interface ComparedEntries {
+  readonly total: number | null;
+  readonly days: readonly BusinessDay[];
+  readonly refused: readonly Window[];
+  /** The longest window that was answered in full although a longer one around it was not; null if none was cut. */
+  readonly widestMs: number | null;
+  readonly hasMore: boolean;
+}
+
+/** What the platform refused to show before (`refusedBefore`) is asked for without halving it. */
+export async function compareEntries(
+  source: EntriesSource,
+  window: Window,
+  refusedBefore: Window | null,
+): Promise<ComparedEntries> {
+  const { zone } = source;
+  const days = new Set<BusinessDay>();
+  const refused: Window[] = [];
+  const waiting = [{ window, isPart: false }];
+  let widestMs: number | null = null;
+  let total: number | null | undefined;
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const shown = await differingIn(source, next.window);
+    if (total === undefined) total = shown?.total ?? null;
+    const differing = shown?.days ?? null;
+    if (differing?.length === 0) {
+      if (next.isPart) widestMs = Math.max(widestMs ?? 0, lengthMs(next.window));
+      continue;
+    }
+    const isRefusedAgain =
+      differing === null && refusedBefore !== null && covers([refusedBefore], next.window);
+    if (isRefusedAgain || dayOf(next.window.beginMs, zone) === dayOf(next.window.endMs, zone)) {
+      if (differing === null) refused.push(next.window);
+      for (const day of differing ?? []) days.add(day);
+      continue;
+    }
+    if (source.callsLeft() < waiting.length + 2)
+      return { total, days: [...days, ...(differing ?? [])].sort(), refused, widestMs, hasMore: true };
+    waiting.unshift(...halvesOf(next.window, zone).map((half) => ({ window: half, isPart: true })));
+  }
+  // Where a day differs, the windows around it differ because of it.
+  const widest = days.size > 0 ? null : widestMs;
+  return { total: total ?? null, days: [...days].sort(), refused, widestMs: widest, hasMore: false };
+}
+
+async function differingIn(
+  source: EntriesSource,
+  window: Window,
+): Promise<{ readonly total: number; readonly days: readonly BusinessDay[] } | null> {
+  const { db, merchantNo, zone } = source;
+  const stored = await storedIn(db, merchantNo, window);
+  const page = await source.page(window).catch((error: unknown) => {
+    if (isRefusal(error)) return null;
+    throw error;
+  });
+  if (page === null) return null;
+  const differing = await differingDays(db, merchantNo, page.entries, page.unreadable);
+  const records = [...page.entries, ...page.unreadable];
+  const shown = new Set(records.map(({ batchNo }) => batchNo));
+  const lacking = stored.filter(({ batchNo }) => !shown.has(batchNo));
+  const days = [...differing, ...lacking.map(({ bookedMs }) => dayOf(bookedMs, zone))];
+  if (days.length === 0 && page.total !== records.length) days.push(dayOf(window.beginMs, zone));
+  return { total: page.total, days: [...new Set(days)] };
+}
+
+function halvesOf({ beginMs, endMs }: Window, zone: string): Window[] {
+  const middle = dayOf((beginMs + endMs) / 2, zone);
+  const begin = dayWindow(middle, zone).beginMs;
+  const cutMs = begin > beginMs ? begin : dayWindow(addDays(middle, 1), zone).beginMs;
+  return [
+    { beginMs, endMs: cutMs - 1 },
+    { beginMs: cutMs, endMs },
+  ];
 }

@@ -5,23 +5,22 @@ import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts'
 import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
 import { INSTANT_MS_MIN } from '../platform/wire.ts';
 import { countStored } from '../store/historical-days.ts';
-import { certifiedWindows } from '../store/windows.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 import type { DB } from '../store/engine/schema.ts';
 
 /** A larger total is cut to this: no one sees the figure itself. */
 const TOTAL_MAX = 1_000_000_000;
 
-export interface PastAsked {
+interface PastAsked {
   readonly reader: LedgerReader;
   readonly db: Kysely<DB>;
   readonly merchant: MerchantAccess;
   readonly beforeMs: number;
-  /** Null: all currencies together. */
   readonly currency: string | null;
   readonly signal: AbortSignal;
 }
 
-export interface PastAnswer {
+interface PastAnswer {
   /** Null if the platform refuses such a wide window or cuts it short. Undefined if it could not be reached: another night asks again. */
   readonly total: number | null | undefined;
   readonly requests: number;

@@ -1,5 +1,10 @@
-/** The limits of reading: memory, pages, and how often a window that does not add up is read again. */
+/** The limits of reading, and how finely a window is read. */
+import type { Window } from '../ledger/entry.ts';
+import { lengthMs, splitWindow } from '../ledger/window.ts';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
+import { pagesOf } from './certificate.ts';
 
+/** The limits of reading: memory, pages, and how often a window that does not add up is read again. */
 export interface ReadLimits {
   /** Most pages of one window, 10,000 entries. A window with more is split by time. */
   readonly pageNumMax: number;
@@ -16,11 +21,8 @@ export interface ReadLimits {
   readonly partFill: number;
   /** Entries meant for a part that has to fit on one page: so few that it seldom gets two pages. */
   readonly onePageFill: number;
-  /** Most parts of one split. */
   readonly splitPartsMax: number;
-  /** How often a window of several pages is read before it is split. */
   readonly readsBeforeSplitMax: number;
-  /** How often a window of one page is read. */
   readonly onePageReadsMax: number;
   /**
    * How often a window of several pages is read that cannot be split. If each reply has its own order, one reading
@@ -36,11 +38,10 @@ export interface ReadLimits {
   readonly failedInARowMax: number;
   /** ... but so often: what fails in every window is not a moment's trouble. */
   readonly hopelessReadsMax: number;
-  /** Most windows of one merchant that are read at the same time. */
   readonly windowsInProgressMax: number;
   /** Most pages of one merchant in memory at the same time, counted from the first call until they are stored. */
   readonly pagesInProgressMax: number;
-  /** How far timestamps may be from the times the platform filters by; 0 if they are the same. See clock-slack.ts. */
+  /** How far timestamps may be from the times the platform filters by; 0 if they are the same. See clocks.ts. */
   readonly clockSkewMsMax: number;
 }
 
@@ -62,3 +63,65 @@ export const READ_LIMITS: ReadLimits = {
   pagesInProgressMax: 240,
   clockSkewMsMax: 0,
 };
+
+/** How finely a window is read, and how it is split if that is too coarse. */
+export interface SplitPolicy {
+  /** Most pages of a window that is not split: `ReadLimits.pageNumMax`, or 1 if the order of entries changes. */
+  readonly pageNumMax: number;
+  /** The shortest part of a split. Timestamps have full seconds, but the platform filters by ms. */
+  readonly unitMs: 1_000 | 1;
+}
+
+export interface Split {
+  readonly parts: readonly Window[];
+  readonly splitPolicy: SplitPolicy;
+}
+
+export const isDivisible = (window: Window, unitMs: number): boolean => lengthMs(window) >= 2 * unitMs;
+
+export function readsMaxOf(
+  window: Window,
+  total: number,
+  splitPolicy: SplitPolicy,
+  limits: ReadLimits,
+): number {
+  if (total <= PAGE_SIZE_MAX) return limits.onePageReadsMax;
+  return isDivisible(window, splitPolicy.unitMs) ? limits.readsBeforeSplitMax : limits.indivisibleReadsMax;
+}
+
+/** The split of a window with more pages than its grain allows; null if all its pages are to be read. */
+export function splitDeep(
+  window: Window,
+  total: number,
+  splitPolicy: SplitPolicy,
+  limits: ReadLimits,
+): Split | null {
+  if (pagesOf(total) <= splitPolicy.pageNumMax) return null;
+  if (isDivisible(window, splitPolicy.unitMs)) return splitInto(window, total, splitPolicy, limits);
+  // All pages of a second are read, even if the grain is one page, unless it has more than the limit for any window.
+  if (pagesOf(total) <= limits.pageNumMax || !isDivisible(window, 1)) return null;
+  return splitInto(window, total, { pageNumMax: limits.pageNumMax, unitMs: 1 }, limits);
+}
+
+/** The split of a window whose readings did not add up; null if it has one page, or is too short to split. */
+export function splitUnsteady(
+  window: Window,
+  total: number,
+  splitPolicy: SplitPolicy,
+  limits: ReadLimits,
+): Split | null {
+  if (total <= PAGE_SIZE_MAX) return null;
+  const unitMs = isDivisible(window, splitPolicy.unitMs) ? splitPolicy.unitMs : 1;
+  return isDivisible(window, unitMs) ? splitInto(window, total, { pageNumMax: 1, unitMs }, limits) : null;
+}
+
+function splitInto(window: Window, total: number, splitPolicy: SplitPolicy, limits: ReadLimits): Split {
+  const { pageNumMax, unitMs } = splitPolicy;
+  const fill = pageNumMax === 1 ? limits.onePageFill : pageNumMax * PAGE_SIZE_MAX * limits.partFill;
+  const wanted = Math.min(
+    Math.ceil(total / fill),
+    limits.splitPartsMax,
+    Math.floor(lengthMs(window) / unitMs),
+  );
+  return { parts: splitWindow(window, Math.max(2, wanted)), splitPolicy };
+}

@@ -7,12 +7,18 @@
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
-import { certifyWide } from './certify-wide.ts';
-import { certifyWindow, type NotedReading, type PageSource } from './certify.ts';
-import { READ_LIMITS, type ReadLimits } from './limits.ts';
+import {
+  certifyWide,
+  certifyWindow,
+  type NotedReading,
+  type PageSource,
+  type RetryBudget,
+  spanText,
+} from './certify.ts';
+import { READ_LIMITS, type ReadLimits, type SplitPolicy, type Split } from './limits.ts';
 import { createPageSemaphore, type PageSemaphore } from './page-semaphore.ts';
-import type { WideWindow } from './wide-windows.ts';
-import { WindowQueue, type Task } from './window-queue.ts';
+import { type WideWindow, wideOf } from './wide-windows.ts';
+import type { Window } from '../ledger/entry.ts';
 
 export interface ReadWindowsOptions {
   readonly reader: LedgerReader;
@@ -26,34 +32,18 @@ export interface ReadWindowsOptions {
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => Promise<void>;
   /** Takes the reading of a wide window, a planned one or a part of one; its pages count as in memory until this resolves. */
   readonly onReading: (asked: Asked, reading: NotedReading) => Promise<void>;
-  /** Called once for each planned window, when all its parts were taken. */
   readonly onWindowDone: () => void;
-  /** Called for each window that has to be read in parts. */
   readonly onSplit?: (() => void) | undefined;
-  /** Called for each reading whose replies contradict each other, with the reason in a sentence. */
   readonly onContradiction: (problem: string) => void;
   readonly trace?: Trace | undefined;
 }
 
-/** What stops the reading of all windows. */
-interface Stopping {
-  readonly signal: AbortSignal;
-  /** Stops all. Only the first failure counts, as what follows is its consequence. */
-  readonly fail: (error: unknown) => void;
-  /** Throws the first failure, or the reason of the caller's signal. */
-  readonly throwIfStopped: () => void;
-  /** To be called when nothing is read any more. */
-  readonly close: () => void;
-}
-
-/** What the reading of all tasks shares. */
 interface Shared {
   readonly options: ReadWindowsOptions;
   readonly limits: ReadLimits;
   readonly credits: PageSemaphore;
-  readonly stopping: Stopping;
+  readonly stopping: ReturnType<typeof createStopping>;
   readonly queue: WindowQueue;
-  /** Called when parts were put back into the queue. */
   readonly onPutBack: () => void;
 }
 
@@ -97,7 +87,8 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
 
-function createStopping(given: AbortSignal): Stopping {
+/** Only the first failure counts, as what follows is its consequence. */
+function createStopping(given: AbortSignal) {
   const stop = new AbortController();
   const { signal } = stop;
   const pass = (): void => stop.abort(given.reason);
@@ -107,20 +98,19 @@ function createStopping(given: AbortSignal): Stopping {
   const failures: unknown[] = [];
   return {
     signal,
-    fail: (error) => {
+    fail: (error: unknown): void => {
       if (signal.aborted) return;
       failures.push(error);
       stop.abort(error);
     },
-    throwIfStopped: () => {
+    throwIfStopped: (): void => {
       if (failures.length > 0) throw failures[0];
       given.throwIfAborted();
     },
-    close: () => given.removeEventListener('abort', pass),
+    close: (): void => given.removeEventListener('abort', pass),
   };
 }
 
-/** Reads a task until it is certified, given up, or split; its parts go back into the queue. */
 async function readTask(task: Task, shared: Shared): Promise<void> {
   const { credits, limits, queue, onPutBack, options, stopping } = shared;
   const rank = task.window.beginMs;
@@ -130,6 +120,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
   const source: PageSource = {
     page: (asked, pageNum) => pageOf(asked, pageNum, shared),
     holdPages: async (pages) => {
+      if (held > 1) return;
       const most = Math.min(pages, limits.pagesInProgressMax - limits.windowsInProgressMax);
       held += most;
       await credits.take(most, rank);
@@ -167,7 +158,6 @@ function pageOf({ window, currency }: Asked, pageNum: number, shared: Shared): P
   return reader.page({ merchant, window, pageNum, ...(currency === null ? {} : { currency }) }, signal);
 }
 
-/** Hands a reading on. The parts of a second are handed on together, once all of them are there. */
 async function take(
   task: Task,
   read: NotedReading,
@@ -178,4 +168,129 @@ async function take(
     await onReading({ window: complete.asked.window, currency: task.currency }, complete.read);
   task.retryBudget.partsLeft -= 1;
   if (task.retryBudget.partsLeft === 0) task.planned.forEach(onWindowDone);
+}
+
+interface Root extends RetryBudget {
+  partsLeft: number;
+}
+
+/** A window, or a part of one, to be read now. */
+interface Task extends WideWindow {
+  readonly splitPolicy: SplitPolicy;
+  readonly retryBudget: Root;
+  readonly second: ReturnType<typeof beginSecond> | null;
+}
+
+interface Waiting {
+  readonly beginMs: number;
+  readonly task: () => Task;
+}
+
+class WindowQueue {
+  readonly #coarse: SplitPolicy;
+  #splitPolicy: SplitPolicy;
+  readonly #streak = { failed: 0 };
+  /** The oldest last. */
+  readonly #waiting: Waiting[];
+
+  constructor(asked: readonly WideWindow[], pageNumMax: number) {
+    this.#coarse = { pageNumMax, unitMs: 1_000 };
+    this.#splitPolicy = this.#coarse;
+    this.#waiting = asked
+      .map((one) => this.#waitingWide(one))
+      .sort((a, b) => a.beginMs - b.beginMs)
+      .reverse();
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  next(): Task {
+    return this.#waiting.pop()!.task();
+  }
+
+  /** Puts the parts of a split task back. `orderUnsteady`: windows that begin later are read in parts of one page. */
+  putBack(task: Task, { parts, splitPolicy }: Split, orderUnsteady: boolean): void {
+    if (orderUnsteady) this.#readFinely();
+    const { currency, retryBudget, planned } = task;
+    const second = task.second ?? (splitPolicy.unitMs === 1 ? beginSecond(task) : null);
+    second?.expect(parts.length - 1);
+    retryBudget.partsLeft += parts.length - 1;
+    const partOf = (window: Window): Waiting => ({
+      beginMs: window.beginMs,
+      task: () => ({ window, currency, planned, splitPolicy, retryBudget, second }),
+    });
+    this.#insert(parts.map(partOf));
+  }
+
+  putApart({ currency }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
+    if (orderUnsteady) this.#readFinely();
+    this.#insert(groups.map((planned) => this.#waitingWide(wideOf(planned, currency))));
+  }
+
+  #readFinely(): void {
+    this.#splitPolicy = { ...this.#coarse, pageNumMax: 1 };
+  }
+
+  /** All in one place: they cover their window, so that only a window of another currency can begin between two of them. */
+  #insert(parts: readonly Waiting[]): void {
+    const at = this.#waiting.findLastIndex(({ beginMs }) => beginMs > parts[0]!.beginMs) + 1;
+    this.#waiting.splice(at, 0, ...parts.toReversed());
+  }
+
+  /** A window as it was asked for. The grain is the one of the moment at which it is begun. */
+  #waitingWide(asked: WideWindow): Waiting {
+    const task = (): Task => {
+      const retryBudget: Root = { failedCalls: 0, certifiedPages: 0, streak: this.#streak, partsLeft: 1 };
+      return { ...asked, splitPolicy: this.#splitPolicy, retryBudget, second: null };
+    };
+    return { beginMs: asked.window.beginMs, task };
+  }
+}
+
+/**
+ * Puts the parts of a second together again. The platform filters by ms, but timestamps have full seconds: no one
+ * could say later which entries of the second a part is about. So only full seconds are stored.
+ */
+function beginSecond(asked: Asked) {
+  const parts: NotedReading[] = [];
+  let expected = 1;
+  return {
+    expect: (more: number): void => {
+      expected += more;
+    },
+    add: (part: NotedReading): { readonly asked: Asked; readonly read: NotedReading } | null => {
+      parts.push(part);
+      return parts.length === expected ? { asked, read: joinParts(asked, parts) } : null;
+    },
+  };
+}
+
+function joinParts(asked: Asked, parts: readonly NotedReading[]): NotedReading {
+  const readings = parts.map(({ reading }) => reading);
+  const sum = (figures: readonly number[]) => figures.reduce((total, figure) => total + figure, 0);
+  const entries = new Map(
+    readings.flatMap((reading) => reading.entries).map((entry) => [entry.batchNo, entry]),
+  );
+  const unreadable = readings.flatMap((reading) => reading.unreadable);
+  const total = sum(readings.map((reading) => reading.total));
+  const moved =
+    entries.size < sum(readings.map((reading) => reading.entries.length))
+      ? `${spanText(asked)} could not be certified: an entry came in two of its parts`
+      : null;
+  const problem = readings.find((reading) => reading.problem !== null)?.problem ?? moved;
+  const requests = sum(readings.map((reading) => reading.requests));
+  return {
+    reading: {
+      entries: [...entries.values()],
+      unreadable,
+      total,
+      requests,
+      certified: problem === null,
+      problem,
+    },
+    notices: parts.flatMap(({ notices }) => notices),
+    outOfScope: parts.flatMap(({ outOfScope }) => outOfScope),
+  };
 }

@@ -6,7 +6,12 @@ import { createTimesSeen, type FullMinutes } from '../ledger/whole-minutes.ts';
 import { lengthMs } from '../ledger/window.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { NOTHING_CHANGED, type StoredWindow, type WindowReading } from '../store/window-reading.ts';
+import {
+  NOTHING_CHANGED,
+  type StoredWindow,
+  type WindowReading,
+  type Compared,
+} from '../store/compare-with-stored.ts';
 import {
   countNameless,
   judgeReading,
@@ -15,8 +20,8 @@ import {
   storeWide,
 } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
+import { createBeliefs } from './beliefs.ts';
 import type { NotedReading } from './certify.ts';
-import { createContradicted, type ContradictedReadings } from './contradicted.ts';
 import { holds, plannedIn, type WideWindow, wideOf } from './wide-windows.ts';
 
 /** Most different sentences counted one by one in a report; all others are counted together. */
@@ -25,13 +30,11 @@ const MORE_NOTICES = 'further notices';
 
 export interface UncertifiedSpan {
   readonly window: Window;
-  /** A sentence with the window and the figures. */
   readonly problem: string;
   /** Entries are missing and held until a person decides. That is reported of the account's days, once for all of them. */
   readonly isHeld?: true;
 }
 
-/** What storing readings did. */
 export interface StoredReadings extends StoredWindow {
   /** Windows stored, each part of a split one by itself. */
   readonly windows: number;
@@ -66,26 +69,19 @@ interface ReadingStoreOptions {
 }
 
 export interface ReadingStore {
-  /**
-   * Stores a wide window, a planned one or a part of one; one call waits for the other. Throws what `storeWindow` throws.
-   */
+  /** Stores what is believed of a reading; one call waits for the other. Throws what `storeWindow` throws. */
   readonly store: (part: Asked, read: NotedReading) => Promise<void>;
   /** To be called when all is read: the windows that are to be read again, as the platform contradicted itself about them. */
   readonly takeAgain: () => readonly WideWindow[];
-  /** To be called when no window is to be read again: stores what came back empty, as unproven where that cannot be believed. */
-  readonly settleEmpty: () => Promise<void>;
-  /** Entries that are stored now, or were before. */
+  /** To be called when no window is to be read again: stores the rest, and judges the stored entries that no window brought. */
+  readonly finish: () => Promise<void>;
   readonly entries: () => number;
-  /** To be called when all is stored: judges the stored entries that no window brought. */
-  readonly judgeAbsent: () => Promise<void>;
-  /** Notes windows that are not stored because what they show cannot be believed. */
   readonly leave: (spans: readonly UncertifiedSpan[]) => void;
   readonly soFar: () => StoredReadings;
   /** What the platform contradicted itself about between two readings, a sentence each. */
   readonly contradictions: () => readonly string[];
 }
 
-/** Adds up what storing readings did. */
 function createTally() {
   const stored: { -readonly [Key in keyof StoredReadings]: StoredReadings[Key] } = { ...NOTHING_STORED };
   const notices: Record<string, number> = {};
@@ -104,7 +100,6 @@ function createTally() {
   return { stored, notices, times, count };
 }
 
-/** How far a planned window is stored. */
 interface Progress {
   readonly asked: Asked;
   storedMs: number;
@@ -113,13 +108,11 @@ interface Progress {
   namelessCount: number;
 }
 
-/** The planned windows of which entries are absent; they are judged together. */
 function createAbsences({ db, lease, merchantNo, runId, now, planned }: ReadingStoreOptions) {
   const all = planned.map((asked): Progress => ({
     ...{ asked, storedMs: 0, isCertified: true, absent: 0, namelessCount: 0 },
   }));
   return {
-    /** Notes a reading of a planned window, or of a part of it. */
     note: (part: Asked, reading: WindowReading, absent: number): void => {
       const read = all.find(({ asked }) => holds(asked, part))!;
       read.storedMs += lengthMs(part.window);
@@ -153,60 +146,46 @@ function createAbsences({ db, lease, merchantNo, runId, now, planned }: ReadingS
   };
 }
 
-/** What storing readings leads to. */
-interface Outcome {
-  readonly tally: ReturnType<typeof createTally>;
-  readonly absences: ReturnType<typeof createAbsences>;
-  readonly uncertified: UncertifiedSpan[];
-}
-
-/** Stores readings of a planned window, or of parts of it. */
-function createPartStore(
-  { db, lease, merchantNo, runId, now, planned }: ReadingStoreOptions,
-  { tally, absences, uncertified }: Outcome,
-): (part: Asked, read: NotedReading) => Promise<void> {
-  return async (part, read) => {
-    const { reading } = read;
-    const { window, currency } = planned.find((asked) => holds(asked, part))!;
-    const about = { merchantNo, planned: window, currency, runId, now: now() };
-    const did = await storeWindow(db, lease, { ...about, window: part.window, reading });
-    tally.count(read, 1, did);
-    if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
-    absences.note(part, reading, did.absent);
-  };
-}
-
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
-  const { signal } = options;
+  const { db, merchantNo, runId, now, planned, signal } = options;
   const tally = createTally();
   const absences = createAbsences(options);
   const uncertified: UncertifiedSpan[] = [];
-  const storePart = createPartStore(options, { tally, absences, uncertified });
-  const contradicted = createContradicted();
-  const checked = createCheckedStore(options, contradicted, { tally, absences, uncertified });
+  const writes = createWrites(options, { tally, absences, uncertified });
+  const beliefs = createBeliefs();
   const oneAtATime = pLimit(1);
 
   const store = async (part: Asked, read: NotedReading): Promise<void> => {
     signal.throwIfAborted();
-    const own = plannedIn(part, options.planned);
-    if (own.length > 1) return checked.storeSeveral(own, read);
-    if (contradicted.concerns(part) && !(await checked.isBelieved(part, read))) return;
-    await storePart(part, read);
+    const asked = wideOf(
+      plannedIn(part, planned).map(({ window }) => window),
+      part.currency,
+    );
+    const about = { merchantNo, currency: asked.currency, runId, now: now(), planned: asked.planned };
+    const compared = beliefs.isToCompare(asked, read)
+      ? await compareWideWithStored(db, { ...about, reading: read.reading })
+      : null;
+    const verdict = beliefs.observe({ asked, read, compared });
+    if (verdict.kind === 'store') await writes.store(asked, read);
+    if (verdict.kind === 'store parts') await writes.storeParts(verdict.parts, read);
+    if (verdict.kind === 'doubt') await writes.storeDoubted(asked, read, verdict.problem);
+  };
+
+  const finish = async (): Promise<void> => {
+    for (const { asked, read, problem } of beliefs.rest())
+      await (problem === null ? writes.store(asked, read) : writes.storeDoubted(asked, read, problem));
+    signal.throwIfAborted();
+    const { vanished, spans } = await absences.judge();
+    tally.stored.vanished += vanished;
+    uncertified.push(...spans);
   };
 
   return {
     store: (part, read) => oneAtATime(() => store(part, read)),
-    takeAgain: () => [...checked.takeAgain(), ...contradicted.takeUnsteady()],
-    settleEmpty: () =>
-      oneAtATime(() => contradicted.settle({ store: storePart, storeDoubted: checked.storeDoubted })),
+    takeAgain: beliefs.takeAgain,
+    finish: () => oneAtATime(finish),
     entries: () => tally.stored.entries,
-    contradictions: contradicted.unsteady,
-    judgeAbsent: async () => {
-      signal.throwIfAborted();
-      const { vanished, spans } = await absences.judge();
-      tally.stored.vanished += vanished;
-      uncertified.push(...spans);
-    },
+    contradictions: beliefs.contradictions,
     leave: (spans) => {
       uncertified.push(...spans);
     },
@@ -219,62 +198,48 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   };
 }
 
-/** Stores readings of several planned windows, and says of others whether they are to be stored now. */
-function createCheckedStore(
-  { db, lease, merchantNo, runId, now }: ReadingStoreOptions,
-  contradicted: ContradictedReadings,
-  { tally, absences, uncertified }: Outcome,
+function createWrites(
+  { db, lease, merchantNo, runId, now, planned }: ReadingStoreOptions,
+  {
+    tally,
+    absences,
+    uncertified,
+  }: {
+    readonly tally: ReturnType<typeof createTally>;
+    readonly absences: ReturnType<typeof createAbsences>;
+    readonly uncertified: UncertifiedSpan[];
+  },
 ) {
-  const again: WideWindow[] = [];
-
-  const storeSeveral = async (own: readonly Asked[], read: NotedReading): Promise<void> => {
-    const windows = own.map(({ window }) => window);
-    const wide = wideOf(windows, own[0]!.currency);
-    const { currency } = wide;
-    const toStore = { merchantNo, currency, runId, now: now(), planned: windows, reading: read.reading };
-    const checked = await compareWideWithStored(db, toStore);
-    const odd = contradicted.oddIn(wide, checked);
-    if (odd.length > 0) {
-      again.push(...contradicted.reject(wide, checked, odd));
-      return;
-    }
-    contradicted.accept(wide, read);
-    const sure = checked.filter(
-      (one) => !contradicted.mustWait({ ...wide, window: one.part.window }, one, { read, isAlone: false }),
-    );
-    const did = await storeWide(db, lease, sure);
-    tally.count(read, sure.length, did);
-    sure.forEach(({ part: { window, reading } }, at) => {
-      absences.note({ window, currency }, reading, did.absent[at]!);
-    });
+  return {
+    store: async (part: Asked, read: NotedReading): Promise<void> => {
+      const { reading } = read;
+      const { window, currency } = planned.find((asked) => holds(asked, part))!;
+      const about = { merchantNo, planned: window, currency, runId, now: now() };
+      const did = await storeWindow(db, lease, { ...about, window: part.window, reading });
+      tally.count(read, 1, did);
+      if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
+      absences.note(part, reading, did.absent);
+    },
+    storeParts: async (parts: readonly Compared[], read: NotedReading): Promise<void> => {
+      const did = await storeWide(db, lease, parts);
+      tally.count(read, parts.length, did);
+      parts.forEach(({ part: { window, currency, reading } }, at) => {
+        absences.note({ window, currency }, reading, did.absent[at]!);
+      });
+    },
+    /** Keeps what came, and puts the window on record as unproven, whatever proved it before. */
+    storeDoubted: async ({ window, currency }: Asked, read: NotedReading, problem: string): Promise<void> => {
+      const reading = { ...read.reading, certified: false, problem };
+      const did = await storeWindow(db, lease, {
+        merchantNo,
+        window,
+        currency,
+        runId,
+        now: now(),
+        reading,
+      });
+      tally.count(read, 1, did);
+      uncertified.push({ window, problem });
+    },
   };
-
-  /**
-   * Stores a reading that is not believed as one that was not certified: what came is kept, and the window is on record as
-   * unproven, whatever proved it before.
-   */
-  const storeDoubted = async ({ window, currency }: Asked, read: NotedReading, problem: string) => {
-    const reading = { ...read.reading, certified: false, problem };
-    const did = await storeWindow(db, lease, { merchantNo, window, currency, runId, now: now(), reading });
-    tally.count(read, 1, did);
-    uncertified.push({ window, problem });
-  };
-
-  /** Whether a reading of a window that the platform contradicted itself about is to be stored now, as it is. */
-  const isBelieved = async (part: Asked, read: NotedReading): Promise<boolean> => {
-    const problem = contradicted.problemOf(part, read);
-    contradicted.accept(part, read);
-    if (problem !== null) {
-      await storeDoubted(part, read, problem);
-      return false;
-    }
-    const { reading } = read;
-    if (reading.entries.length > 0) return true;
-    const { window, currency } = part;
-    const toStore = { merchantNo, currency, runId, now: now(), planned: [window], reading };
-    const [checked] = await compareWideWithStored(db, toStore);
-    return !contradicted.mustWait(part, checked!, { read, isAlone: true });
-  };
-
-  return { storeSeveral, isBelieved, storeDoubted, takeAgain: () => again.splice(0) };
 }

@@ -28,7 +28,6 @@ export class TimeZoneWrong extends ExpectedError {
   readonly zone: string;
   /** East of UTC. */
   readonly offsetMinutes: number;
-  /** Zones with that offset then, well-known ones first. */
   readonly zones: readonly string[];
 
   constructor(zone: string, entry: LedgerEntry, trueMs: number, offsetMinutes: number) {
@@ -50,7 +49,6 @@ export class TimeZoneWrong extends ExpectedError {
 export class TimeZoneUnproven extends ExpectedError {
   override readonly name = 'TimeZoneUnproven';
   readonly exitCode = EXIT.incomplete;
-  /** Entries that were asked about without a clear answer. */
   readonly entries: readonly LedgerEntry[];
 
   constructor(zone: string, why: string, entries: readonly LedgerEntry[] = []) {
@@ -120,7 +118,6 @@ export async function findZone(
   return findOffset(probe, entry, toleranceMs);
 }
 
-/** A window in which an entry is searched for. Others that come with it must be booked at most `nearMs` from it. */
 interface Place {
   readonly clock: 'exact' | 'off';
   readonly window: Window;
@@ -128,7 +125,6 @@ interface Place {
   readonly isLast: boolean;
 }
 
-/** Where an entry is searched for: at the second of its timestamp, then around it as far as clocks may differ. */
 const placesOf = (bookedMs: number, toleranceMs: number): Place[] => [
   { clock: 'exact', window: secondAt(bookedMs), nearMs: 0, isLast: toleranceMs === 0 },
   ...(toleranceMs === 0 ? [] : [lastPlace('off', around(bookedMs, toleranceMs), toleranceMs)]),
@@ -159,19 +155,16 @@ const elsewhereOf = (bookedMs: number, toleranceMs: number): Window =>
 const holds = (page: LedgerPage, { batchNo }: LedgerEntry): boolean =>
   [...page.entries, ...page.unreadable].some((one) => one.batchNo === batchNo);
 
-/** Whether the reply for the second where the entry must not be holds it, or others booked at another time. */
 const isAmiss = (page: LedgerPage, entry: LedgerEntry, toleranceMs: number): boolean => {
   const place = lastPlace('exact', elsewhereOf(entry.bookedMs, toleranceMs), toleranceMs);
   return holds(page, entry) || page.entries.some((one) => !isNear(one, place));
 };
 
-/** Whether the reply for the entry's second holds it, and nothing of another time. */
 const isAloneIn = (page: LedgerPage, { batchNo, bookedMs }: LedgerEntry): boolean =>
   page.total === page.entries.length &&
   page.entries.some((one) => one.batchNo === batchNo) &&
   page.entries.every((one) => one.bookedMs === bookedMs);
 
-/** Asks the same without batchNo, for a platform that ignores dates with a batchNo. */
 async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const elsewhere = await probe(null, elsewhereOf(entry.bookedMs, toleranceMs));
   for (const place of placesOf(entry.bookedMs, toleranceMs)) {
@@ -216,10 +209,8 @@ function astrayIn(
   return { kind: 'wrong', trueMs, offsetMinutes: Math.round((wallMsOf(first!) - trueMs) / MINUTE_MS) };
 }
 
-/** The instant that the timestamp would mean in UTC. */
 const wallMsOf = ({ bookedAt }: LedgerEntry): number => Date.parse(`${bookedAt.replace(' ', 'T')}Z`);
 
-/** Searches all offsets that a zone can have for an entry, by halving them. */
 async function findOffset(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
   const ask = async (window: Window) =>

@@ -4,25 +4,23 @@
  * A wide window is asked for as one. What it brings is cut into its planned windows again, and each of them is judged,
  * certified and stored by itself. So a wide window proves as much as its planned windows one by one.
  */
-import type { Window } from '../ledger/entry.ts';
+import type { Window, BusinessDay } from '../ledger/entry.ts';
 import { lengthMs, overlaps } from '../ledger/window.ts';
-import type { SeenWindow } from '../store/seen-windows.ts';
+import type { SeenWindow } from '../store/certificates.ts';
 import type { Asked } from './certificate.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
+import { daysFromTo, dayWindow, splitAtTransitions } from '../ledger/business-day.ts';
 
 /** So many days before the planned windows are checked as well, to estimate days that were never read. */
 export const SEEN_MS_BEFORE = 7 * 86_400_000;
 
-/** A window to be asked for. */
 export interface WideWindow extends Asked {
   /** The planned windows that it is made of, in order. They cover it exactly. */
   readonly planned: readonly Window[];
 }
 
-export interface WidenOptions {
-  /** What the last readings of these windows and of the days before them brought. */
+interface WidenOptions {
   readonly seen: readonly SeenWindow[];
-  /** IANA zone of the platform's timestamps. */
   readonly zone: string;
   /** 0: nothing is joined. */
   readonly entriesMax: number;
@@ -64,7 +62,6 @@ export function widen(planned: readonly Asked[], { seen, zone, entriesMax }: Wid
   return wide;
 }
 
-/** The planned windows in so many groups of about as many windows, at most one group for each. */
 export function inGroups(planned: readonly Window[], count: number): Window[][] {
   const groups = Math.max(1, Math.min(count, planned.length));
   const from = (group: number): number => Math.round((group * planned.length) / groups);
@@ -91,7 +88,6 @@ export function apartAt(
   return groups.map((own) => wideOf(own, currency));
 }
 
-/** Cuts windows wherever the answer changes from one to the next. */
 function runsOf(windows: readonly Window[], is: (window: Window) => boolean): Window[][] {
   const runs: Window[][] = [];
   for (const window of windows) {
@@ -102,24 +98,20 @@ function runsOf(windows: readonly Window[], is: (window: Window) => boolean): Wi
   return runs;
 }
 
-/** The planned windows that a wide window is made of; the window itself if it is one of them, or a part of one. */
 export function plannedIn(part: Asked, planned: readonly Asked[]): readonly Asked[] {
   const own = planned.filter((one) => holds(part, one));
   return own.length > 1 ? own : [part];
 }
 
-/** Whether a window asked for is, or is a part of, another one of the same currency. */
 export const holds = (outer: Asked, inner: Asked): boolean =>
   inner.currency === outer.currency && isWithin(inner.window, outer.window);
 
-/** Planned windows that follow each other, as one to be asked for. */
 export const wideOf = (planned: readonly Window[], currency: string | null): WideWindow => ({
   window: spanOf(planned),
   currency,
   planned,
 });
 
-/** The window from the first of the planned windows to the last. */
 const spanOf = (planned: readonly Window[]): Window => ({
   beginMs: planned[0]!.beginMs,
   endMs: planned.at(-1)!.endMs,
@@ -127,7 +119,6 @@ const spanOf = (planned: readonly Window[]): Window => ({
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Whether an instant lies in the window. */
 export const isIn = ({ beginMs, endMs }: Window, ms: number): boolean => ms >= beginMs && ms <= endMs;
 
 const isWithin = (inner: Window, outer: Window): boolean =>
@@ -146,7 +137,6 @@ function expectedIn(window: Window, seen: readonly SeenWindow[]): number {
 
 const totalOf = ({ total }: SeenWindow): number => total;
 
-/** Whether one window follows the other, in one currency and at the same offset of the zone. */
 const touch = (earlier: Asked, later: Asked, zone: string): boolean =>
   earlier.currency === later.currency &&
   earlier.window.endMs + 1 === later.window.beginMs &&
@@ -154,3 +144,33 @@ const touch = (earlier: Asked, later: Asked, zone: string): boolean =>
 
 const joined = (wide: WideWindow, { window, currency }: Asked): WideWindow =>
   wideOf([...wide.planned, window], currency);
+
+const SECOND_MS = 1_000;
+
+interface PlanRequest {
+  readonly fromDay: BusinessDay;
+  readonly toDay: BusinessDay;
+  readonly zone: string;
+  /** Now minus the settle delay. Nothing later is read, as younger entries may still move. */
+  readonly latestMs: number;
+}
+
+/**
+ * One window for each business day, two if the zone's clock changes on it, and none beyond `latestMs`.
+ *
+ * The last window ends with a complete second. Timestamps have full seconds: if half a second were read, no one could say
+ * later if an entry of that second is missing or in the other half.
+ */
+export function planWindows({ fromDay, toDay, zone, latestMs }: PlanRequest): Window[] {
+  const lastMs = Math.floor((latestMs + 1) / SECOND_MS) * SECOND_MS - 1;
+  return daysFromTo(fromDay, toDay).flatMap((day) => {
+    const { beginMs, endMs } = dayWindow(day, zone);
+    if (beginMs > lastMs) return [];
+    return splitAtTransitions({ beginMs, endMs: Math.min(endMs, lastMs) }, zone);
+  });
+}
+
+export const fullSeconds = ({ beginMs, endMs }: Window): Window => ({
+  beginMs: Math.floor(beginMs / SECOND_MS) * SECOND_MS,
+  endMs: Math.floor(endMs / SECOND_MS) * SECOND_MS + SECOND_MS - 1,
+});

@@ -168,7 +168,7 @@ export async function listenOn(
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new ListenRefused(
-      `${host}:${port} cannot be listened on: ${why}. Set ${setting} to an address of this machine that is free.`,
+      `cannot listen on ${host}:${port}: ${why}. Set ${setting} to a free address of this machine, or stop the process that uses it.`,
       { cause: error },
     );
   }

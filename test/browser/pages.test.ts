@@ -144,7 +144,9 @@ describe.skipIf(skipped)(name, () => {
       .split('\r\n')
       .map((line) => line.split(','));
     expect(head).toEqual(HEAD);
-    const shown = await page.locator('table:has(th:text("Batch no")) tbody tr:not(.break)').allInnerTexts();
+    const shown = await page
+      .locator('table:has(th:text("Batch number")) tbody tr:not(.break)')
+      .allInnerTexts();
     expect(shown.map((row) => row.split('\t'))).toEqual(
       lines.map(([batchNo, bookedAt, , type, credit, debit, balance]) => [
         ...[batchNo, bookedAt!.slice(11), type, credit, debit, balance],
@@ -163,7 +165,7 @@ describe.skipIf(skipped)(name, () => {
   test('a month is downloaded as a ZIP that holds each statement, and verify finds nothing wrong', async () => {
     const { page } = await watchedPage(browser, pages.url);
     await page.goto('/m/SBX-M-1/2026-03');
-    const zip = await fetched(page, 'Download the month (ZIP)');
+    const zip = await fetched(page, 'Daily statements (CSV, ZIP)');
     expect(zip.name).toBe('statements-2026-03-SBX-M-1.zip');
     const into = await mkdtemp(join(tmpdir(), 'daybook-zip-'));
     await promisify(execFile)('python3', ['-m', 'zipfile', '-e', zip.path, into]);

@@ -135,7 +135,7 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     expect(await page.locator('tr.came').count()).toBe(1);
     await page.goBack();
     await page.getByRole('link', { name: 'Make the next close' }).click();
-    expect(await page.getByText('days are open. Resolve each day first').count()).toBe(1);
+    expect(await page.getByText('are open. Finish each one first').count()).toBe(1);
     expect(await page.getByRole('cell', { name: 'broken: its balance chain is broken' }).count()).toBe(1);
     await page.getByLabel('Why close it despite open days').fill('the auditor asks again');
     await page.getByRole('button', { name: 'Close despite open days' }).click();

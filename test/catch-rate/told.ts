@@ -31,7 +31,7 @@ const daysNamed = (text: string): Place[] =>
 
 /** A reason that only counts breaks, and says where they are listed. */
 const COUNTS_BREAKS = /^\d+ (?:\w+ )?breaks?\b.*: see /;
-const COUNTS_QUARANTINED = /^\d+ (?:\w+ )?quarantined\b.*: see /;
+const COUNTS_QUARANTINED = /^\d+ unreadable entr(?:y|ies) in quarantine\b.*: see /;
 
 /**
  * The first reason. If it only counts what is in a list, the first of the list: of a break, what it comes from.

@@ -130,7 +130,9 @@ test('schedule tells in the background, and a missed night is told by serve alon
   });
   expect((await daybook(['run'], env)).code).toBe(0);
   // As if the schedule had searched for missed nights longer ago.
-  await sql`UPDATE watchdog_check SET checked_at = '-infinity'`.execute(stage.app.database.db);
+  await sql`UPDATE installation SET nights_checked_at = '-infinity', runs_checked_at = '-infinity'`.execute(
+    stage.app.database.db,
+  );
   const serve = startDaybook(['serve'], {
     ...env,
     DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,

@@ -198,11 +198,14 @@ it('adding merchants and giving up a range are recorded with the person', async 
   expect((await add('--by', 'Ada')).code).toBe(0);
   expect((await daybook(['merchants', 'disable', 'M7', '--by', 'Bob'], env)).code).toBe(0);
   expect((await daybook(['merchants', 'disable', 'M8', '--by', 'Bob'], env)).code).toBe(2);
-  const { id } = await database.db
-    .insertInto('requested_range')
-    .values({ merchant_no: 'M7', currency: '', from_day: FROM, to_day: FROM, requested_at: NOW })
-    .returning('id')
-    .executeTakeFirstOrThrow();
+  const id = 7;
+  await database.db
+    .insertInto('task')
+    .values({
+      ...{ kind: 'range', number: id, state: 'waiting', merchant_no: 'M7' },
+      ...{ from_day: FROM, to_day: FROM, requested_at: NOW },
+    })
+    .execute();
   const giveUp = () => daybook(['runs', 'forget-range', String(id), '--by', 'Cleo'], env);
   expect((await giveUp()).code).toBe(0);
   expect((await giveUp()).code).toBe(2);

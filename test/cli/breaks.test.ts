@@ -85,8 +85,8 @@ test('shows ten rows as the statement has them, the certificates, the platformâ€
   const text = await reported('show', missing);
   expect(text).toMatch(new RegExp(`^break ${missing}: ${merchantNo} USD 2026-03-02, open\n`));
   expect(text).toMatch(/^> +\S+ +2026-03-02 /m);
-  expect(text).toContain('the platform now: 2 entries in that span, as stored');
-  expect(text).toContain('times are of Asia/Shanghai');
+  expect(text).toContain('the platform now: 2 entries in that period, as stored');
+  expect(text).toContain('Times are in Asia/Shanghai.');
 }, 300_000);
 
 test('shows what the platform has meanwhile, and how to read it', async () => {
@@ -114,7 +114,7 @@ test('an entry in quarantine explains its break, so nothing is said to be missin
 test('without the platform, or if it does not answer, show says so and shows the rest', async () => {
   expect(await shown(missing, '--offline')).toMatchObject({
     platform: null,
-    platformNotAsked: 'not asked, as --offline says',
+    platformNotAsked: 'not asked (--offline)',
   });
   const bare = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PLATFORM_')));
   const without = await daybook(['breaks', 'show', missing], bare);
@@ -194,9 +194,7 @@ test('a healed break is described in the past tense, and its number is closed fo
   stage.sandbox.putBack(merchantNo, gone);
   await stage.run();
   const text = await reported('show', missing, '--offline');
-  expect(text).toMatch(
-    /was unaccounted for between these two entries; the balance carries forward there now\./,
-  );
+  expect(text).toMatch(/was unexplained between these two entries; the balance carries forward there now\./);
   expect(text).not.toMatch(/is missing|most likely/i);
   expect(text).not.toContain('message to the platform');
   expect(text).toMatch(/  healed$/m);

@@ -83,7 +83,7 @@ it('tells that a break was reopened since, until it is resolved again', async ()
   ]);
   const reported = await daybook(['close', MONTH, '--merchant', merchantNo], env);
   expect(reported.stdout).toContain(
-    `${MONTH} of ${merchantNo} was closed before (close 1, by Ada), and no statement changed since, but 1 day of its accounts is open`,
+    `${MONTH} of ${merchantNo} was closed before (close 1, by Ada), and no statement changed since, but 1 account day (1 account) is open`,
   );
   expect(reported.stdout).toContain(`daybook breaks show ${id}`);
 });

@@ -20,7 +20,8 @@ const { merchantNo } = MERCHANT;
 const MONTH = '2026-02';
 const PAGE = `/m/${merchantNo}/${MONTH}`;
 const RANGE = { from: '2026-02-26', to: '2026-03-02' };
-const EXPLAINED = 'Complete, with 2 broken days: a person has explained each of their breaks.';
+const EXPLAINED =
+  'Complete, with 2 broken days: a person has explained each of their breaks. An explained break does not keep the month open.';
 
 let stage: Stage;
 let env: Env;
@@ -83,7 +84,7 @@ it('keeps the month from being closed, by the command and by the button', async 
     },
   ]);
   const reported = await close();
-  expect(reported.stdout).toContain('2 days of its accounts are open');
+  expect(reported.stdout).toContain('2 account days (1 account) are open');
   expect(reported.stdout).toContain(`  USD 2026-02-27/2026-02-28: ${why}: ${todo}\n`);
   expect((await pages.post(PAGE, { form_token: FORM_TOKEN })).status).toBe(409);
 });
@@ -100,7 +101,7 @@ it('is told of the same days by every page and every file of the month', async (
       'the balance does not carry forward; not yet explained',
     );
   const pdf = await overview();
-  expect(pdf).toContain('Not complete: 2 days still open, listed below.');
+  expect(pdf).toContain('Not complete: 2 account days (1 account) still open, listed below.');
   expect(pdf).toContain('2 broken\n2 open');
   expect(pdf).toContain(`USD | 2026-02-27 to 2026-02-28 | its balance chain is broken: break ${id}`);
   expect(await monthCsv()).toMatch(/^\S+,USD,2026-02,.*,2,2026-02-27\/2026-02-28,,/m);
@@ -135,5 +136,5 @@ it('and reopened since, opens these days of the closed month again', async () =>
   expect(JSON.parse(ended.stdout)).toMatchObject([
     { result: 'already', openDays: [{ day: '2026-02-27' }, { day: '2026-02-28' }] },
   ]);
-  expect(await overview()).toContain('Not complete: 2 days still open, listed below.');
+  expect(await overview()).toContain('Not complete: 2 account days (1 account) still open, listed below.');
 });

@@ -14,7 +14,7 @@ const MONTH = '2026-02';
 const PAGE = `/m/${merchantNo}/${MONTH}`;
 const RANGE = { from: '2026-02-26', to: '2026-02-28' };
 const of = { merchant: merchantNo, what: 'malformed' as const };
-const WHY = 'an entry of it came, and could not be read';
+const WHY = 'an entry of this day could not be read';
 const TODO = '`daybook quarantine`, then `quarantine acknowledge ID --note TEXT`';
 
 let stage: Stage;

@@ -59,7 +59,9 @@ describe('close', () => {
   it('says that there is nothing to freeze where nothing was published', async () => {
     const ended = await close();
     expect(ended).toMatchObject({ code: 3 });
-    expect(ended.stdout).toContain(`${MONTH} of ${merchantNo} is not closed: nothing was published of it`);
+    expect(ended.stdout).toContain(
+      `${MONTH} of ${merchantNo} is not closed: no statement of it is published`,
+    );
   });
 
   it('refuses while days are open, and names them with what to do', async () => {
@@ -76,14 +78,14 @@ describe('close', () => {
           currency,
           day,
           cause: 'uncertified',
-          why: 'not all of the day is under certificate',
+          why: 'the day was not read completely',
           todo: `\`daybook run --from ${day} --to ${day} --merchant ${merchantNo}\``,
         })),
       ),
     );
     const reported = await close();
-    expect(reported.stdout).toContain('53 days of its accounts are open');
-    expect(reported.stdout).toContain('KWD 2026-02-01/2026-02-25 2026-02-28: not proven');
+    expect(reported.stdout).toContain('53 account days (2 accounts) are open');
+    expect(reported.stdout).toContain('KWD 2026-02-01 to 2026-02-25, 2026-02-28: not read completely');
     expect(parsed(await daybook(['close', '--list', '--json'], env))).toEqual({
       closes: [],
       adjustments: [],

@@ -68,7 +68,7 @@ it('an amended entry: its contents and their times, its present line and its ear
       `  line ${line} of ${file}.r2.csv (revision 2, the current one)`,
       `  was line ${before} of ${file}.r1.csv (revision 1, superseded 2026-03-06 03:30:00)`,
       '',
-      'times are of Asia/Shanghai',
+      'Times are in Asia/Shanghai.',
       '',
     ],
   });

@@ -36,7 +36,7 @@ describe('the text of a run', () => {
     const first = await daybook(['run', ...RANGE], env);
     expect(first.code, first.stderr).toBe(0);
     expect(daysPrinted(first.stdout)).toHaveLength(8);
-    expect(first.stdout).toContain(`proven of ${merchantNo}: ${FROM} through ${TO}`);
+    expect(first.stdout).toContain(`proven without a gap, ${merchantNo}: ${FROM} to ${TO}`);
 
     stage.sandbox.setHostility({ downAfterRequests: 1 });
     const { code, stdout } = await daybook(['run', ...RANGE], env);

@@ -72,7 +72,9 @@ test('a month with a difference that no break explains is not closed', async () 
   await moveBy(5, 5);
   const apart = await close();
   expect(apart).toMatchObject({ code: 3 });
-  expect(apart.stdout).toContain('it opens on 105.00, 2026-03-30 closed on 100.00, and no break says why');
+  expect(apart.stdout).toContain(
+    'it opens on 105.00 USD, 2026-03-30 closed on 100.00 USD, and no break says why',
+  );
   await moveBy(-5, 0);
   const within = await close();
   expect(within).toMatchObject({ code: 3 });
@@ -88,7 +90,7 @@ test('a day of which no entry could be read is nowhere called proven', async () 
   stage = await openPlainStage([{ ...last!, inAmount: 1, outAmount: 1 }], '2026-04-01T01:30:00+08:00');
   const run = await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
   expect(run).toMatchObject({ code: 3 });
-  expect(run.stdout).toContain(`proven of ${merchantNo}: 2026-03-30 through 2026-03-30`);
+  expect(run.stdout).toContain(`proven without a gap, ${merchantNo}: 2026-03-30 to 2026-03-30`);
   const proven = { provenFrom: '2026-03-30', provenThrough: '2026-03-30' };
   const status = await command('status', '--json');
   expect(JSON.parse(status.stdout)).toMatchObject([proven]);
@@ -139,7 +141,7 @@ test('the checks that a manifest names stay named while its statements are the s
   expect(await checkedOf()).toEqual(nightly);
   // A database that was restored without these days publishes them again.
   await stage.newDatabase();
-  await sql`UPDATE database_identity SET id = ${await identity()}`.execute(stage.app().database.db);
+  await sql`UPDATE installation SET id = ${await identity()}`.execute(stage.app().database.db);
   await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
   expect([...(await checkedOf())!].sort()).toEqual([...nightly!].sort());
 });
@@ -179,7 +181,7 @@ describe('a database that knows nothing of what the store proves', () => {
     const before = await files();
     const id = await identity();
     await stage.newDatabase();
-    await sql`UPDATE database_identity SET id = ${id}`.execute(stage.app().database.db);
+    await sql`UPDATE installation SET id = ${id}`.execute(stage.app().database.db);
     stage.entries = change(stage.entries);
     const { code, stdout } = await run();
     expect([code, stdout]).toEqual([4, expect.stringContaining(how)]);

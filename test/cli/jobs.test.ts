@@ -24,7 +24,7 @@ async function givenUp(merchantNo: string): Promise<void> {
     RETURNING id`.execute(stage.database.db);
   const runId = rows[0]!.id;
   await sql`
-    INSERT INTO run_merchant (merchant_no, run_id, state, exit_code) VALUES (${merchantNo}, ${runId}, 'ended', 4)`.execute(
+    INSERT INTO task (kind, merchant_no, run_id, state, exit_code) VALUES ('run', ${merchantNo}, ${runId}, 'ended', 4)`.execute(
     stage.database.db,
   );
   await stage.send([merchantNo], { runId });
@@ -65,7 +65,7 @@ it('sends back what was given up, opens its run again, and records who did it', 
   const again = await daybook(['jobs', 'redrive', '--merchant', 'M1', '--by', 'Kim'], env);
   expect(again).toMatchObject({ code: 0, stdout: '1 job is on the queue again: M1 of run 1\n' });
   const { rows } = await sql`
-    SELECT run.exit_code AS run, state FROM run JOIN run_merchant ON run_id = id`.execute(stage.database.db);
+    SELECT run.exit_code AS run, state FROM run JOIN task ON run_id = id`.execute(stage.database.db);
   expect(rows).toEqual([{ run: null, state: 'waiting' }]);
   const { stdout } = await daybook(['audit', '--json'], env);
   expect(JSON.parse(stdout)).toMatchObject([{ by: 'Kim', command: 'jobs redrive', subject: 'M1' }]);

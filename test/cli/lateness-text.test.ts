@@ -22,12 +22,12 @@ describe('how late entries come', () => {
     [
       'few watched',
       { watchedEntries: 420 },
-      '0 late entries, 420 watched; when a day is final is not known yet',
+      '0 late entries (420 entries observed). Not yet known when a day can be treated as final.',
     ],
     [
       'enough watched, none late',
       { watchedEntries: 3_600, final },
-      '0 late entries, 3,600 watched; a day has 99.9 % of its entries after 1 day',
+      '0 late entries (3,600 entries observed). A day has 99.9 % of its entries after 1 day.',
     ],
     [
       'some late',
@@ -39,8 +39,8 @@ describe('how late entries come', () => {
         worst: days(9),
         final: { ...final, afterDays: 9 },
       },
-      '12 late entries, 9,000 watched: half came within 1 day, 99 % within 9 days, the latest within 9 days; ' +
-        'a day has 99.9 % of its entries after 9 days',
+      '12 late entries (9,000 entries observed): half came within 1 day, 99 % within 9 days, the latest within 9 days. ' +
+        'A day has 99.9 % of its entries after 9 days.',
     ],
   ])('%s', (_, measured, text) => {
     expect(latenessText({ ...nothing, ...measured })).toBe(text);

@@ -152,7 +152,7 @@ describe('serve', () => {
     [
       'on an address that is not this machine’s',
       { DAYBOOK_LISTEN: '192.0.2.1:80' },
-      /192\.0\.2\.1:80 cannot be listened on.*DAYBOOK_LISTEN/,
+      /cannot listen on 192\.0\.2\.1:80.*DAYBOOK_LISTEN/,
     ],
   ])('does not start %s', async (_, change, sentence) => {
     const { code, stdout, stderr } = await daybook(['serve'], { ...env, ...change });

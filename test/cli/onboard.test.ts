@@ -105,7 +105,7 @@ describe('onboard', () => {
     expect(status.stdout).toBe(
       `application ${row.id}: accepted since 2026-03-10 10:00:00\n  merOrderNo ${row.merOrderNo}, bizFlow ${row.bizFlow}\n` +
         '  The platform has received it and reviews it; that is no approval yet. Keep `daybook serve` running: the result comes to it.\n\n' +
-        'times are of Asia/Shanghai\n',
+        'Times are in Asia/Shanghai.\n',
     );
     expect((await run(AWAY, ['onboard', 'list'])).stdout).toMatch(
       /id +state +merOrderNo +bizFlow.*\n +1 +accepted +DB2026/,

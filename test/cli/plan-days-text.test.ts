@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { plannedDaysText } from '../../src/cli/plan.ts';
 import type { SeenFigures } from '../../src/reconcile/reconcile.ts';
-import type { PlannedDay } from '../../src/run/plan-days.ts';
+import type { PlannedDay } from '../../src/run/plan.ts';
 
 const figures = (change: Partial<SeenFigures> = {}): SeenFigures => ({
   opening: '1234567.00',

@@ -1,4 +1,6 @@
 /** The commands that the sandbox prints work against it. */
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +50,18 @@ it.each([
     }
   },
 );
+
+it('a port in use is a problem of the caller: exit 2, with another port to choose', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const ended = await daybook(['sandbox', '--port', String(port)], {});
+  taken.close();
+  expect(ended).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`port ${port} on 127.0.0.1 is already in use. Stop the process`),
+  });
+});
 
 it.each([
   ['10.001', 'USD', 'planted.0.net: 10.001 has more decimals than USD, which has 2'],

@@ -90,7 +90,7 @@ describe('statements diff', () => {
     expect(stdout).toMatch(new RegExp(`\nclosing +${was!.closing} +${is!.closing}`));
     expect(stdout).toMatch(/\nbreaks +0 +1 +\+1\n/);
     expect(stdout).toContain('1 account without these revisions\n');
-    expect(stdout).toMatch(/times are of Asia\/Shanghai\n$/);
+    expect(stdout).toMatch(/Times are in Asia\/Shanghai\.\n$/);
   });
 
   it('fits a terminal of 80 columns', async () => {

@@ -74,7 +74,7 @@ describe('what was published with the key', () => {
     );
     expect(stdout).toMatch(
       new RegExp(
-        `all as published\\n${DAYS.length} of ${DAYS.length} manifests signed with the key\\n` +
+        `all unchanged since publication\\n${DAYS.length} of ${DAYS.length} manifests signed with the key\\n` +
           `chain of ${merchantNo}: ${DAYS.length} manifests, 1 to ${DAYS.length}; the last is revision 1 of ${TO}, SHA-256 [0-9a-f]{64}\\n`,
       ),
     );

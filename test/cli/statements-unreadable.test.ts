@@ -68,15 +68,15 @@ it('says so in the day’s PDF, camt.053, MT940, XLSX, summary and manifest', as
 
 it('is not proven in the PDF of its month, which says whether a person has acknowledged it', async () => {
   const open = await monthPdf();
-  expect(open).toContain('Not complete: 1 day still open, listed below.');
+  expect(open).toContain('Not complete: 1 account day (1 account) still open, listed below.');
   expect(open).toMatch(/2026-02-28 \| 1 \| not all readable \| 2 /);
   const entries = await stage.app.database.db.selectFrom('quarantined_entry').select('id').execute();
   for (const { id } of entries)
     await daybook(['quarantine', 'acknowledge', String(id), '--note', 'case 7', '--by', 'Ada'], env);
   const acknowledged = await monthPdf();
   expect(acknowledged).toContain(
-    'Complete: every day is published, and a person has acknowledged what could not be read. Entries that may be of 1 day ' +
-      'came and could not be read, and the figures lack what they say: USD 2026-02-28.',
+    'Complete: every day is published, and a person has acknowledged each entry that could not be read. Entries that may be of 1 account day ' +
+      'could not be read, and the figures do not include them: USD 2026-02-28.',
   );
   expect(acknowledged).not.toContain('Proven');
 });

@@ -69,8 +69,11 @@ async function storeTheRest({ app: { database, now } }: Stage): Promise<void> {
     .values({ kind: 'purpose', code: '01', name: 'Goods', first_seen_at: now(), last_seen_at: null })
     .execute();
   await db
-    .insertInto('requested_range')
-    .values({ merchant_no: merchantNo, from_day: '2026-02-01', to_day: '2026-02-02', requested_at: now() })
+    .insertInto('task')
+    .values({
+      ...{ kind: 'range', number: 1, state: 'waiting', merchant_no: merchantNo },
+      ...{ from_day: '2026-02-01', to_day: '2026-02-02', requested_at: now() },
+    })
     .execute();
 }
 
@@ -96,7 +99,7 @@ it.each([
   expect(stdout).toContain(HERE);
   expect(stdout).not.toContain(THERE);
   expect(stdout).not.toMatch(ISO);
-  expect(stdout.match(/times are of .*/g)).toEqual(['times are of Asia/Shanghai']);
+  expect(stdout.match(/Times are in .*/g)).toEqual(['Times are in Asia/Shanghai.']);
 });
 
 it('the days on which a code was seen are in the platform’s zone too', async () => {
@@ -109,7 +112,7 @@ it('without the platform’s settings times are in UTC, and the output says so',
   const rest = { ...env, PLATFORM_BASE_URL: '', PLATFORM_TIME_ZONE: '' };
   const { stdout } = await daybook(['audit'], rest);
   expect(stdout).toContain(THERE);
-  expect(stdout).toContain('times are of UTC: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set');
+  expect(stdout).toContain('Times are in UTC: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set.');
 });
 
 it('--json has times in UTC, and names no zone', async () => {

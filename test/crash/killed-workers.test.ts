@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'kysely';
-import { isEmpty } from '../../src/queue/job-table.ts';
+import { isEmpty } from '../../src/queue/jobs.ts';
 import { installQueue } from '../../src/queue/queue.ts';
 import { below, seeded, type Random } from '../../src/sandbox/ledger.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
@@ -126,7 +126,8 @@ async function expectDone({ stage }: Night, run: object, files: ReadonlyMap<stri
   const { db } = stage.app.database;
   expect(await queuedRuns(stage)).toEqual([{ ...run, exit_code: 0 }]);
   const ends = await db
-    .selectFrom('run_merchant')
+    .selectFrom('task')
+    .where('kind', '=', 'run')
     .select(['merchant_no', 'exit_code'])
     .orderBy('merchant_no')
     .execute();
@@ -193,7 +194,7 @@ describe('a night that workers do', () => {
     const other = await daybook(['worker', '--until-empty'], env);
     expect(other.code, other.stderr).toBe(0);
     expect(await queuedRuns(stage)).toMatchObject([{ exit_code: 0 }]);
-    const ends = () => db.selectFrom('run_merchant').selectAll().orderBy('merchant_no').execute();
+    const ends = () => db.selectFrom('task').selectAll().orderBy('merchant_no').execute();
     const before = { files: await filesOfStore(stage.app.objects), ends: await ends() };
 
     frozen.child.kill('SIGCONT');

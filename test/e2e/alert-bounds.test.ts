@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { finishAlerting, type EndedRun, type RunAlerts } from '../../src/run/alerts/at-end.ts';
-import { finishWaitingRuns } from '../../src/run/queued/finish.ts';
+import { finishWaitingRuns } from '../../src/run/run-end.ts';
 import { installQueue } from '../../src/queue/queue.ts';
 import { listAlerts } from '../../src/alerts/outbox.ts';
 import { recordAuditEvent } from '../../src/store/audit.ts';
@@ -123,9 +123,8 @@ test('breaks that a worker found before it died for good are told with the end o
     request = '{"command":"run","range":null,"currencies":null,"scheduled":null,"lateSweepDays":null}'`.execute(
     db,
   );
-  await sql`UPDATE run_merchant SET state = 'waiting', exit_code = NULL, holder = NULL, finished_at = NULL`.execute(
-    db,
-  );
+  await sql`UPDATE task SET state = 'waiting', exit_code = NULL, holder = NULL, finished_at = NULL
+    WHERE kind = 'run'`.execute(db);
   expect(await finishWaitingRuns(stage.deps({ alerts }))).toEqual([1]);
   expect((await kinds()).map(([kind]) => kind).sort()).toEqual(['failed-night', 'new-break']);
 });

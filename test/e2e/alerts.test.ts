@@ -1,4 +1,5 @@
 /** What people are notified of real nights, as a receiver gets it. */
+import { moneyText } from '../../src/ledger/money.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -230,7 +231,7 @@ describe('what a run finds', () => {
     expect(one).toMatchObject({
       kind: 'new-break',
       title: `1 new break of ${merchantNo}`,
-      text: `Break 1: ${merchantNo} USD 2026-03-03, a net amount of ${found!.missing_net} is not explained.`,
+      text: `Break 1: ${merchantNo} USD 2026-03-03, unexplained difference: ${moneyText(found!.missing_net, 'USD')}.`,
       merchants: [merchantNo],
       days: ['2026-03-03'],
       runId: 1,
@@ -247,7 +248,7 @@ describe('what a run finds', () => {
     await dbOf().deleteFrom('event').where('kind', '=', 'new-break').execute();
     await range();
     expect(await reported()).toEqual([]);
-    await dbOf().deleteFrom('run_merchant').where('run_id', '=', 1).execute();
+    await dbOf().deleteFrom('task').where('kind', '=', 'run').where('run_id', '=', 1).execute();
     await range();
     expect(kinds(await reported())).toEqual(['new-break']);
   });

@@ -1,17 +1,19 @@
 /** Backfills: days of long ago, read slice by slice next to the nightly work. */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
-import { enqueue } from '../../src/queue/enqueue.ts';
+import { enqueue } from '../../src/queue/jobs.ts';
 import { installQueue, openQueue, type Queue } from '../../src/queue/queue.ts';
 import { keepWorking } from '../../src/queue/worker.ts';
-import { beginBackfill } from '../../src/run/backfill/begin.ts';
-import { endCancelled } from '../../src/run/backfill/end.ts';
-import { backfillsExitCode, backfillStatuses } from '../../src/run/backfill/progress.ts';
-import { enqueueBackfills, workOnBackfillJob } from '../../src/run/backfill/queued.ts';
-import { BackfillSlices, type SliceEnd } from '../../src/run/backfill/slice-work.ts';
-import { workOnBackfill } from '../../src/run/backfill/work.ts';
+import {
+  backfillsExitCode,
+  backfillStatuses,
+  beginBackfill,
+  cancelBackfill,
+} from '../../src/run/backfill/backfills.ts';
+import { enqueueBackfills } from '../../src/run/queue-run.ts';
 import { executeScheduled } from '../../src/run/run.ts';
 import { createBackgroundWork, tick, type ScheduleOptions } from '../../src/run/schedule/schedule.ts';
+import { TaskWorker, type SliceEnd } from '../../src/run/task-worker.ts';
 import { Interrupted } from '../../src/run/verdict/exit-codes.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { slotEnds } from '../../src/store/runs.ts';
@@ -62,13 +64,13 @@ async function open(): Promise<Stage> {
 
 const begin = (stage: Stage, merchants: readonly string[] = NUMBERS, days = LONG): Promise<number> =>
   beginBackfill({ ...days, merchants }, stage.deps());
-const slicesOf = (stage: Stage, reader = stage.app.reader): BackfillSlices =>
-  new BackfillSlices(stage.app, { reader });
+const slicesOf = (stage: Stage, reader = stage.app.reader): TaskWorker =>
+  new TaskWorker(stage.app, { reader });
 /** Does slices until none is to be done now. */
 async function workOn(stage: Stage, slices = slicesOf(stage)): Promise<SliceEnd[]> {
   const ends: SliceEnd[] = [];
   for (;;) {
-    const end = await slices.doNext(new AbortController().signal);
+    const end = await slices.doNextSlice(new AbortController().signal);
     if (end === null) return ends;
     ends.push(end);
   }
@@ -98,6 +100,12 @@ const rowsOf = async (stage: Stage) => {
 };
 const runs = (stage: Stage) =>
   stage.app.database.db.selectFrom('run').select(['command', 'exit_code']).orderBy('id').execute();
+const rangesOf = (stage: Stage) =>
+  stage.app.database.db
+    .selectFrom('task')
+    .select(['from_day', 'to_day', 'finished_at'])
+    .where('kind', '=', 'range')
+    .execute();
 const done = (slice: { readonly from: string; readonly to: string }, merchantNo = MERCHANT.merchantNo) => ({
   ...{ merchantNo, ...slice, outcome: 'done', exitCode: 0 },
 });
@@ -125,9 +133,9 @@ describe('a backfill', () => {
     expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: 0 }]);
     expect(await progress(stage)).toMatchObject({ daysDone: 100, daysLeft: 0, leftMs: 0, merchantsLeft: 0 });
     // Nothing is left, and nothing is done again.
-    const before = await footprints(stage, ['backfill_slice', 'ledger_entry', 'statement']);
+    const before = await footprints(stage, ['task', 'ledger_entry', 'statement']);
     expect(await workOn(stage)).toEqual([]);
-    expect(await footprints(stage, ['backfill_slice', 'ledger_entry', 'statement'])).toEqual(before);
+    expect(await footprints(stage, ['task', 'ledger_entry', 'statement'])).toEqual(before);
   }, 120_000);
 
   test('killed at work on a slice begins again with this slice', async () => {
@@ -176,8 +184,8 @@ describe('a backfill', () => {
         return Promise.reject(signal!.reason as Error);
       }),
     );
-    await slices.doNext(stop.signal);
-    await expect(slices.doNext(stop.signal)).rejects.toThrow(Interrupted);
+    await slices.doNextSlice(stop.signal);
+    await expect(slices.doNextSlice(stop.signal)).rejects.toThrow(Interrupted);
     expect(await progress(stage)).toMatchObject({ daysDone: 31, daysLeft: 69, failing: 0 });
     expect(await workOn(stage)).toHaveLength(3);
   });
@@ -282,8 +290,8 @@ describe('a backfill', () => {
     const stage = await open();
     const backfillId = await begin(stage, [MERCHANT.merchantNo, OTHER.merchantNo]);
     const ends: SliceEnd[] = [];
-    await workOnBackfill(slicesOf(stage), {
-      ...{ backfillId, atOnce: 8, signal: new AbortController().signal },
+    await slicesOf(stage).doBackfill(backfillId, {
+      ...{ atOnce: 8, signal: new AbortController().signal },
       onSlice: (end) => Promise.resolve(void ends.push(end)),
     });
     expect(ends.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 8 }, () => 'done'));
@@ -293,9 +301,9 @@ describe('a backfill', () => {
   test('cancelled does no further slice, and keeps what was read', async () => {
     const stage = await open();
     const id = await begin(stage);
-    await slicesOf(stage).doNext(new AbortController().signal);
+    await slicesOf(stage).doNextSlice(new AbortController().signal);
     const { db } = stage.app.database;
-    const cancel = () => db.transaction().execute((trx) => endCancelled(trx, id, stage.app.now()));
+    const cancel = () => db.transaction().execute((trx) => cancelBackfill(trx, id, stage.app.now()));
     expect(await cancel()).toBe(true);
     expect(await cancel()).toBe(false);
     expect(await workOn(stage)).toEqual([]);
@@ -322,7 +330,7 @@ describe('a backfill', () => {
         return stage.app.reader.page(query, signal);
       },
     });
-    await slices.doNext(new AbortController().signal);
+    await slices.doNextSlice(new AbortController().signal);
     expect(await progress(stage)).toMatchObject({ daysDone: 31, daysLeft: 69, leftMs: 69 * 60_000 });
   });
 });
@@ -345,7 +353,7 @@ describe('a long run', () => {
       endedAt: stage.app.now(),
     });
     expect(await runs(stage)).toEqual([{ command: 'run', exit_code: 0 }]);
-    expect(await stage.app.database.db.selectFrom('requested_range').selectAll().execute()).toEqual([]);
+    expect(await rangesOf(stage)).toEqual([]);
   });
 
   test('that ends early is a backfill that goes on where it ended, and the run keeps its own end', async () => {
@@ -373,10 +381,9 @@ describe('a long run', () => {
       { id: 2, daysDone: 100, daysLeft: 0 },
       { id: 1, daysDone: 0, daysLeft: 0 },
     ]);
-    const asked = stage.app.database.db
-      .selectFrom('requested_range')
-      .select(['from_day', 'to_day', 'done_at']);
-    expect(await asked.execute()).toEqual([{ from_day: '2026-03-06', to_day: '2026-03-06', done_at: null }]);
+    expect(await rangesOf(stage)).toEqual([
+      { from_day: '2026-03-06', to_day: '2026-03-06', finished_at: null },
+    ]);
   });
 });
 
@@ -399,7 +406,7 @@ describe('workers', () => {
     const slices = slicesOf(stage);
     await keepWorking(queue, {
       atOnce: 4,
-      work: (taken, signal) => workOnBackfillJob(slices, queue, taken, { now: stage.app.now, signal }),
+      work: (taken, signal) => slices.doSlices(queue, taken, signal),
       endAbandoned: () => Promise.resolve(),
       onEnd: ({ error }) => expect(error).toBeUndefined(),
       onProblem: (error) => expect(error).toBeUndefined(),
@@ -417,11 +424,11 @@ describe('workers', () => {
     const { db } = stage.app.database;
     await begin(stage);
     await db.transaction().execute((trx) => enqueue(queue, trx, 'night', [{ runId: 2, merchantNo: 'N1' }]));
-    const options = { now: stage.app.now, signal: new AbortController().signal };
-    expect(await workOnBackfillJob(slicesOf(stage), queue, job, options)).toBe(0);
+    const { signal } = new AbortController();
+    expect(await slicesOf(stage).doSlices(queue, job, signal)).toBe(0);
     expect(await progress(stage)).toMatchObject({ daysDone: 31 });
     const failing: LedgerReader = { page: () => Promise.reject(new Error('made up')) };
-    expect(await workOnBackfillJob(slicesOf(stage, failing), queue, job, options)).toBe(4);
+    expect(await slicesOf(stage, failing).doSlices(queue, job, signal)).toBe(4);
     // It is not put on the queue before its pause is over.
     expect(await enqueueBackfills(queue, stage.app.now())).toBe(0);
     await queue.close();
@@ -446,7 +453,7 @@ describe('the night beside a backfill', () => {
         reported.push(`night ${report!.sync[0]!.from} to ${report!.sync[0]!.to}: ${report!.exitCode}`);
       },
       background: async (signal) => {
-        const end = await slices.doNext(signal);
+        const end = await slices.doNextSlice(signal);
         if (end !== null) reported.push(`${end.from}: ${end.outcome}`);
         return end !== null;
       },
@@ -507,7 +514,7 @@ describe('the night beside a backfill', () => {
     await tick(options);
     const background = createBackgroundWork({
       ...options,
-      background: async (signal) => (await hung.doNext(signal)) !== null,
+      background: async (signal) => (await hung.doNextSlice(signal)) !== null,
     });
     background.goOn();
     await hanging;
@@ -524,25 +531,22 @@ describe('the night beside a backfill', () => {
     const stage = await open();
     await begin(stage);
     const night = () => stage.run({ range: null }, { resweepDays: 1 });
-    await slicesOf(stage).doNext(new AbortController().signal);
+    await slicesOf(stage).doNextSlice(new AbortController().signal);
     const own = { from: '2026-03-04', to: '2026-03-05', backlogDays: [] };
     expect((await night()).sync).toMatchObject([own]);
     const broken = slicesOf(
       stage,
       from(stage, '2026-01-10', () => Promise.reject(new Error('made up'))),
     );
-    expect(await broken.doNext(new AbortController().signal)).toMatchObject({ outcome: 'failed' });
+    expect(await broken.doNextSlice(new AbortController().signal)).toMatchObject({ outcome: 'failed' });
     expect((await night()).sync).toMatchObject([own]);
     stage.setNow('2026-03-06T01:45:00+08:00');
     const slices = slicesOf(stage);
-    await slices.doNext(new AbortController().signal);
-    await slices.doNext(new AbortController().signal);
+    await slices.doNextSlice(new AbortController().signal);
+    await slices.doNextSlice(new AbortController().signal);
     // A week is left: short enough to be taken for days that downtime left unread.
     expect((await night()).sync).toMatchObject([own]);
     expect(await workOn(stage)).toHaveLength(1);
-    const { db } = stage.app.database;
-    expect(await db.selectFrom('requested_range').selectAll().where('done_at', 'is', null).execute()).toEqual(
-      [],
-    );
+    expect((await rangesOf(stage)).filter(({ finished_at: at }) => at === null)).toEqual([]);
   });
 });

@@ -29,7 +29,7 @@ test('with the ends of the merchants', async () => {
   expect(report.publish?.published).toHaveLength(8);
   for (const { merchantNo } of BOTH) expect(await dueOf(merchantNo)).toBe(0);
   const { rows } =
-    await sql`SELECT xmin::text FROM account_day UNION SELECT xmin::text FROM run_merchant`.execute(
+    await sql`SELECT xmin::text FROM account_day UNION SELECT xmin::text FROM task WHERE kind = 'run'`.execute(
       stage.app.database.db,
     );
   expect(rows).toHaveLength(1);
@@ -70,6 +70,8 @@ test('64 of them at a time, and those that are left at the end', async () => {
   onTestFinished(many.close);
   expect(await many.run({ merchants })).toMatchObject({ exitCode: 0 });
   const { rows } = await sql<{ ended: number }>`
-    SELECT count(*) AS ended FROM run_merchant GROUP BY xmin::text ORDER BY 1`.execute(many.app.database.db);
+    SELECT count(*) AS ended FROM task WHERE kind = 'run' GROUP BY xmin::text ORDER BY 1`.execute(
+    many.app.database.db,
+  );
   expect(rows).toEqual([{ ended: 6 }, { ended: 64 }]);
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { ALL_TIME } from '../../src/ledger/window.ts';
-import { certifiedWindows } from '../../src/store/windows.ts';
+import { certifiedWindows } from '../../src/store/certificates.ts';
 import {
   accountDays,
   DAYS,

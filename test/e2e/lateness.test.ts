@@ -142,7 +142,12 @@ describe('an entry that came nine days late', () => {
 describe('at a month end', () => {
   const history = { from: '2026-01-30', day: '2026-03-10', entriesPerDay: 15 };
   const watched = () =>
-    stage.app.database.db.selectFrom('month_end_sample').selectAll().orderBy('merchant_no').execute();
+    stage.app.database.db
+      .selectFrom('lateness_count')
+      .select(['merchant_no', 'month', 'entries', 'sampled_on'])
+      .where('days_max', '=', 0)
+      .orderBy('merchant_no')
+      .execute();
   const callsToCompare = ({ sync }: RunReport): number => {
     const { olderDays } = sync[0]!;
     return olderDays?.kind === 'checked' ? olderDays.check.requests : 0;
@@ -243,9 +248,18 @@ describe('the manifest', () => {
     parseManifest((await readObject(stage.app.objects, manifestKey(merchantNo, of)))!.toString())!;
   const watch = (entries: number) =>
     stage.app.database.db
-      .insertInto('month_end_sample')
-      .values({ merchant_no: merchantNo, month: '2026-01-01', entries, sampled_on: '2026-03-09' })
-      .onConflict((conflict) => conflict.columns(['merchant_no', 'month']).doUpdateSet({ entries }))
+      .insertInto('lateness_count')
+      .values({
+        merchant_no: merchantNo,
+        month: '2026-01-01',
+        days_min: 0,
+        days_max: 0,
+        entries,
+        sampled_on: '2026-03-09',
+      })
+      .onConflict((conflict) =>
+        conflict.columns(['merchant_no', 'month', 'days_min', 'days_max']).doUpdateSet({ entries }),
+      )
       .execute();
 
   test('says by when a day is final, once enough was measured, and gets no new revision when the measure moves', async () => {

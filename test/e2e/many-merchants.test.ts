@@ -1,11 +1,10 @@
 /** Many merchants in one run: each under its own lease, none waits for another, and what happens to one is its own. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
-import { zeroFigures } from '../../src/run/outcomes.ts';
+import { zeroFigures } from '../../src/run/report.ts';
 import { executeScheduled } from '../../src/run/run.ts';
 import { acquireLease, merchantLease, type Lease } from '../../src/store/engine/lease.ts';
 import { releaseLeases } from '../../src/store/engine/leases.ts';
-import { merchantEnds } from '../../src/store/run-merchants.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { FROM, MERCHANT, openStage, OTHER, scenario, type Stage, TO, ZONE } from '../support/stage.ts';
 
@@ -26,8 +25,16 @@ const hold = (stage: Stage, { merchantNo }: typeof MERCHANT): Promise<Lease> =>
   acquireLease(dbOf(stage), {
     ...{ name: merchantLease(merchantNo), holder: 'other:1:-', ttlMs: 60_000 },
   });
+const merchantEnds = ({ app }: Stage, runId: number) =>
+  app.database.db
+    .selectFrom('task')
+    .selectAll()
+    .where('kind', '=', 'run')
+    .where('run_id', '=', runId)
+    .orderBy('merchant_no')
+    .execute();
 const endsOf = async (stage: Stage, runId: number) =>
-  (await merchantEnds(dbOf(stage), runId)).map(({ merchantNo, exitCode }) => [merchantNo, exitCode]);
+  (await merchantEnds(stage, runId)).map((one) => [one.merchant_no, one.exit_code]);
 
 describe('a merchant that another process is at work on', () => {
   test('is left out and told; the others are done, and the run is as green as they are', async () => {
@@ -79,12 +86,13 @@ describe('a merchant that another process is at work on', () => {
 test('the row of a merchant has its counts without zeros, the row of a run has all', async () => {
   const stage = await open();
   const { runId } = await stage.run({ merchants: ALL });
-  const [first] = await merchantEnds(dbOf(stage), runId);
-  const { inserted, published, checked } = first!.figures;
+  const [first] = await merchantEnds(stage, runId);
+  const figuresOf = first!.figures as Record<string, unknown>;
+  const { inserted, published, checked } = figuresOf;
   expect({ inserted, published, checked }).toEqual({
     ...{ inserted: 240, published: 4, checked: expect.arrayContaining(['zone']) },
   });
-  expect(Object.values(first!.figures)).not.toContain(0);
+  expect(Object.values(figuresOf)).not.toContain(0);
   const { figures } = await dbOf(stage).selectFrom('run').select('figures').executeTakeFirstOrThrow();
   const counts = Object.entries(figures as object).filter(([, value]) => typeof value === 'number');
   expect(counts.map(([name]) => name).sort()).toEqual(Object.keys(zeroFigures()).sort());

@@ -113,9 +113,8 @@ test('a process that does no nights looks for missed ones only where none of the
   const mail = { to: ['ops@x.example'], from: 'daybook@x.example', smtpUrl: 'smtp://127.0.0.1:1' };
   const settings = { ...stage.app.settings, alerts: { webhooks: [], secret: null, mail, pingUrl: null } };
   const look = async (minutesSince: number, seesRuns: boolean): Promise<string[]> => {
-    await sql`UPDATE watchdog_check SET checked_at = now() - ${minutesSince} * interval '1 minute'`.execute(
-      dbOf(),
-    );
+    await sql`UPDATE installation SET nights_checked_at = now() - ${minutesSince} * interval '1 minute',
+      runs_checked_at = now() - ${minutesSince} * interval '1 minute'`.execute(dbOf());
     await runWatchdog({ ...stage.app, settings }, { seesRuns });
     return kinds();
   };

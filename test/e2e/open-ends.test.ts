@@ -1,6 +1,6 @@
 /** The end of a run depends on all that it changed or left open, whatever days were asked for. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { HEALING_READS_MAX } from '../../src/run/stages/healing.ts';
+import { HEALING_READS_MAX } from '../../src/run/stages/reconcile-stage.ts';
 import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 
@@ -63,7 +63,7 @@ describe('a break outside the days asked for', () => {
       expect.stringMatching(/^1 break of \S+ USD 2026-03-05: Vanished entry \S+ explains it/),
       '1 new break: see `daybook breaks`',
       '1 break known before, still open: see `daybook breaks`',
-      '1 vanished: see `daybook amendments`',
+      '1 entry no longer shown by the platform: see `daybook amendments`',
       expect.stringMatching(/^1 proven day was revised: \S+ USD 2026-03-05 from r1 to r2 /),
     ]);
     const run = await stage.app.database.db

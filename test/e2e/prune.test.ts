@@ -26,7 +26,7 @@ const A_YEAR_LATER = '2027-03-06T01:30:00+08:00';
 const KEPT = [
   ...['ledger_entry', 'ledger_entry_version', 'sync_window', 'certified_span', 'account_day'],
   ...['continuity_break', 'statement', 'artifact'],
-  ...['run', 'lease', 'merchant', 'audit_event', 'ledger_past', 'historical_check'],
+  ...['run', 'lease', 'merchant', 'audit_event', 'ledger_cursor'],
 ];
 
 let stage: Stage;
@@ -56,11 +56,7 @@ test('after a prune of all that may go, runs, plan, repair and verify tell and w
   const kept = await footprints(stage, KEPT);
   const now = stage.app.now();
   const gone = await pruneRows(db, { before: new Date('2026-12-01T00:00:00Z'), now });
-  expect(gone.filter(({ rows }) => rows > 0).map(({ table }) => table)).toEqual([
-    'run_merchant',
-    'requested_range',
-    'event',
-  ]);
+  expect(gone.filter(({ rows }) => rows > 0).map(({ table }) => table)).toEqual(['task', 'task', 'event']);
   expect(await footprints(stage, KEPT)).toEqual(kept);
 
   const request = { range: { from: FROM, to: TO }, merchants: [MERCHANT], currencies: null };

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { planRun } from '../../src/run/plan.ts';
 import { statusOf } from '../../src/run/status.ts';
-import { forgetRequestedRange } from '../../src/store/requested-ranges.ts';
+import { closeRanges } from '../../src/store/tasks.ts';
 import {
   footprints,
   MERCHANT,
@@ -42,10 +42,11 @@ const nightly = () => stage.run({ range: null }, { resweepDays: 1 });
 /** The ranges that were asked for. The first is the merchant's first night. */
 const ranges = () =>
   stage.app.database.db
-    .selectFrom('requested_range')
+    .selectFrom('task')
     .selectAll()
+    .where('kind', '=', 'range')
     .where('run_id', '>', 1)
-    .orderBy('id')
+    .orderBy('number')
     .execute();
 const status = async () => {
   const [row] = await statusOf(stage.app.database.db, [merchantNo], {
@@ -80,7 +81,7 @@ describe('a range that was not completely read', () => {
     expect(night).toMatchObject({ exitCode: 3, from: '2026-03-04', to: '2026-03-05' });
     for (const note of night.notes) expect(note).toMatch(/not all of the time after 2025-12-20 is proven/);
     expect(night.sync[0]!.backlogDays.at(-1)!.to <= LONG.to).toBe(true);
-    expect(await ranges()).toMatchObject([{ done_at: stage.app.now(), forgotten_at: null }]);
+    expect(await ranges()).toMatchObject([{ state: 'ended', finished_at: stage.app.now() }]);
     expect(await status()).toMatchObject({ requested: [], missing: [] });
     const stored = await storedOf(stage);
     const asked = truthOf(stage).filter(
@@ -130,7 +131,7 @@ describe('a range that was not completely read', () => {
     );
     expect(run).toMatchObject({ exitCode: 4, publish: { published: [] } });
     expect(await objectsOf(stage)).toEqual(published);
-    expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.app.now(), null]);
+    expect((await ranges()).map(({ finished_at: at }) => at)).toEqual([stage.app.now(), null]);
     expect((await status()).missing).toContainEqual(
       expect.objectContaining({ why: expect.stringContaining(`showed shortly before, such as ${late}`) }),
     );
@@ -148,7 +149,7 @@ describe('a range that was not completely read', () => {
   test('is closed by any run that certifies it', async () => {
     await cutShort();
     await stage.run({ range: { from: '2025-12-06', to: '2025-12-22' } });
-    expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.app.now(), stage.app.now()]);
+    expect((await ranges()).map(({ finished_at: at }) => at)).toEqual([stage.app.now(), stage.app.now()]);
   });
 
   test('that is asked for twice is open once; given up, it is neither shown nor read', async () => {
@@ -157,8 +158,9 @@ describe('a range that was not completely read', () => {
     const [one, ...others] = await ranges();
     expect(others).toEqual([]);
     const { db } = stage.app.database;
-    expect(await forgetRequestedRange(db, one!.id, stage.app.now())).toBe(true);
-    expect(await forgetRequestedRange(db, one!.id, stage.app.now())).toBe(false);
+    const giveUp = () => closeRanges(db, [one!.number!], { state: 'cancelled', now: stage.app.now() });
+    expect(await giveUp()).toBe(1);
+    expect(await giveUp()).toBe(0);
     expect(await status()).toMatchObject({ requested: [], missing: [] });
     const night = await nightly();
     expect(night).toMatchObject({ exitCode: 0, sync: [{ backlogDays: [] }] });
@@ -166,9 +168,9 @@ describe('a range that was not completely read', () => {
 
   test('of one currency is closed when that currency is proven', async () => {
     await cutShort({ currencies: ['USD'] });
-    expect(await ranges()).toMatchObject([{ currency: 'USD', done_at: null }]);
+    expect(await ranges()).toMatchObject([{ currency: 'USD', finished_at: null }]);
     await stage.run({ range: OLD, currencies: ['USD'] });
-    expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.app.now()]);
+    expect((await ranges()).map(({ finished_at: at }) => at)).toEqual([stage.app.now()]);
   });
 
   test('up to today is closed once today is over', async () => {
@@ -182,7 +184,7 @@ describe('a range that was not completely read', () => {
 
   test('a plan records no range, and reads the same as the night would', async () => {
     await cutShort();
-    const tables = ['requested_range', 'run', 'sync_window'];
+    const tables = ['task', 'run', 'sync_window'];
     const before = await footprints(stage, tables);
     const deps = () => stage.deps({ resweepDays: 1 });
     await planRun(
@@ -226,9 +228,10 @@ test('the first night of a merchant, if not completely read, is completed by the
     expect(sync[0]!.backlogDays).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
     const { db } = first.app.database;
     // The later night is complete, and proof begins with the earlier one. No further range is recorded.
-    expect(await db.selectFrom('requested_range').select(['from_day', 'done_at']).execute()).toEqual([
-      { from_day: '2026-03-01', done_at: new Date('2026-03-03T09:00:00Z') },
-      { from_day: '2026-03-02', done_at: new Date('2026-03-03T09:00:00Z') },
+    const asked = db.selectFrom('task').select(['from_day', 'finished_at']).where('kind', '=', 'range');
+    expect(await asked.orderBy('number').execute()).toEqual([
+      { from_day: '2026-03-01', finished_at: new Date('2026-03-03T09:00:00Z') },
+      { from_day: '2026-03-02', finished_at: new Date('2026-03-03T09:00:00Z') },
     ]);
     expect((await storedOf(first)).map(({ booked_at: at }) => at.slice(0, 10))).toContain('2026-03-01');
   } finally {

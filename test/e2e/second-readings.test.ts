@@ -77,7 +77,9 @@ describe('a reading that lacks a whole day', () => {
     await acceptAllHeld(stage.app.database.db, stage.app.now());
     const report = await stage.run();
     expect(report.exitCode).toBe(3);
-    expect(report.notes).toContain(`${lost.length} vanished: see \`daybook amendments\``);
+    expect(report.notes).toContain(
+      `${lost.length} entries no longer shown by the platform: see \`daybook amendments\``,
+    );
     expect(await storedOf(stage)).toEqual(truthOf(stage));
   });
 });
@@ -91,7 +93,7 @@ test('a stored entry that becomes unreadable is quarantined; chain and statement
   stage.sandbox.amend(merchantNo, entry.batchNo, { inAmount: '1.00', outAmount: '1.00' });
   const report = await stage.run();
   expect(report).toMatchObject({ exitCode: 3, publish: { published: [] } });
-  expect(report.notes).toEqual(['1 quarantined: see `daybook quarantine`']);
+  expect(report.notes).toEqual(['1 unreadable entry in quarantine: see `daybook quarantine`']);
   const { db } = stage.app.database;
   expect(await listVanished(db)).toEqual([]);
   expect(await listQuarantine(db)).toMatchObject([{ batch_no: entry.batchNo }]);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { adoptStore, type AdoptReport } from '../../src/statements/adopt.ts';
 import { StoreOwnedByAnother, storeOwner } from '../../src/statements/store-owner.ts';
-import { databaseIdentity } from '../../src/store/engine/database-identity.ts';
+import { databaseIdentity } from '../../src/store/installation.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
 import { verifyProblems } from '../statements/store-oracle.ts';
 import { FROM, MERCHANT, objectsOf, openStage, publishedIn, scenario, type Stage } from '../support/stage.ts';
@@ -25,7 +25,7 @@ beforeEach(async () => {
   expect(await first.run()).toMatchObject({ exitCode: 0 });
   second = await openStage({ scenario: scenario({ entriesPerDay: 10 }), objects: first.app.objects });
   // Test databases are copies of one. A separate database would have its own identity.
-  await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(second.app.database.db);
+  await sql`UPDATE installation SET id = gen_random_uuid()`.execute(second.app.database.db);
 });
 afterEach(async () => {
   await second.close();

@@ -147,7 +147,7 @@ const LIES: readonly Lie[] = [
       const one = ledger[at]!;
       return {
         shown: changed(ledger, new Map([[at, { balance: shifted(one.balance, '43.21') }]])),
-        says: new RegExp(`^The balance of ${one.batchNo} is off by that`),
+        says: new RegExp(`^The balance of ${one.batchNo} is wrong by `),
       };
     },
   },
@@ -364,7 +364,7 @@ test('a hold over several entries is described once, with the other possible cau
       2,
       `M USD ${ledger[5]!.bookedAt.slice(0, 10)}`,
       `One break cancels the other exactly: two entries are missing, such as a payment and its refund, or a hold that was placed and released, or every balance from ` +
-        `${ledger[5]!.batchNo} up to ${ledger[9]!.batchNo} is off by that.`,
+        `${ledger[5]!.batchNo} up to ${ledger[9]!.batchNo} is wrong by 99.99 USD.`,
     ],
   ]);
 });

@@ -5,7 +5,7 @@ import { jobs } from '../../jobs/all.ts';
 import { stateText } from '../../src/observe/metrics.ts';
 import { createState, STATE_LASTS_MS, type StateDeps } from '../../src/observe/state.ts';
 import { installQueue } from '../../src/queue/queue.ts';
-import { beginBackfill } from '../../src/run/backfill/begin.ts';
+import { beginBackfill } from '../../src/run/backfill/backfills.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { keepNotifications, sealNotification } from '../../src/store/notifications/notifications.ts';
@@ -129,7 +129,7 @@ test('the queue and a backfill: jobs that wait, jobs given up, days left, mercha
   await job('dead', 'M3', 0);
   const days = { from: '2026-02-01', to: '2026-02-10' };
   await beginBackfill({ ...days, merchants: [MERCHANT.merchantNo] }, stage.deps());
-  await sql`UPDATE backfill_merchant SET tries = 1, problem = 'no', try_at = now()`.execute(db);
+  await sql`UPDATE task SET attempts = 1, problem = 'no', not_before = now()`.execute(db);
   const ledger = { settings: { ...stage.app.settings, workers: 'queue' as const }, jobs };
   const samples = await samplesFor({ ledger });
   expect(samples.get('daybook_queue_jobs{lane="night",state="waiting"}')).toBe(2);

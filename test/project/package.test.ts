@@ -121,7 +121,7 @@ test('installed, the command runs: its version, its migrations, and verify of wh
   const daybook = (...args: readonly string[]) => run(place, 'npx', '--no-install', 'daybook', ...args);
   expect(await daybook('--version')).toBe(`${manifest.version}\n`);
   const [checked] = (await daybook('verify', '.daybook/demo/statements')).split('\n');
-  expect(checked).toBe('70 files of 21 manifests checked: all as published');
+  expect(checked).toBe('70 files of 21 manifests checked: all unchanged since publication');
   const alone = await run(
     place,
     process.execPath,

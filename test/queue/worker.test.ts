@@ -1,8 +1,7 @@
 /** Workers on a real server, in this process: what they take, what they give back, and what comes of failures. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { deadLetters, isEmpty, laneCounts, redrive } from '../../src/queue/job-table.ts';
+import { deadLetters, isEmpty, laneCounts, redrive, type ClaimedJob } from '../../src/queue/jobs.ts';
 import { RETRY_LIMIT } from '../../src/queue/queue.ts';
-import type { ClaimedJob } from '../../src/queue/enqueue.ts';
 import { type JobEnd, keepWorking, type WorkerOptions } from '../../src/queue/worker.ts';
 import { LeaseHeld } from '../../src/store/engine/lease.ts';
 import { merchantsOf, queueStage, type QueueStage } from './support.ts';

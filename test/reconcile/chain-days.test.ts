@@ -7,8 +7,9 @@ import {
   type ChainDaysOptions,
   type ChainedDays,
   markUndecided,
+  decisionOf,
+  type ToDecide,
 } from '../../src/reconcile/chain-days.ts';
-import { decisionOf, type ToDecide } from '../../src/reconcile/undecided-days.ts';
 import type { DayFigures } from '../../src/store/account-days.ts';
 import { entryOf } from '../ledger/all-orders.ts';
 

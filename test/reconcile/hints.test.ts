@@ -170,7 +170,7 @@ describe('an entry in quarantine', () => {
     await reconciled(without('B0002'), DAYS, [both]);
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'quarantined-entry', 'B0002']]);
     expect((await listBreaks(database.db)).map((row) => explain(knownBreak(row)))).toEqual([
-      'After B0001 the balance is 575.00 USD, but B0003 starts from 636.00: a net credit of 61.00 between these two entries is not in ' +
+      'After B0001 the balance is 575.00 USD, but B0003 starts from 636.00 USD: a net credit of 61.00 USD between these two entries is not in ' +
         'the chain. Quarantined entry B0002 explains it: the platform sends exactly that amount there, in an entry that ' +
         'cannot be read as one (`daybook quarantine`).',
     ]);
@@ -239,7 +239,7 @@ test('of a healed break nothing is said to be missing any more', async () => {
   expect(
     (await listBreaks(database.db, { ...EVERY_ACCOUNT, all: true })).map((row) => explain(knownBreak(row))),
   ).toEqual([
-    'After B0001 the balance was 575.00 USD, but B0003 started from 636.00: a net credit of 61.00 was unaccounted for ' +
+    'After B0001 the balance was 575.00 USD, but B0003 started from 636.00 USD: a net credit of 61.00 USD was unaccounted for ' +
       'between these two entries; the balance carries forward there now.',
   ]);
 });

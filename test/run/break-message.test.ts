@@ -59,13 +59,13 @@ test('it says where, how much, since when it is known, and what is asked', () =>
     unreadable: [],
   };
   expect(messageToPlatform(found(), answer, AT)).toBe(
-    `Subject: merchant M1, USD: the balance does not follow from A to B
+    `Subject: Merchant M1, USD: unexplained difference between ledger orders A and B
 
-In the transaction history of merchant M1 in USD:
+In the transaction history of merchant M1 in USD (all times are in Asia/Shanghai):
 - After ledger order A the balance is 100.00 USD.
-- The next ledger order B starts from 95.00 USD, by its own amount and balance.
-- So a net debit of 5.00 USD is not accounted for, between 2026-03-30 12:00:00 (Asia/Shanghai) and 2026-03-30 12:01:00 (Asia/Shanghai).
-Asked again at 2026-03-31 12:00:00 (Asia/Shanghai), you show 2 entries there.
+- The next one is ledger order B. Its own amount and balance imply 95.00 USD before it.
+- So a net debit of 5.00 USD is unexplained, between 2026-03-30 12:00:00 and 2026-03-30 12:01:00.
+On 2026-03-31 at 12:00:00 we retrieved this period again: you show 2 entries.
 
 Please tell us which entries belong there, or which amount, balance or time is wrong.
 Our reference: break 7`,
@@ -75,8 +75,8 @@ Our reference: break 7`,
 test('it asks to correct a quarantined entry that explains the break, or names the known cause', () => {
   const message = messageToPlatform(found({ quarantined: [wreck] }), null, AT);
   expect(message).toContain(
-    'You send an entry there that does not keep to your interface document: ledger order 59102: both amounts are set. ' +
-      'Its amount is the one that is not accounted for.',
+    'Between the two, your system returns ledger order 59102, which does not follow your interface document: both amounts are set. ' +
+      'Its amount equals the unexplained difference.',
   );
   expect(message).toContain('Please correct that entry');
   expect(message).not.toContain(wreck.raw);
@@ -86,7 +86,7 @@ test('it asks to correct a quarantined entry that explains the break, or names t
   );
   const swapped = { ...found().row, hint: 'balance-off', hint_batch_no: 'B' };
   expect(messageToPlatform(found({ row: swapped }), null, AT)).toContain(
-    'By our figures: The balance of B is off',
+    'By our figures: The balance of B is wrong by 5.00 USD',
   );
 });
 
@@ -102,12 +102,14 @@ test('it names the latest time by which all of the span had been read', () => {
   const next = reading(END, END + 7_200_000, '2026-03-31T03:00:00Z');
   const said = (...certificates: BreakCase['certificates']): string =>
     messageToPlatform(found({ certificates }), null, AT)!;
-  expect(said(whole, next)).toContain('We read all of that time by 2026-03-31 09:00:00 (Asia/Shanghai).');
-  expect(said(whole, again, next)).toContain('We read all of that time by 2026-03-31 10:00:00');
+  expect(said(whole, next)).toContain(
+    'We retrieved all entries of this period; our last retrieval was on 2026-03-31 at 09:00:00.',
+  );
+  expect(said(whole, again, next)).toContain('our last retrieval was on 2026-03-31 at 10:00:00');
   expect(
     said(reading(MS, MS + 9_999, '2026-03-31T01:30:00Z'), reading(MS + 10_000, END, '2026-03-31T02:30:00Z')),
     'in two parts, of which the second was read an hour later',
-  ).toContain('We read all of that time by 2026-03-31 10:30:00');
+  ).toContain('our last retrieval was on 2026-03-31 at 10:30:00');
   expect(said(next)).not.toContain('We read');
 });
 

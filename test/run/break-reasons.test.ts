@@ -44,7 +44,7 @@ test('a day of breaks below the minor unit is one reason, whatever else was foun
     {
       exitCode: 3,
       what:
-        '2 breaks of M1 USD 2026-03-02: The balance of B52 is off by that and every other figure fits, or the amounts of B52 ' +
+        '2 breaks of M1 USD 2026-03-02: The balance of B52 is wrong by 12.34 USD and every other figure fits, or the amounts of B52 ' +
         'and of the entry after it are wrong',
       todo: 'send this sentence to the platform',
     },
@@ -75,14 +75,14 @@ test('breaks of one cause are listed together and explained once, and a single b
   expect(cause!.split('\n')).toEqual([
     ...[1, 2, 3, 4].flatMap((id) => [
       `break ${id}: M1 USD 2026-03-02, between 2026-03-02 09:00:00 and 2026-03-02 09:00:59`,
-      `  After B${id} the balance is 100.00 USD, but B${id + 1} starts from 112.34: a net credit of 0.00000000003 is unaccounted for between these two entries.`,
+      `  After B${id} the balance is 100.00 USD, but B${id + 1} starts from 112.34 USD: a net credit of 0.00000000003 USD is unexplained between these two entries.`,
     ]),
     'and 2 more breaks of the same cause',
     '  Each of them is below one minor unit: amounts or balances carry the noise of a floating-point number.',
   ]);
   expect(alone!.split('\n').at(-1)).toBe(
-    '  Most likely one or more entries are missing in that span or are stamped at another time; otherwise the amount of B61, ' +
-      'or every balance from B61 on, is off by that.',
+    '  Most likely one or more entries are missing between the two, or carry another time. Otherwise the amount of B61 is wrong ' +
+      'by 12.34 USD, or every balance from B61 on is.',
   );
 });
 
@@ -103,7 +103,7 @@ test('a pair of opposite breaks is one story, from whichever break it is found',
   ];
   const sentence = (other: string) =>
     `One break cancels ${other} exactly: two entries are missing, such as a payment and its refund, or a hold that was placed and released, or every balance from B2 up to B8 ` +
-    'is off by that';
+    'is wrong by 5.00 USD';
   expect(reasonsOfCauses(pair).map(({ what }) => what)).toEqual([
     `2 breaks of M1 USD 2026-03-02: ${sentence('the other')}`,
   ]);

@@ -178,7 +178,7 @@ describe('doctor', () => {
     await stage.run();
     expect((await examined())[7]).toMatchObject({
       ok: true,
-      detail: '16 since 2026-02-26, all there as published',
+      detail: '16 files of business days from 2026-02-26 on, all present and unaltered',
     });
     const day = join(stage.app.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
     await rm(join(day, 'manifest.json'));
@@ -205,7 +205,7 @@ describe('doctor', () => {
   test('says which database owns the statements if it is another one', async () => {
     stage = await openStage();
     await stage.run();
-    await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(stage.app.database.db);
+    await sql`UPDATE installation SET id = gen_random_uuid()`.execute(stage.app.database.db);
     const found = (await examined())[7];
     expect(found).toMatchObject({ what: 'published files', ok: false, exitCode: 2 });
     expect(found!.detail).toContain('belongs to the daybook database');

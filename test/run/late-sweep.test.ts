@@ -1,12 +1,12 @@
 /** The job around midday reads further back than the night, over days read before, and no further. */
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { nightly } from '../../jobs/nightly.ts';
-import { resweep } from '../../jobs/resweep.ts';
-import type { Job } from '../../jobs/job.ts';
+import { jobs, type Job } from '../../jobs/all.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import { firstRead } from '../../src/run/merchant-ranges.ts';
 import { MERCHANT, openStage, scenario, storedOf, truthOf, ZONE, type Stage } from '../support/stage.ts';
+
+const [nightly, resweep] = jobs as [Job, Job, Job];
 
 let opened: Stage | null = null;
 afterEach(async () => {

@@ -1,7 +1,6 @@
 /** A holder that cannot renew its lease stops by its own monotonic clock, whether the database answers or not. */
 import { describe, expect, it } from 'vitest';
-import { createRenewal } from '../../src/run/lease-renewal.ts';
-import { LEASE_TTL_MS } from '../../src/run/leases.ts';
+import { createRenewal, LEASE_TTL_MS } from '../../src/run/leases.ts';
 import { StoreUnreachable } from '../../src/store/engine/errors.ts';
 
 const AWAY = new StoreUnreachable('away');

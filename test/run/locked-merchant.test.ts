@@ -1,9 +1,8 @@
 /** A token that cannot be read only affects its own merchant. The night continues for the others. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
+import { chosenMerchants, oneMerchant } from '../../src/run/chosen-merchants.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
-import { oneMerchant } from '../../src/run/one-merchant.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import { MERCHANT, openStage, OTHER, scenario, storedOf, truthOf, type Stage } from '../support/stage.ts';
 

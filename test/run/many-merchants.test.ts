@@ -1,7 +1,7 @@
 /** What a run asks of its past at its beginning and at its end takes few statements, however many merchants it has. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
-import { sumOpenItems } from '../../src/run/outcomes.ts';
+import { sumOpenItems } from '../../src/run/report.ts';
 import { statusesOf, type MerchantStatus } from '../../src/run/status.ts';
 import { openItemsOf } from '../../src/run/open-items.ts';
 import type { Database } from '../../src/store/engine/database.ts';

@@ -49,7 +49,7 @@ describe('a notice', () => {
       },
     ]);
     expect(said(first)).toEqual([
-      "M1 USD 2026-03-04 is the account's first day and opens on 40.00, and the platform has no entry before it: the " +
+      "M1 USD 2026-03-04 is the account's first day and opens on 40.00 USD, and the platform has no entry before it: the " +
         'balance was carried over from elsewhere, or its first entry is missing',
     ]);
   });

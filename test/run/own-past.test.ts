@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
+import { entriesADay } from '../../src/store/account-days.ts';
+import { countByFigures, keepHistoricalComparisons } from '../../src/store/historical-days.ts';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
 import { openItemsOf } from '../../src/run/open-items.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
-import { entriesADay } from '../../src/store/entries-a-day.ts';
 import { firstDaysWithBalance } from '../../src/store/ledger-past.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
-import { countByFigures, keepHistoricalComparisons } from '../../src/store/historical-days.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { counting } from '../store/many-accounts.ts';
 import { rowsLookedAt } from '../store/rows-looked-at.ts';
@@ -53,7 +53,7 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         ${beginMs} + ${A_DAY - 1}::int * 3600000, nth = ${days}::int, 1, false
       FROM generate_series(1, ${days}::int) nth`.execute(db);
     await sql`
-      INSERT INTO figured_days SELECT merchant_no, currency, min(day), max(day) FROM account_day
+      INSERT INTO ledger_cursor (merchant_no, currency, figured_from, figured_through) SELECT merchant_no, currency, min(day), max(day) FROM account_day
       WHERE merchant_no = ${merchantNo} GROUP BY merchant_no, currency`.execute(db);
     await sql`UPDATE account_day SET published_hash = content_hash WHERE merchant_no = ${merchantNo}`.execute(
       db,

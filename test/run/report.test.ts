@@ -14,7 +14,7 @@ import {
 import type { OpenRange } from '../../src/run/requested.ts';
 import { NOTHING_STANDS } from '../../src/run/open-items.ts';
 import type { WithheldDay } from '../../src/statements/publish.ts';
-import type { SyncReport } from '../../src/sync/sync.ts';
+import type { SyncReport } from '../../src/sync/sync-report.ts';
 
 const CALM: SyncReport = {
   requests: 9,
@@ -166,19 +166,34 @@ describe('the verdict on a run', () => {
       3,
       '2 breaks known before, still open: see `daybook breaks`',
     ],
-    ['amended', [[synced({ amended: 2 })], null], 3, '2 amended: see `daybook amendments`'],
-    ['vanished', [[synced({ vanished: 1 })], null], 3, '1 vanished: see `daybook amendments`'],
+    [
+      'amended',
+      [[synced({ amended: 2 })], null],
+      3,
+      '2 entries amended by the platform: see `daybook amendments`',
+    ],
+    [
+      'vanished',
+      [[synced({ vanished: 1 })], null],
+      3,
+      '1 entry no longer shown by the platform: see `daybook amendments`',
+    ],
     [
       'vanished and come back while one run reads',
       [[synced({ vanished: 25, returned: 25 })], null, { unreported: { amended: 0, vanished: 0 } }],
       3,
       [
-        '25 vanished: see `daybook amendments`',
+        '25 entries no longer shown by the platform: see `daybook amendments`',
         'M1: 25 entries vanished and 25 came back while one run was reading: the total of a span and the ' +
           'totals of its parts count different entries',
       ],
     ],
-    ['quarantined', [[synced()], null, { quarantined: 3 }], 3, '3 quarantined: see `daybook quarantine`'],
+    [
+      'quarantined',
+      [[synced()], null, { quarantined: 3 }],
+      3,
+      '3 unreadable entries in quarantine: see `daybook quarantine`',
+    ],
     ['uncertified', [[synced({ uncertified: [uncertified] })], null], 4, 'M1: the window does not add up'],
     [
       'a platform away',
@@ -247,7 +262,7 @@ describe('the verdict on a run', () => {
         'M2: the window does not add up',
         RANGE_NOTE,
         '1 new break: see `daybook breaks`',
-        '3 amended: see `daybook amendments`',
+        '3 entries amended by the platform: see `daybook amendments`',
       ],
     });
   });

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
-import { addSyncReports, afterReadingAgain, sumOfSync } from '../../src/run/stages/sync-tally.ts';
-import { NOTHING_SYNCED, type SyncReport } from '../../src/sync/sync.ts';
+import {
+  addSyncReports,
+  afterReadingAgain,
+  sumOfSync,
+  NOTHING_SYNCED,
+  type SyncReport,
+} from '../../src/sync/sync-report.ts';
 
 const span = (beginMs: number, endMs: number, problem = `from ${beginMs}`) => ({
   window: { beginMs, endMs },

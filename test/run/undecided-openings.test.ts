@@ -1,4 +1,5 @@
 /** Entries of one second that cancel fit several openings: zero where the ledger begins, else what other entries say. */
+import { grouped, moneyText } from '../../src/ledger/money.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RunReport } from '../../src/run/report.ts';
 import { readObject } from '../../src/objects/object-store.ts';
@@ -113,7 +114,7 @@ describe.each([5_000, -5_000])('where the life before is not read, %d and back i
     expect([opening, ...otherClosings!].sort()).toEqual(FITTING);
     expect(exitCode).toBe(3);
     expect(reasons[0]!.what).toContain(
-      `${MERCHANT.merchantNo} USD ${DAY} opens on ${opening} or on ${otherClosings![0]!}: its entries cancel`,
+      `${MERCHANT.merchantNo} USD ${DAY} opens on ${moneyText(opening, 'USD')} or on ${grouped(otherClosings![0]!)}: its entries cancel`,
     );
     const again = await read(DAY, '2026-03-03');
     expect([again.exitCode, again.reasons]).toEqual([0, []]);
@@ -157,7 +158,7 @@ describe.each([5_000, -5_000])('where the life before is not read, %d and back i
     await read('2026-02-18', '2026-02-18');
     const { reasons } = await read(DAY, DAY);
     expect(reasons.map(({ what }) => what).join()).toMatch(
-      /USD 2026-03-02 opens on \d+.00 or on \d+.00: its entries/,
+      /USD 2026-03-02 opens on [\d,]+\.00 USD or on [\d,]+\.00: its entries/,
     );
     expect((await published(DAY)).otherClosings).toHaveLength(1);
     await read('2026-02-19', DAY);

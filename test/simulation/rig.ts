@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { openPlatform, runDeps } from '../../src/run/app.ts';
 import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
-import { createMerchantWaits } from '../../src/run/merchant-waits.ts';
+import { createMerchantWaits } from '../../src/run/side-by-side.ts';
 import type { RunDeps } from '../../src/run/active-run.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -38,13 +38,13 @@ export interface Rig {
 export async function openRig(serverUrl: string): Promise<Rig> {
   const database = await openDatabase({ databaseUrl: await copyDatabase(serverUrl), dataDir: '' });
   const tables = (await database.db.introspection.getTables()).filter(
-    ({ isView, name: table }) => !isView && table !== 'database_identity',
+    ({ isView, name: table }) => !isView && table !== 'installation',
   );
   // After a case nothing here is needed again. This deletes rows without the cost of new files for each table.
   const emptying = sql`SET session_replication_role = replica; ${sql.join(
     tables.map((table) => sql`DELETE FROM ${sql.id(table.name)}`),
     sql`; `,
-  )}; SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) FROM pg_sequences
+  )}; UPDATE installation SET clock_off_at = NULL, clock_off = NULL; SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) FROM pg_sequences
     WHERE schemaname = 'public'; SET session_replication_role = DEFAULT`;
   const empty = async () => {
     await emptying.execute(database.db);

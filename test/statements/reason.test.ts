@@ -13,7 +13,7 @@ import {
   type Cause,
   type CausedRow,
 } from '../../src/statements/reason.ts';
-import type { PastContent } from '../../src/store/entry-past.ts';
+import type { PastContent } from '../../src/store/entry-history.ts';
 import { figures } from '../support/stated-figures.ts';
 
 const account = { merchantNo: 'M1', currency: 'USD' };

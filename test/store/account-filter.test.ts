@@ -1,8 +1,7 @@
 import type { Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filter.ts';
-import { listAccountDays } from '../../src/store/account-days.ts';
-import { changedDays } from '../../src/store/changed-days.ts';
+import { listAccountDays, changedDays } from '../../src/store/account-days.ts';
 import { listAmendments, listVanished } from '../../src/store/amendments.ts';
 import { listBreaks, breaksToHeal, countOpenBreaks, isNewSince } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';

@@ -6,8 +6,12 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
 import { mergeWindows, subtractWindows } from '../../src/ledger/window.ts';
-import { cutFailedSpans, storeCertificates } from '../../src/store/certificates.ts';
-import { certifiedWindows, certifiedWindowsOf } from '../../src/store/certified-windows.ts';
+import {
+  cutFailedSpans,
+  storeCertificates,
+  certifiedWindows,
+  certifiedWindowsOf,
+} from '../../src/store/certificates.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';

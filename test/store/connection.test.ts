@@ -200,7 +200,9 @@ describe('the embedded database', () => {
       '0048_day_entries',
       '0050_one_number_two_entries',
       '0051_plain_names',
+      '0052_ledger_cursor',
       '0053_event',
+      '0055_tasks',
       '0058_artifacts',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);

@@ -6,11 +6,13 @@ import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays, dayOf } from '../../src/ledger/business-day.ts';
 import type { Account } from '../../src/ledger/entry.ts';
-import { certifiedWindows } from '../../src/store/certified-windows.ts';
-import { daysToChain } from '../../src/store/days-to-chain.ts';
-import type { Database } from '../../src/store/engine/database.ts';
+import { certifiedWindows } from '../../src/store/certificates.ts';
+import { daysToChain } from '../../src/store/chain-facts.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
 import { findEntries } from '../../src/store/entry-history.ts';
+import { storeWindow } from '../../src/store/windows.ts';
+import type { WindowReading } from '../../src/store/compare-with-stored.ts';
+import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -18,7 +20,6 @@ import { dayFacts } from '../../src/store/pages/day-facts.ts';
 import { firstDueOf, entriesOfDays, pastOfDays } from '../../src/store/statements/past-of-days.ts';
 import { monthRows } from '../../src/statements/month.ts';
 import { publishedDays } from '../../src/store/statements/stored-files.ts';
-import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
 import { joinCertified } from './certified-spans.ts';
 import { rowsLookedAt } from './rows-looked-at.ts';
@@ -67,7 +68,7 @@ async function fill(db: Kysely<DB>): Promise<void> {
     INSERT INTO day_entries (merchant_no, currency, day, fingerprint, figured_fingerprint)
     SELECT merchant_no, currency, day, 1, 1 FROM statement`.execute(db);
   await sql`
-    INSERT INTO figured_days SELECT merchant_no, currency, min(day), max(day) FROM account_day GROUP BY merchant_no, currency`.execute(
+    INSERT INTO ledger_cursor (merchant_no, currency, figured_from, figured_through) SELECT merchant_no, currency, min(day), max(day) FROM account_day GROUP BY merchant_no, currency`.execute(
     db,
   );
 }

@@ -2,14 +2,13 @@
 import { expect, it } from 'vitest';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { ChainEntry } from '../../src/ledger/chain/chain-link.ts';
-import { accountDaysAround, type DayFigures } from '../../src/store/account-days.ts';
-import { changedDays } from '../../src/store/changed-days.ts';
-import { certifiedWindows } from '../../src/store/certified-windows.ts';
-import { daysToChain } from '../../src/store/days-to-chain.ts';
-import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
+import { accountDaysAround, type DayFigures, changedDays } from '../../src/store/account-days.ts';
+import { certifiedWindows } from '../../src/store/certificates.ts';
+import { daysToChain } from '../../src/store/chain-facts.ts';
 import { readAccountToChain } from '../../src/store/entries.ts';
-import { saveChained } from '../../src/store/save-chained.ts';
 import { storeWindow } from '../../src/store/windows.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
+import { saveChained } from '../../src/store/save-chained.ts';
 import { certified, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';
 
 const D0 = '2026-03-09';

@@ -4,7 +4,8 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { latenessMeasured } from '../../src/store/lateness.ts';
-import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
+import { storeWindow } from '../../src/store/windows.ts';
+import type { WindowReading } from '../../src/store/compare-with-stored.ts';
 import { emptyTables } from '../support/database.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
@@ -139,8 +140,8 @@ onBothDatabases((store) => {
     const three = [first, second, entry(3)];
     await read(store(), { reading: certified(three), now: at(2.1) });
     await read(store(), { reading: certified(three), now: at(3.1) });
-    expect(await store().db.selectFrom('late_entry_count').selectAll().execute()).toEqual([
-      { merchant_no: MERCHANT, month: '2026-03-01', days_min: 1, days_max: 3, entries: 3 },
+    expect(await store().db.selectFrom('lateness_count').selectAll().execute()).toEqual([
+      { merchant_no: MERCHANT, month: '2026-03-01', days_min: 1, days_max: 3, entries: 3, sampled_on: null },
     ]);
   });
 
@@ -173,11 +174,11 @@ onBothDatabases((store) => {
   it('what a night reads of it is bounded, however long it was measured', async () => {
     const { db } = store();
     await sql`
-      INSERT INTO month_end_sample (merchant_no, month, entries, sampled_on)
-      SELECT ${MERCHANT}, ('2026-03-01'::date - nth * interval '1 month')::date, 600, '2026-03-09'
+      INSERT INTO lateness_count (merchant_no, month, days_min, days_max, entries, sampled_on)
+      SELECT ${MERCHANT}, ('2026-03-01'::date - nth * interval '1 month')::date, 0, 0, 600, '2026-03-09'
       FROM generate_series(0, 99) nth`.execute(db);
     await sql`
-      INSERT INTO late_entry_count (merchant_no, month, days_min, days_max, entries)
+      INSERT INTO lateness_count (merchant_no, month, days_min, days_max, entries)
       SELECT ${MERCHANT}, ('2026-03-01'::date - nth * interval '1 month')::date, 1, days_max, 1
       FROM generate_series(0, 99) nth, generate_series(1, 3) days_max`.execute(db);
     const { late: counts, watched } = (await latenessMeasured(db, [MERCHANT], TODAY)).get(MERCHANT)!;

@@ -30,13 +30,13 @@ export async function fillMerchants(
       FROM ${every(1)}`,
     sql`INSERT INTO run (command, slot, holder, started_at, finished_at, exit_code)
       VALUES ('nightly', '2026-03-10T01:30', 'test', ${NOW}::timestamptz, ${NOW}::timestamptz, 0)`,
-    sql`INSERT INTO run_merchant (merchant_no, run_id, state, exit_code, reads, figures, finished_at)
-      SELECT merchant_no, run.id, 'ended', 0, true, '{"checked": ["zone"], "requests": 2}', ${NOW}::timestamptz
+    sql`INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, figures, finished_at)
+      SELECT 'run', merchant_no, run.id, 'ended', 0, true, '{"checked": ["zone"], "requests": 2}', ${NOW}::timestamptz
       FROM run, ${every(1)} WHERE ${troubled ? sql`n % 9 <> 0` : sql`true`}`,
   ];
   const troubles = [
-    sql`INSERT INTO requested_range (merchant_no, from_day, to_day, requested_at)
-      SELECT merchant_no, '2026-01-01'::date + n % 9, '2026-01-20', ${NOW}::timestamptz FROM ${every(5)}`,
+    sql`INSERT INTO task (kind, state, number, merchant_no, from_day, to_day, requested_at)
+      SELECT 'range', 'waiting', nextval('range_number'), merchant_no, '2026-01-01'::date + n % 9, '2026-01-20', ${NOW}::timestamptz FROM ${every(5)}`,
     sql`INSERT INTO changed_day SELECT merchant_no, 'USD', '2026-03-03' FROM ${every(7)}`,
     sql`INSERT INTO continuity_break (merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
         missing_net, hint, begin_ms, end_ms, found_at)
@@ -50,10 +50,10 @@ export async function fillMerchants(
       SELECT merchant_no, 'shared', 'USD 2026-03-05 ' || ${numbered(sql`n + 1`)}, jsonb_build_object('currency', 'USD',
         'day', '2026-03-05', 'otherMerchantNo', ${numbered(sql`n + 1`)}, 'figures', '{"count": 1, "batchNos": ["B"]}'::jsonb),
         ${NOW}::timestamptz, run.id FROM run, ${every(19)}`,
-    sql`INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
-        round_began_at, page_order)
-      SELECT merchant_no, '2026-01-01', '2026-02-01', n, n % 2 = 0, ${NOW}::timestamptz, 1, n, ${NOW}::timestamptz,
-        'oldest first'
+    sql`INSERT INTO ledger_cursor (merchant_no, currency, checked_from, checked_to, checked_total, is_held, checked_at, round_read,
+        round_of, round_began_at, round_through_ms, page_order)
+      SELECT merchant_no, '', '2026-01-01', '2026-02-01', n, n % 2 = 0, ${NOW}::timestamptz, 1, n, ${NOW}::timestamptz,
+        0, 'oldest first'
       FROM ${every(23)}`,
   ];
   for (const statement of [...statements, ...(troubled ? troubles : [])]) await statement.execute(db);

@@ -9,17 +9,13 @@ const LEDGER_TABLES = [
   'continuity_break',
   'day_entries',
   'event',
-  'late_entry_count',
+  'lateness_count',
   'ledger_entry',
   'ledger_entry_version',
-  'ledger_past',
-  'historical_check',
+  'ledger_cursor',
   'quarantined_entry',
-  'requested_range',
   'statement',
   'sync_window',
-  'uncompared_day',
-  'month_end_sample',
 ] as const;
 
 const NAMED = new RegExp(

@@ -1,14 +1,9 @@
 /** Migration 0051 renames tables and columns: every row, right and reference stays, and an earlier process loses its lease. */
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql } from 'kysely';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { askLease, LeaseLost } from '../../src/store/engine/lease.ts';
-import { migrate } from '../../src/store/engine/migrations.ts';
-import { emptyDatabase } from '../support/database.ts';
+import { databaseBefore } from '../support/database.ts';
 
-const SQL = new URL('../../sql/', import.meta.url);
 const AT = '2026-03-01T02:00:00+00:00';
 /** Each row as the version before wrote it, and where it is now. */
 const ROWS: readonly (readonly [
@@ -76,26 +71,14 @@ const ROWS: readonly (readonly [
   ],
 ];
 
+/** A database as the version before left it, and the migration to be applied. */
 async function asVersionBefore() {
-  const database = await emptyDatabase();
-  const copied = async (through: string): Promise<void> => {
-    for (const name of (await readdir(SQL)).filter(
-      (file) => /^\d{4}_/.test(file) && file.slice(0, 4) <= through,
-    ))
-      await cp(new URL(name, SQL), join(folder, name));
-    await migrate(database.db, folder);
-  };
-  const folder = await mkdtemp(join(tmpdir(), 'daybook-names-'));
-  onTestFinished(async () => {
-    await database.close();
-    await rm(folder, { recursive: true });
-  });
-  await copied('0050');
-  return { db: database.db, rename: () => copied('0051') };
+  const { db, upTo } = await databaseBefore('0051');
+  return { db, migrateNames: () => upTo('0051') };
 }
 
 test('a database of the version before keeps each row of a renamed table, with its values', async () => {
-  const { db, rename } = await asVersionBefore();
+  const { db, migrateNames } = await asVersionBefore();
   const lease = { name: 'merchant/M1', epoch: 7, holder: 'host:1:a' };
   await db.transaction().execute(async (trx) => {
     // Without the rows that these refer to.
@@ -111,7 +94,7 @@ test('a database of the version before keeps each row of a renamed table, with i
   });
   await askLease(db, lease);
 
-  await rename();
+  await migrateNames();
 
   for (const [, row, table, renamed] of ROWS) {
     const { rows } = await sql<{ row: Record<string, unknown> }>`
@@ -128,8 +111,8 @@ test('a database of the version before keeps each row of a renamed table, with i
 });
 
 test('no table, column, index or constraint keeps a former name', async () => {
-  const { db } = await asVersionBefore();
-  await migrate(db);
+  const { db, migrateNames } = await asVersionBefore();
+  await migrateNames();
   const { rows } = await sql<{ name: string }>`
     SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
     UNION SELECT attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid

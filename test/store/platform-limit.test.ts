@@ -26,7 +26,7 @@ const limits = () => processes.map(({ db }) => openPlatformLimit(db));
 /** In how many ms the rate is free, by the database's clock. */
 const freeInMs = async (): Promise<number> => {
   const { rows } = await sql<{ ms: number }>`
-    SELECT (extract(epoch FROM free_at - clock_timestamp()) * 1000)::float8 AS ms FROM platform_limit`.execute(
+    SELECT (extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 AS ms FROM platform_hold WHERE owner = 'the rate'`.execute(
     database.db,
   );
   return rows[0]!.ms;
@@ -52,7 +52,7 @@ describe('slices', () => {
 
   test('of a rate that nobody used begin at once', async () => {
     const [limit] = limits();
-    await sql`INSERT INTO platform_limit (free_at) VALUES (clock_timestamp() - interval '1 hour')`.execute(
+    await sql`INSERT INTO platform_hold VALUES ('the rate', clock_timestamp() - interval '1 hour', '-infinity')`.execute(
       database.db,
     );
     expect((await limit!.take(3, 1_000)).afterMs).toBe(0);
@@ -60,7 +60,7 @@ describe('slices', () => {
   });
 
   test('begin at once if the database’s clock was put back by hours', async () => {
-    await sql`INSERT INTO platform_limit (free_at) VALUES (clock_timestamp() + interval '5 hours')`.execute(
+    await sql`INSERT INTO platform_hold VALUES ('the rate', clock_timestamp() + interval '5 hours', '-infinity')`.execute(
       database.db,
     );
     expect((await limits()[0]!.take(3, 1_000)).afterMs).toBe(0);

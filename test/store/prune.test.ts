@@ -45,8 +45,9 @@ async function run(finishedAt: Date | null, command = 'nightly'): Promise<number
 }
 const ended = (runId: number, merchantNo: string, exitCode: number, finishedAt = OLD) =>
   database.db
-    .insertInto('run_merchant')
+    .insertInto('task')
     .values({
+      kind: 'run',
       merchant_no: merchantNo,
       run_id: runId,
       state: 'ended',
@@ -71,9 +72,9 @@ test('of how runs ended, each merchant’s last good reading and each job’s la
   await ended(last, 'M1', 0, YOUNG);
   await ended(last, 'M2', 4, YOUNG);
   // M2 has no good reading after that of the first run.
-  expect(await prune()).toEqual({ run_merchant: 2 });
+  expect(await prune()).toEqual({ task: 2 });
   const left = await database.db
-    .selectFrom('run_merchant')
+    .selectFrom('task')
     .select(['run_id', 'merchant_no'])
     .orderBy('run_id')
     .orderBy('merchant_no')
@@ -90,44 +91,38 @@ test('of how runs ended, each merchant’s last good reading and each job’s la
 });
 
 test('ranges that are done or given up go, and open ones stay', async () => {
-  const range = { currency: '', from_day: '2025-01-01', to_day: '2025-01-02', requested_at: OLD };
+  const days = { from_day: '2025-01-01', to_day: '2025-01-02', requested_at: OLD };
+  const range = { kind: 'range', state: 'ended', exit_code: 0, ...days };
   await database.db
-    .insertInto('requested_range')
+    .insertInto('task')
     .values([
-      { ...range, merchant_no: 'M1', done_at: OLD },
-      { ...range, merchant_no: 'M2', forgotten_at: OLD },
-      { ...range, merchant_no: 'M3', done_at: YOUNG },
-      { ...range, merchant_no: 'M4' },
+      { ...range, number: 1, merchant_no: 'M1', finished_at: OLD },
+      { ...range, number: 2, merchant_no: 'M2', state: 'cancelled', exit_code: null, finished_at: OLD },
+      { ...range, number: 3, merchant_no: 'M3', finished_at: YOUNG },
+      { ...range, number: 4, merchant_no: 'M4', state: 'waiting', exit_code: null },
     ])
     .execute();
-  expect(await prune()).toEqual({ requested_range: 2 });
+  expect(await prune()).toEqual({ task: 2 });
 });
 
 test('an ended backfill goes with its slices, an open one stays', async () => {
-  for (const endedAt of [OLD, YOUNG, null]) {
-    const { id } = await database.db
-      .insertInto('backfill')
-      .values({
-        from_day: '2025-01-01',
-        to_day: '2025-01-02',
-        run_id: await run(OLD, 'backfill'),
-        requested_at: OLD,
-        ended_at: endedAt,
-      })
-      .returning('id')
-      .executeTakeFirstOrThrow();
-    const of = { merchant_no: 'M1', backfill_id: id };
+  for (const [number, endedAt] of [OLD, YOUNG, null].entries()) {
+    const of = { kind: 'backfill', number, run_id: await run(OLD, 'backfill'), requested_at: OLD };
     await database.db
-      .insertInto('backfill_merchant')
-      .values({ ...of, next_day: '2025-01-02', try_at: OLD, ended_at: endedAt })
-      .execute();
-    const slice = { from_day: '2025-01-01', to_day: '2025-01-01', exit_code: 0, holder: 'h' };
-    await database.db
-      .insertInto('backfill_slice')
-      .values({ ...of, ...slice, started_at: OLD, finished_at: OLD })
+      .insertInto('task')
+      .values([
+        {
+          ...{ ...of, merchant_no: 'M1', from_day: '2025-01-01', to_day: '2025-01-01', state: 'ended' },
+          ...{ exit_code: 0, holder: 'h', started_at: OLD, finished_at: OLD },
+        },
+        {
+          ...{ ...of, merchant_no: 'M1', from_day: '2025-01-02', to_day: '2025-01-02', not_before: OLD },
+          ...{ state: endedAt === null ? 'waiting' : 'cancelled', exit_code: null, finished_at: endedAt },
+        },
+      ])
       .execute();
   }
-  expect(await prune()).toEqual({ backfill: 1, backfill_merchant: 1, backfill_slice: 1 });
+  expect(await prune()).toEqual({ task: 2 });
 });
 
 test('an unreadable entry goes once the platform no longer sends it, and stays with its note if it was acknowledged', async () => {

@@ -5,7 +5,7 @@ import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { installQueue, openQueue } from '../../src/queue/queue.ts';
 import { keepWorking } from '../../src/queue/worker.ts';
-import { enqueue } from '../../src/queue/enqueue.ts';
+import { enqueue } from '../../src/queue/jobs.ts';
 import { processNotifications } from '../../src/notifications/process.ts';
 import { deliverDue } from '../../src/alerts/deliver.ts';
 import type { Target } from '../../src/alerts/targets.ts';
@@ -180,6 +180,7 @@ describe('job', () => {
     'ALTER TABLE ledger_entry ADD COLUMN more text',
     'CREATE TABLE more (id int)',
     'DELETE FROM kysely_migration',
+    'UPDATE installation SET id = gen_random_uuid()',
   ])('may not: %s', (statement) => forbidden(of('job'), statement));
 });
 
@@ -196,7 +197,7 @@ describe('inbox', () => {
     await deliverDue({ db, targets: [], now: () => NOW, onFailed: () => undefined });
     const kinds = (await listAlerts(db, 10)).map(({ kind }) => kind);
     expect(kinds).toContain('inbox-attack');
-    await forbidden(db, 'SELECT figures FROM run_merchant');
+    await forbidden(db, 'SELECT figures FROM task');
     await forbidden(db, 'SELECT * FROM run');
     await forbidden(db, 'SELECT * FROM event');
   });
@@ -238,6 +239,8 @@ describe('inbox', () => {
     'DELETE FROM merchant',
     'DROP TABLE notification',
     'CREATE TABLE more (id int)',
+    'SELECT clock_off FROM installation',
+    'UPDATE installation SET clock_off = NULL',
   ])('may not: %s', (statement) => forbidden(of('inbox'), statement));
 });
 

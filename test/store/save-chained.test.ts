@@ -40,9 +40,9 @@ beforeEach(async () => {
   lease = await acquireLease(direct.db, { name: 'merchant/M', holder: 'test:1:-', ttlMs: 60_000 });
   await sql`INSERT INTO changed_day VALUES (${MERCHANT}, 'USD', ${DAY})`.execute(direct.db);
   await sql`
-    INSERT INTO historical_check (merchant_no, from_day, to_day, total, is_held, checked_at, round_read, round_of,
-      round_began_at, page_order, by_figures)
-    VALUES (${MERCHANT}, '2026-03-01', ${DAY}, 0, true, now(), 0, 0, now(), 'oldest first', 7)`.execute(
+    INSERT INTO ledger_cursor (merchant_no, currency, checked_from, checked_to, checked_total, is_held, checked_at, round_read,
+      round_of, round_began_at, round_through_ms, page_order, by_figures)
+    VALUES (${MERCHANT}, '', '2026-03-01', ${DAY}, 0, true, now(), 0, 0, now(), 0, 'oldest first', 7)`.execute(
     direct.db,
   );
 });
@@ -56,8 +56,8 @@ async function stored(): Promise<unknown> {
   const { rows } = await sql`
     SELECT (SELECT jsonb_agg(jsonb_build_array(day, closing, publish_due)) FROM account_day) AS figures,
       (SELECT jsonb_agg(day ORDER BY day) FROM changed_day) AS changed,
-      (SELECT jsonb_agg(day) FROM uncompared_day) AS uncompared,
-      (SELECT by_figures FROM historical_check) AS sum`.execute(direct.db);
+      (SELECT jsonb_agg(day) FROM day_entries WHERE is_uncompared AND NOT is_changed) AS uncompared,
+      (SELECT by_figures FROM ledger_cursor WHERE currency = '') AS sum`.execute(direct.db);
   return rows[0];
 }
 const BEFORE = { figures: null, changed: [DAY], uncompared: null, sum: 7 };

@@ -3,8 +3,7 @@ import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { markEventsReported } from '../../src/store/events.ts';
 import { keepNotices, noticeEvent, unreportedNotices } from '../../src/store/notices.ts';
 import { saveChained } from '../../src/store/save-chained.ts';
-import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
-import { forgetUncompared, uncomparedDays } from '../../src/store/uncompared-days.ts';
+import { merchantWith, sharedEntries, noteCompared, uncomparedDays } from '../../src/store/shared-entries.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import {
   certified,
@@ -114,7 +113,7 @@ onBothDatabases((store) => {
       const compared = await uncomparedDays(db, [ONE, TWO]);
       await hold(TWO, entries(1, 2), new Date(NOW.getTime() + 1));
       await made(TWO);
-      await writeTransaction(db, lease, (trx) => forgetUncompared(trx, compared));
+      await writeTransaction(db, lease, (trx) => noteCompared(trx, compared));
       expect(await found(ONE)).toEqual([]);
       expect(await uncomparedDays(db, [ONE, TWO])).toMatchObject([{ merchantNo: TWO, day: '2026-03-09' }]);
     });

@@ -2,8 +2,7 @@
 import { expect, it } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import { compareWithStored } from '../../src/store/compare-with-stored.ts';
-import { storePlain } from '../../src/store/store-plain.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { storePlain, storeWindow } from '../../src/store/windows.ts';
 import { certified, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';
 
 const WINDOW = dayWindow('2026-03-09', 'UTC');

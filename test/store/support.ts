@@ -6,7 +6,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import type { WindowReading, WindowToStore } from '../../src/store/window-reading.ts';
+import type { WindowReading, WindowToStore } from '../../src/store/compare-with-stored.ts';
 import { countNameless, judgeReading, storeWindow } from '../../src/store/windows.ts';
 import { emptyTables, freshDatabase, freshEmbedded } from '../support/database.ts';
 

@@ -2,16 +2,11 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../src/store/engine/lease.ts';
 import { releaseLeases } from '../../src/store/engine/leases.ts';
-import { finishRun, runById } from '../../src/store/runs.ts';
-import { startRun } from '../../src/store/runs.ts';
-import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
-import {
-  certifiedWindows,
-  judgeReading,
-  storeWindow,
-  uncertifiedOfEach,
-  type WindowToStore,
-} from '../../src/store/windows.ts';
+import { finishRun, runById, startRun } from '../../src/store/runs.ts';
+import { SECOND_READING_AFTER_MS } from '../../src/store/absent-entries.ts';
+import { certifiedWindows, uncertifiedOfEach } from '../../src/store/certificates.ts';
+import { judgeReading, storeWindow } from '../../src/store/windows.ts';
+import type { WindowToStore } from '../../src/store/compare-with-stored.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import {
   DAY,

@@ -4,7 +4,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
-import { accountsToChain } from '../../src/reconcile/accounts-to-chain.ts';
+import { accountsToChain } from '../../src/reconcile/up-to-date.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { provenOf, type Span } from './positive-law.ts';
 

@@ -1,9 +1,11 @@
 /** Databases for tests: a new one for each test on the real server, or the embedded one in memory. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, openAsBlob } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
-import { inject } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { COLUMN_PARSERS } from '../../src/store/engine/column-values.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
@@ -25,6 +27,27 @@ export const freshDatabase = async (): Promise<ServerDatabase> => opened(await f
 /** A new database without a table, as a server gives it. Close it; the server goes with the run. */
 export const emptyDatabase = async (): Promise<ServerDatabase> =>
   opened(await copyDatabase(inject('postgresUrl'), 'template0'));
+
+/** A new database as it was before a migration, given by its number. `upTo` applies all up to one. It goes with the test. */
+export async function databaseBefore(
+  number: string,
+): Promise<{ readonly db: Kysely<DB>; readonly upTo: (number: string) => Promise<unknown> }> {
+  const database = await emptyDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-before-'));
+  onTestFinished(async () => {
+    await database.close();
+    await rm(folder, { recursive: true });
+  });
+  const files = (await readdir(SQL)).filter((file) => /^\d{4}_/.test(file));
+  const apply = async (isMeant: (file: string) => boolean) => {
+    for (const file of files.filter(isMeant)) await cp(new URL(file, SQL), join(folder, file));
+    return migrate(database.db, folder);
+  };
+  await apply((file) => file.slice(0, 4) < number);
+  return { db: database.db, upTo: (last) => apply((file) => file.slice(0, 4) <= last) };
+}
+
+const SQL = new URL('../../sql/', import.meta.url);
 
 async function opened(url: string): Promise<ServerDatabase> {
   const database = await openDatabase({ databaseUrl: url, dataDir: '' });
@@ -59,7 +82,8 @@ async function publishWhole(path: string, content: Blob): Promise<void> {
 export async function emptyTables(db: Kysely<DB>): Promise<void> {
   const tables = await db.introspection.getTables();
   const names = tables
-    .filter((table) => !table.isView && table.name !== 'database_identity')
+    .filter((table) => !table.isView && table.name !== 'installation')
     .map((table) => sql.id(table.name));
   await sql`TRUNCATE ${sql.join(names)} RESTART IDENTITY`.execute(db);
+  await sql`UPDATE installation SET clock_off_at = NULL, clock_off = NULL`.execute(db);
 }

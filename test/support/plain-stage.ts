@@ -77,7 +77,7 @@ export async function openPlainStage(entries: readonly WireEntry[], now: string)
     newDatabase: async () => {
       await open();
       // Test databases are copies of one. A separate database would have its own identity.
-      await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(app().database.db);
+      await sql`UPDATE installation SET id = gen_random_uuid()`.execute(app().database.db);
     },
     adopt: () => {
       const { db, holder, signal, objects, now } = runDeps(app(), new AbortController().signal);

@@ -4,10 +4,11 @@ import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { reconcileAccounts, type ReconcileOptions, type Reconciled } from '../../src/reconcile/reconcile.ts';
+import { countNameless, judgeReading, storeWindow } from '../../src/store/windows.ts';
+import type { WindowToStore } from '../../src/store/compare-with-stored.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { countNameless, judgeReading, storeWindow, type WindowToStore } from '../../src/store/windows.ts';
 import { certified } from '../store/support.ts';
 import { acceptAllHeld } from './held.ts';
 

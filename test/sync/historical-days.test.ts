@@ -13,7 +13,7 @@ import {
   type HistoricalCheck,
   type HistoricalCheckOptions,
 } from '../../src/sync/historical-days.ts';
-import { planWindows } from '../../src/sync/windows-of-days.ts';
+import { planWindows } from '../../src/sync/wide-windows.ts';
 import { syncMerchant } from '../../src/sync/sync.ts';
 import { freshDatabase } from '../support/database.ts';
 import {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
 import type { LedgerPageQuery } from '../../src/platform/ledger-reader.ts';
-import type { WindowReading } from '../../src/store/window-reading.ts';
+import type { WindowReading } from '../../src/store/compare-with-stored.ts';
 import type { ReadLimits } from '../../src/sync/limits.ts';
 import { readWindows } from '../../src/sync/read-windows.ts';
 import { createMemoryPlatform, randomFrom, spread, type Booking } from './memory-platform.ts';

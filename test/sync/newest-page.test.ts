@@ -7,7 +7,7 @@ import type { Window } from '../../src/ledger/entry.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { planWindows } from '../../src/sync/windows-of-days.ts';
+import { planWindows } from '../../src/sync/wide-windows.ts';
 import { syncMerchant, type SyncOptions } from '../../src/sync/sync.ts';
 import { createZoneGate } from '../../src/sync/zone-gate.ts';
 import { freshDatabase } from '../support/database.ts';

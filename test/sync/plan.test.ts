@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
-import { planWindows, fullSeconds } from '../../src/sync/windows-of-days.ts';
+import { planWindows, fullSeconds } from '../../src/sync/wide-windows.ts';
 
 const at = (text: string) => Date.parse(text);
 const NEVER = at('2030-01-01T00:00:00Z');

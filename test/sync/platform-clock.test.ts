@@ -7,12 +7,12 @@ import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { certifiedWindows } from '../../src/store/windows.ts';
-import { planWindows } from '../../src/sync/windows-of-days.ts';
-import { CLOCK_STEPS_MAX, createPlatformClock, holdBack } from '../../src/sync/platform-clock.ts';
-import { PlatformBehind } from '../../src/sync/sync-report.ts';
-import { syncMerchant, type SyncReport } from '../../src/sync/sync.ts';
-import { clockCheckedReader } from '../../src/sync/clock-checked-reader.ts';
+import { certifiedWindows } from '../../src/store/certificates.ts';
+import { planWindows } from '../../src/sync/wide-windows.ts';
+import { CLOCK_STEPS_MAX, createPlatformClock, holdBack } from '../../src/sync/clocks.ts';
+import { PlatformBehind, type SyncReport } from '../../src/sync/sync-report.ts';
+import { syncMerchant } from '../../src/sync/sync.ts';
+import { clockCheckedReader } from '../../src/sync/pass-reader.ts';
 import { freshDatabase } from '../support/database.ts';
 import { createMemoryPlatform, spread } from './memory-platform.ts';
 

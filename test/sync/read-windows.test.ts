@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import { mergeWindows } from '../../src/ledger/window.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import type { WindowReading } from '../../src/store/window-reading.ts';
+import type { WindowReading } from '../../src/store/compare-with-stored.ts';
 import type { ReadLimits } from '../../src/sync/limits.ts';
 import { readWindows } from '../../src/sync/read-windows.ts';
 import { createMemoryPlatform, spread, type Booking, type Faults } from './memory-platform.ts';

@@ -47,7 +47,7 @@ describe('an entry that cannot be read', () => {
       'USD 2026-03-05 not all readable',
     ]);
     const day = await words(`/m/${merchantNo}/USD/2026-03-05`);
-    expect(day).toContain('the figures lack a received entry that could not be read');
+    expect(day).toContain('an entry could not be read; the figures lack it');
     expect(day).toMatch(
       /Unreadable entries .*each as received, and its acknowledgement\. SBX\d+: .* SBX\d+: .* SBX\d+: /,
     );
@@ -71,11 +71,11 @@ describe('an opening that follows from nothing', () => {
     await open({ scenario: scenario(USD) });
     await run('2026-03-02', '2026-03-02');
     await run('2026-03-05', '2026-03-05');
-    const derived = 'opening balance taken from its first entry: earlier days are not proven';
+    const derived = 'opening derived from the first entry, because no proven day leads to it';
     expect(await cells()).toEqual([
       'USD 2026-03-02 proven',
-      'USD 2026-03-03 uncertified',
-      'USD 2026-03-04 uncertified',
+      'USD 2026-03-03 not proven yet',
+      'USD 2026-03-04 not proven yet',
       `USD 2026-03-05 proven, ${derived}`,
     ]);
     expect(await words(`/m/${merchantNo}/USD/2026-03-05`)).toContain(derived);
@@ -86,19 +86,21 @@ describe('an opening that follows from nothing', () => {
     await open({ scenario: scenario(USD) });
     await run('2026-03-04', '2026-03-05');
     expect(await cells()).toEqual([
-      'USD 2026-03-04 proven, opening balance taken from its first entry: earlier days are not proven',
+      'USD 2026-03-04 proven, opening derived from the first entry, because no proven day leads to it',
       'USD 2026-03-05 proven',
     ]);
     const month = await words(`/m/${merchantNo}/2026-03`);
     expect(month).toMatch(/USD 4 Mar 2026 – 5 Mar 2026 [\d.,]+ /);
-    expect(month).toContain('not proven: 2026-03-01 – 2026-03-03 not over: 2026-03-06 – 2026-03-31');
+    expect(month).toContain(
+      'not read completely: 1 Mar 2026 – 3 Mar 2026 not over: 6 Mar 2026 – 31 Mar 2026',
+    );
     expect(month).toContain('3 Mar 2026 · not read');
     expect(await pages.html(`/m/${merchantNo}/2026-03`)).not.toContain(`/m/${merchantNo}/USD/2026-03-03"`);
     expect(await pages.html(`/m/${merchantNo}/USD/2026-03-04`)).not.toContain('Day before');
     expect((await pages.get(`/m/${merchantNo}/USD/2026-03-03`)).status).toBe(404);
     expect(await words('/?month=2026-03')).toContain('not read before the first day that was read');
     const close = await daybook(['close', '2026-03', '--merchant', merchantNo, '--by', 'Ada'], envOf(stage));
-    expect(close.stdout).toMatch(/USD 2026-03-01.2026-03-03: not proven/);
+    expect(close.stdout).toMatch(/USD 2026-03-01 to 2026-03-03: not read completely/);
   });
 });
 
@@ -128,7 +130,7 @@ describe('a statement behind the books', () => {
       'USD 2026-03-03 proven',
       'USD 2026-03-04 proven, changed since it was published',
       'USD 2026-03-05 proven, not published yet',
-      'USD 2026-03-06 uncertified',
+      'USD 2026-03-06 not proven yet',
     ]);
     expect(await words(`/m/${merchantNo}/2026-03`)).toMatch(
       /4 Mar 2026 ✓ ↻ proven, changed since it was published .* r1 5 Mar 2026 ✓ ↑ proven, not published yet not published/,
@@ -145,12 +147,13 @@ describe('days still open', () => {
       }),
     });
     await stage.run();
-    const open_ = 'not proven: 2026-03-01, 2026-03-06 broken: 2026-03-03 not over: 2026-03-07 – 2026-03-31';
+    const open_ =
+      'not read completely: 1 Mar 2026, 6 Mar 2026 broken: 3 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026';
     stage.setNow('2026-03-07T01:30:00+08:00');
     expect(await words(`/m/${merchantNo}/2026-03`)).toContain(open_);
     expect(await words(`/m/${merchantNo}/2026-03?close=yes`)).toContain('28 days are open.');
     const close = await daybook(['close', '2026-03', '--merchant', merchantNo, '--by', 'Ada'], envOf(stage));
-    expect(close.stdout).toContain('28 days of its accounts are open');
+    expect(close.stdout).toContain('28 account days (1 account) are open');
     const zip = await daybook(
       ['statements', 'get', '--month', '2026-03', '--out', stage.app.settings.dataDir, '--json'],
       envOf(stage),
@@ -185,13 +188,15 @@ test('the status says of ages, checks and the overview what `daybook status` say
   const reported = (await daybook(['status', '--max-age', '26h'], env)).stdout.split('\n');
   const page = await words('/status');
   const checked = reported.find((line) => line.startsWith('checked'))!;
-  expect(checked).toMatch(/^checked beyond the days read, by the last good run: empty, first, shared$/);
+  expect(checked).toMatch(
+    /^checked beyond the days read, by the last good run: days without entries \(empty\), first openings \(first\), entries under two merchants \(shared\)$/,
+  );
   const clock = reported.find((line) => line.startsWith('seen by run'))!;
   expect(clock).toContain("the platform's clock is 10 min behind");
   const zone = reported.find((line) => line.startsWith('time zone taken on trust'))!;
   for (const line of [checked, clock, zone]) expect(page).toContain(line);
   // The nights of the schedule are 24 hours apart, and two more are no reason to worry.
-  expect(page).toContain('A last successful run is marked after 26h');
+  expect(page).toContain('A last successful run older than 26h is marked');
   expect(page).not.toContain('older than');
   stage.setNow('2026-03-07T04:00:00+08:00');
   expect(await words('/status')).toContain('older than 26h');

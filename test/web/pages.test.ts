@@ -50,12 +50,12 @@ describe('what they show', () => {
       'KWD 2026-03-03 proven',
       'KWD 2026-03-04 proven, revised since you downloaded it',
       'KWD 2026-03-05 proven',
-      'KWD 2026-03-06 uncertified',
+      'KWD 2026-03-06 not proven yet',
       'USD 2026-03-02 proven',
       'USD 2026-03-03 broken',
       'USD 2026-03-04 proven',
       'USD 2026-03-05 proven',
-      'USD 2026-03-06 uncertified',
+      'USD 2026-03-06 not proven yet',
     ]);
     expect(await words('/?month=2026-03&q=nobody')).toContain('No account matches.');
     expect(await words('/?month=2026-03&after=SBX-M-1%20KWD')).not.toContain('KWD');
@@ -64,9 +64,9 @@ describe('what they show', () => {
   test('a month in figures, with what is open', async () => {
     const text = await words('/m/SBX-M-1/2026-03');
     expect(text).toContain(
-      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not proven: 2026-03-01, ' +
+      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not read completely: 1 Mar 2026, ' +
         '2026-03-06 not over: 2026-03-07 – 2026-03-31 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
-        '1,494,023.77 not proven: 2026-03-01, 2026-03-06 broken: 2026-03-03 not over: 2026-03-07 – 2026-03-31',
+        '1,494,023.77 not read completely: 1 Mar 2026, 6 Mar 2026 broken: 3 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026',
     );
     expect(text).toContain(
       '4 Mar 2026 ✓ proven, revised since you downloaded it 12,821,670.880 12,959,900.610 11,732,314.720 ' +
@@ -87,7 +87,7 @@ describe('what they show', () => {
     expect(text).toContain('Entries 1 to 59 of 59');
     expect(text).toMatch(
       new RegExp(
-        `06:05:38 SETTLE 2,160,250.00 8,761,955.42 Break ${id}: a net debit of 306.15 between these two entries SBX`,
+        `06:05:38 SETTLE 2,160,250.00 8,761,955.42 Break ${id}: a net debit of 306.15 EUR is unexplained between these two entries SBX`,
       ),
     );
     expect(text).toContain('3 Mar 2026, 00:00:00 3 Mar 2026, 23:59:59 119 119 0 6 Mar 2026, 01:30:00');
@@ -210,11 +210,11 @@ describe('downloads', () => {
     const text = pdfText(await pagesOf(new Uint8Array(await response.arrayBuffer())));
     expect(text).toContain('USD | 0.00 | 37,554,408.63 | 36,060,078.71 | 1,494,023.77 | 4 published');
     expect(text).toContain(
-      'USD: opening plus credits minus debits is not the closing; the closing is -306.15 off.',
+      'USD: unexplained difference of -306.15 USD: the closing is 306.15 USD lower than opening plus credits minus debits.',
     );
     expect(text).toMatch(/USD \| 2026-03-03 \| its balance chain is broken: break \d+/);
     expect(text).toContain(
-      'USD | 2026-03-07 to 2026-03-31 | the day is not over before 2026-03-08 00:00:00 (Asia/Shanghai), and so on',
+      'USD | 2026-03-07 to 2026-03-31 | the day is not over before 2026-03-08 00:00:00 (Asia/Shanghai) (the first of these days)',
     );
     const { sha256 } = (await statementOf(
       database(),

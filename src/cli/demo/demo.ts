@@ -13,10 +13,10 @@ import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
 import { chosenMerchants } from '../../run/chosen-merchants.ts';
 import type { RunReport } from '../../run/report.ts';
 import { executeRun } from '../../run/run.ts';
-import { sumOfSync } from '../../run/stages/sync-tally.ts';
+import { sumOfSync } from '../../sync/sync-report.ts';
+import { listAccountDays, type AccountDayRow } from '../../store/account-days.ts';
 import { readScenario, type Scenario } from '../../sandbox/scenario.ts';
 import type { ListenAddress } from '../../settings/values/addresses.ts';
-import { listAccountDays, type AccountDayRow } from '../../store/account-days.ts';
 import { listBreaks } from '../../store/breaks/breaks.ts';
 import { addMerchant } from '../../store/merchants.ts';
 import { listStatements } from '../../store/statements/statements.ts';
@@ -130,7 +130,10 @@ async function demoText(
     accountDaysTable(days),
     '',
     breaks.length === 0 ? 'No break.' : `${counted(breaks.length, 'break')} to check:`,
-    ...breakTexts(breaks, settings.platform.timeZone),
+    ...breakTexts(
+      [...breaks].sort((a, b) => a.id - b.id),
+      settings.platform.timeZone,
+    ),
     breaks.length > 0 && timesOf(settings).note,
     ...report.notes.filter((note) => !note.includes('daybook breaks')).map((note) => note),
     '',

@@ -1,4 +1,5 @@
 /** Words the case of a break for a person: from what is wrong to what to send to the platform. */
+import { moneyText } from '../../ledger/money.ts';
 import { explain } from '../../ledger/hints/stories.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import type { Asked, BreakAnswer, BreakCase, CaseEvent, AdjacentRow } from '../../run/break-case.ts';
@@ -26,7 +27,7 @@ export function caseText(
     `\n${explain(known)}`,
     '',
     ...figuresText(row),
-    `\nrows as the statement has them:`,
+    `\nentries in statement order:`,
     rowsText(found.rows, row),
     changedText(found, zone),
     quarantineText(found),
@@ -42,17 +43,17 @@ export function caseText(
 
 const figuresText = (row: BreakRow): string[] => [
   `balance expected before ${row.before_batch_no}:  ${row.expected_balance} ${row.currency}`,
-  `found by its own amount and balance:  ${row.found_balance} ${row.currency}`,
-  `difference:  ${row.missing_net} ${row.currency}`,
+  `balance implied by its own amount and balance:  ${row.found_balance} ${row.currency}`,
+  `unexplained difference:  ${row.missing_net} ${row.currency}`,
 ];
 
 const stateText = ({ state, takenBy, row }: BreakCase): string => {
-  if (state === 'taken') return `taken by ${takenBy!}`;
+  if (state === 'taken') return `assigned to ${takenBy!}`;
   return row.note === null ? state : `${state}: ${row.note}`;
 };
 
 function rowsText(rows: readonly AdjacentRow[], { id }: BreakRow): string {
-  if (rows.length === 0) return '  none of its account is stored there any more';
+  if (rows.length === 0) return '  no entry of the account is stored for that time any more';
   const drawn = table(
     ['', 'batch no', 'booked at', '?type', '>credit', '>debit', '>balance'],
     rows.map(({ entry, break: found, isHere }) => [
@@ -68,15 +69,15 @@ function rowsText(rows: readonly AdjacentRow[], { id }: BreakRow): string {
   const [here, other] = [rows.some(({ isHere }) => isHere), rows.some((one) => one.break && !one.isHere)];
   return lines(
     drawn,
-    here && `> break ${id} lies in front of this row`,
-    other && '! another break lies in front of this row',
+    here && `> break ${id} is before this entry`,
+    other && '! another break is before this entry',
   );
 }
 
 const changedText = ({ changed }: BreakCase, zone: string): string | false =>
   changed.length > 0 &&
   lines(
-    `\nvanished or amended, of that span (\`daybook amendments\`):`,
+    `\nno longer shown or amended by the platform, of that period (\`daybook amendments\`):`,
     ...changed
       .slice(0, SHOWN_MAX)
       .map(
@@ -87,9 +88,9 @@ const changedText = ({ changed }: BreakCase, zone: string): string | false =>
   );
 
 function quarantineText({ quarantined }: BreakCase): string {
-  if (quarantined.length === 0) return '\nnothing of that span is in quarantine';
+  if (quarantined.length === 0) return '\nnothing in quarantine for that period';
   return lines(
-    `\nin quarantine, of that span (\`daybook quarantine\`):`,
+    `\nin quarantine for that period (\`daybook quarantine\`):`,
     ...quarantined.slice(0, SHOWN_MAX).map((one) => {
       const name = one.batchNo ?? `entry ${one.id}`;
       return lines(
@@ -104,12 +105,12 @@ function quarantineText({ quarantined }: BreakCase): string {
 
 function certificatesText(certificates: readonly CertificateRow[], zone: string): string {
   if (certificates.length === 0)
-    return '\nno certificate covers that period: it has not been read completely';
+    return '\nthat period has not been read completely: no certificate covers it';
   const shown = certificates.slice(-CERTIFICATES_SHOWN_MAX);
   return lines(
-    `\nread completely, under certificate:`,
+    `\ncomplete readings:`,
     table(
-      ['certified', '>total', '>distinct', '?>quarantined', '?from', '?to'],
+      ['certified', '>total stated', '>entries received', '?>in quarantine', '?from', '?to'],
       shown.map((one) => [
         wallTime(one.certified_at.getTime(), zone),
         one.total,
@@ -128,7 +129,7 @@ function answerText(asked: Asked, row: BreakRow): string {
   const { total, shown, notStored, changed, unreadable } = asked.answer;
   const isNews = notStored.length + changed.length > 0;
   return lines(
-    `${counted(total, 'entry', 'entries')} in that span` +
+    `${counted(total, 'entry', 'entries')} in that period` +
       (total > shown ? `, of which the first ${shown} were read` : '') +
       (isNews || unreadable.length > 0 ? '' : ', as stored'),
     ...newsText('not stored yet', notStored),
@@ -137,15 +138,16 @@ function answerText(asked: Asked, row: BreakRow): string {
       .slice(0, SHOWN_MAX)
       .map(({ batchNo, reason }) => line`  cannot be read: ${batchNo ?? 'without batch no'}: ${reason}`),
     isNews &&
-      line`  -> \`daybook run --from ${row.day} --to ${row.day} --merchant ${row.merchant_no}\` reads it in`,
+      line`  -> \`daybook run --from ${row.day} --to ${row.day} --merchant ${row.merchant_no}\` reads and stores it`,
   );
 }
 
 const newsText = (what: string, entries: BreakAnswer['notStored']): string[] =>
   entries.slice(0, SHOWN_MAX).map((entry) => line`  ${what}: ${entryText(entry)}`);
 
-const entryText = ({ batchNo, bookedAt, credit, debit, balance }: LedgerEntry): string =>
-  `${batchNo}, ${bookedAt}, ${credit === null ? `debit ${debit!}` : `credit ${credit}`}, balance ${balance}`;
+const entryText = ({ batchNo, bookedAt, credit, debit, currency, balance }: LedgerEntry): string =>
+  `${batchNo}, ${bookedAt}, ${credit === null ? 'debit' : 'credit'} ${moneyText(credit ?? debit!, currency)}, ` +
+  `balance ${moneyText(balance, currency)}`;
 
 const eventText = ({ what, at, by, note }: CaseEvent, zone: string): string =>
   line`  ${wallSecond(at.getTime(), zone)}  ${what}${by === null ? '' : ` by ${by}`}${note === null ? '' : `: ${note}`}`;

@@ -1,7 +1,7 @@
 /** Shows on one line of a terminal how far a run is. Without a terminal it writes nothing. */
 import type { Logger } from 'pino';
 import type { Retry } from '../../platform/transport.ts';
-import type { Progress } from '../../run/progress.ts';
+import type { Progress } from '../../run/active-run.ts';
 import { counted } from './text.ts';
 
 const REDRAW_MS = 100;

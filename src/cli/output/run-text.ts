@@ -6,12 +6,12 @@ import { extendedLookbackText } from '../../run/lateness-text.ts';
 import type { Proven } from '../../run/proven.ts';
 import type { RunReport, MerchantSync } from '../../run/report.ts';
 import { endText } from '../../run/run-state.ts';
-import { sumOfSync } from '../../run/stages/sync-tally.ts';
-import { requestedText } from '../../run/status-lists.ts';
+import { sumOfSync } from '../../sync/sync-report.ts';
+import type { AccountDayRow } from '../../store/account-days.ts';
+import { requestedText } from '../../run/status-text.ts';
 import { EXIT, type Reason } from '../../run/verdict/exit-codes.ts';
 import { daysName } from '../../run/verdict/judge.ts';
 import type { UnrepairedFile } from '../../statements/repair-files.ts';
-import type { AccountDayRow } from '../../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { KnownNotice } from '../../store/notices.ts';
 import { counted, line, lines, table } from './text.ts';
@@ -124,9 +124,9 @@ function readingText({ sync }: RunReport): string | null {
   );
 }
 
-/** `2026-03-02 through 2026-03-05`, or that nothing is proven yet. */
+/** `2026-03-02 to 2026-03-05`, or that nothing is proven yet. */
 const provenText = ({ provenFrom, provenThrough }: Pick<Proven, 'provenFrom' | 'provenThrough'>): string =>
-  provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
+  provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} to ${provenThrough}`;
 
 interface RunTextContext {
   /** The account days that the run changed in some way. */
@@ -161,7 +161,9 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
         `${publish.withheld.length} withheld` +
         (publish.repaired.length > 0 ? `, ${counted(publish.repaired.length, 'file')} repaired` : '') +
         unrepairedText(publish.unrepaired),
-    ...standing.proven.slice(0, SHOWN_MAX).map((one) => `proven of ${one.merchantNo}: ${provenText(one)}`),
+    ...standing.proven
+      .slice(0, SHOWN_MAX)
+      .map((one) => `proven without a gap, ${one.merchantNo}: ${provenText(one)}`),
     standing.proven.length > SHOWN_MAX &&
       `and of ${standing.proven.length - SHOWN_MAX} more merchants: see \`daybook status\``,
     days.length > 0 && days.length <= DAYS_SHOWN_MAX && `\n${accountDaysTable(days)}`,
@@ -183,7 +185,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
       ([notice, count]) => `${notice}${count > 1 ? ` (${count} times)` : ''}`,
     ),
     isGreen && shown('to know', report.reasons, ({ what }) => what),
-    hasTimes && `\ntimes are of ${zone}`,
+    hasTimes && `\nTimes are in ${zone}.`,
   );
 }
 

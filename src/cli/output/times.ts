@@ -25,7 +25,7 @@ export function timesOf({ platform }: Pick<SettingsWithoutPlatform, 'platform'>)
     day: (instant) => dayOf(instant.getTime(), zone),
     note:
       platform === null
-        ? `times are of ${zone}: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set`
-        : `times are of ${zone}`,
+        ? `Times are in ${zone}: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set.`
+        : `Times are in ${zone}.`,
   };
 }

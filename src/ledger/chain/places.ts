@@ -101,7 +101,7 @@ export class Places<E extends Edge> {
     return isOne(this.#places.at(-1)!.ends);
   }
 
-  /** After `giveOutAll`, the other balances that the entries may end on with as few breaks. */
+  /** After `emitAll`, the other balances that the entries may end on with as few breaks. */
   get otherEnds(): readonly bigint[] {
     return this.#otherEnds;
   }
@@ -133,13 +133,13 @@ export class Places<E extends Edge> {
   /** Gives out, in order, the entries that can no longer be moved by entries booked at `nextMs` or later. */
   emit(nextMs: number): void {
     this.#searches.endBefore(nextMs);
-    while (this.#places.length > 1 && this.#isFinal(1, nextMs)) this.#giveOutTo(1);
+    while (this.#places.length > 1 && this.#isFinal(1, nextMs)) this.#emitTo(1);
     const last = this.#places.at(-1)!;
     if (this.#places.length === 1 || !this.#isUneasy(last)) return;
     const first = this.#places[0]!.number;
     for (let index = last.lastWithOne - first; index > 0;) {
       if (this.#isFinal(index, nextMs)) {
-        this.#giveOutTo(index);
+        this.#emitTo(index);
         break;
       }
       index = this.#places[index - 1]!.lastWithOne - first;
@@ -157,7 +157,7 @@ export class Places<E extends Edge> {
     last.lastWithOne = last.number;
     if (last.lastWithMore === last.number) last.lastWithMore = -1;
     this.#searches = new Searches(this.#toleranceMs);
-    this.#giveOutTo(this.#places.length - 1);
+    this.#emitTo(this.#places.length - 1);
   }
 
   /**
@@ -283,7 +283,7 @@ export class Places<E extends Edge> {
     );
   }
 
-  #giveOutTo(index: number): void {
+  #emitTo(index: number): void {
     const place = this.#places[index]!;
     if (index === 1 && place.leadsOn) {
       this.#give(place.links);

@@ -2,7 +2,7 @@
 import { isEvidence } from './evidence.ts';
 import { factorBetween } from './patterns.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../entry.ts';
-import { compareAmounts, subtractAmounts } from '../money.ts';
+import { compareAmounts, moneyText, subtractAmounts } from '../money.ts';
 
 export interface KnownBreak extends ContinuityBreak {
   readonly id: number;
@@ -70,24 +70,28 @@ const dayName = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
 /** Where the balance jumps (or jumped, if the break is healed), and by how much. */
 export function jumpText(found: KnownBreak): string {
   const after = found.afterBatchNo ?? 'the start';
+  const money = (amount: string): string => moneyText(amount, found.account.currency);
   const [is, starts] = found.isHealed ? ['was', 'started'] : ['is', 'starts'];
   return (
-    `After ${after} the balance ${is} ${found.expectedBalance} ${found.account.currency}, but ${found.beforeBatchNo} ` +
-    `${starts} from ${found.foundBalance}: ${netText(found)} ${lackText(found)}`
+    `After ${after} the balance ${is} ${money(found.expectedBalance)}, but ${found.beforeBatchNo} ` +
+    `${starts} from ${money(found.foundBalance)}: ${netText(found)} ${lackText(found)}`
   );
 }
 
-export const netText = (found: ContinuityBreak): string =>
-  `a net ${found.missingNet.startsWith('-') ? 'debit' : 'credit'} of ${amountOf(found)}`;
+/** `a net debit of 12.30 EUR`. */
+export const netText = (found: KnownBreak): string =>
+  `a net ${found.missingNet.startsWith('-') ? 'debit' : 'credit'} of ${sizeText(found)}`;
+
+/** `12.30 EUR`, without a sign. */
+const sizeText = (found: KnownBreak): string => moneyText(amountOf(found), found.account.currency);
 
 /** Says what is missing. Nothing is missing any more if the break is healed, or if a known entry explains it. */
 function lackText({ isHealed, hint }: KnownBreak): string {
-  if (isHealed)
-    return 'was unaccounted for between these two entries; the balance carries forward there now.';
+  if (isHealed) return 'was unexplained between these two entries; the balance carries forward there now.';
   const isKept = hint === 'quarantined-entry' || hint === 'vanished-entry';
   return isKept
     ? 'between these two entries is not in the chain.'
-    : 'is unaccounted for between these two entries.';
+    : 'is unexplained between these two entries.';
 }
 
 /** One break and its likely cause. The cause of a healed break no longer matters and is left out. */
@@ -211,8 +215,8 @@ function balanceOff(breaks: readonly KnownBreak[], first: KnownBreak): string {
       ? ', or an amount was on hold just while this entry was booked'
       : '';
   return (
-    `The balance of ${entry} is off by that and every other figure fits, or the amounts of ${entry} and of the entry ` +
-    `after it are wrong${other}.`
+    `The balance of ${entry} is wrong by ${sizeText(first)} and every other figure fits, or the amounts of ${entry} and of ` +
+    `the entry after it are wrong${other}.`
   );
 }
 
@@ -229,7 +233,7 @@ function offset(breaks: readonly KnownBreak[], first: KnownBreak): string {
   const other = breaks.length > 1 ? 'the other' : isEarlier ? 'a later break' : 'an earlier break';
   return (
     `One break cancels ${other} exactly: ${pairCause(breaks, first, isEarlier)}, or every balance from ${from} up ` +
-    `to ${to} is off by that.`
+    `to ${to} is wrong by ${sizeText(first)}.`
   );
 }
 
@@ -252,8 +256,8 @@ const CAUSES: Readonly<Record<BreakHint, Cause>> = {
         '(`daybook amendments`).',
   'vanished-in-span': (_, { hintBatchNo }) =>
     hintBatchNo === null
-      ? 'Entries that vanished from that span may be part of it (`daybook amendments`).'
-      : `Vanished entry ${hintBatchNo} may be part of it: the platform showed it in that span, and shows it no longer ` +
+      ? 'Entries that the platform no longer shows for that period may be part of it (`daybook amendments`).'
+      : `Vanished entry ${hintBatchNo} may be part of it: the platform showed it in that period, and shows it no longer ` +
         '(`daybook amendments`).',
   'amended-entry': (_, { hintBatchNo }) =>
     hintBatchNo === null
@@ -264,13 +268,13 @@ const CAUSES: Readonly<Record<BreakHint, Cause>> = {
     `${hintBatchNo === null ? 'Entries that the platform amended there' : `Amended entry ${hintBatchNo}`} may be part of it ` +
     '(`daybook amendments`).',
   'several-changes': () =>
-    'Known changes in that span explain it together: entries that vanished, were amended or cannot be read ' +
+    'Known changes in that period explain it together: entries that vanished, were amended or cannot be read ' +
     '(`daybook amendments`, `daybook quarantine`).',
   'quarantined-entry': (_, { hintBatchNo }) =>
     `${quarantinedName(hintBatchNo, 'explains')} it: the platform sends exactly that amount there, in an entry that ` +
     'cannot be read as one (`daybook quarantine`).',
   'quarantined-in-span': (_, { hintBatchNo }) =>
-    `${quarantinedName(hintBatchNo, 'may be')} what is not in the chain, or part of it: the platform sends it in that span, ` +
+    `${quarantinedName(hintBatchNo, 'may be')} what is not in the chain, or part of it: the platform sends it in that period, ` +
     'and it cannot be read as an entry (`daybook quarantine`).',
   'below-minor-unit': (breaks) =>
     `${breaks.length === 1 ? 'It is' : 'Each of them is'} below one minor unit: amounts or balances carry the noise of a ` +
@@ -298,10 +302,10 @@ const CAUSES: Readonly<Record<BreakHint, Cause>> = {
     `It equals the amount of ${named(first)}: perhaps that entry is there twice, or a second entry like it is missing.`,
   'twice-neighbour': (_, first) =>
     `It is twice the amount of ${named(first)}: perhaps credit and debit are swapped there.`,
-  'amount-off': (_, { beforeBatchNo }) =>
-    `Most likely the amount of ${beforeBatchNo} is off by that; otherwise one or more entries are missing in that span or ` +
-    `are stamped at another time, or every balance from ${beforeBatchNo} on is off by that.`,
-  unexplained: (_, { beforeBatchNo }) =>
-    'Most likely one or more entries are missing in that span or are stamped at another time; otherwise the amount of ' +
-    `${beforeBatchNo}, or every balance from ${beforeBatchNo} on, is off by that.`,
+  'amount-off': (_, found) =>
+    `Most likely the amount of ${found.beforeBatchNo} is wrong by ${sizeText(found)}. Otherwise one or more entries are missing ` +
+    `between the two, or carry another time, or every balance from ${found.beforeBatchNo} on is wrong by that amount.`,
+  unexplained: (_, found) =>
+    'Most likely one or more entries are missing between the two, or carry another time. Otherwise the amount of ' +
+    `${found.beforeBatchNo} is wrong by ${sizeText(found)}, or every balance from ${found.beforeBatchNo} on is.`,
 };

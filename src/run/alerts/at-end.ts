@@ -4,7 +4,7 @@ import type { AlertContent } from '../../alerts/alert.ts';
 import { raise, raiseCondition, type Raising, endConditions } from '../../alerts/outbox.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
-import { undoneInRun } from '../../store/run-merchants.ts';
+import { undoneInRun } from '../../store/tasks.ts';
 import type { RunCommand, MerchantOutcome } from '../report.ts';
 import { isGoodEnd } from '../verdict/exit-codes.ts';
 import {

@@ -1,4 +1,5 @@
 /** Words what alerts tell people: of the end of a run, of what was noted meanwhile, and of work that could not begin. Pure. */
+import { moneyText } from '../../ledger/money.ts';
 import { ABOUT_NO_MERCHANT, type AlertContent, firstSentences, NAMED_MAX } from '../../alerts/alert.ts';
 import { counted, firstNamed } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
@@ -97,7 +98,7 @@ export function newBreaks(breaks: readonly BreakEvent[], runId: number): AlertCo
     sentences: firstSentences(
       breaks.map(
         ({ id, merchantNo, currency, day, missingNet }) =>
-          `Break ${id}: ${merchantNo} ${currency} ${day}, a net amount of ${missingNet} is not explained.`,
+          `Break ${id}: ${merchantNo} ${currency} ${day}, unexplained difference: ${moneyText(missingNet, currency)}.`,
       ),
       '`daybook breaks`',
     ),

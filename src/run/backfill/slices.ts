@@ -1,51 +1,149 @@
-/** Cuts a backfill into slices, and says when a failed one is tried again and how long the rest takes. Pure. */
-import { addDays } from '../../ledger/business-day.ts';
+/** Slices: the days of a backfill that are worked on at once, from reading to published, and when one is done. */
+import { dayOf, dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import type { RecentSlices } from '../../store/backfill-progress.ts';
+import { covers } from '../../ledger/window.ts';
+import { writeTransaction } from '../../store/engine/write-transaction.ts';
+import { certifiedWindows } from '../../store/certificates.ts';
+import type { ActiveRun, MerchantWork } from '../active-run.ts';
+import { discrepanciesOf } from '../discrepancies.ts';
+import { knownAhead } from '../known-ahead.ts';
+import { recordPublished } from '../merchant-ends.ts';
+import { nothingDoneFor, workOnMerchant, type MerchantWorkOptions } from '../merchant-work.ts';
+import { NOTHING_STANDS } from '../open-items.ts';
 import type { DayRange } from '../range.ts';
+import { outcomeOfAll, type MerchantOutcome, type MerchantSync } from '../report.ts';
+import { addSyncReports } from '../../sync/sync-report.ts';
+import { reasonOfDiscrepancy } from '../verdict/finding-reasons.ts';
+import { isGoodEnd, type ExitCode } from '../verdict/exit-codes.ts';
+import { judge } from '../verdict/judge.ts';
+import { slicesOf } from './backfills.ts';
+import { openPart, storeSlice, type OpenPart } from './tasks.ts';
 
-/** What the run of a backfill is called. */
-export const BACKFILL_COMMAND = 'backfill';
-
-/**
- * Days of a slice: long enough that its first calls weigh little, short enough that a killed process loses little.
- */
-const SLICE_DAYS = 31;
-/** A `run` over more days is done in slices, as a backfill is. */
-export const LONG_RUN_DAYS = 92;
-
-/** Pauses before a failed slice is tried again; from then on always the last one. */
-const PAUSES_MIN = [1, 2, 4, 8, 15, 30, 60, 120, 240, 360];
-
-/**
- * The slice that begins with `from`. Slices are done in order, the oldest first: each day opens on the closing of the day
- * before it, so each slice starts where the one before it ended. With the newest first, each older slice would move
- * the openings of all the later days, and revise what is published of them.
- */
-export function sliceFrom(from: BusinessDay, last: BusinessDay): DayRange {
-  const to = addDays(from, SLICE_DAYS - 1);
-  return { from, to: to < last ? to : last };
+/** A slice that was worked on and is not done. Its message says why. */
+class SliceUndone extends Error {
+  override readonly name = 'SliceUndone';
 }
 
-/** All slices of a range, in order. */
-export function slicesOf({ from, to }: DayRange): DayRange[] {
-  const slices: DayRange[] = [];
-  for (let begin = from; begin <= to; begin = addDays(slices.at(-1)!.to, 1))
-    slices.push(sliceFrom(begin, to));
-  return slices;
+/**
+ * The exit code of the slice `from` to `to` of a merchant: 0, or 3 if something in it needs a person. Throws `SliceUndone`
+ * if it is not done: each of its days has to be under certificate, and published where it can be.
+ */
+export async function exitCodeOfSlice(
+  { deps, runId, from, to }: Pick<ActiveRun, 'deps' | 'runId' | 'from' | 'to'>,
+  outcome: MerchantOutcome,
+): Promise<ExitCode> {
+  const { db, zone } = deps;
+  const own = outcomeOfAll([ofSlice(outcome, { from, to })]);
+  // What else is open of this merchant is reported by the next night.
+  const { exitCode, reasons } = judge(own, NOTHING_STANDS, { id: runId, failures: [], zone });
+  if (!isGoodEnd(exitCode)) throw new SliceUndone(reasons[0]!.what);
+  if (outcome.sync?.notJoined !== undefined) throw new SliceUndone(outcome.sync.notJoined.problem);
+  const span = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
+  if (!covers(await certifiedWindows(db, outcome.merchantNo, span), span))
+    throw new SliceUndone(`${outcome.merchantNo}: not all of ${from} to ${to} could be read yet`);
+  await assertLaw(outcome, { from, to }, deps);
+  return exitCode;
 }
 
-/** How long to wait after a slice has failed for the `tries`-th time, in ms. */
-export const pauseMs = (tries: number): number =>
-  PAUSES_MIN[Math.min(Math.max(tries, 1), PAUSES_MIN.length) - 1]! * 60_000;
+/** Each proven day of a slice has figures and a statement, or the slice says why not. Throws `SliceUndone`. */
+async function assertLaw(
+  { merchantNo, publish }: MerchantOutcome,
+  { from, to }: DayRange,
+  { db, zone }: Pick<ActiveRun['deps'], 'db' | 'zone'>,
+): Promise<void> {
+  const said = new Set(publish?.withheld.map(({ account, day }) => `${account.currency} ${day}`));
+  for (const one of await discrepanciesOf(db, [merchantNo], zone)) {
+    const days = one.days.filter((day) => from <= day && day <= to && !said.has(`${one.currency} ${day}`));
+    if (days.length > 0) throw new SliceUndone(reasonOfDiscrepancy({ ...one, days }).what);
+  }
+}
+
+/** The outcome without what was published, or could not be, of days outside the slice: they are no part of it. */
+function ofSlice(outcome: MerchantOutcome, { from, to }: DayRange): MerchantOutcome {
+  const { publish } = outcome;
+  if (publish === null) return outcome;
+  const isOwn = ({ day }: { readonly day: BusinessDay }): boolean => from <= day && day <= to;
+  const { leftOut = [], ...rest } = publish;
+  const own = {
+    withheld: publish.withheld.filter(isOwn),
+    unlinked: publish.unlinked.filter(isOwn),
+    leftOut: leftOut.filter(isOwn),
+  };
+  return { ...outcome, publish: { ...rest, ...own } };
+}
 
 /**
- * How long the days that are left take at the pace of the slices done last, in ms; null if that is not known yet. Pauses
- * between these slices count, so workers side by side and nights in between are in it.
+ * Does a long run for one merchant, slice by slice, as a backfill is done. After a slice that failed the later ones are left
+ * out: the backfill goes on from there. Throws as `workOnMerchant`, and returns what it does; a slice puts nothing off.
  */
-export function leftMs(daysLeft: number, { days, beganAt, doneAt }: RecentSlices): number | null {
-  if (daysLeft === 0) return 0;
-  if (beganAt === null || doneAt === null || days === 0) return null;
-  const tookMs = doneAt.getTime() - beganAt.getTime();
-  return tookMs <= 0 ? null : Math.round((tookMs * daysLeft) / days);
+export async function workInSlices(
+  work: MerchantWork,
+  outcome: MerchantOutcome,
+  options: MerchantWorkOptions,
+): Promise<boolean> {
+  const { request, deps, runId, merchantNo, days } = work;
+  const part = await openPart(deps.db, { runId, merchantNo });
+  if (part === undefined) return workOnMerchant(work, outcome, options);
+  for (const slice of slicesOf(days)) {
+    const startedAt = deps.now();
+    const own = nothingDoneFor(merchantNo);
+    const today = dayOf(startedAt.getTime(), deps.zone);
+    // The slices before have added to what is known of the merchant.
+    const known =
+      slice.from === days.from
+        ? work.known
+        : (await knownAhead(deps.db, [merchantNo], today)).get(merchantNo)!;
+    const ownRequest = { ...request, range: slice };
+    const ownWork = { ...work, ...slice, request: ownRequest, days: { ...days, ...slice }, known };
+    try {
+      await workOnMerchant(ownWork, own, { ...options, comparing: 'at-once' });
+      await recordPublished(deps.db, work.lease, own);
+    } finally {
+      addSlice(outcome, own);
+    }
+    const failure = own.sync?.report.failure ?? options.storeTrouble.error ?? own.trouble;
+    if (failure !== null) return false;
+    await store(ownWork, part, own, startedAt);
+  }
+  return false;
+}
+
+/** Stores the slice if it is done. Its last day may be one that is not over: that one is not in the backfill. */
+async function store(
+  work: MerchantWork,
+  part: OpenPart,
+  own: MerchantOutcome,
+  startedAt: Date,
+): Promise<void> {
+  const { deps, lease, from } = work;
+  const to = work.to < part.toDay ? work.to : part.toDay;
+  if (from > to) return;
+  try {
+    const exitCode = await exitCodeOfSlice({ ...work, to }, own);
+    const slice = { from, to, exitCode, holder: deps.holder, startedAt, finishedAt: deps.now() };
+    await writeTransaction(deps.db, lease, (trx) => storeSlice(trx, { ...part, nextDay: from }, slice));
+  } catch (error) {
+    if (!(error instanceof SliceUndone)) throw error;
+  }
+}
+
+function addSlice(outcome: MerchantOutcome, own: MerchantOutcome): void {
+  const { reconcile, publish, healingReads } = outcomeOfAll([outcome, own]);
+  const accounts = Math.max(outcome.reconcile?.accounts ?? 0, own.reconcile?.accounts ?? 0);
+  outcome.sync = own.sync === null ? outcome.sync : joined(outcome.sync, own.sync);
+  outcome.reconcile = reconcile === null ? null : { ...reconcile, accounts };
+  outcome.publish = publish;
+  outcome.healingReads = healingReads;
+  outcome.trouble = own.trouble;
+}
+
+function joined(before: MerchantSync | null, own: MerchantSync): MerchantSync {
+  if (before === null) return own;
+  const unsettled = [...(before.unsettled ?? []), ...(own.unsettled ?? [])];
+  return {
+    ...own,
+    from: before.from,
+    report: addSyncReports(before.report, own.report),
+    ...(unsettled.length > 0 && { unsettled }),
+  };
 }

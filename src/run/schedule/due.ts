@@ -10,7 +10,6 @@ export const RETRY_AFTER_MS = 10 * 60_000;
 
 export interface ScheduledJob {
   readonly job: string;
-  /** Cron expression of five fields. */
   readonly when: string;
 }
 
@@ -87,4 +86,14 @@ export function dueJobs(slots: readonly DueJob[], now: Date, ends: readonly Slot
       .filter((ms) => ms >= 0);
     return Math.min(RETRY_AFTER_MS, ...endedAgoMs) >= RETRY_AFTER_MS;
   });
+}
+
+export interface NextRun {
+  readonly job: string;
+  readonly at: Date;
+}
+
+export function nextRun(jobs: readonly ScheduledJob[], zone: string, now: Date): NextRun | null {
+  const coming = jobs.map(({ job, when }) => ({ job, at: nextTime(when, zone, now) }));
+  return coming.sort((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null;
 }

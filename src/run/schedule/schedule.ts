@@ -43,7 +43,6 @@ export async function tick(options: ScheduleOptions): Promise<void> {
   }
 }
 
-/** The jobs that are due now. */
 async function dueNow({ jobs, zone, now, slotEnds, onFault }: ScheduleOptions): Promise<DueJob[]> {
   const at = now();
   const slots = jobs.flatMap(({ job, when }): DueJob[] => {
@@ -57,13 +56,10 @@ async function dueNow({ jobs, zone, now, slotEnds, onFault }: ScheduleOptions): 
   return dueJobs(slots, at, await slotEnds(slots, at));
 }
 
-/** The work next to the jobs. */
 export interface BackgroundWork {
   /** Stops the piece at work if a job is due. Resolves once none is at work then. */
   readonly giveWay: () => Promise<void>;
-  /** Begins with the work, unless it is under way. */
   readonly goOn: () => void;
-  /** Stops the piece at work. */
   readonly stop: () => Promise<void>;
 }
 

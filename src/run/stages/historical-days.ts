@@ -1,27 +1,21 @@
-/**
- * Compares a merchant's older days (before those a night reads) with the platform. Days that differ are read again in
- * the same run.
- */
+/** Compares a merchant's older days (before those a night reads) with the platform. */
 import { isChecked } from '../../ledger/checks.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
 import { addMonths, periodFrom } from '../../ledger/lateness.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../../ledger/window.ts';
-import type { MonthsHeld } from '../../store/lateness.ts';
 import {
   countByFigures,
   countStored,
   firstSeenSince,
   uncountableSpans,
   type Days,
-  type HistoricalComparison,
 } from '../../store/historical-days.ts';
 import { checkHistoricalDays, windowOf } from '../../sync/historical-days.ts';
 import { nightsSince } from '../../sync/historical-round.ts';
-import type { SyncReport } from '../../sync/sync.ts';
+import { type SyncReport, addSyncReports } from '../../sync/sync-report.ts';
 import { daysTouched, completeDays } from '../coverage.ts';
-import type { HistoricalReport } from '../report.ts';
-import { addSyncReports } from './sync-tally.ts';
+import type { HistoricalReport, MerchantOutcome } from '../report.ts';
 import type { MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 
 /** Share of a night's calls that may be used for windows of older entries. */
@@ -30,48 +24,38 @@ const CALLS_SHARE = 0.01;
 /** Ranges next to the longest one that are compared at month end. */
 const OTHERS_MAX = 12;
 
-/** Whether a run compares older days: a nightly run of every currency does, unless the check is switched off. */
 export const checksHistoricalDays = ({ range, currencies }: RunRequest, { checks }: RunDeps): boolean =>
   range === null && currencies === null && isChecked('wide', checks);
 
-export interface HistoricalTask {
-  readonly work: MerchantWork;
-  /** What the night read, and with how many calls. */
+/** What a night read. */
+interface NightRead {
   readonly windows: readonly Window[];
-  readonly requests: number;
-  /** Most of these windows could not be certified: more replies of that kind would say no more of older days. */
-  readonly isMostUnproven: boolean;
-  /** Whether everything in these windows is proven and can be counted. */
-  readonly isAllProven: boolean;
-  /** How far timestamps may differ from the times that the platform filters by. */
-  readonly clockSkewMs: number;
-  /** Reads these days again as complete days with certificates, and stores them. */
+  readonly report: SyncReport;
+  /** Reads these days again, with certificates. */
   readonly readAnew: (days: readonly BusinessDay[]) => Promise<SyncReport>;
-  /** Called with how far the comparison has come. It is recorded with the merchant's end. */
-  readonly onCompared: (comparison: HistoricalComparison) => void;
-  /** Called with the months that hold, at a month end. They are recorded with the merchant's end. */
-  readonly onMonthsHeld: (months: MonthsHeld) => void;
 }
 
 /**
  * Compares the merchant's older days with the platform, and reads again those that differ. Null if
- * there are no older days under certificate that can be compared. Throws what `syncMerchant` throws.
+ * there are no older days under certificate that can be compared. Notes in `outcome` what is recorded with the merchant's end.
+ * Throws what `syncMerchant` throws.
  */
-export async function historicalDaysOf(task: HistoricalTask): Promise<HistoricalReport | null> {
-  const { work, windows } = task;
-  const { deps, merchant, merchantNo } = work;
+export async function historicalDaysOf(
+  work: MerchantWork,
+  outcome: MerchantOutcome,
+  { windows, report, readAnew }: NightRead,
+): Promise<HistoricalReport | null> {
+  const { deps, merchant, merchantNo, zoneGate } = work;
   const older = await olderDays(work, windows);
-  const recent = task.isAllProven ? recentDays(work, older) : null;
+  const recent = isAllProven(report, work) ? recentDays(work, older) : null;
   if (older.length === 0 && recent === null) return null;
   const lastMade = work.known.olderDays?.checkedAt ?? null;
   const nights = lastMade && nightsSince(lastMade, deps.now());
-  if (task.isMostUnproven)
-    return {
-      kind: 'not made',
-      notMade: 'most days of this night could not be certified',
-      requests: 0,
-      nights,
-    };
+  // More replies of that kind would say no more of older days.
+  if (report.uncertified.filter(({ isHeld }) => isHeld !== true).length > windows.length / 2) {
+    const notMade = 'most days of this night could not be certified';
+    return { kind: 'not made', notMade, requests: 0, nights };
+  }
   const [days, ...others] = older;
   const ended = days === undefined ? [] : endedMonths(days, work);
   const check = await checkHistoricalDays({
@@ -79,15 +63,15 @@ export async function historicalDaysOf(task: HistoricalTask): Promise<Historical
     merchant,
     older,
     recent,
-    clockSkewMs: task.clockSkewMs,
+    clockSkewMs: zoneGate.clockSkewMs(),
     round: work.known.olderDays?.round ?? null,
-    windowsMax: Math.max(1, Math.floor(CALLS_SHARE * task.requests)),
+    windowsMax: Math.max(1, Math.floor(CALLS_SHARE * report.requests)),
     alsoCompared: ended.length === 0 ? [] : [daysOfMonth(ended.at(-1)!), ...others.slice(0, OTHERS_MAX)],
     now: deps.now(),
   });
   if ('notMade' in check) return { kind: 'not made', ...check, nights };
   const readFrom = deps.now();
-  const again = check.differing.length === 0 ? null : await task.readAnew(check.differing);
+  const again = check.differing.length === 0 ? null : await readAnew(check.differing);
   const windowsAgain = stretchesOf(check.differing).map((one) => windowOf(one, deps.zone));
   const late =
     again === null || again.inserted === 0
@@ -100,15 +84,18 @@ export async function historicalDaysOf(task: HistoricalTask): Promise<Historical
   if (days !== undefined) {
     const storedOlder = await countByFigures(deps.db, merchantNo, days, windowOf(days, deps.zone));
     const olderTotal = Math.max(0, storedOlder + total - storedNow);
-    task.onCompared({ ...days, total: olderTotal, isHeld, checkedAt: deps.now(), round });
+    outcome.historicalCompared = { ...days, total: olderTotal, isHeld, checkedAt: deps.now(), round };
     if (isHeld && from === days.from && check.alsoDiffering.length === 0 && round.refused === null)
-      task.onMonthsHeld({ merchantNo, months: ended, sampledOn: dayOf(deps.now().getTime(), deps.zone) });
+      outcome.monthsHeld = { merchantNo, months: ended, sampledOn: dayOf(deps.now().getTime(), deps.zone) };
   }
   const sinceNights = round.refused === null ? 0 : nightsSince(round.refused.since, deps.now());
   return { kind: 'checked', check, recent, again, late, sinceNights, zone: deps.zone };
 }
 
-/** The days that this run has read, if they follow the older ones or there are none. */
+/** Whether everything that was read is proven and can be counted. */
+const isAllProven = ({ uncertified, heldBack, quarantined }: SyncReport, { known }: MerchantWork): boolean =>
+  uncertified.length + heldBack.length + quarantined === 0 && !known.hasUnreadable;
+
 function recentDays({ deps, days: { from, to } }: MerchantWork, [older]: readonly Days[]): Days | null {
   const isOver = windowOf({ from: to, to }, deps.zone).endMs < deps.now().getTime() - deps.settleDelayMs;
   const follows = older === undefined || addDays(older.to, 1) === from;
@@ -159,7 +146,6 @@ function endedMonths(days: Days, { days: { lateness }, deps }: MerchantWork): Bu
 
 const daysOfMonth = (month: BusinessDay): Days => ({ from: month, to: addDays(addMonths(month, 1), -1) });
 
-/** The days, which are in order, as ranges: days that follow each other become one. */
 export function stretchesOf(days: readonly BusinessDay[]): Days[] {
   const stretches: Days[] = [];
   for (const day of days) {
@@ -171,7 +157,6 @@ export function stretchesOf(days: readonly BusinessDay[]): Days[] {
   return stretches;
 }
 
-/** Adds the calls of the comparison, and what reading days again brought, to the night's report. */
 export function withHistoricalDays(night: SyncReport, olderDays: HistoricalReport): SyncReport {
   const checked = olderDays.kind === 'checked' ? olderDays.check : olderDays;
   const again = olderDays.kind === 'checked' ? olderDays.again : null;

@@ -8,7 +8,11 @@ import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
-import { entriesADay, hasUnreadable } from '../../store/entries-a-day.ts';
+import { entriesADay, hasUnreadable } from '../../store/account-days.ts';
+import { sharedEntries, type SharedDay, noteCompared, uncomparedDays } from '../../store/shared-entries.ts';
+import { settleUndecidedOpenings } from './undecided-openings.ts';
+import { certifiedWindows } from '../../store/certificates.ts';
+import type { FiguresSeen } from '../../reconcile/reconcile.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
 import {
   keepNotices,
@@ -19,13 +23,8 @@ import {
   oddEntries,
 } from '../../store/notices.ts';
 import { accountKey, type SharedFrom } from '../../statements/withheld.ts';
-import { sharedEntries, type SharedDay } from '../../store/shared-entries.ts';
-import { settleUndecidedOpenings } from './undecided-openings.ts';
-import { forgetUncompared, uncomparedDays } from '../../store/uncompared-days.ts';
-import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { entriesBefore } from '../../sync/ledger-past.ts';
-import type { FiguresSeen } from '../../reconcile/reconcile.ts';
 import type { MerchantWork, RunDeps } from '../active-run.ts';
 import type { MerchantOutcome } from '../report.ts';
 
@@ -49,10 +48,10 @@ export async function noticeShared(
   const shared = isChecked('shared', deps.checks)
     ? await sharedEntries(deps.db, merchants, days, deps.zone)
     : [];
-  if (shared.length === 0 && days.every(({ id }) => id === null)) return;
+  if (shared.length === 0 && days.every(({ fingerprint }) => fingerprint === null)) return;
   await deps.db.transaction().execute(async (trx) => {
     await keepNotices(trx, shared, { runId, now: deps.now() });
-    await forgetUncompared(trx, days);
+    await noteCompared(trx, days);
   });
 }
 

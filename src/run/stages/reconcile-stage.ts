@@ -12,11 +12,22 @@ import { withHints } from '../../store/breaks/hints.ts';
 import { breaksToHeal, markHealingRead } from '../../store/breaks/breaks.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { syncMerchant } from '../../sync/sync.ts';
-import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';
-import { afterReadingAgain } from './sync-tally.ts';
+import { afterReadingAgain } from '../../sync/sync-report.ts';
 import type { KnownAhead } from '../known-ahead.ts';
 import type { MerchantWork } from '../active-run.ts';
-import type { MerchantOutcome } from '../report.ts';
+import type { MerchantOutcome, HealingRead } from '../report.ts';
+import type { Window } from '../../ledger/entry.ts';
+import { covers, mergeWindows } from '../../ledger/window.ts';
+import type { BreakRow } from '../../store/breaks/breaks.ts';
+
+/** Most spans that one run reads again. A ledger with more breaks needs a person, not more calls. */
+export const HEALING_READS_MAX = 50;
+/**
+ * This many of them are kept for breaks from earlier runs. Otherwise new breaks every night would crowd these out.
+ */
+const HEALING_READS_FOR_WAITING = 20;
+/** Longer spans are not read again here; the next lookback reads them anyway. */
+const HEALING_SPAN_MS_MAX = 24 * 3_600_000;
 
 /** Most breaks checked to choose the spans of one run: many may lie in one span. */
 const BREAKS_CHECKED_MAX = 10 * HEALING_READS_MAX;
@@ -129,3 +140,43 @@ function joined(first: ReconcileReport, second: ReconcileReport): ReconcileRepor
 
 const keyOf = ({ account, day }: ReconcileReport['daysChanged'][number]): string =>
   `${account.merchantNo} ${account.currency} ${day}`;
+
+type Broken = Pick<BreakRow, 'id' | 'merchant_no' | 'begin_ms' | 'end_ms'>;
+
+interface HealingTask extends HealingRead {
+  readonly breakIds: readonly number[];
+}
+
+/**
+ * Chooses the spans of the `newest` breaks first and then those of the `longestWaiting`. Spans of a merchant that
+ * touch are joined. At least `HEALING_READS_FOR_WAITING` spans are for breaks that have waited, if there are so many;
+ * so every break gets its turn.
+ */
+function healingTasks(newest: readonly Broken[], longestWaiting: readonly Broken[]): HealingTask[] {
+  const chosen = new Map<string, Window[]>();
+  let count = 0;
+  const choose = (rows: readonly Broken[], countMax: number): void => {
+    for (const row of rows) {
+      const spans = chosen.get(row.merchant_no) ?? [];
+      const joined = mergeWindows([...spans, { beginMs: row.begin_ms, endMs: row.end_ms }]);
+      const countThen = count + joined.length - spans.length;
+      if (countThen > countMax) continue;
+      chosen.set(row.merchant_no, joined);
+      count = countThen;
+    }
+  };
+  choose(newest, HEALING_READS_MAX - HEALING_READS_FOR_WAITING);
+  choose(longestWaiting, HEALING_READS_MAX);
+  choose(newest, HEALING_READS_MAX);
+  const all = [...new Map([...newest, ...longestWaiting].map((row) => [row.id, row])).values()];
+  return [...chosen].flatMap(([merchantNo, windows]) =>
+    windows.map((window) => ({
+      merchantNo,
+      window,
+      breakIds: all.filter((row) => isIn(row, merchantNo, window)).map(({ id }) => id),
+    })),
+  );
+}
+
+const isIn = (row: Broken, merchantNo: string, window: Window): boolean =>
+  row.merchant_no === merchantNo && covers([window], { beginMs: row.begin_ms, endMs: row.end_ms });

@@ -1,15 +1,14 @@
 /** Reads a merchant's windows. */
-import { dayOf } from '../../ledger/business-day.ts';
+import { dayOf, dayWindow } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { LeaseLost } from '../../store/engine/lease.ts';
-import { contradictedNightsBefore } from '../../store/contradicted-nights.ts';
-import { recordRequestedRanges } from '../../store/requested-ranges.ts';
-import { explainFailure } from '../../sync/other-ledger.ts';
-import { planWindows } from '../../sync/windows-of-days.ts';
-import { NOTHING_SYNCED, syncMerchant, type SyncReport } from '../../sync/sync.ts';
-import { concernsAll } from './isolation.ts';
-import { frontierWindows } from './frontier.ts';
+import { recordRequestedRanges } from '../../store/tasks.ts';
+import { explainFailure } from '../../sync/zone-gate.ts';
+import { planWindows } from '../../sync/wide-windows.ts';
+import { NOTHING_SYNCED, type SyncReport } from '../../sync/sync-report.ts';
+import { syncMerchant } from '../../sync/sync.ts';
+import { concernsAll } from './stages-of.ts';
 import {
   checksHistoricalDays,
   historicalDaysOf,
@@ -18,7 +17,10 @@ import {
 } from './historical-days.ts';
 import type { DayRange } from '../range.ts';
 import type { MerchantOutcome, MerchantSync } from '../report.ts';
-import type { ActiveRun, MerchantWork } from '../active-run.ts';
+import type { ActiveRun, MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
+import { PAGE_SIZE_MAX } from '../../platform/wire.ts';
+import { sql, type Kysely } from 'kysely';
+import type { DB } from '../../store/engine/schema.ts';
 
 /**
  * Syncs the merchant's days. A merchant that is only known has to join first. Trouble of this merchant, even a fault of
@@ -26,7 +28,7 @@ import type { ActiveRun, MerchantWork } from '../active-run.ts';
  * `LeaseLost`.
  */
 export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
-  const { request, deps, merchant, merchantNo, zoneGate } = work;
+  const { request, deps, merchant, merchantNo } = work;
   const { beforeProof, ...range } = work.days;
   const days = {
     ...{ merchantNo, from: range.from, to: range.to, backlogDays: range.backlogDays },
@@ -52,23 +54,10 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
     });
     const olderDays =
       checksHistoricalDays(request, deps) && report.failure === null && !report.interrupted
-        ? await historicalDaysOf({
-            work,
+        ? await historicalDaysOf(work, outcome, {
             windows,
-            requests: report.requests,
-            isMostUnproven:
-              report.uncertified.filter(({ isHeld }) => isHeld !== true).length > windows.length / 2,
-            isAllProven:
-              report.uncertified.length + report.heldBack.length + report.quarantined === 0 &&
-              !work.known.hasUnreadable,
-            clockSkewMs: zoneGate.clockSkewMs(),
+            report,
             readAnew: (days) => syncMerchant({ ...options, windows: windowsOf(stretchesOf(days)) }),
-            onCompared: (comparison) => {
-              outcome.historicalCompared = comparison;
-            },
-            onMonthsHeld: (months) => {
-              outcome.monthsHeld = months;
-            },
           })
         : null;
     if (olderDays !== null) report = withHistoricalDays(report, olderDays);
@@ -100,7 +89,6 @@ export const withExplainedFailure = (
     }),
   );
 
-/** The windows of days, up to what is settled now. */
 function windowPlanner({ now, settleDelayMs, zone }: ActiveRun['deps']) {
   const latestMs = now().getTime() - settleDelayMs;
   return (asked: readonly DayRange[]): Window[] =>
@@ -143,17 +131,72 @@ async function contradictedOf(
   return { nightsContradicted: before + 1 };
 }
 
-/**
- * Ends of days that are over by this machine's clock but, by the platform's clock, still too recent to be read. Left
- * out if there are none.
- */
+/** Ends of days that are over by this machine's clock but, by the platform's clock, still too recent to be read. */
 function unsettledOf({ heldBack }: SyncReport, zone: string): Pick<MerchantSync, 'unsettled'> {
   const unsettled = heldBack.filter(({ endMs }) => isEndOfDay(endMs, zone));
   return unsettled.length === 0 ? {} : { unsettled };
 }
 
-/**
- * Whether the instant is the end of a day. Only days that are over are planned to their end; today is planned up to
- * what is settled.
- */
+/** Whether the instant is the end of a day. */
 const isEndOfDay = (ms: number, zone: string): boolean => dayOf(ms, zone) !== dayOf(ms + 1, zone);
+
+/** Today is read at least this far, if that much has passed. At night this is all of today so far. */
+const FRONTIER_MIN_MS = 2 * 3_600_000;
+/**
+ * Today is read up to the settle delay and this long before the present, and no further. If the platform's clock is
+ * behind ours by more than this, the reading has to start again.
+ */
+const CLOCK_BEHIND_MS = 10 * 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * The windows of today that a run without dates reads as well. They cover two hours, or longer if, at the rate of the
+ * busiest recent day, one page covers more time than that. So this costs one call, unless two hours hold more than a
+ * page. None if the check is off or if dates were asked for, as then only those days are read.
+ */
+export function frontierWindows(
+  { range }: Pick<RunRequest, 'range'>,
+  deps: Pick<RunDeps, 'zone' | 'now' | 'settleDelayMs' | 'checks'>,
+  busiestDay: number,
+): Window[] {
+  if (range !== null || !isChecked('frontier', deps.checks)) return [];
+  const { zone } = deps;
+  const nowMs = deps.now().getTime();
+  const today = dayOf(nowMs, zone);
+  const { beginMs } = dayWindow(today, zone);
+  const settledMs = frontierEndMs(nowMs, deps);
+  const isShort = settledMs - beginMs <= FRONTIER_MIN_MS;
+  const lengthMs = isShort ? FRONTIER_MIN_MS : lengthOfAPage(busiestDay);
+  const latestMs = Math.min(settledMs, beginMs + Math.max(FRONTIER_MIN_MS, lengthMs) - 1);
+  return planWindows({ fromDay: today, toDay: today, zone, latestMs });
+}
+
+/** The instant up to which today may be read. In the first minutes of a day it lies before the day's beginning. */
+export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
+  nowMs - settleDelayMs - CLOCK_BEHIND_MS;
+
+const lengthOfAPage = (busiestDay: number): number => (DAY_MS * PAGE_SIZE_MAX) / Math.max(busiestDay, 1);
+
+const NIGHTS_MAX = 30;
+
+/**
+ * Nights before this run, by the calendar of the zone; the run's own is left out. Goes along task_of_run, from the
+ * newest run.
+ */
+async function contradictedNightsBefore(
+  db: Kysely<DB>,
+  { merchantNo, runId, zone }: { readonly merchantNo: string; readonly runId: number; readonly zone: string },
+): Promise<number> {
+  const { rows } = await sql<{ readonly is: boolean }>`
+    WITH own AS (SELECT (started_at AT TIME ZONE ${zone})::date AS night FROM run WHERE id = ${runId}),
+    recent AS (
+      SELECT (run.started_at AT TIME ZONE ${zone})::date AS night, coalesce((m.figures->>'contradictions')::int, 0) AS count
+      FROM task AS m JOIN run ON run.id = m.run_id
+      WHERE m.kind = 'run' AND m.merchant_no = ${merchantNo} AND m.run_id < ${runId} AND m.reads AND run.is_night IS NOT FALSE
+      ORDER BY m.run_id DESC LIMIT ${NIGHTS_MAX}
+    )
+    SELECT max(count) > 0 AS is FROM recent, own WHERE recent.night < own.night
+    GROUP BY recent.night ORDER BY recent.night DESC`.execute(db);
+  const steady = rows.findIndex(({ is }) => !is);
+  return steady === -1 ? rows.length : steady;
+}

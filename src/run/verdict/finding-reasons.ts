@@ -1,13 +1,14 @@
 /** Words what was found of merchants as reasons: breaks of one cause, changes of many entries, what is held, days that differ, and who is not read. Pure. */
+import { moneyText } from '../../ledger/money.ts';
 import { counted } from '../../ledger/text.ts';
 import { isCauseKnown, storiesOf } from '../../ledger/hints/stories.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import { EXIT, type Reason, type ExitCode } from './exit-codes.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import type { MerchantCommonChange } from '../../store/common-changes.ts';
-import type { MovedBalances } from '../../store/moved-balances.ts';
+import type { MovedBalances } from '../../store/entry-history.ts';
+import type { HeldDay } from '../../store/absent-entries.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
-import type { HeldDay } from '../../store/held-absences.ts';
 import type { Discrepancy } from '../discrepancies.ts';
 
 /** Most causes that get a sentence; `daybook breaks` lists all. */
@@ -59,11 +60,11 @@ export function reasonOfMoved({ merchantNo, kind, entry, moved }: MovedBalances)
   const [begin, then, todo] = MOVED_WORDS[kind];
   const { batchNo, bookedAt, currency } = entry;
   const net = netOf(entry);
-  const amount = net.startsWith('-') ? `a debit of ${net.slice(1)}` : `a credit of ${net}`;
+  const [side, size] = net.startsWith('-') ? ['debit', net.slice(1)] : ['credit', net];
   return {
     exitCode: EXIT.needsPerson,
     what:
-      `${merchantNo}: ${begin} ${batchNo} of ${bookedAt.slice(0, 10)}, ${amount} ${currency}, ${then} ` +
+      `${merchantNo}: ${begin} ${batchNo} of ${bookedAt.slice(0, 10)}, a ${side} of ${moneyText(size, currency)}, ${then} ` +
       counted(moved, 'later balance'),
     todo,
     merchantNo,
@@ -83,10 +84,10 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
       exitCode: EXIT.incomplete,
       what:
         `${account} ${from === to ? from : `${from} to ${to}`}: ${counted(entries, 'entry is', 'entries are')} gone at once, ` +
-        `since ${wallSecond(since, zone)}; held, and the published statements stay as they are`,
+        `since ${wallSecond(since, zone)}; they are held, and the published statements stay as they are`,
       todo: isAccepted
-        ? 'it is accepted: the next run that still misses them marks them as vanished'
-        : `ask the platform; if it took them back for good, \`${command} --note TEXT\`. If they come back, the hold ends by itself`,
+        ? 'accepted: the next run that does not find them marks them as vanished'
+        : `ask the platform; if it removed them for good, \`${command} --note TEXT\`. If they come back, the hold ends by itself`,
       merchantNo,
       ...(!isAccepted && { awaitsPerson: true }),
     };

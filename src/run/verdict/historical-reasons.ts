@@ -6,7 +6,7 @@ import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { HistoricalCheck, TotalDiffers } from '../../sync/historical-days.ts';
 import { ROUND_NIGHTS } from '../../sync/historical-round.ts';
 import type { Days } from '../../store/historical-days.ts';
-import type { SyncReport } from '../../sync/sync.ts';
+import type { SyncReport } from '../../sync/sync-report.ts';
 import { EXIT, type Reason } from './exit-codes.ts';
 import type { MerchantSync, HistoricalReport } from '../report.ts';
 

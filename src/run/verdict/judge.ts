@@ -1,4 +1,5 @@
 /** The verdict on a run: its exit code and the reasons for it, each with what to do. Pure. */
+import { counted } from '../../ledger/text.ts';
 import type { OpeningMismatch } from '../../statements/openings.ts';
 import { windowsInZone } from '../../ledger/wall-time.ts';
 import type { ChangesTogether } from '../../store/common-changes.ts';
@@ -21,7 +22,7 @@ import {
   NAMED_EACH_MAX,
 } from './merchant-reasons.ts';
 import { reasonsOfHistoricalDays } from './historical-reasons.ts';
-import type { OpenItems } from '../report.ts';
+import type { OpenItems, BusyMerchant, StageOutcome } from '../report.ts';
 import { reasonsOfNotices, reasonsOfShared } from './notice-reasons.ts';
 import {
   reasonsOfRevised,
@@ -30,8 +31,7 @@ import {
   reasonsOfRepair,
 } from './published-reasons.ts';
 import type { OpenRange } from '../requested.ts';
-import { sumOfSync } from '../stages/sync-tally.ts';
-import type { BusyMerchant, StageOutcome } from '../report.ts';
+import { sumOfSync } from '../../sync/sync-report.ts';
 
 export interface RunFailure {
   readonly exitCode: ExitCode;
@@ -172,27 +172,27 @@ function reasonsOfOpenItems(
     [
       newBreaks,
       `${newBreaks} new break${plural(newBreaks)}: see \`daybook breaks\``,
-      'ask the platform about the span; a jump that is right is closed with `daybook breaks resolve ID --note TEXT`',
+      'ask the platform about the period; if the difference is correct, record why with `daybook breaks resolve ID --note TEXT`',
     ],
     [
       knownBreaks,
       `${knownBreaks} break${plural(knownBreaks)} known before, still open: see \`daybook breaks\``,
-      'it counts until it heals or is closed with `daybook breaks resolve ID --note TEXT`',
+      'it counts until a later reading clears it; if the difference is correct, record why with `daybook breaks resolve ID --note TEXT`',
     ],
     [
       amended,
-      `${amended} amended${earlier(amended, own.amended)}: see \`daybook amendments\``,
+      `${counted(amended, 'entry', 'entries')} amended by the platform${earlier(amended, own.amended)}: see \`daybook amendments\``,
       'ask the platform why it changed booked entries',
     ],
     [
       vanished,
-      `${vanished} vanished${earlier(vanished, own.vanished)}: see \`daybook amendments\``,
+      `${counted(vanished, 'entry', 'entries')} no longer shown by the platform${earlier(vanished, own.vanished)}: see \`daybook amendments\``,
       'ask the platform why it no longer shows them; they are kept, and left out of the chain',
     ],
     [
       quarantined,
-      `${quarantined} quarantined: see \`daybook quarantine\``,
-      'send raw text and reason to the platform; one that is cleared up is closed with `daybook quarantine acknowledge ID --note TEXT`',
+      `${counted(quarantined, 'unreadable entry', 'unreadable entries')} in quarantine: see \`daybook quarantine\``,
+      'send raw text and reason to the platform; once clarified, acknowledge it with `daybook quarantine acknowledge ID --note TEXT`',
     ],
   ];
   return [

@@ -5,9 +5,9 @@ import type { WithheldDay } from '../../statements/publish.ts';
 import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from '../clock-text.ts';
 import { EXIT, type Reason } from './exit-codes.ts';
 import { HOW_TO_PART_LEDGERS } from './notice-reasons.ts';
-import { ownExitCode, ownSentence } from '../stages/isolation.ts';
+import { ownExitCode, ownSentence } from '../stages/stages-of.ts';
+import { sumOfSync } from '../../sync/sync-report.ts';
 import type { MerchantSync } from '../report.ts';
-import { sumOfSync } from '../stages/sync-tally.ts';
 
 /** Most sentences of one kind for one merchant. The rest is counted, so that other reasons are not lost among them. */
 export const NAMED_EACH_MAX = 10;
@@ -78,7 +78,7 @@ export function reasonsOfContradictions({ merchantNo, report, nightsContradicted
         `The first time: ${contradiction}`,
       todo: isLong
         ? 'report it to the platform, with these sentences'
-        : 'nothing now; if it comes every night, report it to the platform',
+        : 'nothing to do now; if this happens every night, report it to the platform',
       merchantNo,
     },
   ];

@@ -1,4 +1,5 @@
 /** Words notices as reasons: what is odd, and what to do. Pure. */
+import { grouped, moneyText } from '../../ledger/money.ts';
 import { counted, firstNamed } from '../../ledger/text.ts';
 import type {
   EmptyNotice,
@@ -79,9 +80,11 @@ const reasonOfFirst = (notice: FirstNotice): Reason =>
     ? reasonOfCarried(notice)
     : reasonOfUndecided(notice, notice.figures.others);
 
+const openingText = ({ figures, currency }: FirstNotice): string => moneyText(figures.opening, currency);
+
 const reasonOfUndecided = (notice: FirstNotice, others: readonly string[]): Reason =>
   needsPerson(
-    `${notice.merchantNo} ${accountDay(notice)} opens on ${notice.figures.opening} or on ${firstNamed(others, SHOWN_MAX)}: its entries ` +
+    `${notice.merchantNo} ${accountDay(notice)} opens on ${openingText(notice)} or on ${firstNamed(others.map(grouped), SHOWN_MAX)}: its entries ` +
       'cancel and fit each of them, and no other entry decides; it is published with the first',
     `read earlier days with \`daybook run --from\`, or wait for the next entry; what it decides is then published as a ` +
       'revision; this is reported once',
@@ -89,7 +92,7 @@ const reasonOfUndecided = (notice: FirstNotice, others: readonly string[]): Reas
 
 const reasonOfCarried = (notice: FirstNotice): Reason =>
   needsPerson(
-    `${notice.merchantNo} ${accountDay(notice)} is the account's first day and opens on ${notice.figures.opening}, and ` +
+    `${notice.merchantNo} ${accountDay(notice)} is the account's first day and opens on ${openingText(notice)}, and ` +
       'the platform has no entry before it: the balance was carried over from elsewhere, or its first entry is missing',
     'ask the platform what made the balance; this is reported once',
   );

@@ -17,12 +17,6 @@ const spelled = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).
 export const drawable = (text: string): string =>
   text.replace(LIKE_SPELLED, spelled).replace(OTHERS, spelled).replace(UNSEEN_SPACE, spelled);
 
-/** `-1234567.50` as `-1,234,567.50`: every digit stays. */
-export function grouped(amount: string): string {
-  const [splitRecords = '', ...fraction] = amount.split('.');
-  return [splitRecords.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.');
-}
-
 type Pdf = InstanceType<typeof PDFDocument>;
 
 /** Fonts that every reader has, so that a file does without its own. All their digits are equally wide. */

@@ -4,17 +4,8 @@ import type { StatedFigures } from '../../ledger/entry.ts';
 import { counted } from '../../ledger/text.ts';
 import type { PublishedRevision, StatementDay, Changes, RowCells, StatementFormat } from './format.ts';
 import { missingIn, unreadableText } from './bank-amounts.ts';
-import {
-  grouped,
-  COLOR,
-  STYLE,
-  type TextStyle,
-  type Column,
-  type Row,
-  type Sheet,
-  createSheet,
-} from './pdf-sheet.ts';
-import { addAmounts, subtractAmounts } from '../../ledger/money.ts';
+import { COLOR, STYLE, type TextStyle, type Column, type Row, type Sheet, createSheet } from './pdf-sheet.ts';
+import { addAmounts, grouped, subtractAmounts } from '../../ledger/money.ts';
 import { placesOf, type Places } from './columns.ts';
 
 export const GOOD: TextStyle = { ...STYLE.text, font: 'bold', color: COLOR.good };

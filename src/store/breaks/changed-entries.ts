@@ -6,7 +6,7 @@ import type { LedgerEntry } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
-import { entryOf, type EntryColumns } from '../entry-columns.ts';
+import { entryOf, type EntryColumns } from '../entries.ts';
 
 /** Most changed contents that are compared with one break. More mean that the entire stretch changed. */
 const CONTENTS_MAX = 100;

@@ -417,103 +417,6 @@ export interface AuditEvent {
   subject: string;
 }
 
-export interface Backfill {
-  /**
-   * When its last slice was done, or when it was cancelled. Null while it is open.
-   */
-  ended_at: Date | null;
-  /**
-   * First business day.
-   */
-  from_day: string;
-  /**
-   * Its number, which `daybook backfill list` shows.
-   */
-  id: Generated<number>;
-  /**
-   * Whether somebody cancelled it. What was read until then stays.
-   */
-  is_cancelled: Generated<boolean>;
-  /**
-   * When it was asked for.
-   */
-  requested_at: Date;
-  /**
-   * The run under which all its slices write.
-   */
-  run_id: number;
-  /**
-   * Last business day.
-   */
-  to_day: string;
-}
-
-export interface BackfillMerchant {
-  /**
-   * The backfill.
-   */
-  backfill_id: number;
-  /**
-   * When the merchant's last slice was done, or when it was left out or cancelled. Null while days are left.
-   */
-  ended_at: Date | null;
-  /**
-   * The merchant.
-   */
-  merchant_no: string;
-  /**
-   * First day of its next slice; every day of the backfill before it is done. The day after the last one once all are done.
-   */
-  next_day: string;
-  /**
-   * Why the next slice failed last, or why the merchant was left out. Null if neither.
-   */
-  problem: string | null;
-  /**
-   * How often the next slice has failed.
-   */
-  tries: Generated<number>;
-  /**
-   * The next slice is not begun before this time: it failed, or the merchant was busy.
-   */
-  try_at: Date;
-}
-
-export interface BackfillSlice {
-  /**
-   * The backfill.
-   */
-  backfill_id: number;
-  /**
-   * 0: done. 3: done, and something in it needs a person.
-   */
-  exit_code: number;
-  /**
-   * When it was done.
-   */
-  finished_at: Date;
-  /**
-   * First business day.
-   */
-  from_day: string;
-  /**
-   * The process that did it, as host:pid:boot.
-   */
-  holder: string;
-  /**
-   * The merchant.
-   */
-  merchant_no: string;
-  /**
-   * When the work on it began.
-   */
-  started_at: Date;
-  /**
-   * Last business day.
-   */
-  to_day: string;
-}
-
 export interface Beneficiary {
   /**
    * The platform's number of the registration (bizFlowNo). Null until a reply contains it.
@@ -708,17 +611,6 @@ export interface ContinuityBreak {
    * open: it stands. healed: a later reading brought what was missing. resolved: a person said that it is right as it is.
    */
   status: Generated<string>;
-}
-
-export interface DatabaseIdentity {
-  /**
-   * The identity.
-   */
-  id: Generated<string>;
-  /**
-   * Always true, so that there is one row.
-   */
-  is_only: Generated<boolean>;
 }
 
 export interface DaybookAccountDays {
@@ -943,6 +835,10 @@ export interface DaybookStatements {
 
 export interface DayEntries {
   /**
+   * The fingerprint of the entries that were compared with those of other merchants; null before the first time.
+   */
+  compared_fingerprint: string | null;
+  /**
    * Currency code of the account.
    */
   currency: string;
@@ -962,6 +858,10 @@ export interface DayEntries {
    * The two differ. A column of its own has statistics, so that the planner knows how rare it is.
    */
   is_changed: Generated<boolean>;
+  /**
+   * It differs from the fingerprint: the next run compares the day.
+   */
+  is_uncompared: Generated<boolean>;
   /**
    * The platform's number of the merchant.
    */
@@ -999,25 +899,6 @@ export interface Event {
   subject: string;
 }
 
-export interface FiguredDays {
-  /**
-   * Currency code of the account.
-   */
-  currency: string;
-  /**
-   * The account's first day with figures. Once an earlier day has some, the row says nothing.
-   */
-  from_day: string;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * Every day up to this one has figures. Later ones may have some too.
-   */
-  through_day: string;
-}
-
 export interface FingerprintKey {
   /**
    * The key, encrypted with the secret keys.
@@ -1029,76 +910,36 @@ export interface FingerprintKey {
   name: string;
 }
 
-export interface HistoricalCheck {
+export interface Installation {
   /**
-   * Number of entries of these days by their figures. Null once their entries changed: the next check adds the figures up again.
+   * What was seen then, as a sentence.
    */
-  by_figures: number | null;
+  clock_off: string | null;
   /**
-   * When they were last checked.
+   * When the platform's timestamps were first seen to differ, within the clock tolerance, from the times it filters by. Null while they were not.
    */
-  checked_at: Date;
+  clock_off_at: Date | null;
   /**
-   * First business day that was checked.
+   * Distinguishes this database from every other one. The object store's mark names it; a restored backup keeps it.
    */
-  from_day: string;
+  id: Generated<string>;
   /**
-   * Whether as many are stored, also after reading anew what differed.
+   * Always true, so that there is one row.
    */
-  is_held: boolean;
+  is_only: Generated<boolean>;
   /**
-   * The platform's number of the merchant.
+   * When a process last began to search for scheduled runs that were missed, by the database's clock.
    */
-  merchant_no: string;
+  nights_checked_at: Generated<Date>;
   /**
-   * In which order the platform sends pages: oldest first, newest first, or mixed where its pages are no spans of time.
+   * When a process last began to search for runs that were killed or failed without a report.
    */
-  page_order: string;
-  /**
-   * The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.
-   */
-  refused_from_ms: number | null;
-  /**
-   * When it refused for the first time.
-   */
-  refused_since: Date | null;
-  /**
-   * The last such instant.
-   */
-  refused_to_ms: number | null;
-  /**
-   * When the round began.
-   */
-  round_began_at: Date;
-  /**
-   * How many entries there were when the round began; it is through once it has shown as many.
-   */
-  round_of: number;
-  /**
-   * How many entries this round has compared so far.
-   */
-  round_read: number;
-  /**
-   * The instant, in ms since 1970, up to which this round has compared the entries.
-   */
-  round_through_ms: Generated<number>;
-  /**
-   * Last business day that was checked, included.
-   */
-  to_day: string;
-  /**
-   * How many records the platform said these days hold in all.
-   */
-  total: number;
-  /**
-   * The longest window, in ms, that the platform answers in full; null while it has cut or refused none.
-   */
-  widest_ms: number | null;
+  runs_checked_at: Generated<Date>;
 }
 
-export interface LateEntryCount {
+export interface LatenessCount {
   /**
-   * Days, rounded up, from the time they are booked at to when they were first seen: they were at most so late.
+   * Days, rounded up, from the booked time to when they were first seen: they were at most so late. 0: all entries of a month that was compared with the platform at its end, on days that were read before the next day was over.
    */
   days_max: number;
   /**
@@ -1106,7 +947,7 @@ export interface LateEntryCount {
    */
   days_min: number;
   /**
-   * How many of them.
+   * How many of them. Of a compared month, as when it was compared first.
    */
   entries: number;
   /**
@@ -1114,9 +955,13 @@ export interface LateEntryCount {
    */
   merchant_no: string;
   /**
-   * First day of the month, in UTC, in which they were first seen.
+   * First day of the month in which late entries were first seen, in UTC; of a compared month its first business day.
    */
   month: string;
+  /**
+   * Of a compared month, the last business day on which the stored entries equalled the platform's. Null for late ones.
+   */
+  sampled_on: string | null;
 }
 
 export interface Lease {
@@ -1144,6 +989,97 @@ export interface Lease {
    * Writes of a single statement that the holder numbered up to this are refused: they were made again.
    */
   void_through: Generated<number>;
+}
+
+export interface LedgerCursor {
+  /**
+   * Number of entries of these days by their figures. Null once their entries changed: the next check adds the figures up again.
+   */
+  by_figures: number | null;
+  /**
+   * When they were last checked.
+   */
+  checked_at: Date | null;
+  /**
+   * First business day of the daily check of historical days, which lie before those a run reads. This and all columns below are null in the row of a currency, and before the first check.
+   */
+  checked_from: string | null;
+  /**
+   * Last business day that was checked, included.
+   */
+  checked_to: string | null;
+  /**
+   * How many entries the platform said that these days have.
+   */
+  checked_total: number | null;
+  /**
+   * The currency; '' for every currency together.
+   */
+  currency: string;
+  /**
+   * The account's first day with figures. Null before it has some. Once an earlier day has some, both days say nothing.
+   */
+  figured_from: string | null;
+  /**
+   * Every day from the first one up to this one has figures. Later ones may have some too.
+   */
+  figured_through: string | null;
+  /**
+   * Whether as many are stored, after days that differed were read again.
+   */
+  is_held: boolean | null;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * In which order the platform sends pages: oldest first, newest first, or mixed where its pages are no spans of time.
+   */
+  page_order: string | null;
+  /**
+   * When it was asked.
+   */
+  past_asked_at: Date | null;
+  /**
+   * The instant, in ms since 1970, before which the platform was asked for the number of its entries; null if it was not.
+   */
+  past_before_ms: number | null;
+  /**
+   * How many entries it has from before. Null where the platform refused the question, or where a currency begins with the first day read, so that the answer would say nothing.
+   */
+  past_total: number | null;
+  /**
+   * The first instant, in ms since 1970, that the platform refuses to show; null if it shows all.
+   */
+  refused_from_ms: number | null;
+  /**
+   * When it refused for the first time.
+   */
+  refused_since: Date | null;
+  /**
+   * The last such instant.
+   */
+  refused_to_ms: number | null;
+  /**
+   * When the round began.
+   */
+  round_began_at: Date | null;
+  /**
+   * How many entries there were when the round began.
+   */
+  round_of: number | null;
+  /**
+   * How many entries this round has compared so far.
+   */
+  round_read: number | null;
+  /**
+   * The instant, in ms since 1970, up to which this round has compared the entries.
+   */
+  round_through_ms: number | null;
+  /**
+   * The longest window, in ms, that the platform answers in full; null while it has cut or refused none.
+   */
+  widest_ms: number | null;
 }
 
 export interface LedgerEntry {
@@ -1248,29 +1184,6 @@ export interface LedgerEntryVersion {
   version: number;
 }
 
-export interface LedgerPast {
-  /**
-   * When it was asked.
-   */
-  asked_at: Date;
-  /**
-   * The instant that was asked for, in ms since 1970.
-   */
-  before_ms: number;
-  /**
-   * The currency that was asked for; '' for every currency together.
-   */
-  currency: Generated<string>;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * How many entries it has from before. Null where the platform refused the question, or where a currency begins with the first day read, so that the answer would say nothing.
-   */
-  total: number | null;
-}
-
 export interface Merchant {
   /**
    * When the merchant was added, or an approval brought it.
@@ -1343,25 +1256,6 @@ export interface MonthClose {
    * The text of the signature file. Null where there is none.
    */
   signature: string | null;
-}
-
-export interface MonthEndSample {
-  /**
-   * How many entries it had when it was compared first, on days that were read before the next day was over.
-   */
-  entries: number;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * First business day of the month.
-   */
-  month: string;
-  /**
-   * Last business day on which the stored entries equalled the platform's.
-   */
-  sampled_on: string;
 }
 
 export interface Notification {
@@ -1462,45 +1356,19 @@ export interface PageSession {
   way: string;
 }
 
-export interface PlatformClock {
-  /**
-   * Always true, so that there is one row at most.
-   */
-  is_only: Generated<boolean>;
-  /**
-   * What was seen, as a sentence.
-   */
-  seen: string;
-  /**
-   * When that was seen.
-   */
-  seen_off_at: Date;
-}
-
 export interface PlatformHold {
   /**
-   * Before that no call begins.
+   * No call begins before. For the rate: the next process gets its part from then on, or from now if that is later.
    */
   held_until: Date;
   /**
-   * Whose calls wait: 'merchant' and its number, or 'the agent' for calls that belong to no merchant.
+   * Whose calls wait: 'merchant' and its number, 'the agent' for calls that belong to no merchant, 'the rate' for all.
    */
   owner: string;
   /**
-   * When the latest request was recorded.
+   * When the latest request was recorded; -infinity for the rate.
    */
   recorded_at: Date;
-}
-
-export interface PlatformLimit {
-  /**
-   * Until when the rate is given away to processes. The next one gets its part from then on, or from now if that is later.
-   */
-  free_at: Date;
-  /**
-   * Always true, so that there is one row at most.
-   */
-  is_only: Generated<boolean>;
 }
 
 export interface QuarantinedEntry {
@@ -1624,45 +1492,6 @@ export interface ReferenceList {
   set_aside: Generated<Json>;
 }
 
-export interface RequestedRange {
-  /**
-   * The currency that was asked for; '' where every currency was.
-   */
-  currency: Generated<string>;
-  /**
-   * When every day of it was found under certificate. Null before that.
-   */
-  done_at: Date | null;
-  /**
-   * When a person gave it up. Null while it is wanted.
-   */
-  forgotten_at: Date | null;
-  /**
-   * First business day.
-   */
-  from_day: string;
-  /**
-   * Number of the range, counting up.
-   */
-  id: Generated<number>;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * When it was asked for.
-   */
-  requested_at: Date;
-  /**
-   * The run that asked for it. Null where none is on record.
-   */
-  run_id: number | null;
-  /**
-   * Last business day, included.
-   */
-  to_day: string;
-}
-
 export interface Run {
   /**
    * What ran: the command where a person started it (run, sync, reconcile, publish, reference); else the name of the job.
@@ -1712,41 +1541,6 @@ export interface Run {
    * Last business day that was asked for, included. Null where the job has no days.
    */
   to_day: string | null;
-}
-
-export interface RunMerchant {
-  /**
-   * How it ended for this merchant alone. Null while it waits.
-   */
-  exit_code: number | null;
-  /**
-   * Counts of what was done for this merchant, and why it ended as it did.
-   */
-  figures: Generated<Json>;
-  /**
-   * When it ended.
-   */
-  finished_at: Date | null;
-  /**
-   * The process that did it, as host:pid:boot.
-   */
-  holder: string | null;
-  /**
-   * The merchant.
-   */
-  merchant_no: string;
-  /**
-   * Whether the merchant's ledger was read.
-   */
-  reads: Generated<boolean>;
-  /**
-   * The run.
-   */
-  run_id: number;
-  /**
-   * waiting: a worker has yet to do it. ended: it is done, or was given up.
-   */
-  state: string;
 }
 
 export interface SecretKeyCheck {
@@ -1914,34 +1708,79 @@ export interface SyncWindow {
   total: number;
 }
 
-export interface UncomparedDay {
+export interface Task {
   /**
-   * Currency of the account.
+   * How often it has failed so far.
    */
-  currency: string;
+  attempts: Generated<number>;
   /**
-   * The business day.
+   * Of a range: the currency that was asked for. '' where every currency is read.
    */
-  day: string;
+  currency: Generated<string>;
   /**
-   * Number of the row. A day that changes again while it is compared gets another row.
+   * How it ended for this merchant alone. Null while it waits, and if it was given up.
    */
-  id: Generated<number>;
+  exit_code: number | null;
   /**
-   * The platform's number of the merchant.
+   * Counts of what was done for this merchant, and why it ended as it did.
+   */
+  figures: Generated<Json>;
+  /**
+   * When it ended or was given up. Null while it waits.
+   */
+  finished_at: Date | null;
+  /**
+   * First business day. Null where it is worked out when the work begins.
+   */
+  from_day: string | null;
+  /**
+   * The process that did it, as host:pid:boot.
+   */
+  holder: string | null;
+  /**
+   * run, range or backfill.
+   */
+  kind: string;
+  /**
+   * The merchant.
    */
   merchant_no: string;
-}
-
-export interface WatchdogCheck {
   /**
-   * When a process last began the check, by the database's clock.
+   * It is not begun before this time: it failed, or the merchant was busy. Null: at any time.
    */
-  checked_at: Date;
+  not_before: Date | null;
   /**
-   * nights: scheduled runs that were missed; runs: runs that were killed or failed without a report.
+   * By which number people name it: a range's own, or that of the backfill. Null for a merchant's part of a run.
    */
-  what: string;
+  number: Generated<number | null>;
+  /**
+   * Why it failed last, or why it was left out. Null if neither.
+   */
+  problem: string | null;
+  /**
+   * Whether the merchant's ledger was read.
+   */
+  reads: Generated<boolean>;
+  /**
+   * When a range or a backfill was asked for. Null for a merchant's part of a run.
+   */
+  requested_at: Date | null;
+  /**
+   * The run that it is a part of; the run under which a backfill writes; the run that a range was asked for with, null where none is on record.
+   */
+  run_id: number | null;
+  /**
+   * When the work on a slice began. Null for others.
+   */
+  started_at: Date | null;
+  /**
+   * waiting: still to be done. ended: done, or given up with an exit code. cancelled: a person gave it up. left-out: the merchant is not read any more, or another backfill took its place.
+   */
+  state: string;
+  /**
+   * Last business day, included. Null where it is worked out when the work begins.
+   */
+  to_day: string | null;
 }
 
 export interface DB {
@@ -1953,45 +1792,34 @@ export interface DB {
   application: Application;
   artifact: Artifact;
   audit_event: AuditEvent;
-  backfill: Backfill;
-  backfill_merchant: BackfillMerchant;
-  backfill_slice: BackfillSlice;
   beneficiary: Beneficiary;
   certified_span: CertifiedSpan;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
-  database_identity: DatabaseIdentity;
   day_entries: DayEntries;
   daybook_account_days: DaybookAccountDays;
   daybook_coverage: DaybookCoverage;
   daybook_open_breaks: DaybookOpenBreaks;
   daybook_statements: DaybookStatements;
   event: Event;
-  figured_days: FiguredDays;
   fingerprint_key: FingerprintKey;
-  historical_check: HistoricalCheck;
-  late_entry_count: LateEntryCount;
+  installation: Installation;
+  lateness_count: LatenessCount;
   lease: Lease;
+  ledger_cursor: LedgerCursor;
   ledger_entry: LedgerEntry;
   ledger_entry_version: LedgerEntryVersion;
-  ledger_past: LedgerPast;
   merchant: Merchant;
   month_close: MonthClose;
-  month_end_sample: MonthEndSample;
   notification: Notification;
   page_session: PageSession;
-  platform_clock: PlatformClock;
   platform_hold: PlatformHold;
-  platform_limit: PlatformLimit;
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
   reference_list: ReferenceList;
-  requested_range: RequestedRange;
   run: Run;
-  run_merchant: RunMerchant;
   secret_key_check: SecretKeyCheck;
   statement: Statement;
   sync_window: SyncWindow;
-  uncompared_day: UncomparedDay;
-  watchdog_check: WatchdogCheck;
+  task: Task;
 }

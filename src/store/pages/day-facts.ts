@@ -6,7 +6,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { overlaps } from '../../ledger/window.ts';
-import { PROVEN_SPANS } from '../certified-windows.ts';
+import { PROVEN_SPANS } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';

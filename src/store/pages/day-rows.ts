@@ -1,7 +1,7 @@
 /** Reads a page of an account day: its entries, its balances to be drawn, its breaks. Never the complete day where it is a large one. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Account, LedgerEntry, Window, BusinessDay } from '../../ledger/entry.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entry-columns.ts';
+import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entries.ts';
 import type { DB } from '../engine/schema.ts';
 import type { ChainEntry } from '../../ledger/chain/chain-link.ts';
 import { addDays } from '../../ledger/business-day.ts';

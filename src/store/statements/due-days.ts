@@ -5,8 +5,13 @@ import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts } from '../account-filter.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
-import { dayFigures, type AccountDayRow, type DayFilter, type DayFigures } from '../account-days.ts';
-import type { NearDays } from '../days-together.ts';
+import {
+  dayFigures,
+  type AccountDayRow,
+  type DayFilter,
+  type DayFigures,
+  type NearDays,
+} from '../account-days.ts';
 import type { StatementRow } from './statements.ts';
 
 export interface AccountOnDay {

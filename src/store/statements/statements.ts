@@ -3,9 +3,8 @@ import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
-import type { DayFilter } from '../account-days.ts';
+import type { DayFilter, FigureColumns } from '../account-days.ts';
 import type { DB, Statement, SyncWindow } from '../engine/schema.ts';
-import type { FigureColumns } from '../figures.ts';
 
 export type StatementRow = Selectable<Statement>;
 

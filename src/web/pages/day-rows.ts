@@ -7,7 +7,7 @@ import { wallSecond } from '../../ledger/wall-time.ts';
 import { readAmount } from '../../pages/format.ts';
 import type { RowsPlace, RowsShown } from '../../pages/day-rows.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { ENTRIES_WITHIN_MAX, entriesAround, entriesByNumber } from '../../store/entries-around.ts';
+import { ENTRIES_WITHIN_MAX, entriesAround, entriesByNumber } from '../../store/entries.ts';
 import {
   breaksBefore,
   entriesSearched,

@@ -60,8 +60,8 @@ export function saysGap(scene: Scene, { batchNo, net, currency }: Booking): RegE
   const amount = inWords(decimal(Math.abs(net), currency));
   const side = net > 0 ? 'credit' : 'debit';
   return new RegExp(
-    `After ${before} .* but ${after} starts from .*: a net ${side} of ${amount} is unaccounted for between these two entries\\.\\s.*` +
-      'entries are missing .* or are stamped at another time',
+    `After ${before} .* but ${after} starts from .*: a net ${side} of ${amount} is unexplained between these two entries\\.\\s.*` +
+      'entries are missing .* or carry another time',
   );
 }
 

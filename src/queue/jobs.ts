@@ -1,0 +1,283 @@
+/**
+ * Reads pg-boss's table of jobs, where pg-boss itself has no bounded way to ask. Its columns are those of the version
+ * that package.json names.
+ */
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { DB } from '../store/engine/schema.ts';
+import {
+  DEAD_LETTERS,
+  LANES,
+  QUEUE_SCHEMA,
+  type Lane,
+  type MerchantJob,
+  executorOf,
+  type Queue,
+} from './queue.ts';
+import { randomUUID } from 'node:crypto';
+import { EXIT, type ExitCode } from '../ledger/ending.ts';
+
+const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
+/** States of a job that is still to be done, as pg-boss orders them: created, retry, active. */
+const IS_OPEN = sql`state <= 'active'`;
+/** A dead letter that pg-boss could not send back is marked as failed there, and stays a dead letter. */
+const IS_DEAD = sql`state <> 'completed' AND state <> 'cancelled'`;
+const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
+
+export async function isEmpty(db: Kysely<DB>): Promise<boolean> {
+  const { rows } = await sql<{ open: boolean }>`
+    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}) AS open`.execute(db);
+  return !rows[0]!.open;
+}
+
+export async function waitingOn(db: Kysely<DB>, lane: Lane): Promise<boolean> {
+  const { rows } = await sql<{ waits: boolean }>`
+    SELECT EXISTS (
+      SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`.execute(
+    db,
+  );
+  return rows[0]!.waits;
+}
+
+export interface LaneCounts {
+  readonly lane: Lane;
+  /** Waiting for a worker, those included that are tried again later. */
+  readonly waiting: number;
+  readonly active: number;
+  /** When the longest waiting job was put on the queue; null if none waits. */
+  readonly oldest: Date | null;
+}
+
+export async function laneCounts(db: Kysely<DB>): Promise<LaneCounts[]> {
+  const { rows } = await sql<LaneCounts>`
+    SELECT name AS lane, count(*) FILTER (WHERE state < 'active') AS waiting,
+      count(*) FILTER (WHERE state = 'active') AS active,
+      min(created_on) FILTER (WHERE state < 'active') AS oldest
+    FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} GROUP BY name`.execute(db);
+  return LANES.map(
+    (lane) => rows.find((row) => row.lane === lane) ?? { lane, waiting: 0, active: 0, oldest: null },
+  );
+}
+
+/** A job that was given up: each of its attempts failed, or its workers were lost. */
+export interface DeadLetter extends MerchantJob {
+  readonly id: string;
+  readonly lane: Lane;
+  readonly problem: string;
+  /** The exit code that the last attempt's error had; null if the worker was lost. */
+  readonly exitCode: number | null;
+  readonly attempts: number;
+  readonly givenUpAt: Date;
+}
+
+interface DeadLetterFilter {
+  readonly limit: number;
+  readonly merchants?: readonly string[] | undefined;
+  readonly ids?: readonly string[];
+}
+
+/** Dead letters, the oldest first. */
+export async function deadLetters(
+  db: Kysely<DB>,
+  { limit, merchants, ids }: DeadLetterFilter,
+): Promise<DeadLetter[]> {
+  const { rows } = await sql<DeadLetter>`
+    SELECT id, (data->>'runId')::bigint AS "runId", data->>'merchantNo' AS "merchantNo", source_name AS lane,
+      coalesce(source_output->>'message', source_output->'value'->>'message', 'no reason is known') AS problem,
+      (source_output->>'exitCode')::int AS "exitCode", source_retry_count + 1 AS attempts,
+      created_on AS "givenUpAt"
+    FROM ${JOBS}
+    WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}
+      ${merchants === undefined ? sql`` : sql`AND singleton_key = ANY(${merchants})`}
+      ${ids === undefined ? sql`` : sql`AND id = ANY(${ids}::uuid[])`}
+    ORDER BY created_on, id LIMIT ${limit}`.execute(db);
+  return rows;
+}
+
+export async function countDeadLetters(db: Kysely<DB>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*) AS count FROM ${JOBS} WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}`.execute(db);
+  return rows[0]!.count;
+}
+
+export async function merchantsWithJob(
+  db: Kysely<DB>,
+  lane: Lane,
+  merchants: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await sql<{ merchantNo: string }>`
+    SELECT singleton_key AS "merchantNo" FROM ${JOBS}
+    WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`.execute(db);
+  return new Set(rows.map(({ merchantNo }) => merchantNo));
+}
+
+/** Dead letters that are shown; their count covers all. */
+const SHOWN = 10;
+
+export interface QueueGlance {
+  readonly lanes: readonly LaneCounts[];
+  readonly givenUpCount: number;
+  readonly givenUp: readonly DeadLetter[];
+}
+
+/** What is on the queue; null if its tables are missing. */
+export async function glanceAtQueue(db: Kysely<DB>): Promise<QueueGlance | null> {
+  const { rows } = await sql<{ exists: boolean }>`
+    SELECT to_regclass(${`${QUEUE_SCHEMA}.job`}) IS NOT NULL AS exists`.execute(db);
+  if (!rows[0]!.exists) return null;
+  return {
+    lanes: await laneCounts(db),
+    givenUpCount: await countDeadLetters(db),
+    givenUp: await deadLetters(db, { limit: SHOWN }),
+  };
+}
+
+const LETTERS_MAX = 10_000;
+
+export interface Redriven {
+  /** These are on their queue again, with all their attempts. */
+  readonly sent: readonly DeadLetter[];
+  /** These stay: another job of their merchant has to be done first. */
+  readonly kept: readonly DeadLetter[];
+}
+
+/**
+ * Sends dead letters back, of some merchants or of all, one for each merchant and queue: the oldest. The others stay, as
+ * do those of a merchant with a job that waits or is at work. `trx` is the transaction that opens their runs again.
+ */
+export async function redrive(
+  { boss }: Pick<Queue, 'boss'>,
+  trx: Transaction<DB>,
+  merchants?: readonly string[],
+): Promise<Redriven> {
+  const db = executorOf(trx);
+  const letters = await deadLetters(trx, { limit: LETTERS_MAX, merchants });
+  const ids = (await sendable(trx, letters)).map(({ id }) => id);
+  if (ids.length === 0) return { sent: [], kept: letters };
+  // A dead letter that could not be returned before is marked as failed; it must wait like the others to be sent.
+  await boss.retry(DEAD_LETTERS, ids, { db });
+  await boss.redrive(DEAD_LETTERS, { ids, limit: ids.length, db });
+  const left = new Set((await deadLetters(trx, { limit: ids.length, ids })).map(({ id }) => id));
+  const sent = letters.filter(({ id }) => ids.includes(id) && !left.has(id));
+  return { sent, kept: letters.filter((letter) => !sent.includes(letter)) };
+}
+
+/** The oldest letter of each merchant and queue where no other job of the merchant is open. */
+async function sendable(trx: Transaction<DB>, letters: readonly DeadLetter[]): Promise<DeadLetter[]> {
+  const chosen: DeadLetter[] = [];
+  for (const lane of LANES) {
+    const own = letters.filter((letter) => letter.lane === lane);
+    const merchants = [...new Set(own.map(({ merchantNo }) => merchantNo))];
+    const taken = await merchantsWithJob(trx, lane, merchants);
+    for (const letter of own) {
+      if (taken.has(letter.merchantNo)) continue;
+      taken.add(letter.merchantNo);
+      chosen.push(letter);
+    }
+  }
+  return chosen;
+}
+
+const BATCH = 5_000;
+
+/**
+ * Adds one job a merchant, in the transaction that puts the run on record. Returns the jobs that were refused: an
+ * earlier job of their merchant is still waiting or at work on this queue.
+ */
+export async function enqueue(
+  { boss }: Pick<Queue, 'boss'>,
+  trx: Transaction<DB>,
+  lane: Lane,
+  jobs: readonly MerchantJob[],
+): Promise<MerchantJob[]> {
+  const db = executorOf(trx);
+  const refused: MerchantJob[] = [];
+  for (let at = 0; at < jobs.length; at += BATCH) {
+    const batch = jobs.slice(at, at + BATCH).map((job) => ({ id: randomUUID(), job }));
+    const sent = batch.map(({ id, job }) => ({ id, data: job, singletonKey: job.merchantNo }));
+    const taken = new Set(await boss.insert(lane, sent, { db, returnId: true }));
+    refused.push(...batch.filter(({ id }) => !taken.has(id)).map(({ job }) => job));
+  }
+  return refused;
+}
+
+/** A job that a worker has taken. `retryCount` says which attempt it is. */
+export interface ClaimedJob extends MerchantJob {
+  readonly lane: Lane;
+  readonly id: string;
+  readonly retryCount: number;
+}
+
+/**
+ * Puts a job back that was not worked on, as a new one: no attempt is used up. It may be taken again after `delayS`.
+ * Does nothing if the job is no longer this worker's.
+ */
+export async function giveBack({ boss, db }: Queue, job: ClaimedJob, delayS: number): Promise<void> {
+  const { lane, runId, merchantNo } = job;
+  await db.transaction().execute(async (trx) => {
+    const executor = executorOf(trx);
+    const removed = await boss.deleteJob(lane, attemptOf(job), { db: executor });
+    if (affectedBy(removed) === 0) return;
+    const again = { data: { runId, merchantNo }, singletonKey: merchantNo, startAfter: delayS };
+    await boss.insert(lane, [again], { db: executor });
+  });
+}
+
+/** Names this attempt of the job, so that a later one of another worker is left alone. */
+export const attemptOf = ({ id, retryCount }: ClaimedJob) => ({ id, retryCount });
+
+/** How many jobs a call to pg-boss changed. Its type does not say. */
+export const affectedBy = (response: object): number => (response as { readonly affected: number }).affected;
+
+const LOST_MAX = 1_000;
+/** Dead letters of one merchant that are read; each run may have left one. */
+const LETTERS_EACH_MAX = 20;
+
+/** A merchant whose job was given up, or is missing. */
+interface LostMerchant extends MerchantJob {
+  readonly problem: string;
+  readonly exitCode: ExitCode;
+}
+
+/**
+ * Merchants that wait in a run that has not ended, and have no job that waits or is at work: it was given up, or waited
+ * for too long. Each merchant has one or the other at any moment, as rows and jobs are written together.
+ */
+export async function lostMerchants(db: Kysely<DB>): Promise<LostMerchant[]> {
+  const { rows } = await sql<MerchantJob>`
+    SELECT waiting.run_id AS "runId", waiting.merchant_no AS "merchantNo"
+    FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
+    WHERE run.request IS NOT NULL AND run.exit_code IS NULL AND NOT EXISTS (
+      SELECT 1 FROM ${JOBS}
+      WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} AND singleton_key = waiting.merchant_no
+        AND (data->>'runId')::bigint = waiting.run_id)
+    ORDER BY waiting.run_id, waiting.merchant_no LIMIT ${LOST_MAX}`.execute(db);
+  if (rows.length === 0) return [];
+  const merchants = rows.map(({ merchantNo }) => merchantNo);
+  const letters = await deadLetters(db, { limit: LOST_MAX * LETTERS_EACH_MAX, merchants });
+  return rows.map((row) => {
+    const letter = letters.find(
+      ({ runId, merchantNo }) => runId === row.runId && merchantNo === row.merchantNo,
+    );
+    if (letter === undefined) {
+      return { ...row, problem: 'its job is missing: no worker took it in time', exitCode: EXIT.incomplete };
+    }
+    const { attempts, problem, exitCode } = letter;
+    const given = `its job was given up after ${attempts} attempts: ${problem}`;
+    return { ...row, problem: given, exitCode: exitCode === EXIT.fault ? EXIT.fault : EXIT.incomplete };
+  });
+}
+
+/** Makes these merchants wait again, in the transaction that sends their jobs back. Their runs are open again. */
+export async function waitAgain(trx: Transaction<DB>, jobs: readonly MerchantJob[]): Promise<void> {
+  const runIds = jobs.map(({ runId }) => runId);
+  const merchants = jobs.map(({ merchantNo }) => merchantNo);
+  await sql`
+    UPDATE task SET state = 'waiting', exit_code = NULL, finished_at = NULL, holder = NULL
+    FROM unnest(${runIds}::bigint[], ${merchants}::text[]) AS again (run_id, merchant_no)
+    WHERE task.kind = 'run' AND task.run_id = again.run_id AND task.merchant_no = again.merchant_no`.execute(
+    trx,
+  );
+  await sql`UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(
+    trx,
+  );
+}

@@ -1,0 +1,267 @@
+/** What is reported of how it stands next to the figures, in the same words by `status` and by its page. Pure. */
+import { countedInText as counted, showableText } from '../ledger/text.ts';
+import { wallSecond } from '../ledger/wall-time.ts';
+import type { QueueGlance } from '../queue/jobs.ts';
+import type { Undelivered } from '../alerts/outbox.ts';
+import type { BackfillStatus } from './backfill/backfills.ts';
+import { checkedText } from './checked.ts';
+import { clockNews } from './clock-text.ts';
+import type { Overview } from './health.ts';
+import type { LastRuns } from './run-state.ts';
+import { TIME_ZONE_ON_TRUST } from './report.ts';
+import type { MerchantStatus } from './status.ts';
+import {
+  howToReadOrDisable,
+  notReadText,
+  reasonOfDiscrepancy,
+  reasonsOfHeld,
+} from './verdict/finding-reasons.ts';
+import type { Window } from '../ledger/entry.ts';
+import type { Adjustment } from '../store/month-close.ts';
+import type { HistoricalComparison } from '../store/historical-days.ts';
+import { latenessText } from './lateness-text.ts';
+import type { OpenRange } from './requested.ts';
+import { daysName, rangeName } from './verdict/judge.ts';
+import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const MERCHANTS_NAMED_MAX = 20;
+
+/** The queue, the backfills, the platform's clock and the alerts: a line for each thing that there is to say. */
+export const remarksOf = (
+  { queue, backfills, runs }: Pick<Overview, 'queue' | 'backfills' | 'runs'>,
+  unreported: Undelivered | null,
+  zone: string,
+): string[] =>
+  [
+    ...(queue === undefined ? [] : queueLines(queue)),
+    ...backfills.flatMap((one) => [backfillText(one), ...failureTexts(one, zone)]),
+    clockText(runs),
+    unreported && undeliveredText(unreported),
+  ].filter((text) => text !== null);
+
+/** A line for each of the first merchants whose token is nowhere, with what to do. */
+export const notReadLines = (notRead: readonly string[]): string[] => [
+  ...notRead.slice(0, MERCHANTS_NAMED_MAX).map((one) => `${notReadText(one)}: ${howToReadOrDisable(one)}`),
+  ...(notRead.length > MERCHANTS_NAMED_MAX
+    ? [`and ${counted(notRead.length - MERCHANTS_NAMED_MAX, 'more merchant')} that are not read`]
+    : []),
+];
+
+/** Said where the zone of the business days is not proven; null where it is. */
+export const zoneRemark = (proof: string): string | null => (proof === 'trusted' ? TIME_ZONE_ON_TRUST : null);
+
+function queueLines(glance: QueueGlance | null): string[] {
+  if (glance === null) return ['queue: its tables are missing; run `daybook migrate`'];
+  const lanes = glance.lanes.map(
+    ({ lane, waiting, active }) => `${lane} ${waiting.toLocaleString('en')} waiting, ${active} at work`,
+  );
+  const more = glance.givenUpCount - glance.givenUp.length;
+  const givenUp =
+    `${counted(glance.givenUpCount, 'job was', 'jobs were')} given up: ` +
+    glance.givenUp.map(({ merchantNo, runId }) => `${merchantNo} of run ${runId}`).join(', ') +
+    `${more > 0 ? ` and ${more} more` : ''}; \`daybook jobs list\` says why, \`daybook jobs redrive\` sends them back`;
+  return [`queue: ${lanes.join('; ')}`, ...(glance.givenUpCount > 0 ? [givenUp] : [])];
+}
+
+/** `about 40 min`, `about 7 h`, `about 3 days`; `not known yet` for null. */
+export function leftName(leftMs: number | null): string {
+  if (leftMs === null) return 'not known yet';
+  if (leftMs < 60_000) return 'under a minute';
+  if (leftMs < 1.5 * HOUR_MS) return `about ${Math.round(leftMs / 60_000)} min`;
+  return leftMs < 2 * DAY_MS
+    ? `about ${Math.round(leftMs / HOUR_MS)} h`
+    : `about ${Math.round(leftMs / DAY_MS)} days`;
+}
+
+/** `backfill 3, 2025-01-01 to 2025-12-31 of 12 merchants: 1,200 days done, 3,180 days left, time left: about 7 h`. */
+export const backfillText = ({
+  id,
+  from,
+  to,
+  merchants,
+  daysDone,
+  daysLeft,
+  leftMs,
+}: BackfillStatus): string =>
+  `backfill ${id}, ${from} to ${to} of ${counted(merchants, 'merchant')}: ${counted(daysDone, 'day')} done, ` +
+  `${counted(daysLeft, 'day')} left, time left: ${leftName(leftMs)}`;
+
+/** What the next slices said that have failed, a line for each merchant. */
+export const failureTexts = ({ id, failing, failures }: BackfillStatus, zone: string): string[] => [
+  ...failures.map(
+    ({ merchantNo, nextDay, tries, problem, tryAt }) =>
+      `backfill ${id}, ${merchantNo} from ${nextDay}: failed ${counted(tries, 'time')}, tried again at ${wallSecond(tryAt.getTime(), zone)}: ${showableText(problem)}`,
+  ),
+  ...(failing > failures.length
+    ? [`backfill ${id}: and ${counted(failing - failures.length, 'more merchant')}`]
+    : []),
+];
+
+function clockText({ last }: LastRuns): string | null {
+  const [platformBehindMs, platformAheadMs] = ['platformBehindMs', 'platformAheadMs'].map((figure) =>
+    Number(last?.figures[figure] ?? 0),
+  );
+  const news = clockNews({ platformBehindMs: platformBehindMs!, platformAheadMs: platformAheadMs! });
+  return news === null ? null : `seen by run ${last!.id}: ${news}`;
+}
+
+function undeliveredText({ failing, givenUp }: Undelivered): string | null {
+  if (failing + givenUp === 0) return null;
+  const reported = [
+    ...(failing > 0 ? [`${failing} not delivered yet`] : []),
+    ...(givenUp > 0 ? [`${givenUp} given up in the last week`] : []),
+  ];
+  return `alerts: ${reported.join(', ')}: see \`daybook alerts list\`, and try \`daybook alerts test\``;
+}
+
+export class CheckedBeyond {
+  readonly #byChecks = new Map<string, First<string>>();
+
+  add({ merchantNo, lastGoodRunAt, checked }: MerchantStatus): void {
+    if (lastGoodRunAt === null) return;
+    const text = checkedText(checked);
+    const own = this.#byChecks.get(text) ?? new First<string>(MERCHANTS_NAMED_MAX);
+    this.#byChecks.set(text, own);
+    own.add(merchantNo);
+  }
+
+  /** One line if it is the same for all merchants, as it mostly is. */
+  lines(): string[] {
+    return [...this.#byChecks].map(([text, own]) => {
+      const more = own.count - own.items.length;
+      const named = `${own.items.join(', ')}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}`;
+      const of = this.#byChecks.size === 1 ? '' : ` of ${named}`;
+      return `checked${of} beyond the days read, by the last good run: ${text}`;
+    });
+  }
+}
+
+export interface StatusList {
+  readonly heading: string;
+  readonly items: readonly string[];
+  readonly more: number;
+}
+
+const LINES_SHOWN_MAX = 10;
+
+/** Collects the lists of many merchants; it keeps what is shown of them. */
+export class StatusLists {
+  readonly #zone: string;
+  readonly #missing = new First<string>(LINES_SHOWN_MAX);
+  readonly #requested = new First<string>(LINES_SHOWN_MAX);
+  readonly #adjusted = new First<string>(LINES_SHOWN_MAX);
+  readonly #differing = new First<string>(LINES_SHOWN_MAX);
+  readonly #held = new First<string>(LINES_SHOWN_MAX);
+  /** A notice about two merchants is in the status of both. */
+  readonly #notices = new Set<string>();
+
+  /** `zone` is that of the times in the lines. */
+  constructor(zone: string) {
+    this.#zone = zone;
+  }
+
+  add({ merchantNo, missing, requested, adjustments, notices, discrepancies, held }: MerchantStatus): void {
+    const zone = this.#zone;
+    for (const span of missing) this.#missing.add(() => `${merchantNo} ${spanText(span, zone)}: ${span.why}`);
+    for (const range of requested) this.#requested.add(() => requestedText(range, zone));
+    for (const one of adjustments) this.#adjusted.add(() => adjustmentText(one));
+    for (const one of discrepancies) {
+      const { what, todo } = reasonOfDiscrepancy(one);
+      this.#differing.add(() => `${what}: ${todo}`);
+    }
+    for (const { what, todo } of reasonsOfHeld(held, zone)) this.#held.add(() => `${what}: ${todo ?? ''}`);
+    for (const { what } of [...reasonsOfShared(notices), ...reasonsOfNotices(notices)])
+      this.#notices.add(what);
+  }
+
+  /** The lists that have lines. Those of each merchant's history are of the merchants `shown` alone. */
+  of(shown: readonly MerchantStatus[]): StatusList[] {
+    const ofShown = (textOf: (status: MerchantStatus) => string | null): First<string> =>
+      new First(
+        Infinity,
+        shown.flatMap((status) => {
+          const text = textOf(status);
+          return text === null ? [] : [`${status.merchantNo} ${text}`];
+        }),
+      );
+    const lists: readonly (readonly [string, First<string>])[] = [
+      [
+        'older days, whose total was compared with the platform:',
+        ofShown(({ olderDays }) => olderDays && historicalDaysText(olderDays, this.#zone)),
+      ],
+      ['entries that came late, in the last 13 months:', ofShown(({ lateness }) => latenessText(lateness))],
+      [
+        'requested, and not completely proven yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
+        this.#requested,
+      ],
+      [
+        'closed months that were adjusted (`daybook close YYYY-MM --merchant NO` makes the next close):',
+        this.#adjusted,
+      ],
+      ['noticed in the last 31 days, each reported once:', new First(LINES_SHOWN_MAX, this.#notices)],
+      ['proven days, days with figures and days with a statement differ:', this.#differing],
+      ['held entries: a person has to confirm that they are gone:', this.#held],
+      ['missing:', this.#missing],
+    ];
+    return lists
+      .filter(([, { count }]) => count > 0)
+      .map(([heading, { items, count }]) => ({ heading, items, more: count - items.length }));
+  }
+}
+
+export class First<Item> {
+  readonly items: Item[] = [];
+  readonly #max: number;
+  count = 0;
+
+  constructor(max: number, items: Iterable<Item> = []) {
+    this.#max = max;
+    for (const item of items) this.add(item);
+  }
+
+  /** Takes an item, or what makes it: it is made only if it is one of the first. */
+  add(item: Item | (() => Item)): void {
+    if (this.items.length < this.#max)
+      this.items.push(typeof item === 'function' ? (item as () => Item)() : item);
+    this.count += 1;
+  }
+}
+
+const spanText = ({ beginMs, endMs }: Window, zone: string): string =>
+  `${wallSecond(beginMs, zone)} to ${wallSecond(endMs, zone)}`;
+
+export const requestedText = (range: OpenRange, zone: string): string =>
+  `range ${range.id}: ${range.merchantNo} ${rangeName(range)}, asked for ${wallSecond(range.requestedAt.getTime(), zone)}` +
+  `${range.runId === null ? '' : ` by run ${range.runId}`}; ` +
+  (range.missingDays.length === 0
+    ? 'every day that is over is proven'
+    : `missing ${daysName(range.missingDays)}`);
+
+export const adjustmentText = ({
+  merchantNo,
+  month,
+  number,
+  currency,
+  day,
+  frozenRevision,
+  revision,
+  reason,
+}: Adjustment): string =>
+  `adjusts close ${number} of ${month}: ${merchantNo} ${currency} ${day} ` +
+  (frozenRevision === null
+    ? `was not published, is revision ${revision}`
+    : `from revision ${frozenRevision} to ${revision} (${reason ?? 'entries changed'})`);
+
+/** `2026-01-01 to 2026-02-28: total of 1234 confirmed on ..., 300 of 1234 entries re-read since ...`. */
+function historicalDaysText(
+  { from, to, total, isHeld, checkedAt, round }: HistoricalComparison,
+  zone: string,
+): string {
+  const confirmed = isHeld ? 'confirmed' : 'differed';
+  return (
+    `${from} to ${to}: total of ${total} ${confirmed} on ${wallSecond(checkedAt.getTime(), zone)}, ` +
+    `${round.read} of ${round.of} entries re-read since ${wallSecond(round.beganAt.getTime(), zone)}`
+  );
+}

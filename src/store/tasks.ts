@@ -1,0 +1,290 @@
+/**
+ * Stores tasks, the units of work: what runs do for their merchants, which waits until a worker or the run's process has done
+ * it, and ranges of days that people asked for. Those of backfills are in src/run/backfill/tasks.ts.
+ */
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import type { AccountFilter } from '../ledger/account-filter.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { storableJson } from '../ledger/text.ts';
+import { currencyFrom, ofMerchants, storedCurrency } from './account-filter.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
+
+export interface TaskEnd {
+  readonly merchantNo: string;
+  readonly exitCode: number;
+  readonly reads: boolean;
+  readonly figures: object;
+}
+
+/** Makes these merchants wait in a run that workers do, and stores what it was asked for. */
+export async function queueTasks(
+  trx: Transaction<DB>,
+  runId: number,
+  request: object,
+  merchants: readonly string[],
+): Promise<void> {
+  await trx
+    .updateTable('run')
+    .set({ request: storableJson(request) })
+    .where('id', '=', runId)
+    .execute();
+  await sql`
+    INSERT INTO task (kind, merchant_no, run_id, state)
+    SELECT 'run', merchant_no, ${runId}::bigint, 'waiting' FROM unnest(${arrayLiteral(merchants)}::text[]) AS one (merchant_no)`.execute(
+    trx,
+  );
+}
+
+/** Records ends of merchants' parts of a run, in one statement. `ifWaiting`: only of those that have no end yet. */
+export async function endTasks(
+  db: Kysely<DB>,
+  ends: readonly TaskEnd[],
+  run: {
+    readonly runId: number;
+    readonly holder: string;
+    readonly now: Date;
+    readonly ifWaiting?: boolean;
+  },
+): Promise<void> {
+  if (ends.length === 0) return;
+  const column = (value: (end: TaskEnd) => string | number) => arrayLiteral(ends.map(value));
+  await sql`
+    INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, holder, figures, finished_at)
+    SELECT 'run', ended.merchant_no, ${run.runId}::bigint, 'ended', ended.exit_code, ended.reads, ${run.holder}, ended.figures,
+      ${run.now}::timestamptz
+    FROM unnest(
+      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ exitCode }) => exitCode)}::integer[],
+      ${column(({ reads }) => String(reads))}::boolean[], ${column(({ figures }) => storableJson(figures))}::jsonb[]
+    ) AS ended (merchant_no, exit_code, reads, figures)
+    ON CONFLICT (merchant_no, run_id) WHERE kind = 'run' DO UPDATE
+      SET state = excluded.state, exit_code = excluded.exit_code, reads = excluded.reads, holder = excluded.holder,
+        figures = excluded.figures, finished_at = excluded.finished_at
+      ${run.ifWaiting === true ? sql`WHERE task.state = 'waiting'` : sql``}`.execute(db);
+}
+
+const partsOfRuns = (db: Kysely<DB>) => db.selectFrom('task').where('kind', '=', 'run');
+
+export async function merchantsDoneInSlot(
+  db: Kysely<DB>,
+  job: string,
+  slot: string,
+): Promise<ReadonlySet<string>> {
+  const rows = await partsOfRuns(db)
+    .innerJoin('run', 'run.id', 'task.run_id')
+    .select('merchant_no')
+    .distinct()
+    .where('run.slot', '=', slot)
+    .where('run.command', '=', job)
+    .where('task.exit_code', 'in', [0, 3])
+    .execute();
+  return new Set(rows.map((row) => row.merchant_no));
+}
+
+/** How many of these merchants' ledgers each of the runs has read. Runs that read none of them are left out. */
+export async function countRead(
+  db: Kysely<DB>,
+  runs: readonly number[],
+  merchants: readonly string[],
+): Promise<ReadonlyMap<number, number>> {
+  if (runs.length === 0) return new Map();
+  const rows = await partsOfRuns(db)
+    .select(['run_id', (eb) => eb.fn.countAll<number>().as('count')])
+    .where(ofMerchants(merchants))
+    .where('run_id', '=', sql<number>`ANY (${[...runs]}::bigint[])`)
+    .where('reads', '=', true)
+    .groupBy('run_id')
+    .execute();
+  return new Map(rows.map((row) => [row.run_id!, row.count]));
+}
+
+/** The exit code of the merchant's part of the run, null while it waits; undefined if it is none of the run's. */
+export async function merchantExitCode(
+  db: Kysely<DB>,
+  runId: number,
+  merchantNo: string,
+): Promise<number | null | undefined> {
+  const row = await partsOfRuns(db)
+    .select('exit_code as exitCode')
+    .where('run_id', '=', runId)
+    .where('merchant_no', '=', merchantNo)
+    .executeTakeFirst();
+  return row?.exitCode;
+}
+
+/** How many merchants the run is not done for, and the first few of them. */
+export async function undoneInRun(
+  db: Kysely<DB>,
+  runId: number,
+): Promise<{ readonly count: number; readonly merchants: readonly string[] }> {
+  const { rows } = await sql<{ merchantNo: string; count: number }>`
+    SELECT merchant_no AS "merchantNo", count(*) OVER () AS count FROM task
+    WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' AND exit_code NOT IN (0, 3)
+    ORDER BY merchant_no LIMIT 5`.execute(db);
+  return { count: rows[0]?.count ?? 0, merchants: rows.map(({ merchantNo }) => merchantNo) };
+}
+
+/** Whether something of a run is still to be done. A range that was asked for with it outlives it. */
+export const hasWaiting = (runId: RawBuilder<number>): RawBuilder<boolean> => sql<boolean>`
+  EXISTS (SELECT FROM task WHERE task.run_id = ${runId} AND task.state = 'waiting' AND task.kind <> 'range')`;
+
+/** A run of which nothing waits any more, and that has no end yet. */
+export interface RunToFinish {
+  readonly id: number;
+  /** Whether workers did it. Else it is that of a backfill. */
+  readonly isQueued: boolean;
+}
+
+export async function runsToFinish(db: Kysely<DB>): Promise<RunToFinish[]> {
+  const { rows } = await sql<RunToFinish>`
+    SELECT id, request IS NOT NULL AS "isQueued" FROM run WHERE exit_code IS NULL AND NOT ${hasWaiting(sql<number>`run.id`)}
+      AND (request IS NOT NULL OR EXISTS (SELECT FROM task WHERE task.run_id = run.id AND task.kind = 'backfill'))
+    ORDER BY id`.execute(db);
+  return rows;
+}
+
+export interface RunTotals {
+  readonly merchants: readonly string[];
+  readonly merchantsDone: readonly string[];
+  readonly exitCodes: readonly number[];
+  /** The sum of each figure that is a number, and the largest. */
+  readonly sums: Readonly<Record<string, number>>;
+  readonly largest: Readonly<Record<string, number>>;
+}
+
+export async function runTotals(db: Kysely<DB>, runId: number): Promise<RunTotals> {
+  const { rows: merchants } = await sql<{ merchantNo: string; exitCode: number; reads: boolean }>`
+    SELECT merchant_no AS "merchantNo", exit_code AS "exitCode", reads FROM task
+    WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' ORDER BY merchant_no`.execute(db);
+  const { rows: figures } = await sql<{ name: string; sum: number; largest: number }>`
+    SELECT name, sum(value::bigint)::bigint AS sum, max(value::bigint) AS largest
+    FROM task CROSS JOIN LATERAL jsonb_each(figures) AS figure (name, value)
+    WHERE run_id = ${runId} AND kind = 'run' AND jsonb_typeof(value) = 'number' GROUP BY name`.execute(db);
+  const read = merchants.filter(({ reads }) => reads);
+  const named = (rows: typeof merchants): string[] => rows.map(({ merchantNo }) => merchantNo);
+  return {
+    merchants: named(read),
+    merchantsDone: named(read.filter(({ exitCode }) => exitCode === 0 || exitCode === 3)),
+    exitCodes: [...new Set(merchants.map(({ exitCode }) => exitCode))],
+    sums: Object.fromEntries(figures.map(({ name, sum }) => [name, sum])),
+    largest: Object.fromEntries(figures.map(({ name, largest }) => [name, largest])),
+  };
+}
+
+/** A reason that merchants of a run ended with, as their rows have it. */
+export interface MerchantsReason {
+  readonly exitCode: number;
+  readonly what: string;
+  readonly todo: string | null;
+  /** Whether the sentence names its merchant. */
+  readonly isNamed: boolean;
+  /** Whether another try ends the same. */
+  readonly awaitsPerson: boolean;
+  readonly count: number;
+  readonly merchants: readonly string[];
+}
+
+/** The reasons of all merchants of the run, each once, the most severe and the most frequent first. */
+export async function runReasons(
+  db: Kysely<DB>,
+  runId: number,
+  { limit, named }: { readonly limit: number; readonly named: number },
+): Promise<MerchantsReason[]> {
+  const { rows } = await sql<MerchantsReason>`
+    SELECT (reason->>'exitCode')::int AS "exitCode", reason->>'what' AS what, reason->>'todo' AS todo,
+      bool_or(reason ? 'merchantNo') AS "isNamed", bool_and(reason ? 'awaitsPerson') AS "awaitsPerson", count(*) AS count,
+      (array_agg(merchant_no ORDER BY merchant_no))[1:${sql.lit(named)}] AS merchants
+    FROM task CROSS JOIN LATERAL jsonb_array_elements(
+      CASE WHEN jsonb_typeof(figures->'reasons') = 'array' THEN figures->'reasons' ELSE '[]' END) AS one (reason)
+    WHERE run_id = ${runId} AND kind = 'run'
+    GROUP BY 1, 2, 3
+    ORDER BY CASE (reason->>'exitCode')::int WHEN 70 THEN 1 WHEN 2 THEN 2 WHEN 4 THEN 3 WHEN 5 THEN 4 WHEN 3 THEN 5 ELSE 6 END,
+      count(*) DESC, 2
+    LIMIT ${limit}`.execute(db);
+  return rows;
+}
+
+/** Days that were asked for by date. Open until each is under certificate, or until a person gives them up. */
+export interface RequestedRange {
+  readonly id: number;
+  readonly merchantNo: string;
+  readonly currency: string | null;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  readonly requestedAt: Date;
+  readonly runId: number | null;
+}
+
+/** Stores what a run was asked to read. A range that is open already is not changed, and keeps the run that asked first. */
+export async function recordRequestedRanges(
+  db: Kysely<DB>,
+  asked: AccountFilter & {
+    readonly merchants: readonly string[];
+    readonly from: BusinessDay;
+    readonly to: BusinessDay;
+    readonly runId: number;
+    readonly now: Date;
+  },
+): Promise<void> {
+  if (asked.merchants.length === 0) return;
+  await db
+    .insertInto('task')
+    .values(
+      asked.merchants.flatMap((merchantNo) =>
+        (asked.currencies ?? [null]).map((currency) => ({
+          kind: 'range',
+          number: sql<number>`nextval('range_number')`,
+          state: 'waiting',
+          merchant_no: merchantNo,
+          currency: storedCurrency(currency),
+          from_day: asked.from,
+          to_day: asked.to,
+          requested_at: asked.now,
+          run_id: asked.runId,
+        })),
+      ),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Open ranges of the merchants, in the order in which they were asked for. Uses task_range_open. */
+export async function openRequestedRanges(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<RequestedRange[]> {
+  const rows = await db
+    .selectFrom('task')
+    .selectAll()
+    .where(ofMerchants(merchants))
+    .where('kind', '=', 'range')
+    .where('state', '=', 'waiting')
+    .orderBy('number')
+    .execute();
+  return rows.map((row) => ({
+    id: row.number!,
+    merchantNo: row.merchant_no,
+    currency: currencyFrom(row.currency),
+    from: row.from_day!,
+    to: row.to_day!,
+    requestedAt: row.requested_at!,
+    runId: row.run_id,
+  }));
+}
+
+/** Closes open ranges: all their days are under certificate, or a person gave them up. Returns how many were open. */
+export async function closeRanges(
+  db: Kysely<DB>,
+  ids: readonly number[],
+  { state, now }: { readonly state: 'ended' | 'cancelled'; readonly now: Date },
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const { numUpdatedRows } = await db
+    .updateTable('task')
+    .set({ state, exit_code: state === 'ended' ? 0 : null, finished_at: now })
+    .where('kind', '=', 'range')
+    .where('state', '=', 'waiting')
+    .where('number', '=', sql<number>`ANY (${[...ids]}::bigint[])`)
+    .executeTakeFirstOrThrow();
+  return Number(numUpdatedRows);
+}
