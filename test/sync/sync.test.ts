@@ -30,8 +30,10 @@ const ALL: Window = { beginMs: WINDOWS[0]!.beginMs, endMs: WINDOWS.at(-1)!.endMs
 let database: Database;
 let lease: Lease;
 let runId: number;
+let nowMs: number;
 
 beforeEach(async () => {
+  nowMs = NOW.getTime();
   database = await freshDatabase();
   const holder = 'test';
   lease = await acquireLease(database.db, { name: 'ledger', holder, ttlMs: 600_000 });
@@ -39,8 +41,11 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-const sync = (reader: LedgerReader, more: Partial<SyncOptions> = {}): Promise<SyncReport> =>
-  syncMerchant({
+/** Each reading a second after the one before it. */
+const sync = (reader: LedgerReader, more: Partial<SyncOptions> = {}): Promise<SyncReport> => {
+  nowMs += 1_000;
+  const now = new Date(nowMs);
+  return syncMerchant({
     reader,
     db: database.db,
     lease,
@@ -49,10 +54,11 @@ const sync = (reader: LedgerReader, more: Partial<SyncOptions> = {}): Promise<Sy
     currencies: null,
     zone: 'UTC',
     runId,
-    now: () => NOW,
+    now: () => now,
     signal: new AbortController().signal,
     ...more,
   });
+};
 
 /** Two entries a second around the edges of each window, and some in between. */
 const everySecondNear = (windows: readonly Window[]): Booking[] =>
