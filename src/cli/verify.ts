@@ -1,6 +1,6 @@
 /** `verify`: checks downloaded statements against their manifests, offline. */
 import { readFile } from 'node:fs/promises';
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { readPublicKey, readSigningKey, type PublicKey } from '../signing/keys.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
@@ -31,10 +31,9 @@ export function addVerifyCommand(program: Command): void {
       [],
     )
     .option(
-      '--complete',
-      'you give all manifests and closes of these merchants; each missing one is reported as a problem',
+      '--whole, --complete',
+      'you give all manifests and closes of these merchants; each missing one is reported as a problem (--whole is the earlier name)',
     )
-    .addOption(new Option('--whole', 'the earlier name of --complete').hideHelp().implies({ complete: true }))
     .addHelpText(
       'after',
       '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/\n' +

@@ -12,8 +12,8 @@ const SOURCES = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
 
 const commandsOf = (command: Command): Command[] => [command, ...command.commands.flatMap(commandsOf)];
 
-/** What is parsed or asked for by commander itself, is nothing but a promise of who types it, or stands for another one. */
-const WITHOUT_READER = new Set(['--version', '--reveal', '--whole']);
+/** What is parsed or asked for by commander itself, or is nothing but a promise of who types it. */
+const WITHOUT_READER = new Set(['--version', '--reveal']);
 
 const isRead = (long: string, attribute: string): boolean =>
   SOURCES.some((text) => text.includes(long) && new RegExp(`(?<!-)\\b${attribute}\\b`).test(text));

@@ -73,7 +73,7 @@ export async function runOneCommand(
   const read = readArgs(options, args);
   const helpText = lines(`Usage: ${usage}`, '', ...help, '', ...optionHelp, after);
   if (typeof read === 'string') {
-    process.stderr.write(`error: ${read}\n(use --help to list the commands)\n`);
+    process.stderr.write(`error: ${read}\n(use --help to list the options)\n`);
     process.exitCode = EXIT.usage;
   } else if (read.flags['help'] === true) process.stdout.write(`${helpText}\n`);
   else {
