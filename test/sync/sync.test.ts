@@ -254,7 +254,7 @@ describe('a platform whose timestamps differ from the times it filters by', () =
 });
 
 describe('a stored entry that a reading lacks', () => {
-  const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
+  const LATER = new Date(NOW.getTime() + 2 * SECOND_READING_AFTER_MS);
 
   test('together with all others waits for a person, with most for a second reading, whether the window was split or not', async () => {
     for (const [limits, count] of [
