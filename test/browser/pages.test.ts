@@ -100,7 +100,7 @@ describe.skipIf(skipped)(name, () => {
     expect(await page.getByRole('status').textContent()).toContain('This break is assigned to you.');
     await page.getByLabel('Explanation').fill('fee of the bank, case 4711');
     await page.getByRole('button', { name: 'Resolve' }).click();
-    expect(await page.getByRole('status').textContent()).toContain('The break is resolved.');
+    expect(await page.getByRole('status').textContent()).toContain('Your explanation is recorded.');
     expect(await page.locator('ol li').allInnerTexts()).toEqual([
       '6 Mar 2026, 01:30:00: found',
       '7 Mar 2026, 01:30:00: assigned by local: <b>mine</b>',

@@ -137,7 +137,7 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     await page.getByRole('link', { name: 'Make the next close' }).click();
     expect(await page.getByText('are open. Finish each one first').count()).toBe(1);
     expect(await page.getByRole('cell', { name: 'broken: its balance chain is broken' }).count()).toBe(1);
-    await page.getByLabel('Why close it despite open days').fill('the auditor asks again');
+    await page.getByLabel('Reason for closing despite open days').fill('the auditor asks again');
     await page.getByRole('button', { name: 'Close despite open days' }).click();
     expect(await page.getByRole('status').innerText()).toContain('The month is closed: close 2 freezes');
     expect(await heading(page)).toBe('SBX-M-1, March 2026 closed');

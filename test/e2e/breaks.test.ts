@@ -146,7 +146,7 @@ test('a late entry in every later balance changes every later day of its account
       expect.stringMatching(
         `late entry ${late.batchNo} of 2026-03-03, .* moved ${later.length} later balances$`,
       ),
-      `${later.length} amended: see \`daybook amendments\``,
+      `${later.length} entries amended by the platform: see \`daybook amendments\``,
       expect.stringMatching(/^3 proven days were revised: /),
     ],
   });

@@ -33,7 +33,10 @@ describe('an entry the platform changes', () => {
     const earlier = (await storedOf(stage)).find(({ batch_no }) => batch_no === was!.batchNo)!;
     const report = await stage.run();
     const revised = `1 proven day was revised: ${merchantNo} ${was!.currency} ${FROM} from r1 to r2 (1 entry amended (${was!.batchNo}))`;
-    expect(report).toMatchObject({ exitCode: 3, notes: ['1 amended: see `daybook amendments`', revised] });
+    expect(report).toMatchObject({
+      exitCode: 3,
+      notes: ['1 entry amended by the platform: see `daybook amendments`', revised],
+    });
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     expect(await versions()).toMatchObject([{ ...earlier, version: 1 }]);
     expect(publishedIn(report)).toEqual([`${was!.currency} ${FROM} r2`]);
@@ -69,7 +72,10 @@ describe('an entry the platform no longer shows', () => {
     const revised =
       `1 proven day was revised: ${merchantNo} ${last.currency} ${last.busiDate.slice(0, 10)} from r1 to r2 ` +
       `(1 entry no longer held by the platform (${last.batchNo}))`;
-    expect(report).toMatchObject({ exitCode: 3, notes: ['1 vanished: see `daybook amendments`', revised] });
+    expect(report).toMatchObject({
+      exitCode: 3,
+      notes: ['1 entry no longer shown by the platform: see `daybook amendments`', revised],
+    });
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     const marked = await stage.app.database.db
       .selectFrom('ledger_entry')
@@ -118,7 +124,7 @@ test('an unreadable entry is quarantined with its text; the rest of its page and
         `: Quarantined entry ${wreck.batchNo} explains it: the platform sends exactly that amount`,
       ),
       '1 new break: see `daybook breaks`',
-      '1 quarantined: see `daybook quarantine`',
+      '1 unreadable entry in quarantine: see `daybook quarantine`',
     ],
     sync: [{ report: { uncertified: [] } }],
   });

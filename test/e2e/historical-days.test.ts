@@ -73,7 +73,7 @@ test('an entry amended there is reported, its earlier content is kept, and its d
   stage.sandbox.amend(merchantNo, batchNo, { busiType: 'T-OTHER' });
   const report = await night();
   expect(report.exitCode).toBe(3);
-  expect(report.notes).toContain('1 amended: see `daybook amendments`');
+  expect(report.notes).toContain('1 entry amended by the platform: see `daybook amendments`');
   expect(report.notes.join()).toMatch(
     new RegExp(
       `^${merchantNo}: ${FROM} was read again, as an entry of ${FROM} to ${TO} differs from what is stored: 1 amended`,
@@ -105,7 +105,7 @@ test('an entry that vanished there is reported in the same night', async () => {
   stage.sandbox.takeOut(merchantNo, olderEntry().batchNo);
   const report = await night();
   expect(report.exitCode).toBe(3);
-  expect(report.notes).toContain('1 vanished: see `daybook amendments`');
+  expect(report.notes).toContain('1 entry no longer shown by the platform: see `daybook amendments`');
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 

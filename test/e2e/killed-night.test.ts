@@ -88,14 +88,14 @@ test('changes that a killed run stored are reported by the next run, once', asyn
   expect(next.exitCode).toBe(3);
   expect(next.sync[0]!.report).toMatchObject({ amended: 0, vanished: 0 });
   expect(next.notes).toContain(
-    '1 amended, 1 of them stored by a run that ended before its report: see `daybook amendments`',
+    '1 entry amended by the platform, 1 of them stored by a run that ended before its report: see `daybook amendments`',
   );
   expect(next.notes).toContain(
-    '1 vanished, 1 of them stored by a run that ended before its report: see `daybook amendments`',
+    '1 entry no longer shown by the platform, 1 of them stored by a run that ended before its report: see `daybook amendments`',
   );
   expect(await found()).toEqual([]);
   const after = await stage.run();
-  expect(after.notes.filter((note) => /amended|vanished/.test(note))).toEqual([]);
+  expect(after.notes.filter((note) => /amended|no longer shown/.test(note))).toEqual([]);
 });
 
 test('a change is reported by the run that stores it, and by no later run', async () => {
@@ -103,7 +103,7 @@ test('a change is reported by the run that stores it, and by no later run', asyn
   stage.sandbox.amend(merchantNo, usd()[3]!.batchNo, { busiType: 'CORRECTED' });
   const { notes } = await stage.run();
   expect(notes).toEqual([
-    '1 amended: see `daybook amendments`',
+    '1 entry amended by the platform: see `daybook amendments`',
     expect.stringMatching(/^1 proven day was revised: /),
   ]);
   expect(await stage.run({ command: 'publish' })).toMatchObject({ exitCode: 0, notes: [] });

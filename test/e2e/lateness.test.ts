@@ -103,8 +103,8 @@ describe('an entry that came nine days late', () => {
     });
     text.add([await status('2026-03-14')]);
     expect(text.toString()).toContain(
-      `entries that came late, in the last 13 months:\n  ${merchantNo} 1 late entry, 0 watched: half came within 9 days, ` +
-        '99 % within 9 days, the latest within 9 days; when a day is final is not known yet',
+      `entries that came late, in the last 13 months:\n  ${merchantNo} 1 late entry (0 entries observed): half came within 9 days, ` +
+        '99 % within 9 days, the latest within 9 days. Not yet known when a day can be treated as final.',
     );
     const asked = await stage.run({ range: { from: '2026-03-12', to: '2026-03-13' }, merchants: BOTH });
     expect(sweeps(asked)[merchantNo]).toEqual(['2026-03-12', undefined]);

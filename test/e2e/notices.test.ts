@@ -62,7 +62,7 @@ describe('an account whose first opening is not 0', () => {
   };
   const sentence = (currency: string, day: string) =>
     new RegExp(
-      `^SBX-M-1 ${currency} ${day} is the account's first day and opens on [\\d.]+, and the platform has no`,
+      `^SBX-M-1 ${currency} ${day} is the account's first day and opens on \\d{1,3}(,\\d{3})*\\.\\d+ ${currency}, and the platform has no`,
     );
 
   test('with nothing before it is reported by one run, for two calls', async () => {

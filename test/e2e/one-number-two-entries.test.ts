@@ -57,7 +57,7 @@ test('contents that alternate are named once, and the first one stays', async ()
 
 test('a correction is one amendment, and one that is taken back two', async () => {
   const seen = await nights(right, [wrong, wrong, right, right]);
-  expect(seen.map(({ notes }) => /1 amended/.test(notes))).toEqual([true, false, true, false]);
+  expect(seen.map(({ notes }) => /1 entry amended by the platform/.test(notes))).toEqual([true, false, true, false]);
   expect(seen.some(({ notes }) => notes.includes('two entries'))).toBe(false);
   expect(await amendments()).toBe(2);
 });
@@ -65,7 +65,7 @@ test('a correction is one amendment, and one that is taken back two', async () =
 test('a third content is an amendment like any other', async () => {
   const third = right.map((entry) => (entry.batchNo === 'A2' ? { ...entry, busiType: '02' } : entry));
   const seen = await nights(right, [wrong, right, wrong, third]);
-  expect(seen.at(-1)!.notes).toContain('1 amended');
+  expect(seen.at(-1)!.notes).toContain('1 entry amended by the platform');
   expect(await amendments()).toBe(3);
 });
 

@@ -82,11 +82,11 @@ test('an unreadable entry outside the days asked for counts too', async () => {
   ] as const;
   stage = await openStage({ scenario: scenario({ planted: [...planted] }) });
   const first = await stage.run();
-  expect(first.notes).toContain('1 quarantined: see `daybook quarantine`');
+  expect(first.notes).toContain('1 unreadable entry in quarantine: see `daybook quarantine`');
   await resolveBreak(stage.app.database.db, await onlyBreak(), 'the unreadable one', stage.app.now());
   expect(await stage.run(oneDay('2026-03-05'))).toMatchObject({
     exitCode: 3,
-    notes: ['1 quarantined: see `daybook quarantine`'],
+    notes: ['1 unreadable entry in quarantine: see `daybook quarantine`'],
   });
 });
 

@@ -91,7 +91,9 @@ describe('one merchant’s platform', () => {
       const report = await stage.run(both, { reader: reader() });
       expect([3, 4]).toContain(report.exitCode);
       for (const note of report.notes)
-        expect(note).toMatch(/^(SBX-M-2|\d+ (quarantined|vanished|amended|new breaks?))\b/);
+        expect(note).toMatch(
+          /^(SBX-M-2|\d+ (unreadable (entry|entries) in quarantine|(entry|entries) (no longer shown|amended) by the platform|new breaks?))\b/,
+        );
       expect(publishedIn({ ...report, publish: ofFine(report.publish) })).toEqual(
         [FIRST, SECOND].map((day) => `USD ${day} r1`),
       );

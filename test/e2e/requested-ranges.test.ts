@@ -79,7 +79,10 @@ describe('a range that was not completely read', () => {
     // These days follow months that were never read. They open as their own first entry shows, and the manifest says
     // so.
     expect(night).toMatchObject({ exitCode: 3, from: '2026-03-04', to: '2026-03-05' });
-    for (const note of night.notes) expect(note).toMatch(/not all of the time after 2025-12-20 is proven/);
+    for (const note of night.notes)
+      expect(note).toMatch(
+        /because some days after 2025-12-20 were not read completely: run `daybook run --from 2025-12-21 --to 2026-03-03`$/,
+      );
     expect(night.sync[0]!.backlogDays.at(-1)!.to <= LONG.to).toBe(true);
     expect(await ranges()).toMatchObject([{ state: 'ended', finished_at: stage.app.now() }]);
     expect(await status()).toMatchObject({ requested: [], missing: [] });

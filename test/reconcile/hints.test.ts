@@ -108,7 +108,7 @@ test('swapped amounts are distinguished from a wrong balance', async () => {
   expect(await causes()).toEqual([
     [
       2,
-      'The balance of B0002 is off by that and every other figure fits, or the amounts of B0002 and of the entry after ' +
+      'The balance of B0002 is wrong by 0.01 USD and every other figure fits, or the amounts of B0002 and of the entry after ' +
         'it are wrong.',
     ],
   ]);
@@ -239,7 +239,7 @@ test('of a healed break nothing is said to be missing any more', async () => {
   expect(
     (await listBreaks(database.db, { ...EVERY_ACCOUNT, all: true })).map((row) => explain(knownBreak(row))),
   ).toEqual([
-    'After B0001 the balance was 575.00 USD, but B0003 started from 636.00 USD: a net credit of 61.00 USD was unaccounted for ' +
+    'After B0001 the balance was 575.00 USD, but B0003 started from 636.00 USD: a net credit of 61.00 USD was unexplained ' +
       'between these two entries; the balance carries forward there now.',
   ]);
 });

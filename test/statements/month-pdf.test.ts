@@ -64,15 +64,15 @@ test('a month is what each account adds up to, the verdict, lines to sign, and e
     'Merchant | M-1',
     'Business days | 2026-03-01 to 2026-03-31 of Asia/Shanghai',
     'Accounts | USD',
-    'As of | 2026-04-02 08:00:00 UTC',
+    'As of | 2026-04-02 16:00:00 in Asia/Shanghai (2026-04-02 08:00:00 UTC)',
     'Accounts',
     'Account | Opening | Credits | Debits | Closing | Days',
     'USD | 0.00 | 3,001.00 | 1,001.00 | 2,000.00 | 2 published',
     '4 entries | 2 entries',
     'Verdict',
-    'Proven: every day is published, and every balance follows from the one before.',
+    'Proven: every day is published, and every balance carries forward.',
     'Close',
-    'This month is not closed: its statements can still change without an adjustment.',
+    'This month is not closed: its statements can still change without showing as an adjustment.',
     ...['Prepared by', 'Name', 'Date', 'Signature', 'Approved by', 'Name', 'Date', 'Signature'],
     'Days of USD',
     'Day | Revision | Verdict | Entries | Credits | Debits | Closing',
@@ -80,7 +80,7 @@ test('a month is what each account adds up to, the verdict, lines to sign, and e
     `SHA-256 ${SHA}`,
     '2026-03-31 | 2 | proven | 3 | 1,500.50 | 500.50 | 2,000.00',
     `SHA-256 ${'cd'.repeat(32)}`,
-    'Month statement M-1 · 2026-03 · as of 2026-04-02 08:00:00 UTC | Page 1 of 1',
+    'Month statement M-1 · 2026-03 · as of 2026-04-02 16:00:00 in Asia/Shanghai (2026-04-02 08:00:00 UTC) | Page 1 of 1',
   ]);
 });
 
@@ -101,9 +101,9 @@ describe('what is not as it should be is said', () => {
       ],
     });
     expect(text).toContain('2 published\n4 entries | 2 entries | 1 broken\n1 open');
-    expect(text).toContain('Not complete: 1 day still open, listed below.');
+    expect(text).toContain('Not complete: 1 account day (1 account) still open, listed below.');
     expect(text).toContain(
-      'USD: opening plus credits minus debits is not the closing; the closing is 306.15 off.',
+      'USD: unexplained difference of 306.15 USD: the closing is 306.15 USD higher than opening plus credits minus debits.',
     );
     expect(text).toContain('USD | 2026-03-31 | its balance chain is broken: break 7');
     expect(text).toContain('broken: 2 breaks | 3 | 1,500.50 | 500.50 | 2,306.15');
@@ -134,7 +134,7 @@ describe('what is not as it should be is said', () => {
         '2026-03-09',
         'USD | 2026-03-10 to 2026-03-11 | its balance chain is broken: break 7',
         'USD | 2026-03-12 | its balance chain is broken: break 8',
-        'USD | 2026-03-30 to 2026-03-31 | 2026-03-30 is not over, and so on',
+        'USD | 2026-03-30 to 2026-03-31 | 2026-03-30 is not over (the first of these days)',
       ].join('\n'),
     );
   });
@@ -143,8 +143,8 @@ describe('what is not as it should be is said', () => {
     const unreadable = new Set(['USD 2026-03-30', 'USD 2026-03-31']);
     const text = (await read({ unreadable })).replaceAll('\n', ' ');
     expect(text).toContain(
-      'Complete: every day is published, and a person has acknowledged what could not be read. Entries that may be of 2 days ' +
-        'came and could not be read, and the figures lack what they say: USD 2026-03-30 to 2026-03-31.',
+      'Complete: every day is published, and a person has acknowledged each entry that could not be read. Entries that may be of 2 account days ' +
+        'could not be read, and the figures do not include them: USD 2026-03-30 to 2026-03-31.',
     );
     expect(text).toContain('2026-03-30 | 1 | not all readable | 3');
     expect(text.toLowerCase()).not.toContain('proven');
@@ -153,7 +153,7 @@ describe('what is not as it should be is said', () => {
     ];
     const open = await read({ unreadable, openDays });
     expect(open.replaceAll('\n', ' ')).toContain(
-      'listed below. Entries that may be of 2 days came and could not be read',
+      'listed below. Entries that may be of 2 account days could not be read, and the figures do not include them: USD 2026-03-30 to 2026-03-31.',
     );
     expect(open.toLowerCase()).not.toContain('proven');
   });
@@ -161,7 +161,7 @@ describe('what is not as it should be is said', () => {
   test('broken days of which a break is not explained, whether or not they are open', async () => {
     const text = await read({ accounts, explained: new Map([['USD 2026-03-31', 1]]) });
     expect(text.replaceAll('\n', ' ')).toContain(
-      'Complete, with 1 broken day: not every break is explained by a person, as of USD 2026-03-31.',
+      'Complete, with 1 broken day: a person has not explained every break: USD 2026-03-31.',
     );
     expect(text).not.toContain('a person has explained each');
   });
@@ -170,10 +170,12 @@ describe('what is not as it should be is said', () => {
     const explained = new Map([['USD 2026-03-31', 2]]);
     const text = await read({ accounts, explained });
     expect(text).toContain('Complete, with 1 broken day: a person has explained each of their breaks.');
-    expect(text.replaceAll('\n', ' ')).toMatch(/broken: 2 breaks, 2 .*explained SHA-256/);
+    expect(text.replaceAll('\n', ' ')).toContain(
+      '2026-03-31 | 1 | broken: 2 breaks, explained | 3 | 1,500.50 | 500.50 | 2,306.15 SHA-256',
+    );
     const derived = await read({ accounts: [usd([statement('2026-03-30', { restarted: true })])] });
     expect(derived.replaceAll('\n', ' ')).toContain(
-      'Of 1 statement the opening is derived from the first entry',
+      'For 1 statement the opening is derived from the first entry, because no proven day leads to it: USD 2026-03-30.',
     );
   });
 
@@ -215,15 +217,16 @@ test('a closed month names its close, and what was adjusted since', async () => 
   });
   for (const line of [
     'Close | number 2, which froze 2 statements',
-    'Closed | 2026-04-02 07:00:00 UTC by Ada',
+    'Closed | 2026-04-02 15:00:00 in Asia/Shanghai (2026-04-02 07:00:00 UTC) by Ada',
     'Note | as agreed',
-    'Despite open days | 3 days then open: case 4711',
+    'Despite open days | 3 account days then open: case 4711',
     'Adjustments since | 1, listed below',
     'File of the close | M-1_2026-03.close1.json',
     `Its SHA-256 | ${'01'.repeat(32)}`,
-    `1 | 2026-04-02 07:00:00 UTC | Ada | ${'ef'.repeat(32)}`,
+    `1 | 2026-04-02 15:00:00 in | Ada | ${'ef'.repeat(32)}\nAsia/Shanghai (2026-04-02\n07:00:00 UTC)\n`,
     'Adjustments since close 2',
-    `USD | 2026-03-31 | 1, now 2 | 2026-04-02 07:30:00 UTC | 1 late entry (B9)\nSHA-256 ${SECOND.sha256}`,
+    'USD | 2026-03-31 | 1, now 2 | 2026-04-02 15:30:00 in | 1 late entry (B9)\nAsia/Shanghai (2026-04-02\n' +
+      `07:30:00 UTC)\nSHA-256 ${SECOND.sha256}`,
   ])
     expect(text).toContain(line);
   expect(text).not.toContain('not closed');

@@ -257,7 +257,7 @@ describe('problems that are reported', () => {
       },
       {
         path: join(day(1), 'manifest.json'),
-        problem: 'USD: the opening is 124.50, but 2026-03-29 closed on 999.00',
+        problem: 'USD: the opening is 124.50 USD, but 2026-03-29 closed on 999.00 USD',
       },
       {
         path: join(day(1), 'manifest.json'),

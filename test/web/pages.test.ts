@@ -69,7 +69,7 @@ describe('what they show', () => {
         '1,494,023.77 not read completely: 1 Mar 2026, 6 Mar 2026 broken: 3 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026',
     );
     expect(text).toContain(
-      '4 Mar 2026 ✓ proven, revised since you downloaded it 12,821,670.880 12,959,900.610 11,732,314.720 ' +
+      '4 Mar 2026 ✓ ↓ proven, revised since you downloaded it 12,821,670.880 12,959,900.610 11,732,314.720 ' +
         '14,049,256.770 60 r2',
     );
     expect(await words('/m/SBX-M-1/2026-03?currency=USD')).toContain(
