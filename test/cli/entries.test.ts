@@ -74,7 +74,7 @@ it('an amended entry: its contents and their times, its present line and its ear
   });
   expect(stdout).toMatch(
     new RegExp(
-      `^entry ${amended.batchNo} of merchant ${merchantNo}: (credit|debit) [\\d,.]+ USD, balance [\\d,.-]+\n`,
+      `^entry ${amended.batchNo} of merchant ${merchantNo}: (credit|debit) [\\d,.]+ USD, balance -?\\d{1,3}(,\\d{3})*\\.\\d{2} USD\n`,
     ),
   );
 });

@@ -57,7 +57,12 @@ test('contents that alternate are named once, and the first one stays', async ()
 
 test('a correction is one amendment, and one that is taken back two', async () => {
   const seen = await nights(right, [wrong, wrong, right, right]);
-  expect(seen.map(({ notes }) => /1 entry amended by the platform/.test(notes))).toEqual([true, false, true, false]);
+  expect(seen.map(({ notes }) => /1 entry amended by the platform/.test(notes))).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
   expect(seen.some(({ notes }) => notes.includes('two entries'))).toBe(false);
   expect(await amendments()).toBe(2);
 });
