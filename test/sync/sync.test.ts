@@ -29,8 +29,10 @@ const ALL: Window = { beginMs: WINDOWS[0]!.beginMs, endMs: WINDOWS.at(-1)!.endMs
 let database: Database;
 let lease: Lease;
 let runId: number;
+let nowMs: number;
 
 beforeEach(async () => {
+  nowMs = NOW.getTime();
   database = await freshDatabase();
   const holder = 'test';
   lease = await acquireLease(database.db, { name: 'ledger', holder, ttlMs: 600_000 });
@@ -38,8 +40,11 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-const sync = (reader: LedgerReader, more: Partial<SyncOptions> = {}): Promise<SyncReport> =>
-  syncMerchant({
+/** Each reading a second after the one before it. */
+const sync = (reader: LedgerReader, more: Partial<SyncOptions> = {}): Promise<SyncReport> => {
+  nowMs += 1_000;
+  const now = new Date(nowMs);
+  return syncMerchant({
     reader,
     db: database.db,
     lease,
@@ -48,10 +53,11 @@ const sync = (reader: LedgerReader, more: Partial<SyncOptions> = {}): Promise<Sy
     currencies: null,
     zone: 'UTC',
     runId,
-    now: () => NOW,
+    now: () => now,
     signal: new AbortController().signal,
     ...more,
   });
+};
 
 /** Two entries a second around the edges of each window, and some in between. */
 const everySecondNear = (windows: readonly Window[]): Booking[] =>
@@ -247,7 +253,7 @@ describe('a platform whose timestamps differ from the times it filters by', () =
 });
 
 describe('a stored entry that a reading lacks', () => {
-  const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
+  const LATER = new Date(NOW.getTime() + 2 * SECOND_READING_AFTER_MS);
 
   test('together with all others waits for a person, with most for a second reading, whether the window was split or not', async () => {
     for (const [limits, count] of [
