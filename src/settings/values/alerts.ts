@@ -30,8 +30,8 @@ function httpUrl(value: string): URL {
 function webhookOf(value: string): Webhook {
   const given = value.replace(/^slack\+/, '');
   const url = httpUrl(given);
-  const isClockSkew = given !== value || url.hostname === 'hooks.slack.com';
-  return { kind: isClockSkew ? 'slack' : 'json', url: url.href };
+  const isSlack = given !== value || url.hostname === 'hooks.slack.com';
+  return { kind: isSlack ? 'slack' : 'json', url: url.href };
 }
 
 export const alertUrls = () => {

@@ -19,6 +19,6 @@ export const drawable = (text: string): string =>
 
 /** `-1234567.50` as `-1,234,567.50`: every digit stays. */
 export function grouped(amount: string): string {
-  const [splitRecords = '', ...fraction] = amount.split('.');
-  return [splitRecords.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.');
+  const [integer = '', ...fraction] = amount.split('.');
+  return [integer.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.');
 }
