@@ -191,7 +191,7 @@ test('the status says of ages, checks and the overview what `daybook status` say
   const page = await words('/status');
   const checked = reported.find((line) => line.startsWith('checked'))!;
   expect(checked).toMatch(
-    /^checked beyond the days read, by the last good run: days without entries \(empty\), first openings \(first\), entries under two merchants \(shared\)$/,
+    /^checked beyond the days read, by the last successful run: days without entries \(empty\), first openings \(first\), entries under two merchants \(shared\)$/,
   );
   const clock = reported.find((line) => line.startsWith('seen by run'))!;
   expect(clock).toContain("the platform's clock is 10 min behind");
