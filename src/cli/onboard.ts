@@ -232,7 +232,9 @@ function addSettleCommand(onboard: Command): void {
   withBy(onboard.command('settle'))
     .argument('<id>', 'an application in the state unknown')
     .requiredOption('--biz-flow <flow>', 'the number the platform has it under')
-    .description('record that the platform does have an application whose state is `unknown`; ask the platform first')
+    .description(
+      'record that the platform does have an application whose state is `unknown`; ask the platform first',
+    )
     .action(async (id: string, { bizFlow }: { readonly bizFlow: string }, self: Command) => {
       if (!/^[\x21-\x7e]{1,32}$/.test(bizFlow))
         throw new UsageError('--biz-flow takes 1 to 32 characters without spaces.');
