@@ -54,7 +54,7 @@ export const jobs: readonly Job[] = [
   // Around midday, so that late entries are in the statements by evening.
   ledgerJob({
     name: 'resweep',
-    what: 'the midday check for late entries, further back than the nightly lookback',
+    what: 'the midday check for late entries, over DAYBOOK_LATE_SWEEP_DAYS; DAYBOOK_RESWEEP_DAYS is the lookback of nightly',
     when: (schedule) => schedule.resweep,
     lookback: ({ lateSweepDays }) => ({ lateSweepDays }),
   }),

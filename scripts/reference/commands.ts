@@ -9,9 +9,15 @@ const EVERYWHERE = ['--json', '--config'];
 const ownOptions = (command: Command) =>
   command.options.filter(({ long, hidden }) => !hidden && !EVERYWHERE.includes(long ?? ''));
 
-/** Whether the command does something itself, and is not only a name for its subcommands. */
+/**
+ * Whether the command does something itself, and is not only a name for its subcommands. Of a command with subcommands,
+ * commander shows the action in a private field alone.
+ */
 const worksAlone = (command: Command, subcommands: readonly Command[]): boolean =>
-  subcommands.length === 0 || command.registeredArguments.length > 0 || ownOptions(command).length > 0;
+  subcommands.length === 0 ||
+  command.registeredArguments.length > 0 ||
+  ownOptions(command).length > 0 ||
+  typeof Reflect.get(command, '_actionHandler') === 'function';
 
 const withPaths = (command: Command, above: readonly string[] = []): [string, Command][] => {
   const path = [...above, command.name()];

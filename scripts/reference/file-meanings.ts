@@ -45,7 +45,7 @@ export const MONTH_MEANINGS: Meanings = {
   days_published: 'how many days have a statement',
   days_broken: 'how many of them are broken',
   open_days:
-    'days that keep the month from being closed (not over, not read completely, not published as they now stand, broken, with an unreadable entry): `2026-03-05 2026-03-08/2026-03-31`',
+    'days that keep the month from being closed (not over, not read completely, changed since its figures were calculated, not published as they now stand, broken, with a difference that no break accounts for, with an unreadable entry): `2026-03-05 2026-03-08/2026-03-31`',
   closed: 'number of the month’s last close; empty where it is not closed',
   adjusted_days: 'days whose statement is not the one that this close froze',
   days_unreadable:
@@ -94,7 +94,7 @@ export const CLOSE_MEANINGS: Meanings = {
   'statements[].closing': 'balance after the last entry of the day',
   'statements[].verdict': '`continuous`, `reordered` or `broken`',
   'statements[].breaks': 'how many breaks it has',
-  'statements[].explained': 'the numbers of its breaks that a person had resolved by then',
+  'statements[].explained': 'list of the break IDs that a person had resolved by then',
   adjustments: 'what changed since the close before',
   'adjustments[].currency': 'currency code of the account',
   'adjustments[].day': 'the business day',
@@ -105,7 +105,7 @@ export const CLOSE_MEANINGS: Meanings = {
   'openDays[].currency': 'currency code of the account',
   'openDays[].day': 'the business day',
   'openDays[].cause':
-    '`not-over`, `uncertified`, `not-reconciled`, `not-published`, `broken` or `unreadable`',
+    '`not-over`; `uncertified`: not read completely; `not-reconciled`: changed since its figures were calculated; `not-published`; `broken`: a break is not resolved; `unexplained`: the figures do not add up although no break is open; `unreadable`: an unreadable entry is not acknowledged',
 };
 
 const OTHER_FORMAT_MEANINGS = (path: string): Meanings => ({
@@ -152,13 +152,14 @@ export const MANIFEST_MEANINGS: Meanings = {
   'supersededManifests[].previousManifest': 'the manifest that it named',
   ...NAMED_MANIFEST_MEANINGS('supersededManifests[].previousManifest'),
   final:
-    'when the day is final, as far as that was known when the manifest was made; left out where it was not',
-  'final.share': 'share of the day’s entries expected by then',
+    'estimate of when the day will be complete; left out if none was possible when the manifest was made',
+  'final.share': 'share of the day’s entries expected by the end of the day in `final.by`',
   'final.confidence': 'confidence in that share, from 0 to 1',
-  'final.by': 'the business day by whose end they are expected',
+  'final.by': 'business day by whose end this share is expected',
   'final.watchedEntries':
     'number of entries this estimate is based on, all of days that were read before the next day was over',
-  'final.laterEntries': 'how many measured late entries may have come later than that',
+  'final.laterEntries':
+    'of the late entries measured so far, how many may have come later than `final.by` allows',
   statements: 'the current statement of each currency',
   'statements[].currency': 'currency code of the account',
   ...REVISION_MEANINGS('statements[]', 'statement'),
@@ -176,11 +177,12 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].debitCount': 'how many debits',
   'statements[].closing': 'the balance the day ends on',
   'statements[].otherClosings':
-    'other possible closings: the entries allow several, and nothing decides between them yet; on a day without a break they are possible openings as well',
-  'statements[].verdict': 'whether the entries chain',
+    'other closing balances that are possible: the entries fit together in several orders, and nothing decides between them yet. On a day without a break, the opening may also be any of these amounts',
+  'statements[].verdict':
+    'whether every balance carries forward: in order of time (`continuous`), in another order (`reordered`), or not (`broken`)',
   'statements[].breaks': 'how many breaks have an entry of the day on either side',
   'statements[].breaksAfter':
-    'of these, the breaks before an entry of a later day, which no row shows; 0 where absent',
+    'how many of these lie after the day’s last entry, so that no row of this statement shows them; 0 where absent',
   'statements[].unreadable':
     'number of entries that may be of the day and could not be read; the figures do not include them; 0 where absent',
   'statements[].explained': 'how many of the breaks a person resolved; 0 where absent. The verdict stays',
@@ -212,7 +214,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   'certificates[].beginMs': 'first ms of the span that was read, since 1970',
   'certificates[].endMs': 'last ms of that span, included',
   'certificates[].currency': 'the currency that was read; null where every currency was',
-  'certificates[].total': 'how many records the platform said it has there',
+  'certificates[].total': 'number of entries that the platform stated for the span',
   'certificates[].distinct': 'how many distinct entries were received',
   'certificates[].quarantined': 'how many received records could not be read as entries',
   'certificates[].certifiedAt': 'when it was certified, an instant',

@@ -42,7 +42,7 @@ const CAMT = [
   ['`RltdDts/TxDtTm`', '`booked_at`, a time of the platform’s zone'],
   [
     '`AddtlStmtInf`',
-    'revision, verdict, number of breaks and how many of them lie before an entry of a later day, the unexplained difference, the name and SHA-256 of the CSV, ' +
+    'revision, verdict, number of breaks and how many of these lie after the day’s last entry, the unexplained difference, the name and SHA-256 of the CSV, ' +
       'and of a later revision the `Id` of the statement that it replaces, and why',
   ],
 ];
@@ -73,7 +73,7 @@ const MT940 = [
   ['`:62M:`, `:60M:`', 'the balance carried from one message to the next'],
   [
     '`:62F:`, `:86:`',
-    'the closing; then revision, verdict, number of breaks and how many of them lie before an entry of a later day, the unexplained difference, how many entries ' +
+    'the closing; then revision, verdict, number of breaks and how many of these lie after the day’s last entry, the unexplained difference, how many entries ' +
       'had texts to be spelled otherwise, and of a later revision which one it replaces, and why',
   ],
   ['`-`', 'the end of a message'],
@@ -87,7 +87,7 @@ const PDF = [
   ['Figures', 'opening, credits and debits with their counts, closing'],
   [
     'Verdict',
-    'proven, proven in another order, or broken, in words; the unexplained difference; which breaks lie before an entry of a later day; whether the opening was derived',
+    'continuous, reordered or broken, in words; the unexplained difference; how many breaks lie after the day’s last entry; whether the opening was derived',
   ],
   ['Proof', 'name and SHA-256 of the CSV'],
   ['Prepared by, approved by', 'lines for name, date and signature, on the page of the figures'],

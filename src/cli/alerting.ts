@@ -153,7 +153,7 @@ export async function reportNotStarted(
 }
 
 /**
- * Whether the last successful daily run is too old, by the data folder: the only source while another process has the
+ * Whether the last successful nightly run is too old, by the data folder: the only source while another process has the
  * embedded database. Without any, counts from now on.
  */
 async function isRunMissed({ dataDir, schedule }: SettingsWithoutPlatform, now: Date): Promise<boolean> {

@@ -41,7 +41,7 @@ import { timesOf, type Times } from './output/times.ts';
 import { merchantsOf } from './range-flags.ts';
 
 const EXAMPLES = `
-An open break keeps runs from being green until it heals or is resolved; an assigned one is still open.
+While a break is open, every run of its merchant ends with exit code 3; an assigned break is still open.
 
 Examples:
   daybook breaks
@@ -149,8 +149,9 @@ const STEPS: readonly Step[] = [
   },
   {
     step: BREAK_STEPS.resolved,
-    description: 'record why a break is right as it is',
-    noteOf: 'why it is right as it is',
+    description:
+      'record why the difference at a break is correct. The break no longer counts as open; the figures and the verdict stay the same',
+    noteOf: 'why the difference is correct',
     refusal: noOpen,
     done: (id) => lines(`break ${id} is resolved`, `${PUBLISHED_LATER}; the verdict stays broken`),
   },

@@ -27,10 +27,14 @@ Closing freezes the list of the month's statements, each with revision and SHA-2
 object store. A later revision shows as an adjustment of the month. Without a later revision, closing again
 changes nothing. After one, it makes the next close, which refers to the previous close.
 
-Ends with 3, and closes nothing of that merchant, while a day is open: not over, not read completely, not published, broken and
-not resolved, or with an unreadable entry that is not acknowledged. Also ends with exit code 3 if a day of a closed month
+Ends with 3, and closes nothing of that merchant, while a day is open. The causes, as --json names them:
+  not-over, uncertified (not read completely), not-reconciled (changed since its figures were calculated), not-published,
+  broken (with a break that is not resolved), unexplained (the figures do not add up although no break is open),
+  unreadable (with an unreadable entry that is not acknowledged).
+Also ends with exit code 3 if a day of a closed month
 has become open again, for example because a break was reopened. Days before an account's first entry count too, until a run has proven them empty.
---despite-open-days closes the month without them; the reason is published with the close.
+--despite-open-days closes the month although days are open; the reason is published with the close; a day published
+later shows as an adjustment.
 With several merchants, each outcome is shown, also failures; the most severe one gives the exit code. If one of them is
 unknown, none is closed (2).
 
@@ -54,7 +58,7 @@ export function addCloseCommand(program: Command): void {
     .option('--note <text>', 'kept with it')
     .option(
       '--despite-open-days <reason>',
-      'close it although days are open; the reason, published with the close',
+      'close the month although days are open; the reason is published with the close',
     )
     .option('--list', 'show the closes and their adjustments; close nothing')
     .addHelpText('after', HELP)
@@ -186,10 +190,10 @@ function textFlag(flag: string, given: string | undefined): string | undefined {
 const CAUSES: Readonly<Record<OpenDay['cause'], string>> = {
   'not-over': 'not over',
   uncertified: 'not read completely',
-  'not-reconciled': 'changed since its figures were made',
+  'not-reconciled': 'changed since its figures were calculated',
   'not-published': 'not published',
   broken: 'broken',
-  unexplained: 'with an unexplained difference',
+  unexplained: 'with a difference that no break accounts for',
   unreadable: 'not all readable',
 };
 

@@ -217,7 +217,7 @@ export function addRekeyCommand(program: Command): void {
     .addHelpText(
       'after',
       '\nTo change keys: put a new one in front in DAYBOOK_SECRET_KEYS, restart what runs, `daybook merchants rekey`,\n' +
-        'then take away the keys it says nothing needs any more. It can be stopped and started again at any time.',
+        'then remove the keys that it reports as no longer needed. It can be stopped and started again at any time.',
     )
     .action(async (_flags: object, self: Command) => {
       const { secretKeys, ...settings } = offlineSettings(self);
@@ -246,6 +246,6 @@ function textOf({ keyId, rekeyed, unreadable, problems, idle }: RekeyReport): st
     ...problems.map((problem) => `  ${problem}`),
     unnamed > 0 && `  and ${unnamed} more`,
     idle.length > 0 &&
-      `nothing needs ${idle.map((id) => `"${id}"`).join(', ')} any more: it can be taken away`,
+      `no longer needed: ${idle.map((id) => `"${id}"`).join(', ')}; remove from DAYBOOK_SECRET_KEYS`,
   );
 }

@@ -5,7 +5,7 @@ import { platformSettings, print, withApp } from './context.ts';
 import { stateOf } from './observed.ts';
 
 const HELP = `
-Prints the state metrics of /metrics: last successful daily run, proven, missing and open days, queue and inbox.
+Prints the state metrics of /metrics: last successful nightly run, proven, missing and open days, queue and inbox.
 docs/reference/metrics.md lists all of them. Ends with 4 where a part could not be read.
 
 Example, after a run from cron, for the textfile collector of Prometheus's node exporter:

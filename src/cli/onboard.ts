@@ -102,15 +102,15 @@ function addSubmitCommand(onboard: Command): void {
     .argument('<file>', 'the application, JSON or YAML')
     .option(
       '--replaces <id>',
-      'an earlier application, known not to stand, that this one is submitted in place of',
+      'an earlier application that the platform confirmed it does not have; this one takes its place',
     )
     .description(
       'check an application and send it, once; what it holds is stored encrypted (needs DAYBOOK_SECRET_KEYS)',
     )
     .addHelpText(
       'after',
-      '\nThe platform does not promise to take the same application twice for one. When it is unknown whether it ' +
-        'arrived,\nits state is unknown, and it is never sent again by itself; `daybook onboard status ID` says what to do.\n' +
+      '\nThe platform may treat a second copy as a second application. So if daybook cannot tell whether an application ' +
+        'arrived,\nit sets its state to `unknown` and does not send it again; `daybook onboard status ID` says what to do.\n' +
         '\nExample:\n  daybook onboard submit merchant.yaml',
     )
     .action(async (path: string, { replaces }: { readonly replaces?: string }, self: Command) => {
@@ -232,7 +232,9 @@ function addSettleCommand(onboard: Command): void {
   withBy(onboard.command('settle'))
     .argument('<id>', 'an application in the state unknown')
     .requiredOption('--biz-flow <flow>', 'the number the platform has it under')
-    .description('record that the platform has an unknown application after all, after asking it')
+    .description(
+      'record that the platform does have an application whose state is `unknown`; ask the platform first',
+    )
     .action(async (id: string, { bizFlow }: { readonly bizFlow: string }, self: Command) => {
       if (!/^[\x21-\x7e]{1,32}$/.test(bizFlow))
         throw new UsageError('--biz-flow takes 1 to 32 characters without spaces.');

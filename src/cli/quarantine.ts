@@ -11,7 +11,7 @@ const RAW_SHOWN_MAX = 300;
 export function addQuarantineCommand(program: Command): void {
   const quarantine = program
     .command('quarantine')
-    .description('entries that violate the platform’s contract, stored as received')
+    .description('received entries that could not be read, or were not requested; stored as received')
     .option('--all', 'also those the platform no longer sends, and those acknowledged')
     .addHelpText(
       'after',
@@ -45,7 +45,7 @@ export function addQuarantineCommand(program: Command): void {
       });
     });
   withBy(quarantine.command('acknowledge'))
-    .argument('<id>', 'the entry’s number')
+    .argument('<id>', 'the quarantine number, as `daybook quarantine` shows it')
     .requiredOption('--note <text>', 'why it needs no more attention; stored with it')
     .description('record that an unreadable entry needs no more attention; it stays in quarantine')
     .action(async (id: string, { note }: { readonly note: string }, self: Command) => {

@@ -21,10 +21,11 @@ const ABOUT: Readonly<Record<RunCommand, string>> = {
   publish: 'only publish the statements that are due',
 };
 
-const BREAKS_COUNT = `Exit 3 while the chosen merchants and currencies have an open break, of any day.
-\`daybook breaks resolve ID --note TEXT\` records its explanation.`;
-const ASKED_FOR = `Days requested with --from or --to stay open until each is proven. The next run without dates takes over those that
-a failed or killed run left; \`daybook status\` lists them. More than ${LONG_RUN_DAYS} days are done in slices.
+const BREAKS_COUNT = `Exit 3 while the chosen merchants and currencies have an open break or an unacknowledged unreadable entry, of any day.
+\`daybook breaks resolve ID --note TEXT\` records why the difference at a break is correct.
+\`daybook quarantine acknowledge ID --note TEXT\` records that an unreadable entry needs no more attention.`;
+const ASKED_FOR = `Days requested with --from or --to stay open until each is read completely, even with an open break.
+The next run without dates takes over those that a failed or killed run left; \`daybook status\` lists them. More than ${LONG_RUN_DAYS} days are done in slices.
 The remaining slices are a backfill, continued by \`daybook schedule\` or \`daybook backfill --now\`.`;
 const AFTER: Readonly<Record<RunCommand, string>> = {
   run: `${ASKED_FOR}\n${BREAKS_COUNT}`,
@@ -74,7 +75,7 @@ export function addRunCommands(program: Command): void {
   }
 }
 
-/** Whether it is a full daily run, so that an alert is raised if it cannot start. */
+/** Whether it is a full nightly run, so that an alert is raised if it cannot start. */
 const isOfNight = (command: RunCommand, { from, to, merchant, currency }: RunFlags): boolean =>
   command === 'run' && from === undefined && to === undefined && merchant.length + currency.length === 0;
 

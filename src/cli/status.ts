@@ -44,7 +44,8 @@ slice of a backfill has failed, entries are held (\`daybook amendments\`), or a 
 Else with 3 where something needs attention: an open break, an unreadable entry. Else with 0.
 
 With --alert, a missed, failed or killed run raises an alert (DAYBOOK_ALERT_URL, DAYBOOK_ALERT_MAIL_TO), repeated once a
-day. Without --max-age, a daily run counts as missed two hours after the longest interval of DAYBOOK_SCHEDULE_NIGHTLY.
+day. Without --max-age, a nightly run counts as missed when a merchant's last successful run is older than the longest
+interval of DAYBOOK_SCHEDULE_NIGHTLY plus two hours.
 
 Examples:
   daybook status --max-age 26h || page-someone
@@ -243,7 +244,7 @@ export class StatusText {
     return longTable(
       [
         'merchant',
-        'last good run',
+        'last successful run',
         '?proven from',
         'proven through',
         '>open breaks',

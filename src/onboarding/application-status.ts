@@ -130,7 +130,7 @@ export function adviceOf(
             'by its operation sp1102 (addMaterial 1, reMaterial), whose request its document does not show; or as a ' +
             `new application: \`daybook onboard submit FILE --replaces ${id}\`, which carries the process version on.`;
     case 'approved':
-      return `Merchant ${merchantNo ?? '?'} is known; its ledger joins the daily run once a first call with its token succeeds.`;
+      return `Merchant ${merchantNo ?? '?'} is known; its ledger joins the nightly run once a first call with its token succeeds.`;
     case 'rejected':
       return (
         'The platform rejected it, or could not process it. A corrected file can be submitted as a new application; an ' +

@@ -54,7 +54,9 @@ export function casePage(view: View, shown: CaseShown): string {
               <td class="n">${format.amount(row.found_balance)} ${row.currency}</td>
             </tr>
             <tr>
-              <th scope="row">${texts.case.difference}</th>
+              <th scope="row">
+                ${row.status === 'resolved' ? texts.case.differenceExplained : texts.case.difference}
+              </th>
               <td class="n">${format.amount(row.missing_net)} ${row.currency}</td>
             </tr>
           </tbody>

@@ -124,12 +124,15 @@ function entryRow(
     </tr> `;
 }
 
-const breakRow = ({ texts }: View, row: BreakRow): Html =>
-  html`<tr class="break${row.status === 'resolved' ? ' explained' : null}">
+function breakRow({ texts: { day } }: View, row: BreakRow): Html {
+  const isExplained = row.status === 'resolved';
+  const text = isExplained ? day.breakHereExplained : day.breakHere;
+  return html`<tr class="break${isExplained ? ' explained' : null}">
     <td colspan="6">
-      <a href="${breakAddress(row.id)}">${texts.day.breakHere(row.id, netText(knownBreak(row)))}</a>
+      <a href="${breakAddress(row.id)}">${text(row.id, netText(knownBreak(row)))}</a>
     </td>
   </tr> `;
+}
 
 function paging({ texts, address }: View, { place }: RowsShown): Part {
   const { page } = place;

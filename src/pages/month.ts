@@ -90,15 +90,21 @@ const accountsTable = (view: View, { accounts, openDays }: MonthShown): Html => 
         </tbody>
       </table>`,
     )}
-    ${accounts.map((account) => differencePart(view, account))}`;
+    ${accounts.map((account) => differencePart(view, account, open.get(account.currency) ?? []))}`;
 };
 
-/** Amounts are exact text, so any digit but 0 makes a difference. */
-function differencePart({ texts, format }: View, account: AccountMonth): Part {
+/**
+ * Amounts are exact text, so any digit but 0 makes a difference. It is explained if the account has breaks and no day that
+ * is over is open.
+ */
+function differencePart({ texts, format }: View, account: AccountMonth, open: readonly OpenDay[]): Part {
   const difference = missingNetOf(monthFigures(account));
+  const isExplained =
+    account.statements.some((row) => row.break_count > 0) && open.every(({ cause }) => cause === 'not-over');
+  const text = isExplained ? texts.month.differenceExplained : texts.month.difference;
   return when(
     difference !== null && /[1-9]/.test(difference),
-    () => html`<p class="soft">${texts.month.difference(account.currency, format.amount(difference!))}</p>`,
+    () => html`<p class="soft">${text(account.currency, format.amount(difference!))}</p>`,
   );
 }
 

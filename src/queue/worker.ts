@@ -27,7 +27,7 @@ export interface WorkerOptions<Result> {
 }
 
 /**
- * Takes jobs and works on them until `signal` aborts. The daily run goes first: jobs of a backfill are taken only where
+ * Takes jobs and works on them until `signal` aborts. The nightly run goes first: jobs of a backfill are taken only where
  * none of its jobs waits, and for half of the places at most. When it resolves, no job is at work, and unfinished jobs
  * are back on the queue.
  */
@@ -69,7 +69,7 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
 /** How many jobs of a lane may be taken now, after `justTaken` of another one. */
 type Places = (lane: Lane, justTaken: number) => number;
 
-/** Half of the places are never given to backfills, so that a daily run starts at once. A single place is for both. */
+/** Half of the places are never given to backfills, so that a nightly run starts at once. A single place is for both. */
 const placesFor =
   (atOnce: number, held: HeldJobs): Places =>
   (lane, justTaken) => {
@@ -78,7 +78,7 @@ const placesFor =
     return Math.min(free, Math.max(1, Math.floor(atOnce / 2)) - held.size('backfill'));
   };
 
-/** As many jobs as there are free places, those of the daily run first. */
+/** As many jobs as there are free places, those of the nightly run first. */
 async function take({ boss }: Queue, places: Places): Promise<ClaimedJob[]> {
   const taken: ClaimedJob[] = [];
   for (const lane of LANES) {

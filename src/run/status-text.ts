@@ -133,7 +133,7 @@ export class CheckedBeyond {
       const more = own.count - own.items.length;
       const named = `${own.items.join(', ')}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}`;
       const of = this.#byChecks.size === 1 ? '' : ` of ${named}`;
-      return `checked${of} beyond the days read, by the last good run: ${text}`;
+      return `checked${of} beyond the days read, by the last successful run: ${text}`;
     });
   }
 }
@@ -193,7 +193,7 @@ export class StatusLists {
       ],
       ['entries that came late, in the last 13 months:', ofShown(({ lateness }) => latenessText(lateness))],
       [
-        'requested, and not completely proven yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
+        'requested, and not read completely yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
         this.#requested,
       ],
       [

@@ -71,7 +71,7 @@ export interface AlertSettings {
     /** `smtp://` or `smtps://`, with user and password if the server asks for them. */
     readonly smtpUrl: string;
   } | null;
-  /** Requested after each successful daily run; null if none. */
+  /** Requested after each successful nightly run; null if none. */
   readonly pingUrl: string | null;
 }
 

@@ -211,7 +211,7 @@ describe('merchants rekey', () => {
       stdout:
         '1 row of merchant (token_ciphertext) now under "k2"\n1 row left as they are:\n  token_ciphertext of merchant M2 was ' +
         'encrypted with key "lost", which DAYBOOK_SECRET_KEYS does not have; put it back after the key in use.\n' +
-        'nothing needs "k1" any more: it can be taken away\n',
+        'no longer needed: "k1"; remove from DAYBOOK_SECRET_KEYS\n',
       stderr: '',
     });
     await add('M2', 'k2', k2);

@@ -44,6 +44,7 @@ test('its settings, files and tables exist', () => {
   const noTables = [
     'secret_keys',
     'alert_url',
+    'email_verified',
     'daybook_job',
     'daybook_inbox',
     'daybook_prune',

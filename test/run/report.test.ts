@@ -97,7 +97,7 @@ const range = (change: Partial<OpenRange> = {}): OpenRange => ({
   ...change,
 });
 const RANGE_NOTE =
-  'M1: 2026-01-01 to 2026-02-28 was asked for (range 3) and is not completely proven: ' +
+  'M1: 2026-01-01 to 2026-02-28 was asked for (range 3) and is not read completely yet: ' +
   '2026-01-05, 2026-02-01 to 2026-02-28 missing';
 const uncertified = { window: { beginMs: 0, endMs: 999 }, problem: 'the window does not add up' };
 
@@ -220,7 +220,7 @@ describe('the verdict on a run', () => {
       'M1 USD 2026-03-05 is not published: the reason',
     ],
     [
-      'a range asked for earlier and not completely proven',
+      'a range asked for earlier and not read completely yet',
       [[synced()], null, { requested: [range()] }],
       4,
       RANGE_NOTE,

@@ -45,8 +45,8 @@ describe('the reason about revised days', () => {
   test('names a day that had been read as empty, and the days of a killed run', () => {
     const late = revised({ oldRevision: null, revision: 1, oldRows: 0, reason: null });
     expect(reasonsOfRevised([late, revised({ runId: 8 })], 9)[0]!.what).toBe(
-      '2 proven days were revised, 1 of them by a run that ended before its report: M1 USD 2026-03-05 to r1, as its total was 0 ' +
-        'when the day was read before and is 8 now; M1 USD 2026-03-05 from r1 to r2 (1 late entry, r1 held 7 where 8 were due)',
+      '2 proven days were revised, 1 of them by a run that ended before its report: M1 USD 2026-03-05 to r1, as the platform stated ' +
+        '0 entries when the day was read before, and states 8 now; M1 USD 2026-03-05 from r1 to r2 (1 late entry, r1 held 7 where 8 were due)',
     );
   });
 

@@ -94,7 +94,9 @@ describe('a day of many entries in one second, whose numbers tell nothing', () =
       const html = await pages.html(`/m/SBX-M-1/USD/${day}?digits=exact`);
       const [, opening] = /Opening (\S+)/.exec(textOf(html))!;
       const [lowest, highest] = rangeOf(rows, opening!);
-      expect(textOf(html)).toContain(`Between ${lowest} USD and ${highest} USD, with 0 breaks marked. Drawn from`);
+      expect(textOf(html)).toContain(
+        `Between ${lowest} USD and ${highest} USD, with 0 breaks marked. Drawn from`,
+      );
       expect(tableOf(html)).toEqual(lastOfHours(rows));
     },
   );
@@ -245,7 +247,7 @@ describe('days that are read, and not reconciled', () => {
 
   test('a day without figures shows the entries that are stored', async () => {
     const text = await words('/m/SBX-M-1/USD/2026-03-30');
-    expect(text).toContain('read completely, but its figures are not made yet');
+    expect(text).toContain('read completely, but its figures are not calculated yet');
     expect(text).toContain('Entries 1 to 100 of 250');
     expect(text).not.toMatch(/not read completely|No entry of this day/);
   });
@@ -327,11 +329,15 @@ describe('what a person looks for', () => {
     const { id } = await database().selectFrom('continuity_break').select('id').executeTakeFirstOrThrow();
     await pages.post(`/breaks/${id}`, { form_token: 'made-up-form-token', step: 'resolved', note: 'seen' });
     const text = await words('/m/SBX-M-1/USD/2026-03-03');
-    expect(text).toContain('This day has changed since the statement was published, but its figures');
+    expect(text).toContain(
+      'Since the statement was published, an entry or a note on a break changed; the figures did not.',
+    );
     expect(text).not.toContain('The figures have changed since');
     stage.setNow('2026-03-07T01:30:00+08:00');
     await stage.run();
-    expect(await words('/m/SBX-M-1/USD/2026-03-03')).not.toContain('This day has changed since');
+    expect(await words('/m/SBX-M-1/USD/2026-03-03')).not.toContain(
+      'Since the statement was published, an entry',
+    );
     const compared = await pages.html('/m/SBX-M-1/USD/2026-03-04?revision=2&against=1');
     expect(compared).toMatch(/<td><del>\w+<\/del> <ins>CHARGEBACK<\/ins><\/td>/);
   });

@@ -72,7 +72,7 @@ test('days that were proven empty are listed with the reason that the run gives'
   const notes = await comeLate(downloadMonth);
   const reported = await changes();
   for (const day of RETURNED) {
-    const reason = 'its total was 0 when the day was read before and is 8 now';
+    const reason = 'the platform stated 0 entries when the day was read before, and states 8 now';
     expect(notes.join()).toContain(`USD ${day} to r1, as ${reason}`);
     expect(reported).toContain(
       `USD ${Number(day.slice(8))} Feb 2026 none → r1 ${reason} revised since you downloaded it`,
@@ -100,10 +100,12 @@ test('who downloaded the month before such a day was over has nothing else than 
 
 test('days that their closed month did not have are listed; so they are after a migration and an adoption', async () => {
   const notes = await comeLate(closeFebruary);
-  expect(notes.join()).toContain('USD 2026-02-24 to r1 with 8 entries, as its closed month did not have it');
+  expect(notes.join()).toContain('USD 2026-02-24 to r1 with 8 entries, as it was not published when its month was closed');
   const reported = await changes();
   for (const day of ['24', '25', '26'])
-    expect(reported).toContain(`USD ${day} Feb 2026 none → r1 its closed month did not have it`);
+    expect(reported).toContain(
+      `USD ${day} Feb 2026 none → r1 it was not published when its month was closed`,
+    );
   const { db } = stage.app.database;
   const noted = await late(stage);
   expect(noted.map(({ day, afterClose }) => [day, afterClose])).toEqual(RETURNED.map((day) => [day, true]));

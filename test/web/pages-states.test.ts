@@ -74,8 +74,8 @@ describe('an opening that follows from nothing', () => {
     const derived = 'opening derived from the first entry, because no proven day leads to it';
     expect(await cells()).toEqual([
       'USD 2026-03-02 proven',
-      'USD 2026-03-03 not proven yet',
-      'USD 2026-03-04 not proven yet',
+      'USD 2026-03-03 not complete yet',
+      'USD 2026-03-04 not complete yet',
       `USD 2026-03-05 proven, ${derived}`,
     ]);
     expect(await words(`/m/${merchantNo}/USD/2026-03-05`)).toContain(derived);
@@ -130,7 +130,7 @@ describe('a statement behind the books', () => {
       'USD 2026-03-03 proven',
       'USD 2026-03-04 proven, changed since it was published',
       'USD 2026-03-05 proven, not published yet',
-      'USD 2026-03-06 not proven yet',
+      'USD 2026-03-06 not complete yet',
     ]);
     expect(await words(`/m/${merchantNo}/2026-03`)).toMatch(
       /4 Mar 2026 ✓ ↻ proven, changed since it was published .* r1 5 Mar 2026 ✓ ↑ proven, not published yet not published/,
@@ -191,7 +191,7 @@ test('the status says of ages, checks and the overview what `daybook status` say
   const page = await words('/status');
   const checked = reported.find((line) => line.startsWith('checked'))!;
   expect(checked).toMatch(
-    /^checked beyond the days read, by the last good run: days without entries \(empty\), first openings \(first\), entries under two merchants \(shared\)$/,
+    /^checked beyond the days read, by the last successful run: days without entries \(empty\), first openings \(first\), entries under two merchants \(shared\)$/,
   );
   const clock = reported.find((line) => line.startsWith('seen by run'))!;
   expect(clock).toContain("the platform's clock is 10 min behind");

@@ -50,12 +50,12 @@ describe('what they show', () => {
       'KWD 2026-03-03 proven',
       'KWD 2026-03-04 proven, revised since you downloaded it',
       'KWD 2026-03-05 proven',
-      'KWD 2026-03-06 not proven yet',
+      'KWD 2026-03-06 not complete yet',
       'USD 2026-03-02 proven',
       'USD 2026-03-03 broken',
       'USD 2026-03-04 proven',
       'USD 2026-03-05 proven',
-      'USD 2026-03-06 not proven yet',
+      'USD 2026-03-06 not complete yet',
     ]);
     expect(await words('/?month=2026-03&q=nobody')).toContain('No account matches.');
     expect(await words('/?month=2026-03&after=SBX-M-1%20KWD')).not.toContain('KWD');
@@ -120,7 +120,9 @@ describe('what they show', () => {
 
   test('an entry by its number, with its line in the statements', async () => {
     const text = await words('/entry/SBX-M-1/SBX1470407409798?lines=yes');
-    expect(text).toContain('1 6 Mar 2026, 01:30:00 3 Mar 2026, 06:05:38 USD SETTLE 2,160,250.00 8,761,955.42');
+    expect(text).toContain(
+      '1 6 Mar 2026, 01:30:00 3 Mar 2026, 06:05:38 USD SETTLE 2,160,250.00 8,761,955.42',
+    );
     expect(text).toContain(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv 6 Mar 2026, 01:30:00 21`);
     expect(await words('/entry?number=SBX1470407409798')).toContain('Entry SBX1470407409798');
     expect(await words('/entry?number=nix')).toContain('No entry nix is stored.');
@@ -134,7 +136,7 @@ describe('what they show', () => {
     expect(await words('/breaks')).toMatch(/SBX-M-1 USD 3 Mar 2026 -306\.15 open/);
     expect(await words('/breaks?all=yes')).toMatch(/SBX-M-1 KWD 4 Mar 2026 4,080\.080 healed/);
     const status = await words('/status');
-    expect(status).toContain('Last successful daily run 6 Mar 2026, 01:30:00');
+    expect(status).toContain('Last successful nightly run 6 Mar 2026, 01:30:00');
     expect(status).toContain('SBX-M-1 7 Mar 2026, 01:30:00 2 Mar 2026 to 2 Mar 2026 1 1 0');
   });
 

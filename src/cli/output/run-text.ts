@@ -169,7 +169,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
     days.length > 0 && days.length <= DAYS_SHOWN_MAX && `\n${accountDaysTable(days)}`,
     days.length > DAYS_SHOWN_MAX &&
       `${days.length} account days: see \`daybook statements list\` for their figures`,
-    shown('requested, and not completely proven yet', standing.requested, (range) =>
+    shown('requested, and not read completely yet', standing.requested, (range) =>
       requestedText(range, zone),
     ),
     shown('found', breakTexts(reconcile?.opened ?? [], zone), (text) => text.replaceAll('\n', '\n  ')),

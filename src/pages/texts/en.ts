@@ -26,7 +26,7 @@ export const EN = {
     oidc: 'Log in with your organisation’s account',
     refused: 'Incorrect name or password, or this name has no access.',
     tooMany: 'Too many attempts. Wait some minutes, then try again.',
-    provider: 'The login failed. Try again, or ask the operator of daybook.',
+    provider: 'The login failed. Try again, or ask the administrator of daybook.',
     noWay: 'Login happens in front of these pages. Open them at the address that you were given.',
   },
   zone: (zone: string) => `Times are in ${zone}.`,
@@ -46,7 +46,7 @@ export const EN = {
     unreadable: 'not all readable',
     empty: 'empty',
     'not-over': 'not over',
-    uncertified: 'not proven yet',
+    uncertified: 'not complete yet',
     'not-read': 'not read',
     before: 'no account yet',
   },
@@ -58,8 +58,8 @@ export const EN = {
     unreadable: 'an entry could not be read; the figures lack it',
     empty: 'read completely; nothing was booked',
     'not-over': 'the day is not over',
-    uncertified: 'not read completely, or changed since its figures were made',
-    'not-read': 'before the first day that was read; bookings are unknown',
+    uncertified: 'not read completely, or changed since its figures were calculated',
+    'not-read': 'before the first day that was read; its entries are unknown',
     before: 'before the account’s first entry',
   },
   note: {
@@ -118,6 +118,8 @@ export const EN = {
     noneOpen: 'none',
     difference: (currency: string, amount: string) =>
       `Unexplained difference: ${amount} ${currency} (closing − (opening + credits − debits)).`,
+    differenceExplained: (currency: string, amount: string) =>
+      `Balance difference (explained): ${amount} ${currency} (closing − (opening + credits − debits)).`,
   },
   close: {
     title: 'Close of the month',
@@ -135,7 +137,8 @@ export const EN = {
     adjustments: 'Adjustments since',
     noAdjustments: 'Nothing has changed since.',
     adjusted: (days: number) =>
-      `${days} ${counted(days, 'statement is', 'statements are')} different from the last close. Bookings made from it are out of date. ` +
+      `${days} ${counted(days, 'statement is', 'statements are')} different from the last close. ` +
+      'Journal entries that you posted from the closed statements may be out of date. ' +
       'An adjustment is a statement revised or first published after the close; it has no amount of its own.',
     day: 'Day',
     days: 'Days',
@@ -151,19 +154,19 @@ export const EN = {
       'Closing freezes the list of the month’s current statements, each with revision and SHA-256. Your name, the time and what you write ' +
       'here are published with it. A later revision shows as an adjustment.',
     noOpenDays:
-      'Every day of every account is over, proven and published; no break is open, and every entry could be read.',
+      'Every day of every account is over, read completely and published; no break is open, and every unreadable entry is acknowledged.',
     daysOpen: (days: number, accounts: number) =>
       `${days} account ${counted(days, 'day', 'days')} (${accounts} ${counted(accounts, 'account', 'accounts')}) ${counted(days, 'is', 'are')} open. ` +
-      `Finish ${counted(days, 'it', 'each one')} first, or give a reason for closing the month without ${counted(days, 'it', 'them')}.`,
+      `Finish ${counted(days, 'it', 'each one')} first, or give a reason for closing the month while ${counted(days, 'it is', 'they are')} open.`,
     cause: 'Cause',
     todo: 'What to do',
     causes: {
       'not-over': 'not over',
       uncertified: 'not read completely',
-      'not-reconciled': 'changed since its figures were made',
+      'not-reconciled': 'changed since its figures were calculated',
       'not-published': 'not published',
       broken: 'broken',
-      unexplained: 'with an unexplained difference',
+      unexplained: 'with a difference that no break accounts for',
       unreadable: 'not all readable',
     },
     despite: 'Reason for closing despite open days',
@@ -203,9 +206,9 @@ export const EN = {
     nothingPublished: 'No statement of this day is published.',
     due: 'The figures have changed since the statement was published; the next run publishes a revision.',
     dueUnseen:
-      'This day has changed since the statement was published, but its figures have not. The next run publishes ' +
-      'a revision if the entries differ. A note on a break appears in the day’s manifest and summary.',
-    unreconciled: 'read completely, but its figures are not made yet, so nothing is proven',
+      'Since the statement was published, an entry or a note on a break changed; the figures did not. If entries differ, ' +
+      'the next run publishes a revision. If only a note changed, the next run adds it to the day’s manifest and summary.',
+    unreconciled: 'read completely, but its figures are not calculated yet, so nothing is proven',
     download: (revision: number) => `Download statement r${revision} (CSV)`,
     downloadAs: (format: string) => `as ${format}`,
     dayBefore: 'Day before',
@@ -250,6 +253,8 @@ export const EN = {
     rowsOrder: 'In order of time; entries of one second in the order their balances allow.',
     rowsOrderTime: 'In order of time; entries of one second in order of their numbers.',
     breakHere: (id: number, net: string) => `Break ${id}: ${net} is unexplained between these two entries`,
+    breakHereExplained: (id: number, net: string) =>
+      `Break ${id}: balance difference (explained), ${net} between these two entries`,
     revisions: 'Revisions',
     revision: 'Revision',
     publishedAt: 'Published',
@@ -271,13 +276,13 @@ export const EN = {
       `A file of ${rows} rows takes too long to compare here. Use \`daybook statements diff\`.`,
     certificates: 'Certificates',
     certificatesOf:
-      'Complete readings of this day: every page stated the same total, and as many different entries were received, those in quarantine included.',
+      'Complete readings of this day: every page stated the same number of entries, and that many different entries were received, those in quarantine included.',
     noCertificate: 'No complete reading of this day.',
     certificatesMore: (more: string) => `And ${more} more.`,
     certified: 'Certified',
     spanFrom: 'From',
     spanTo: 'To',
-    total: 'Total stated',
+    total: 'Number of entries stated',
     distinct: 'Entries received',
     quarantined: 'In quarantine',
   },
@@ -312,9 +317,10 @@ export const EN = {
     where: 'Where',
     between: (from: string, to: string) => `between ${from} and ${to}`,
     expected: (batchNo: string) => `Balance expected before ${batchNo}`,
-    found: 'Balance implied by the entry’s own amount and balance',
+    found: 'Balance before it, implied by the entry’s own amount and the balance after it',
     balances: 'Balances at the break',
     difference: 'Unexplained difference',
+    differenceExplained: 'Balance difference (explained)',
     rows: 'Entries in statement order',
     noRows: 'No entry of the account is stored for that time any more.',
     here: 'the break is before this entry',
@@ -329,13 +335,13 @@ export const EN = {
       healed: 'healed',
     },
     by: (name: string) => `by ${name}`,
-    changed: 'Entries of that period that the platform no longer shows, or amended',
+    changed: 'Entries of that time span that the platform no longer shows, or amended',
     changedWhat: {
       vanished: (at: string) => `no longer shown by the platform, found on ${at}`,
       amended: (at: string) => `amended by the platform, found on ${at}`,
     },
-    quarantine: 'In quarantine for that period',
-    noQuarantine: 'Nothing in that period is in quarantine.',
+    quarantine: 'In quarantine for that time span',
+    noQuarantine: 'Nothing in that time span is in quarantine.',
     explains: 'this explains the break',
     message: 'Message to copy to the platform',
     actions: 'Actions',
@@ -348,7 +354,8 @@ export const EN = {
     reopen: 'Reopen',
     resolveNote: 'Explanation (required; published in the day’s manifest and summary)',
     done: {
-      taken: 'This break is assigned to you. It stays open until it heals or is resolved.',
+      taken:
+        'This break is assigned to you. It stays open until later data heals it or somebody resolves it.',
       commented: 'The comment is saved.',
       resolved:
         'Your explanation is recorded. The next run publishes it in the day’s manifest and summary; the statement, its figures and ' +
@@ -409,8 +416,9 @@ export const EN = {
     compare: (before: number, after: number) => `r${before} → r${after}`,
     first: (revision: number) => `none → r${revision}`,
     late: {
-      closed: () => 'its closed month did not have it',
-      empty: (entries: string) => `its total was 0 when the day was read before and is ${entries} now`,
+      closed: () => 'it was not published when its month was closed',
+      empty: (entries: string) =>
+        `the platform stated 0 entries when the day was read before, and states ${entries} now`,
     },
     at: 'Published',
     why: 'Why',
@@ -427,8 +435,8 @@ export const EN = {
       resweep: 'midday check for late entries (`resweep`)',
       reference: 'reference data',
     },
-    lastGoodNight: 'Last successful daily run',
-    proven: 'Period proven for every merchant',
+    lastGoodNight: 'Last successful nightly run',
+    proven: 'Time span proven for every merchant',
     unproven: 'Merchants without any proven day',
     daysMissing: 'Days not read completely',
     openBreaks: 'Open breaks',
@@ -464,12 +472,12 @@ export const EN = {
       credentials: 'Incorrect name or password.',
       tooMany: 'Too many attempts. Wait some minutes, then try again.',
       behindProxy:
-        'No login is set up, so only requests from this machine are allowed. This request came through a proxy. The operator of daybook can set up a login.',
+        'No login is set up, so only requests from this machine are allowed. This request came through a proxy. The administrator of daybook can set up a login.',
       otherName: 'Without a login, open the pages at 127.0.0.1 or localhost only.',
       foreignName:
         'The pages are not available under this host name. Open them at the address that you were given. A proxy must pass the host name on.',
       otherSite: 'Another site sent this request. Open it from these pages.',
-      noRole: 'You are logged in, but have no role. Ask the operator of daybook for one.',
+      noRole: 'You are logged in, but have no role. Ask the administrator of daybook for one.',
       noCookie:
         'Your browser did not send the cookie of this form. Allow cookies for this address, and open it with https.',
     },
@@ -479,7 +487,7 @@ export const EN = {
     later: 'Temporarily unavailable',
     notPermitted: 'Not permitted to the pages',
     notPermittedText: (problem: string) =>
-      `The database user of the pages lacks a permission: ${problem}. The operator of daybook runs the files of sql/roles again, or grants it.`,
+      `The database user of the pages lacks a permission: ${problem}. The administrator of daybook runs the files of sql/roles again, or grants it.`,
     laterText: 'A service that the pages need does not answer. Try again in a moment.',
     home: 'Go to the months',
   },

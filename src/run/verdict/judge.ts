@@ -223,7 +223,7 @@ export function daysName(days: OpenRange['missingDays']): string {
 const reasonOfRequested = (range: OpenRange): Reason => ({
   exitCode: EXIT.incomplete,
   what:
-    `${range.merchantNo}: ${rangeName(range)} was asked for (range ${range.id}) and is not completely proven: ` +
+    `${range.merchantNo}: ${rangeName(range)} was asked for (range ${range.id}) and is not read completely yet: ` +
     `${daysName(range.missingDays)} missing`,
   todo: `the next nightly run reads on; \`daybook runs forget-range ${range.id}\` gives it up`,
   merchantNo: range.merchantNo,

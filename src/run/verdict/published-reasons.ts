@@ -102,9 +102,9 @@ function nameOf({
 }: RevisedDay): string {
   const name = `${merchantNo} ${currency} ${day}`;
   if (oldRevision === null && closeNumber !== null)
-    return `${name} to r${revision} with ${rows} entries, as its closed month did not have it`;
+    return `${name} to r${revision} with ${rows} entries, as it was not published when its month was closed`;
   if (oldRevision === null) {
-    return `${name} to r${revision}, as its total was 0 when the day was read before and is ${rows} now`;
+    return `${name} to r${revision}, as the platform stated 0 entries when the day was read before, and states ${rows} now`;
   }
   const held = rows > oldRows ? `, r${oldRevision} held ${oldRows} where ${rows} were due` : '';
   return `${name} from r${oldRevision} to r${revision} (${reason ?? 'entries changed'}${held})`;
