@@ -179,11 +179,13 @@ export const isPrintable = (value: unknown, max: number): value is string =>
 
 type Kind = 'code' | 'status' | 'flag' | 'error';
 
+/** What a name may begin with that is of the reply. */
+const OF_REPLY = '(?:resp|response|rsp|res|ret|return|rtn|result|status|biz|sub)?';
+
 /**
  * The document shows no error reply (docs/platform.md 7), so the usual names of codes, statuses and flags are read.
  * Compared in lower case and without `_` and `-`.
  */
-const OF_REPLY = '(?:resp|response|rsp|res|ret|return|rtn|result|status|biz|sub)?';
 const NAMES: readonly (readonly [Kind, RegExp])[] = [
   ['error', /^(?:has|is)?(?:err|fail|fault|exception)/],
   ['code', new RegExp(`^(?:${OF_REPLY}(?:code|cd)|ret)$`)],
