@@ -13,10 +13,6 @@ import { unfiltered } from './merchant-filter.ts';
 const OVER_ALL_MERCHANTS: readonly { readonly words: string; readonly why: string }[] = [
   { words: 'of_ledger_entry', why: 'finds merchants that have a ledger here and are not read' },
   { words: 'WITH RECURSIVE merchants', why: 'finds the merchants to compare with each other' },
-  {
-    words: 'INSERT INTO statement AS known SELECT',
-    why: 'its rows are sent as JSON, each with its merchant_no',
-  },
 ];
 
 let stage: Stage;

@@ -115,6 +115,8 @@ test('days that their closed month did not have are listed; so they are after a 
     db,
   );
   await sql`CREATE TABLE alert_fact (kind text, detail jsonb)`.execute(db);
+  await sql`CREATE TABLE month_close_statement AS SELECT merchant_no, month, number, currency, day.key::date AS day
+    FROM month_close, jsonb_each(frozen) AS account (currency, days), jsonb_each(days) AS day`.execute(db);
   for (const text of migration.match(/^(?:CREATE TABLE|INSERT INTO) [^;]*/gm)!)
     await sql.raw(text).execute(db);
   const { rows } = await sql`
