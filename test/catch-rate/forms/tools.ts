@@ -57,7 +57,7 @@ export function saysGap(scene: Scene, { batchNo, net, currency }: Booking): RegE
   const entries = scene.books.filter((one) => one.currency === currency);
   const at = entries.findIndex((one) => one.batchNo === batchNo);
   const [before, after] = [entries[at - 1]!.batchNo, entries[at + 1]!.batchNo];
-  const amount = inWords(decimal(Math.abs(net), currency));
+  const amount = inWords(decimal(Math.abs(net), currency).replace(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ','));
   const side = net > 0 ? 'credit' : 'debit';
   return new RegExp(
     `After ${before} .* but ${after} starts from .*: a net ${side} of ${amount} is unexplained between these two entries\\.\\s.*` +
