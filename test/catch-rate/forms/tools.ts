@@ -60,7 +60,7 @@ export function saysGap(scene: Scene, { batchNo, net, currency }: Booking): RegE
   const amount = inWords(decimal(Math.abs(net), currency).replace(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ','));
   const side = net > 0 ? 'credit' : 'debit';
   return new RegExp(
-    `After ${before} .* but ${after} starts from .*: a net ${side} of ${amount} is unexplained between these two entries\\.\\s.*` +
+    `After ${before} .* but ${after} starts from .*: a net ${side} of ${amount} ${currency} is unexplained between these two entries\\.\\s.*` +
       'entries are missing .* or carry another time',
   );
 }
