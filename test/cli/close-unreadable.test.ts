@@ -70,9 +70,9 @@ it('is not closed by its button, and its page says the same of the same days', a
   const html = await pages.html(`${PAGE}?close=yes`);
   expect(html).toMatch(/<textarea\s+id="despite"[^>]* required/);
   const form = textOf(html);
-  expect(form).toContain('2 account days (1 account) are open.');
-  expect(form).toContain(`USD 2026-02-28 not all readable : ${WHY} daybook quarantine , then quarantine`);
-  expect(form).toContain('not all readable: 2026-02-26');
+  expect(form).toContain('2 account days (2 accounts) are open.');
+  expect(form).toContain(`USD 28 Feb 2026 not all readable : ${WHY} daybook quarantine , then quarantine`);
+  expect(form).toContain('not all readable: 26 Feb 2026');
   expect(form).toMatch(/Days of KWD .*26 Feb 2026 \S+ not all readable .*27 Feb 2026/);
   const refused = await pages.post(PAGE, { form_token: FORM_TOKEN });
   expect(refused.status).toBe(409);
@@ -88,7 +88,7 @@ it('is closed for a reason, which the close names with the days, and verify tell
   expect([problems, closes[0]?.openDays]).toEqual([[], 2]);
   const reported = await daybook(['verify', root], env);
   expect(reported.stdout).toContain('it was closed despite 2 open days: the platform mends them in April');
-  expect(await words(PAGE)).toContain('Despite 2 open days: the platform mends them in April');
+  expect(await words(PAGE)).toContain('Despite 2 open account days: the platform mends them in April');
 });
 
 it('is not open any more once a person has acknowledged the entries', async () => {

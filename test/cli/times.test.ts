@@ -71,7 +71,7 @@ async function storeTheRest({ app: { database, now } }: Stage): Promise<void> {
   await db
     .insertInto('task')
     .values({
-      ...{ kind: 'range', number: 1, state: 'waiting', merchant_no: merchantNo },
+      ...{ kind: 'range', number: 99, state: 'waiting', merchant_no: merchantNo },
       ...{ from_day: '2026-02-01', to_day: '2026-02-02', requested_at: now() },
     })
     .execute();
