@@ -32,7 +32,7 @@ export const EXPLAINED_MEANINGS: Meanings = {
 
 export const UNREADABLE_MEANINGS: Meanings = {
   unreadable:
-    'number of entries that may be of the day and could not be read when the statement was published; the figures do not include them',
+    'number of entries that may be of the day and could not be read when the statement was published; the figures do not include what they say, but keep the earlier content of an entry that was stored before',
 };
 
 export const MONTH_MEANINGS: Meanings = {
@@ -40,8 +40,8 @@ export const MONTH_MEANINGS: Meanings = {
   currency: 'currency code of the account',
   month: '`YYYY-MM`',
   ...DAY_FIGURES,
-  opening: 'opening of the first published day; empty where no day is',
-  closing: 'closing of the last published day; empty where no day is',
+  opening: 'opening of the first published day of the month; empty if no day is published',
+  closing: 'closing of the last published day of the month; empty if no day is published',
   days_published: 'how many days have a statement',
   days_broken: 'how many of them are broken',
   open_days:
@@ -49,9 +49,9 @@ export const MONTH_MEANINGS: Meanings = {
   closed: 'number of the month’s last close; empty where it is not closed',
   adjusted_days: 'days whose statement is not the one that this close froze',
   days_unreadable:
-    'number of published days with entries that could not be read; the figures do not include them',
+    'number of published days with entries that could not be read; the figures do not include what they say, but keep the earlier content of an entry that was stored before',
   missing_net:
-    'unexplained difference: closing - (opening + credits - debits); 0 if no day in between is missing or broken. Empty if no day is published',
+    'balance difference: closing - (opening + credits - debits), whether explained or not; 0 if no day in between is missing or broken. Empty if no day is published',
 };
 
 export const CLOSE_MEANINGS: Meanings = {
@@ -68,32 +68,33 @@ export const CLOSE_MEANINGS: Meanings = {
   'previous.sha256': 'SHA-256 of its file, in hex',
   accounts: 'the month of each account',
   'accounts[].currency': 'currency code of the account',
-  'accounts[].opening': 'opening of the first published day; null where no day is',
+  'accounts[].opening': 'opening of the first published day of the month; null if no day is published',
   'accounts[].creditTotal': 'sum of the credits',
   'accounts[].creditCount': 'how many credits',
   'accounts[].debitTotal': 'sum of the debits',
   'accounts[].debitCount': 'how many debits',
-  'accounts[].closing': 'closing of the last published day; null where no day is',
+  'accounts[].closing': 'closing of the last published day of the month; null if no day is published',
   'accounts[].missingNet':
-    'unexplained difference: closing - (opening + credits - debits); 0 if no day in between is missing or broken',
+    'balance difference: closing - (opening + credits - debits), whether explained or not; 0 if no day in between is missing or broken',
   'accounts[].days': 'how many days have a statement',
   'accounts[].daysBroken': 'how many of them are broken',
-  'accounts[].breaks': 'how many breaks they have',
-  'accounts[].explained': 'how many breaks a person had resolved by then',
+  'accounts[].breaks': 'sum of the breaks of these statements; a break between two days counts on both',
+  'accounts[].explained':
+    'sum, over these statements, of the breaks that a person had resolved by then; one between two days counts on both',
   statements: 'the frozen list',
   'statements[].currency': 'currency code of the account',
   'statements[].day': 'the business day',
   'statements[].revision': 'revision of the statement',
   'statements[].file': 'name of its file, in the folder of its day',
   'statements[].sha256': 'SHA-256 of the file, in hex',
-  'statements[].opening': 'balance before the first entry of the day',
+  'statements[].opening': 'the balance the day starts from',
   'statements[].creditTotal': 'sum of the credits',
   'statements[].creditCount': 'how many credits',
   'statements[].debitTotal': 'sum of the debits',
   'statements[].debitCount': 'how many debits',
-  'statements[].closing': 'balance after the last entry of the day',
+  'statements[].closing': 'the balance the day ends on',
   'statements[].verdict': '`continuous`, `reordered` or `broken`',
-  'statements[].breaks': 'how many breaks it has',
+  'statements[].breaks': 'how many breaks have an entry of the day on either side',
   'statements[].explained': 'list of the break IDs that a person had resolved by then',
   adjustments: 'what changed since the close before',
   'adjustments[].currency': 'currency code of the account',
@@ -105,7 +106,7 @@ export const CLOSE_MEANINGS: Meanings = {
   'openDays[].currency': 'currency code of the account',
   'openDays[].day': 'the business day',
   'openDays[].cause':
-    '`not-over`; `uncertified`: not read completely; `not-reconciled`: changed since its figures were calculated; `not-published`; `broken`: a break is not resolved; `unexplained`: the figures do not add up although no break is open; `unreadable`: an unreadable entry is not acknowledged',
+    '`not-over`; `uncertified`: not read completely; `not-reconciled`: changed since its figures were calculated; `not-published`; `broken`: a break is not resolved; `unexplained`: the figures do not add up, or the opening is not the closing of the statement before, and no break, open or resolved, accounts for it; `unreadable`: an unreadable entry is not acknowledged',
 };
 
 const OTHER_FORMAT_MEANINGS = (path: string): Meanings => ({
@@ -132,18 +133,18 @@ export const MANIFEST_MEANINGS: Meanings = {
   format: 'names this format',
   merchantNo: 'the platform’s number of the merchant',
   day: 'the business day',
-  revision: 'grows with every manifest of the day; 0 in those from before it was kept',
-  epoch: 'epoch of the lease it was written under; 0 in those from before it was kept',
+  revision: 'grows with every manifest of the day; 0 in manifests made before this field existed',
+  epoch: 'epoch of the lease it was written under; 0 in manifests made before this field existed',
   timeZone: 'IANA zone of the business day and of `booked_at`',
   timeZoneProof: 'only where the zone was taken on trust',
   checked:
     'what was checked beyond the days read (`DAYBOOK_CHECKS`), by the run that wrote it or by earlier ones over the same statements',
   place:
-    'its place in the chain of the merchant’s manifests, from 1; not in those from before there were chains',
+    'its place in the chain of the merchant’s manifests, from 1; absent from manifests made before chains existed',
   previousManifest:
     'the merchant’s manifest that was made before this one, of whatever day; null at the first place',
   ...NAMED_MANIFEST_MEANINGS('previousManifest'),
-  earlierManifests: 'at the first place, the manifests from before there were chains',
+  earlierManifests: 'at the first place, the manifests made before chains existed',
   ...NAMED_MANIFEST_MEANINGS('earlierManifests[]'),
   supersededManifests: 'the day’s manifests that this one took the place of, oldest first',
   'supersededManifests[].revision': 'its revision',
@@ -152,9 +153,9 @@ export const MANIFEST_MEANINGS: Meanings = {
   'supersededManifests[].previousManifest': 'the manifest that it named',
   ...NAMED_MANIFEST_MEANINGS('supersededManifests[].previousManifest'),
   final:
-    'estimate of when the day will be complete; left out if none was possible when the manifest was made',
-  'final.share': 'share of the day’s entries expected by the end of the day in `final.by`',
-  'final.confidence': 'confidence in that share, from 0 to 1',
+    'estimate of when late entries will have come in: by the end of `by`, with the confidence `confidence`, at least the share `share` of the day’s entries. The reading itself was complete. Left out if too little was measured when the manifest was made',
+  'final.share': 'share of the day’s entries expected by then',
+  'final.confidence': 'statistical confidence in that share, from 0 to 1',
   'final.by': 'business day by whose end this share is expected',
   'final.watchedEntries':
     'number of entries this estimate is based on, all of days that were read before the next day was over',
@@ -177,21 +178,21 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].debitCount': 'how many debits',
   'statements[].closing': 'the balance the day ends on',
   'statements[].otherClosings':
-    'other closing balances that are possible: the entries fit together in several orders, and nothing decides between them yet. On a day without a break, the opening may also be any of these amounts',
+    'other amounts that the closing may be: the balance before the day’s entries is not known for certain, and entries that cancel out fit several (a credit and a debit of 50 lead from 100 to 100, or from 150 to 150). On a day without a break, the opening is then as uncertain as the closing, and the verdict can still be `continuous`. Left out if the closing is certain',
   'statements[].verdict':
     'whether every balance carries forward: in order of time (`continuous`), in another order (`reordered`), or not (`broken`)',
   'statements[].breaks': 'how many breaks have an entry of the day on either side',
   'statements[].breaksAfter':
     'how many of these lie after the day’s last entry, so that no row of this statement shows them; 0 where absent',
   'statements[].unreadable':
-    'number of entries that may be of the day and could not be read; the figures do not include them; 0 where absent',
+    'number of entries that may be of the day and could not be read; the figures do not include what they say, but keep the earlier content of an entry that was stored before; 0 where absent',
   'statements[].explained': 'how many of the breaks a person resolved; 0 where absent. The verdict stays',
   'statements[].explanations': 'explanations of these breaks, up to 1,000',
   'statements[].explanations[].id': 'number of the break',
-  'statements[].explanations[].afterBatchNo': 'the entry in front of it; null where there is none',
-  'statements[].explanations[].beforeBatchNo': 'the entry behind it',
+  'statements[].explanations[].afterBatchNo': 'the last entry before the break; null where there is none',
+  'statements[].explanations[].beforeBatchNo': 'the first entry after the break',
   'statements[].explanations[].missingNet':
-    'unexplained difference at the break; above zero where a credit is missing',
+    'difference at the break that the note explains: the balance found less the balance expected; above zero where a credit is missing',
   'statements[].explanations[].note': 'the explanation',
   'statements[].explanations[].by': 'who it was; null where that was not kept',
   'statements[].explanations[].at': 'when, an instant',

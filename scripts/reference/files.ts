@@ -187,7 +187,7 @@ function objectStoreSections(): string[] {
   return [
     '## The object store',
     'Below `STATEMENTS_URL`, an S3 bucket or a folder. `{merchantNo}` and `{CCC}` are percent-encoded: letters, digits, `-`, ' +
-      '`_` and dots stay, but dots at the start.',
+      '`_` and dots stay, except dots at the start.',
     table(['key', 'what it is'], keyRows()),
     'A published revision is never overwritten; `{N}` counts from 1, and summaries count apart from statements. A file still ' +
       'being written has a name in a folder that starts with a dot and ends with `.part`, and in S3 is an unfinished upload: ' +
@@ -270,8 +270,8 @@ const downloadSections = (): string[] => {
       `statement under the name \`${patternOf(manifestFileNextTo(file))}\`.`,
     'With `--format` other than `csv` the ZIP holds the statements in that format and `month-{YYYY-MM}.csv`. A file that was published in the ' +
       'format has the manifest of its day next to it, under the same name as with `--currency`, and `daybook verify` checks it. A ' +
-      'file that was made for the download has none, as no manifest names it: `daybook verify` says so of each of them. As `csv`, ' +
-      'the ZIP has every published format of each day.',
+      'file that was made for the download has none, as no manifest names it: `daybook verify` says so of each of them. Without ' +
+      '`--format`, or with `csv`, the ZIP also holds each day’s files in the other formats that were published.',
     columnTable(headerOf(monthCsv(monthOf('2026-03')!, [])), MONTH_MEANINGS),
   ];
 };

@@ -4,7 +4,7 @@ import { code, table } from './markdown.ts';
 const WORKBOOK = [
   [
     '`Summary`',
-    'the figures of the day, one below the other, with the unexplained difference (`missing_net`: closing - (opening + credits - debits)), how many entries could not be read (`unreadable`) and whether the opening is derived from the first entry (`restarted`); every revision up to this one with its reason, a line each',
+    'the figures of the day, one below the other, with the balance difference (`missing_net`: closing - (opening + credits - debits), whether explained or not), how many entries could not be read (`unreadable`) and whether the opening is derived from the first entry (`restarted`); every revision up to this one with its reason, a line each',
   ],
   [
     '`{CCC}`',
@@ -27,7 +27,10 @@ const CAMT = [
       'characters has `~` and 8 digits of the merchant number’s SHA-256 before the currency',
   ],
   ['`Acct/Ccy`', 'currency code of the account'],
-  ['`Bal` `OPBD`, `CLBD`', 'opening and closing, both of the day; what is below zero is `DBIT`'],
+  [
+    '`Bal` `OPBD`, `CLBD`',
+    'opening and closing, both of the day. They are available balances, though the codes mean booked ones; what is below zero is `DBIT`',
+  ],
   [
     '`TxsSummry`',
     'counts and sums of all entries, credits and debits; a sum of more than 18 digits is left out',
@@ -42,7 +45,7 @@ const CAMT = [
   ['`RltdDts/TxDtTm`', '`booked_at`, a time of the platform’s zone'],
   [
     '`AddtlStmtInf`',
-    'revision, verdict, number of breaks and how many of these lie after the day’s last entry, the unexplained difference, the name and SHA-256 of the CSV, ' +
+    'revision, verdict, number of breaks and how many of these lie after the day’s last entry, the balance difference, the name and SHA-256 of the CSV, ' +
       'and of a later revision the `Id` of the statement that it replaces, and why',
   ],
 ];
@@ -73,7 +76,7 @@ const MT940 = [
   ['`:62M:`, `:60M:`', 'the balance carried from one message to the next'],
   [
     '`:62F:`, `:86:`',
-    'the closing; then revision, verdict, number of breaks and how many of these lie after the day’s last entry, the unexplained difference, how many entries ' +
+    'the closing; then revision, verdict, number of breaks and how many of these lie after the day’s last entry, the balance difference, how many entries ' +
       'had texts to be spelled otherwise, and of a later revision which one it replaces, and why',
   ],
   ['`-`', 'the end of a message'],
@@ -87,7 +90,7 @@ const PDF = [
   ['Figures', 'opening, credits and debits with their counts, closing'],
   [
     'Verdict',
-    'continuous, reordered or broken, in words; the unexplained difference; how many breaks lie after the day’s last entry; whether the opening was derived',
+    'continuous, reordered or broken, in words; the balance difference; how many breaks lie after the day’s last entry; whether the opening was derived',
   ],
   ['Proof', 'name and SHA-256 of the CSV'],
   ['Prepared by, approved by', 'lines for name, date and signature, on the page of the figures'],
@@ -104,7 +107,7 @@ const MONTH_PDF = [
     'Accounts',
     'opening, credits, debits and closing of the month; how many days are published, broken and open',
   ],
-  ['Verdict', 'whether every day is published and proven; the unexplained difference of an account'],
+  ['Verdict', 'whether every day is published and proven; the balance difference of an account'],
   [
     'Close',
     'number, time, by whom, note, reason for closing despite open days, file and its SHA-256; whether it was adjusted since',
@@ -126,7 +129,7 @@ const LIMITS = [
   ],
   [
     code('camt053'),
-    'amounts of up to 18 digits, and as many decimals as ISO 4217 gives the currency; of a currency that ISO does not have, up to 5; no balances after each entry',
+    'amounts of up to 18 digits, and as many decimals as ISO 4217 gives the currency; of a currency for which it gives none, up to 5; no balances after each entry',
     'flat',
   ],
   [
@@ -171,7 +174,7 @@ export const formatSections = (): string[] => [
   'In a month’s ZIP such a day is the published CSV, under its own key. The last file, `month-{YYYY-MM}-as-csv.txt`, names ' +
     'each such day with the reason. The command says so too, and ends with 3; with `--json` they are in `asCsv`.',
   'Nothing is rounded. Both formats of a bank forbid more decimals than a currency has, and importers refuse or round them: a day ' +
-    'with an amount of 10.005 USD does not fit. Zeros that are too many are cut: 10.500 USD is 10.50. Amounts of a currency ' +
-    'without minor units in ISO 4217, such as CNH or XAU, are written as they are.',
+    'with an amount of 10.005 USD does not fit. Zeros that are too many are cut: 10.500 USD is 10.50. ISO 4217 does not list ' +
+    'some codes (CNH) and gives others no number of decimals (XAU): their amounts keep the decimals they have, in camt.053 up to 5.',
   table(['format', 'holds', 'memory'], LIMITS),
 ];

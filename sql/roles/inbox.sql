@@ -1,5 +1,5 @@
 -- The role of `serve`, `onboard`, `beneficiary`, `notifications` and `merchants`: applications, beneficiaries, pushed
--- results and the merchants that come of them. It sees nothing of any ledger. Run after each migration, as their owner.
+-- results and the merchants that come of them. It sees nothing of any ledger. Run after each migration, as an administrator.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_inbox') THEN CREATE ROLE daybook_inbox NOLOGIN; END IF;
 END $$;

@@ -1,6 +1,6 @@
 -- The role of `run`, `schedule`, `worker`, `reference sync` and the commands about the ledger. It reads and writes the ledger and
 -- what is made of it, and sees nothing of applications, beneficiaries or pushed results. Run after each migration, as
--- their owner; it takes nothing away that it does not give again.
+-- an administrator; it takes nothing away that it does not give again.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_job') THEN CREATE ROLE daybook_job NOLOGIN; END IF;
 END $$;

@@ -1,5 +1,5 @@
 -- What the pages that `serve` shows (DAYBOOK_PAGES_LISTEN) need in addition to daybook_inbox and daybook_read_only: to take, comment,
--- resolve and reopen a break, and to close a month. Its login has all three roles. Run after each migration, as their owner.
+-- resolve and reopen a break, and to close a month. Its login has all three roles. Run after each migration, as an administrator.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_pages') THEN CREATE ROLE daybook_pages NOLOGIN; END IF;
 END $$;

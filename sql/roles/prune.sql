@@ -1,6 +1,6 @@
 -- The role of `prune`, which alone may delete old records of work that is over. It cannot touch entries, certificates,
--- figures, breaks, statements or the audit, and reads no token and no personal data. Run after each migration, as their
--- owner.
+-- figures, breaks, statements or the audit, and reads no token and no personal data. Run after each migration, as an
+-- administrator.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_prune') THEN CREATE ROLE daybook_prune NOLOGIN; END IF;
 END $$;

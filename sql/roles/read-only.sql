@@ -1,5 +1,5 @@
 -- The role of dashboards and of finance's own queries: figures, statements, breaks and runs, and no column that holds a
--- secret or personal data. Run after each migration, as their owner.
+-- secret or personal data. Run after each migration, as an administrator.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_read_only') THEN CREATE ROLE daybook_read_only NOLOGIN; END IF;
 END $$;

@@ -32,7 +32,7 @@ export const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
 
 const HELP = `
 If every entry of an account's day disappears at once, or most entries of several days, daybook keeps the entries and asks you.
-Until then they are held: published statements stay as they are, and runs end with 4. \`daybook amendments accept\` confirms
+Until you confirm, they are held: published statements stay as they are, and runs end with 4. \`daybook amendments accept\` confirms
 that they are gone. If they come back, the hold ends by itself.
 
 Examples:
@@ -40,7 +40,7 @@ Examples:
   daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711"`;
 
 const ACCEPT_HELP = `
-An empty ledger is usually a fault. Ask the platform first.
+Entries that disappear all at once usually mean an error at the platform. Ask it before you confirm.
 
 Examples:
   daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711" --by Ada

@@ -150,8 +150,8 @@ const STEPS: readonly Step[] = [
   {
     step: BREAK_STEPS.resolved,
     description:
-      'record why the difference at a break is correct. The break no longer counts as open; the figures and the verdict stay the same',
-    noteOf: 'why the difference is correct',
+      'record the valid reason for the difference at a break. The break no longer counts as open; the figures and the verdict stay the same',
+    noteOf: 'the reason for the difference',
     refusal: noOpen,
     done: (id) => lines(`break ${id} is resolved`, `${PUBLISHED_LATER}; the verdict stays broken`),
   },

@@ -31,7 +31,7 @@ export function addEntriesCommand(program: Command): void {
     .description('history of an entry: its versions, its statement, line and revision, adjacent breaks')
     .addHelpText(
       'after',
-      '\nLines of a statement are counted from 1, the header’s. Ends with 2 where no entry has the number, with 4 where ' +
+      '\nLines of a statement are counted from 1; line 1 is the header. Ends with 2 where no entry has the number, with 4 where ' +
         'one of its statements cannot be read.\n\n' +
         'Examples:\n  daybook entries find SBX1684027663557\n  daybook entries find 59102 --merchant 10001 --json',
     )

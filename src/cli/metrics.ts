@@ -9,7 +9,7 @@ Prints the state metrics of /metrics: last successful nightly run, proven, missi
 docs/reference/metrics.md lists all of them. Ends with 4 where a part could not be read.
 
 Example, after a run from cron, for the textfile collector of Prometheus's node exporter:
-  daybook metrics > daybook.prom.new; test -s daybook.prom.new && mv daybook.prom.new /var/lib/prometheus/node-exporter/daybook.prom`;
+  f=/var/lib/prometheus/node-exporter/daybook.prom; daybook metrics > $f.new; test -s $f.new && mv $f.new $f`;
 
 export function addMetricsCommand(program: Command): void {
   program

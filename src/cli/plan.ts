@@ -17,8 +17,8 @@ import { lines, table, counted } from './output/text.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
 
 const HELP = `
-With several merchants, \`run\` may make a few calls more or fewer. The time zone is proven by the newest entries, in
-the order in which the merchants are answered.
+With several merchants, \`run\` may make a few calls more or fewer: how many calls prove the time zone depends on which
+merchants the platform answers first.
 
 Example:
   daybook plan --from 2026-03-01 --to 2026-03-31`;

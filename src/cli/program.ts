@@ -37,7 +37,7 @@ import { ownVersion } from './version.ts';
 import { addWorkerCommand } from './worker.ts';
 
 const EXIT_CODES_TEXT = `
-Exit codes: 0 complete, everything proven; 2 invalid usage or settings; 3 complete, needs attention; 4 incomplete,
+Exit codes: 0 complete, nothing needs attention; 2 invalid usage or settings; 3 complete, needs attention; 4 incomplete,
 certified data is kept; 5 another run holds the lease; 70 internal error.`;
 
 /** The complete command line. Parsing it runs the command. */

@@ -22,11 +22,11 @@ const ABOUT: Readonly<Record<RunCommand, string>> = {
 };
 
 const BREAKS_COUNT = `Exit 3 while the chosen merchants and currencies have an open break or an unacknowledged unreadable entry, of any day.
-\`daybook breaks resolve ID --note TEXT\` records why the difference at a break is correct.
+\`daybook breaks resolve ID --note TEXT\` records the valid reason for the difference at a break.
 \`daybook quarantine acknowledge ID --note TEXT\` records that an unreadable entry needs no more attention.`;
-const ASKED_FOR = `Days requested with --from or --to stay open until each is read completely, even with an open break.
+const ASKED_FOR = `Days requested with --from or --to stay requested until each is read completely. An open break does not matter for that.
 The next run without dates takes over those that a failed or killed run left; \`daybook status\` lists them. More than ${LONG_RUN_DAYS} days are done in slices.
-The remaining slices are a backfill, continued by \`daybook schedule\` or \`daybook backfill --now\`.`;
+Slices that a failed or killed run leaves are a backfill, continued by \`daybook schedule\` or \`daybook backfill --now\`.`;
 const AFTER: Readonly<Record<RunCommand, string>> = {
   run: `${ASKED_FOR}\n${BREAKS_COUNT}`,
   sync: `${ASKED_FOR}\n${BREAKS_COUNT}`,

@@ -25,8 +25,8 @@ export function addVerifyCommand(program: Command): void {
     )
     .option(
       '--public-key <key>',
-      'the key, or a file with it, that signed the manifests: checks signatures, and that no manifest is missing between ' +
-        'those given; may be repeated',
+      'public key of the pair that signed the manifests, or a file with it: checks signatures, and that no manifest is missing ' +
+        'between those given; may be repeated',
       collect,
       [],
     )

@@ -232,7 +232,7 @@ function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadabl
 function differenceText(currency: string, off: string): string {
   const size = moneyText(off.replace(/^-/, ''), currency);
   return (
-    `${currency}: unexplained difference of ${moneyText(off, currency)}: the closing is ${size} ` +
+    `${currency}: balance difference of ${moneyText(off, currency)}: the closing is ${size} ` +
     `${off.startsWith('-') ? 'lower' : 'higher'} than opening plus credits minus debits.`
   );
 }

@@ -145,7 +145,7 @@ describe.skipIf(skipped)(name, () => {
       .map((line) => line.split(','));
     expect(head).toEqual(HEAD);
     const shown = await page
-      .locator('table:has(th:text("Batch number")) tbody tr:not(.break)')
+      .locator('table:has(th:text("Entry number")) tbody tr:not(.break)')
       .allInnerTexts();
     expect(shown.map((row) => row.split('\t'))).toEqual(
       lines.map(([batchNo, bookedAt, , type, credit, debit, balance]) => [

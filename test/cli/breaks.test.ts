@@ -142,7 +142,7 @@ test('an unknown break, a wrong number and a missing note are refused', async ()
   );
   expect(await refused('comment', 'x', '--note', 'n')).toMatch(/x is no break’s number/);
   expect(await refused('resolve', missing, '--note', ' ')).toMatch(
-    /--note is empty; say why the difference is correct/,
+    /--note is empty; say the reason for the difference/,
   );
 }, 300_000);
 

@@ -103,7 +103,7 @@ describe('what is not as it should be is said', () => {
     expect(text).toContain('2 published\n4 entries | 2 entries | 1 broken\n1 open');
     expect(text).toContain('Not complete: 1 account day (1 account) still open, listed below.');
     expect(text).toContain(
-      'USD: unexplained difference of 306.15 USD: the closing is 306.15 USD higher than opening plus credits minus debits.',
+      'USD: balance difference of 306.15 USD: the closing is 306.15 USD higher than opening plus credits minus debits.',
     );
     expect(text).toContain('USD | 2026-03-31 | its balance chain is broken: break 7');
     expect(text).toContain('broken: 2 breaks | 3 | 1,500.50 | 500.50 | 2,306.15');

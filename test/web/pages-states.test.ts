@@ -47,7 +47,7 @@ describe('an entry that cannot be read', () => {
       'USD 2026-03-05 not all readable',
     ]);
     const day = await words(`/m/${merchantNo}/USD/2026-03-05`);
-    expect(day).toContain('an entry could not be read; the figures lack it');
+    expect(day).toContain('an entry could not be read; the figures do not include what it says');
     expect(day).toMatch(
       /Unreadable entries .*each as received, and its acknowledgement\. SBX\d+: .* SBX\d+: .* SBX\d+: /,
     );

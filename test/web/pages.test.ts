@@ -212,7 +212,7 @@ describe('downloads', () => {
     const text = pdfText(await pagesOf(new Uint8Array(await response.arrayBuffer())));
     expect(text).toContain('USD | 0.00 | 37,554,408.63 | 36,060,078.71 | 1,494,023.77 | 4 published');
     expect(text).toContain(
-      'USD: unexplained difference of -306.15 USD: the closing is 306.15 USD lower than opening plus credits minus debits.',
+      'USD: balance difference of -306.15 USD: the closing is 306.15 USD lower than opening plus credits minus debits.',
     );
     expect(text).toMatch(/USD \| 2026-03-03 \| its balance chain is broken: break \d+/);
     expect(text).toContain(

@@ -172,12 +172,12 @@ function reasonsOfOpenItems(
     [
       newBreaks,
       `${newBreaks} new break${plural(newBreaks)}: see \`daybook breaks\``,
-      'ask the platform about the period; if the difference is correct, record why with `daybook breaks resolve ID --note TEXT`',
+      'ask the platform about the period; if there is a valid reason for the difference, record it with `daybook breaks resolve ID --note TEXT`',
     ],
     [
       knownBreaks,
       `${knownBreaks} break${plural(knownBreaks)} known before, still open: see \`daybook breaks\``,
-      'it counts until a later reading clears it; if the difference is correct, record why with `daybook breaks resolve ID --note TEXT`',
+      'it counts until a later reading clears it; if there is a valid reason for the difference, record it with `daybook breaks resolve ID --note TEXT`',
     ],
     [
       amended,
