@@ -52,6 +52,8 @@ test('its settings, files and tables exist', () => {
     'daybook_read_only',
     'daybook_pages',
     'daybook_owner_login',
+    'daybook_migrate',
+    'daybook_restored',
   ];
   expect(named.filter((name) => !noTables.includes(name) && !tables.includes(`### ${name}\n`))).toEqual([]);
 });
