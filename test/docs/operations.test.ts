@@ -54,6 +54,7 @@ test('its settings, files and tables exist', () => {
     'daybook_owner_login',
     'daybook_migrate',
     'daybook_restored',
+    'migrate_database_url',
   ];
   expect(named.filter((name) => !noTables.includes(name) && !tables.includes(`### ${name}\n`))).toEqual([]);
 });
