@@ -32,7 +32,7 @@ export const EXPLAINED_MEANINGS: Meanings = {
 
 export const UNREADABLE_MEANINGS: Meanings = {
   unreadable:
-    'number of entries that may be of the day and could not be read when the statement was published; the figures do not include what they say, but keep the earlier content of an entry that was stored before',
+    'number of entries that may be of the day and could not be read when the statement was published; the figures do not include them; where an earlier, readable version of such an entry is stored, they include that version',
 };
 
 export const MONTH_MEANINGS: Meanings = {
@@ -49,7 +49,7 @@ export const MONTH_MEANINGS: Meanings = {
   closed: 'number of the month’s last close; empty where it is not closed',
   adjusted_days: 'days whose statement is not the one that this close froze',
   days_unreadable:
-    'number of published days with entries that could not be read; the figures do not include what they say, but keep the earlier content of an entry that was stored before',
+    'number of published days with entries that could not be read; the figures do not include them; where an earlier, readable version of such an entry is stored, they include that version',
   missing_net:
     'balance difference: closing - (opening + credits - debits), whether explained or not; 0 if no day in between is missing or broken. Empty if no day is published',
 };
@@ -160,7 +160,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   'final.watchedEntries':
     'number of entries this estimate is based on, all of days that were read before the next day was over',
   'final.laterEntries':
-    'of the late entries measured so far, how many may have come later than `final.by` allows',
+    'of the late entries measured so far, of whatever day, how many may have come later after their own day than `final.by` is after this one',
   statements: 'the current statement of each currency',
   'statements[].currency': 'currency code of the account',
   ...REVISION_MEANINGS('statements[]', 'statement'),
@@ -178,14 +178,14 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].debitCount': 'how many debits',
   'statements[].closing': 'the balance the day ends on',
   'statements[].otherClosings':
-    'other amounts that the closing may be: the balance before the day’s entries is not known for certain, and entries that cancel out fit several (a credit and a debit of 50 lead from 100 to 100, or from 150 to 150). On a day without a break, the opening is then as uncertain as the closing, and the verdict can still be `continuous`. Left out if the closing is certain',
+    'other amounts that the closing may be: the balance before the day’s entries is not certain, and they cancel out, so that more than one order fits. With a credit of 50 (balance after it 150) and a debit of 50 (balance after it 100), the day goes from 100 to 100 if the credit came first, and from 150 to 150 if the debit did. Without a break, the opening is then as uncertain as the closing, and the verdict can still be `continuous`. Left out if the closing is certain',
   'statements[].verdict':
-    'whether every balance carries forward: in order of time (`continuous`), in another order (`reordered`), or not (`broken`)',
+    'whether every balance carries forward: in order of time (`continuous`), in another order (`reordered`), or not (`broken`). A day is also `broken` where the only break lies before its first entry or after its last; its own figures then add up',
   'statements[].breaks': 'how many breaks have an entry of the day on either side',
   'statements[].breaksAfter':
     'how many of these lie after the day’s last entry, so that no row of this statement shows them; 0 where absent',
   'statements[].unreadable':
-    'number of entries that may be of the day and could not be read; the figures do not include what they say, but keep the earlier content of an entry that was stored before; 0 where absent',
+    'number of entries that may be of the day and could not be read; the figures do not include them; where an earlier, readable version of such an entry is stored, they include that version; 0 where absent',
   'statements[].explained': 'how many of the breaks a person resolved; 0 where absent. The verdict stays',
   'statements[].explanations': 'explanations of these breaks, up to 1,000',
   'statements[].explanations[].id': 'number of the break',
@@ -216,7 +216,8 @@ export const MANIFEST_MEANINGS: Meanings = {
   'certificates[].endMs': 'last ms of that span, included',
   'certificates[].currency': 'the currency that was read; null where every currency was',
   'certificates[].total': 'number of entries that the platform stated for the span',
-  'certificates[].distinct': 'how many distinct entries were received',
-  'certificates[].quarantined': 'how many received records could not be read as entries',
+  'certificates[].distinct':
+    'how many distinct readable entries were received; `total` is `distinct` plus `quarantined`',
+  'certificates[].quarantined': 'how many received entries went into quarantine; they are not in `distinct`',
   'certificates[].certifiedAt': 'when it was certified, an instant',
 };

@@ -59,12 +59,12 @@ function assertOnlyLocal(
   if (!isLoopback(pagesListen.host))
     throw new AccessMissing(
       `DAYBOOK_PAGES_LISTEN is ${pagesListen.host}, which others can reach, ${SET_ONE}; or listen on this machine alone, ` +
-        'like 127.0.0.1:8082.',
+        'like 127.0.0.1:8090.',
     );
   if (isSameAddress(listen, pagesListen))
     throw new AccessMissing(
       `DAYBOOK_PAGES_LISTEN is the address of DAYBOOK_LISTEN, to which a proxy brings others, ${SET_ONE}; or give the pages ` +
-        'an address of their own, like 127.0.0.1:8082.',
+        'an address of their own, like 127.0.0.1:8090.',
     );
   if (pagesUrl !== null && !isLoopback(new URL(pagesUrl).hostname))
     throw new AccessMissing(

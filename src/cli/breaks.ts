@@ -48,7 +48,7 @@ Examples:
   daybook breaks --merchant M1 --all
   daybook breaks show 7
   daybook breaks take 7 --by Ada
-  daybook breaks resolve 7 --note "fee, case 4711"`;
+  daybook breaks resolve 7 --note "hold on the available balance, case 4711"`;
 
 interface ListFlags {
   readonly all?: boolean;

@@ -118,7 +118,7 @@ export const settingsSchema = z.strictObject({
     publicUrl: publicUrl().optional().meta(notes('https://daybook.example')),
     listen: listenAddress().default({ host: '127.0.0.1', port: 8080 }).meta(notes('127.0.0.1:8080')),
     allowInsecure: someOf(UNPROTECTED).default([]).meta(notes('database')),
-    pagesListen: listenAddress().optional().meta(notes('127.0.0.1:8082')),
+    pagesListen: listenAddress().optional().meta(notes('127.0.0.1:8090')),
     healthListen: listenAddress().optional().meta(notes('127.0.0.1:8081')),
     metricsMerchants: yesOrNo().default(false).meta(notes('true')),
     trustedProxies: networks().default(['127.0.0.0/8', '::1']).meta(notes('10.0.0.0/8,192.0.2.7')),

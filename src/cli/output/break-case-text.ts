@@ -110,7 +110,7 @@ function certificatesText(certificates: readonly CertificateRow[], zone: string)
   return lines(
     `\ncomplete readings:`,
     table(
-      ['certified', '>total stated', '>entries received', '?>in quarantine', '?from', '?to'],
+      ['certified', '>total stated', '>readable entries', '?>in quarantine', '?from', '?to'],
       shown.map((one) => [
         wallTime(one.certified_at.getTime(), zone),
         one.total,

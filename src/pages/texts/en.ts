@@ -53,7 +53,8 @@ export const EN = {
   stateMeaning: {
     proven: 'read completely, and every balance carries forward',
     reordered: 'every balance carries forward, in an order other than by time',
-    broken: 'the balance does not carry forward; not yet explained',
+    broken:
+      'a break that is not yet explained lies on this day, or on a stretch between two entries that includes it',
     explained: 'the balance does not carry forward; explained by a person',
     unreadable: 'an entry could not be read; the figures do not include what it says',
     empty: 'read completely; nothing was booked',
@@ -276,14 +277,14 @@ export const EN = {
       `A file of ${rows} rows takes too long to compare here. Use \`daybook statements diff\`.`,
     certificates: 'Certificates',
     certificatesOf:
-      'Complete readings of this day: every page stated the same number of entries, and that many different entries were received, those in quarantine included.',
+      'Complete readings of this day: every page stated the same number of entries, and that many different entries were received: the readable ones plus those in quarantine.',
     noCertificate: 'No complete reading of this day.',
     certificatesMore: (more: string) => `And ${more} more.`,
     certified: 'Certified',
     spanFrom: 'From',
     spanTo: 'To',
     total: 'Number of entries stated',
-    distinct: 'Entries received',
+    distinct: 'Readable entries received',
     quarantined: 'In quarantine',
   },
   unreadable: {
@@ -342,7 +343,7 @@ export const EN = {
     },
     quarantine: 'In quarantine for that time span',
     noQuarantine: 'Nothing in that time span is in quarantine.',
-    explains: 'this explains the break',
+    explains: 'alone or with the others so marked, this accounts for the difference',
     message: 'Message to copy to the platform',
     actions: 'Actions',
     note: 'Note',
