@@ -43,11 +43,12 @@ export const MONTH_MEANINGS: Meanings = {
   opening: 'opening of the first published day of the month; empty if no day is published',
   closing: 'closing of the last published day of the month; empty if no day is published',
   days_published: 'how many days have a statement',
-  days_broken: 'how many of them are broken',
+  days_broken: 'how many of them have the verdict `broken`, those whose breaks are all resolved included',
   open_days:
     'days that keep the month from being closed (not over, not read completely, changed since its figures were calculated, not published as they now stand, broken, with a difference that no break accounts for, with an unreadable entry): `2026-03-05 2026-03-08/2026-03-31`',
   closed: 'number of the month’s last close; empty where it is not closed',
-  adjusted_days: 'days whose statement is not the one that this close froze',
+  adjusted_days:
+    'list of the days whose statement is not the one that this close froze, written as in `open_days`',
   days_unreadable:
     'number of published days with entries that could not be read; the figures do not include them; where an earlier, readable version of such an entry is stored, they include that version',
   missing_net:
@@ -77,10 +78,12 @@ export const CLOSE_MEANINGS: Meanings = {
   'accounts[].missingNet':
     'balance difference: closing - (opening + credits - debits), whether explained or not; 0 if no day in between is missing or broken',
   'accounts[].days': 'how many days have a statement',
-  'accounts[].daysBroken': 'how many of them are broken',
-  'accounts[].breaks': 'sum of the breaks of these statements; a break between two days counts on both',
+  'accounts[].daysBroken':
+    'how many of them have the verdict `broken`, those whose breaks are all resolved included',
+  'accounts[].breaks':
+    'sum of the breaks of these statements; a break between entries of two days counts on both, and on each day without entries between them',
   'accounts[].explained':
-    'sum, over these statements, of the breaks that a person had resolved by then; one between two days counts on both',
+    'sum, over these statements, of the breaks that a person had resolved by then; one between entries of two days counts on both, and on each day without entries between them',
   statements: 'the frozen list',
   'statements[].currency': 'currency code of the account',
   'statements[].day': 'the business day',
@@ -94,7 +97,8 @@ export const CLOSE_MEANINGS: Meanings = {
   'statements[].debitCount': 'how many debits',
   'statements[].closing': 'the balance the day ends on',
   'statements[].verdict': '`continuous`, `reordered` or `broken`',
-  'statements[].breaks': 'how many breaks have an entry of the day on either side',
+  'statements[].breaks':
+    'how many breaks touch the day: those directly before or after at least one of its entries; on a day without entries, 1 if the break lies between the entries around it',
   'statements[].explained': 'list of the break IDs that a person had resolved by then',
   adjustments: 'what changed since the close before',
   'adjustments[].currency': 'currency code of the account',
@@ -106,7 +110,7 @@ export const CLOSE_MEANINGS: Meanings = {
   'openDays[].currency': 'currency code of the account',
   'openDays[].day': 'the business day',
   'openDays[].cause':
-    '`not-over`; `uncertified`: not read completely; `not-reconciled`: changed since its figures were calculated; `not-published`; `broken`: a break is not resolved; `unexplained`: the figures do not add up, or the opening is not the closing of the statement before, and no break, open or resolved, accounts for it; `unreadable`: an unreadable entry is not acknowledged',
+    '`not-over`; `uncertified`: not read completely; `not-reconciled`: changed since its figures were calculated; `not-published`; `broken`: a break is not resolved; `unexplained`: a difference that no break, open or resolved, accounts for: the figures do not add up, or the opening is not the closing of the statement before (the unexplained difference at an open break is `broken`); `unreadable`: an unreadable entry is not acknowledged',
 };
 
 const OTHER_FORMAT_MEANINGS = (path: string): Meanings => ({
@@ -158,9 +162,9 @@ export const MANIFEST_MEANINGS: Meanings = {
   'final.confidence': 'statistical confidence in that share, from 0 to 1',
   'final.by': 'business day by whose end this share is expected',
   'final.watchedEntries':
-    'number of entries this estimate is based on, all of days that were read before the next day was over',
+    'number of entries this estimate is based on; only entries of days that were read before the following day was over count',
   'final.laterEntries':
-    'of the late entries measured so far, of whatever day, how many may have come later after their own day than `final.by` is after this one',
+    'of all late entries measured so far, of any day: how many may have come after more days than there are from `day` to `final.by`',
   statements: 'the current statement of each currency',
   'statements[].currency': 'currency code of the account',
   ...REVISION_MEANINGS('statements[]', 'statement'),
@@ -178,12 +182,13 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].debitCount': 'how many debits',
   'statements[].closing': 'the balance the day ends on',
   'statements[].otherClosings':
-    'other amounts that the closing may be: the balance before the day’s entries is not certain, and they cancel out, so that more than one order fits. With a credit of 50 (balance after it 150) and a debit of 50 (balance after it 100), the day goes from 100 to 100 if the credit came first, and from 150 to 150 if the debit did. Without a break, the opening is then as uncertain as the closing, and the verdict can still be `continuous`. Left out if the closing is certain',
+    'other amounts that the closing may be: the balance before some entries is not certain (the opening was derived, or a break lies before them, on this day or an earlier one), and these entries cancel each other out, so that more than one order fits. With a credit of 50 (balance after it 150) and a debit of 50 (balance after it 100), the day goes from 100 to 100 if the credit came first, and from 150 to 150 if the debit did. If no break lies before those entries, the opening is as uncertain as the closing, and the verdict can still be `continuous`. Left out if the closing is certain',
   'statements[].verdict':
-    'whether every balance carries forward: in order of time (`continuous`), in another order (`reordered`), or not (`broken`). A day is also `broken` where the only break lies before its first entry or after its last; its own figures then add up',
-  'statements[].breaks': 'how many breaks have an entry of the day on either side',
+    'whether every balance carries forward: in order of time (`continuous`), in another order (`reordered`), or not (`broken`). A day is also `broken` where the only break lies before its first entry: the difference is then in this day. It is `broken`, too, where the only break lies after its last entry: its own figures then add up, and the difference is in the day of the next entry',
+  'statements[].breaks':
+    'how many breaks touch the day: those directly before or after at least one of its entries; on a day without entries, 1 if the break lies between the entries around it',
   'statements[].breaksAfter':
-    'how many of these lie after the day’s last entry, so that no row of this statement shows them; 0 where absent',
+    'how many of these lie after the day’s last entry, or on a day without entries, so that no row of this statement shows them; 0 where absent',
   'statements[].unreadable':
     'number of entries that may be of the day and could not be read; the figures do not include them; where an earlier, readable version of such an entry is stored, they include that version; 0 where absent',
   'statements[].explained': 'how many of the breaks a person resolved; 0 where absent. The verdict stays',

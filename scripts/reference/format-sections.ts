@@ -105,7 +105,7 @@ const PDF = [
 const MONTH_PDF = [
   [
     'Accounts',
-    'opening, credits, debits and closing of the month; how many days are published, broken and open',
+    'opening, credits, debits and closing of the month; how many days are published, how many have the verdict broken (resolved or not), and how many are open',
   ],
   ['Verdict', 'whether every day is published and proven; the balance difference of an account'],
   [

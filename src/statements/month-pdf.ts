@@ -220,7 +220,7 @@ function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadabl
   const derived = accounts.flatMap(({ statements }) => statements.filter((row) => figuresOf(row).restarted));
   if (derived.length > 0)
     sheet.paragraph(
-      `For ${counted(derived.length, 'statement')} the opening is derived from the first entry, because no proven day leads to it: ${daysOf(derived)}.`,
+      `For ${counted(derived.length, 'statement')} the opening is derived from the first entry, because no earlier day of the account leads to it by complete readings: ${daysOf(derived)}.`,
     );
   for (const account of accounts) {
     const off = offBy(account);

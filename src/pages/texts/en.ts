@@ -65,7 +65,8 @@ export const EN = {
   },
   note: {
     unreadable: 'an entry could not be read',
-    derived: 'opening derived from the first entry, because no proven day leads to it',
+    derived:
+      'opening derived from the first entry, because no earlier day of the account leads to it by complete readings',
     unpublished: 'not published yet',
     due: 'changed since it was published',
   },
@@ -277,7 +278,7 @@ export const EN = {
       `A file of ${rows} rows takes too long to compare here. Use \`daybook statements diff\`.`,
     certificates: 'Certificates',
     certificatesOf:
-      'Complete readings of this day: every page stated the same number of entries, and that many different entries were received: the readable ones plus those in quarantine.',
+      'Complete readings of this day: every page of the platform’s reply stated the same total number of entries for the span, and that many different entries were received: the readable ones plus those in quarantine.',
     noCertificate: 'No complete reading of this day.',
     certificatesMore: (more: string) => `And ${more} more.`,
     certified: 'Certified',
@@ -307,7 +308,7 @@ export const EN = {
     id: 'Break',
     account: 'Account',
     day: 'Day',
-    net: 'Unexplained difference',
+    net: 'Balance difference',
     state: 'State',
     cause: 'Most likely cause',
     takenBy: (name: string) => `assigned to ${name}`,
@@ -343,7 +344,7 @@ export const EN = {
     },
     quarantine: 'In quarantine for that time span',
     noQuarantine: 'Nothing in that time span is in quarantine.',
-    explains: 'alone or with the others so marked, this accounts for the difference',
+    explains: 'accounts for the difference, together with any others that have this mark',
     message: 'Message to copy to the platform',
     actions: 'Actions',
     note: 'Note',
