@@ -11,7 +11,10 @@ export function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
     .description('bring the database to this version; repeating it does nothing')
-    .addHelpText('after', '\nWith DAYBOOK_WORKERS=queue it also makes the tables of the queue.')
+    .addHelpText(
+      'after',
+      '\nWith DAYBOOK_WORKERS=queue it also makes the tables of the queue; run the files of sql/roles again afterwards.',
+    )
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const database = await openDatabase({ ...settings, waits: MIGRATION_WAITS });
