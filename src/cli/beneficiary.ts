@@ -125,7 +125,9 @@ function addResend(beneficiary: Command): void {
   beneficiary
     .command('resend')
     .argument('<id>', 'the registration’s number')
-    .description('send one without a reply again as it was recorded, when its file is no longer at hand')
+    .description(
+      'send a registration that got no reply once more, as it was recorded; for when its file is no longer at hand',
+    )
     .action(async (id: string, _flags: object, self: Command) => {
       await withPlatform(platformSettings(self), async (app) => {
         const row = await registrationOf(app.database.db, id);

@@ -24,13 +24,13 @@ import { merchantsOf, unknownMerchant } from './range-flags.ts';
 
 const HELP = `
 Closing freezes the list of the month's statements, each with revision and SHA-256: in the database, and as a file in the
-object store. A later revision shows as an adjustment of the month. Without a later revision, closing again
-changes nothing. After one, it makes the next close, which refers to the previous close.
+object store. A statement that is revised or first published later shows as an adjustment of the month. Without an
+adjustment, closing again changes nothing. With one, it makes the next close, which refers to the previous close.
 
 Ends with 3, and closes nothing of that merchant, while a day is open. The causes, as --json names them:
   not-over, uncertified (not read completely), not-reconciled (changed since its figures were calculated), not-published,
   broken (with a break that is not resolved), unexplained (a difference that no break accounts for: the
-  figures do not add up, or the opening is not the closing before; the difference at an open break is broken),
+  figures do not add up, or the opening is not the previous day's closing; at an open break, the cause is broken),
   unreadable (with an unreadable entry that is not acknowledged).
 Also ends with exit code 3 if a day of a closed month
 has become open again, for example because a break was reopened. Days before an account's first entry count as open, too, until a run has proven them empty.

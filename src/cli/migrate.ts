@@ -13,7 +13,7 @@ export function addMigrateCommand(program: Command): void {
     .description('bring the database to this version; repeating it does nothing')
     .addHelpText(
       'after',
-      '\nWith DAYBOOK_WORKERS=queue it also makes the tables of the queue; run the files of sql/roles again afterwards.',
+      '\nWith DAYBOOK_WORKERS=queue it also makes the tables of the queue; run the files of sql/roles (all but migrate.sql) again afterwards.',
     )
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);

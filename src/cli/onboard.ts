@@ -253,7 +253,7 @@ function addForgetCommand(onboard: Command): void {
   withBy(onboard.command('forget'))
     .argument('<id>', 'an application that is decided, refused or replaced')
     .description(
-      'take the personal data and pushed tokens of a closed application out; that it was there stays known',
+      'delete the personal data and pushed tokens of a closed application; only the record that it existed stays',
     )
     .action(async (id: string, _flags: object, self: Command) => {
       const settings = offlineSettings(self);

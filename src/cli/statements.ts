@@ -88,7 +88,11 @@ export function addStatementsCommand(program: Command): void {
       '--for-spreadsheet',
       'text that would start a formula gets a leading apostrophe; not the canonical file',
     )
-    .option('--out <folder>', 'where to put it; a month also under a name that ends with .zip', '.')
+    .option(
+      '--out <folder>',
+      'folder to put it in; for a month, also the name of the ZIP itself, ending with .zip',
+      '.',
+    )
     .option('--stdout', 'print it instead')
     .addHelpText(
       'after',

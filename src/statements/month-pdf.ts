@@ -220,7 +220,7 @@ function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadabl
   const derived = accounts.flatMap(({ statements }) => statements.filter((row) => figuresOf(row).restarted));
   if (derived.length > 0)
     sheet.paragraph(
-      `For ${counted(derived.length, 'statement')} the opening is derived from the first entry, because no earlier day of the account leads to it by complete readings: ${daysOf(derived)}.`,
+      `For ${counted(derived.length, 'statement')} the opening is derived from the first entry, because no earlier entry of the account is known, or the time since the last one was not read completely: ${daysOf(derived)}.`,
     );
   for (const account of accounts) {
     const off = offBy(account);

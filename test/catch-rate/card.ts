@@ -88,7 +88,7 @@ const LEGEND = [
   '- **first sentence right**: of the lies caught, those whose cause is named by the first reason of that run; where it only ' +
     'counts breaks, by what the first of them most likely comes from',
   '- **believed**: a published statement followed a lie that is never to be believed, however often it is repeated: a refusal, ' +
-    'or days and accounts that are gone at once',
+    'or days and accounts that are gone all at the same time',
   '- **wrong as continuous**: a statement that is not true stood published without a break after a run',
   '- **revised unsaid**: a published statement was replaced by a run that ended with 0 and did not say so',
 ].join('\n');

@@ -22,7 +22,7 @@ export const FAMILIES = [
   'filters and pages',
   'unreadable',
   'refusals',
-  'gone at once',
+  'gone all at the same time',
   'windows and caps',
   'night to night',
   'one change over many',

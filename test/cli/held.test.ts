@@ -1,4 +1,4 @@
-/** A day of an account, or most of several days, is gone at once: nothing is believed by repetition, a person decides. */
+/** A day of an account, or most of several days, is gone all at the same time: nothing is believed by repetition, a person decides. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -93,7 +93,7 @@ const FORMS: readonly [string, (entry: WireEntry) => boolean, string, number][] 
   ['all entries of all days', EVERYTHING, '2026-03-02 to 2026-03-04', 10],
 ];
 
-describe.each(FORMS)('%s gone at once', (_, hasExited, days, count) => {
+describe.each(FORMS)('%s gone all at the same time', (_, hasExited, days, count) => {
   test('is held however often it is read: exit 4, the statements stand, and what to type is said', async () => {
     await firstNight();
     const before = await published();
@@ -101,7 +101,7 @@ describe.each(FORMS)('%s gone at once', (_, hasExited, days, count) => {
     for (const time of ['05T02:30', '05T04:30', '06T01:30', '07T01:30', '08T01:30']) {
       const { code, stdout } = await daybook(['run'], at(`2026-03-${time}`));
       expect(code, stdout).toBe(4);
-      expect(stdout).toContain(`M1 USD ${days}: ${count} entries are gone at once`);
+      expect(stdout).toContain(`M1 USD ${days}: ${count} entries are gone all at the same time`);
       expect(stdout).toContain('since 2026-03-05 02:30:00');
       expect(stdout).toContain('daybook amendments accept --merchant M1 --currency USD --from 2026-03-0');
       expect(stdout).not.toMatch(/\d+ vanished/);
@@ -111,7 +111,7 @@ describe.each(FORMS)('%s gone at once', (_, hasExited, days, count) => {
     expect(Object.keys(now).filter((name) => /r[2-9]\.csv/.test(name))).toEqual([]);
     const status = await daybook(['status'], at('2026-03-08T02:00'));
     expect(status.code, status.stdout).toBe(4);
-    expect(status.stdout).toContain(`M1 USD ${days}: ${count} entries are gone at once`);
+    expect(status.stdout).toContain(`M1 USD ${days}: ${count} entries are gone all at the same time`);
     expect(status.stdout).toContain('daybook amendments accept');
     const list = await daybook(['amendments', '--json'], at('2026-03-08T02:00'));
     const { held } = JSON.parse(list.stdout) as { held: { entries: number }[] };
@@ -121,7 +121,9 @@ describe.each(FORMS)('%s gone at once', (_, hasExited, days, count) => {
     const after = await daybook(['run'], at('2026-03-08T04:30'));
     expect(after.code, after.stdout).toBe(0);
     expect(Object.keys(await published()).filter((name) => /r[2-9]\.csv/.test(name))).toEqual([]);
-    expect((await daybook(['status'], at('2026-03-08T05:00'))).stdout).not.toContain('gone at once');
+    expect((await daybook(['status'], at('2026-03-08T05:00'))).stdout).not.toContain(
+      'gone all at the same time',
+    );
     expect((await daybook(['amendments'], at('2026-03-08T05:00'))).stdout).toContain('nothing is held');
   });
 });
@@ -131,7 +133,7 @@ test('most of several days is held, and most of one day is believed by a second 
   hide(MOST);
   await daybook(['run'], at('2026-03-05T02:30'));
   const { code, stdout } = await daybook(['run'], at('2026-03-05T04:30'));
-  expect([code, stdout]).toEqual([4, expect.stringContaining('gone at once')]);
+  expect([code, stdout]).toEqual([4, expect.stringContaining('gone all at the same time')]);
   expect(Object.keys(await published()).filter((name) => /r[2-9]\.csv/.test(name))).toEqual([]);
 });
 
@@ -161,7 +163,10 @@ test.each([
   platform.entriesOf = () => SMALL.filter((entry) => !isGone(entry));
   for (const time of ['05T02:30', '05T04:30']) {
     const { code, stdout } = await daybook(['run'], at(`2026-03-${time}`));
-    expect([code, stdout]).toEqual([4, expect.stringContaining(`${count} entries are gone at once`)]);
+    expect([code, stdout]).toEqual([
+      4,
+      expect.stringContaining(`${count} entries are gone all at the same time`),
+    ]);
     expect(await published()).toEqual(before);
   }
 });
@@ -194,7 +199,7 @@ test('held days are read every night, however old they are, until they are back'
   platform.entriesOf = () => [];
   // The first of these nights reads these days again; the last ones do not of themselves.
   for (const night of ['02-06', '02-20', '02-21'])
-    expect((await daybook(['run'], at(`2026-${night}T01:30`))).stdout).toContain('gone at once');
+    expect((await daybook(['run'], at(`2026-${night}T01:30`))).stdout).toContain('gone all at the same time');
   const reads = async (day: string) => {
     platform.calls.length = 0;
     const { code, stdout } = await daybook(['run'], at(`2026-${day}T01:30`));
@@ -231,7 +236,9 @@ test('a person accepts what is held: the next run marks it as vanished and revis
   expect(Object.keys(await published()).filter((name) => /USD_2026-03-03\.r2\.csv$/.test(name))).toHaveLength(
     1,
   );
-  expect((await daybook(['status'], at('2026-03-05T05:00'))).stdout).not.toContain('gone at once');
+  expect((await daybook(['status'], at('2026-03-05T05:00'))).stdout).not.toContain(
+    'gone all at the same time',
+  );
 });
 
 test('what was accepted and is back by the next run leaves no trace in a statement', async () => {
@@ -288,7 +295,7 @@ test('a day whose own entries all gave way to another one is held as well, howev
   for (const time of ['05T02:30', '05T04:30', '06T01:30']) {
     const { code, stdout } = await daybook(['run'], at(`2026-03-${time}`));
     expect(code, stdout).toBe(4);
-    expect(stdout).toContain('M1 USD 2026-03-03: 4 entries are gone at once');
+    expect(stdout).toContain('M1 USD 2026-03-03: 4 entries are gone all at the same time');
     expect(stdout).not.toMatch(/\d+ vanished/);
   }
   for (const [name, text] of Object.entries(before)) expect((await published())[name]).toBe(text);

@@ -109,7 +109,7 @@ describe('an entry the platform does not show', () => {
     stage.sandbox.putBack(merchantNo, last.batchNo);
     const healed = await stage.run();
     expect(healed.exitCode).toBe(3);
-    expect(healed.notes).toEqual([expect.stringMatching(/^2 proven days were revised: /)]);
+    expect(healed.notes).toEqual([expect.stringMatching(/^2 published days were revised: /)]);
     expect(publishedIn(healed)).toEqual(['USD 2026-03-03 r2', 'USD 2026-03-04 r2']);
   });
 
@@ -147,7 +147,7 @@ test('a late entry in every later balance changes every later day of its account
         `late entry ${late.batchNo} of 2026-03-03, .* moved ${later.length} later balances$`,
       ),
       `${later.length} entries amended by the platform: see \`daybook amendments\``,
-      expect.stringMatching(/^3 proven days were revised: /),
+      expect.stringMatching(/^3 published days were revised: /),
     ],
   });
   expect(publishedIn(report)).toEqual(DAYS.slice(1).map((day) => `USD ${day} r2`));

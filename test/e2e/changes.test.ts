@@ -32,7 +32,7 @@ describe('an entry the platform changes', () => {
     stage.sandbox.amend(merchantNo, was!.batchNo, { busiType: 'CORRECTED' });
     const earlier = (await storedOf(stage)).find(({ batch_no }) => batch_no === was!.batchNo)!;
     const report = await stage.run();
-    const revised = `1 proven day was revised: ${merchantNo} ${was!.currency} ${FROM} from r1 to r2 (1 entry amended (${was!.batchNo}))`;
+    const revised = `1 published day was revised: ${merchantNo} ${was!.currency} ${FROM} from r1 to r2 (1 entry amended (${was!.batchNo}))`;
     expect(report).toMatchObject({
       exitCode: 3,
       notes: ['1 entry amended by the platform: see `daybook amendments`', revised],
@@ -70,7 +70,7 @@ describe('an entry the platform no longer shows', () => {
     stage.sandbox.takeOut(merchantNo, last.batchNo);
     const report = await stage.run();
     const revised =
-      `1 proven day was revised: ${merchantNo} ${last.currency} ${last.busiDate.slice(0, 10)} from r1 to r2 ` +
+      `1 published day was revised: ${merchantNo} ${last.currency} ${last.busiDate.slice(0, 10)} from r1 to r2 ` +
       `(1 entry no longer held by the platform (${last.batchNo}))`;
     expect(report).toMatchObject({
       exitCode: 3,
@@ -103,7 +103,7 @@ test('an entry that appears days later is found by the re-sweep of the next nigh
   const next = await stage.run({ range: null });
   expect(next).toMatchObject({ from: '2026-02-27', to: '2026-03-06', exitCode: 3 });
   expect(next.notes).toEqual([
-    `1 proven day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry (${late.batchNo}), 1 break healed, r1 held 59 where 60 were due)`,
+    `1 published day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry (${late.batchNo}), 1 break healed, r1 held 59 where 60 were due)`,
   ]);
   expect(next.reconcile).toMatchObject({ healed: [{ day: '2026-03-03' }] });
   // The ledger ends the day before. The last day has no entries and is published too.
@@ -147,7 +147,7 @@ test('an unreadable entry is quarantined with its text; the rest of its page and
   expect(mended).toMatchObject({
     exitCode: 3,
     notes: [
-      `1 proven day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry (${wreck.batchNo}), 1 break healed, r1 held 59 where 60 were due)`,
+      `1 published day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry (${wreck.batchNo}), 1 break healed, r1 held 59 where 60 were due)`,
     ],
   });
   expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });

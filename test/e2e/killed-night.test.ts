@@ -104,7 +104,7 @@ test('a change is reported by the run that stores it, and by no later run', asyn
   const { notes } = await stage.run();
   expect(notes).toEqual([
     '1 entry amended by the platform: see `daybook amendments`',
-    expect.stringMatching(/^1 proven day was revised: /),
+    expect.stringMatching(/^1 published day was revised: /),
   ]);
   expect(await stage.run({ command: 'publish' })).toMatchObject({ exitCode: 0, notes: [] });
 });

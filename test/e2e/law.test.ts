@@ -222,7 +222,7 @@ describe('days whose neighbour is not published', () => {
     await expectLawful();
     const follow = await stage.run({ command: 'publish', range: null });
     expect(follow).toMatchObject({ exitCode: 3, publish: { unlinked: [] } });
-    expect(follow.notes).toEqual([expect.stringMatching(/^3 proven days were revised: /)]);
+    expect(follow.notes).toEqual([expect.stringMatching(/^3 published days were revised: /)]);
     await expectLawful();
     expect(await stage.run({ command: 'publish', range: null })).toMatchObject({ exitCode: 0, notes: [] });
   });

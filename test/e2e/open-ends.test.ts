@@ -29,7 +29,9 @@ describe('a break outside the days asked for', () => {
       standing: { newBreaks: 1, knownBreaks: 0 },
       notes: [
         '1 new break: see `daybook breaks`',
-        expect.stringMatching(/^1 proven day was revised: \S+ USD 2026-03-04 from r1 to r2 \(opening moved/),
+        expect.stringMatching(
+          /^1 published day was revised: \S+ USD 2026-03-04 from r1 to r2 \(opening moved/,
+        ),
         expect.stringMatching(
           /same entries and figures: \S+ KWD 2026-03-04 .*opening taken up from the day before/,
         ),
@@ -64,7 +66,7 @@ describe('a break outside the days asked for', () => {
       '1 new break: see `daybook breaks`',
       '1 break known before, still open: see `daybook breaks`',
       '1 entry no longer shown by the platform: see `daybook amendments`',
-      expect.stringMatching(/^1 proven day was revised: \S+ USD 2026-03-05 from r1 to r2 /),
+      expect.stringMatching(/^1 published day was revised: \S+ USD 2026-03-05 from r1 to r2 /),
     ]);
     const run = await stage.app.database.db
       .selectFrom('run')

@@ -49,7 +49,7 @@ describe('a reading that lacks a whole day', () => {
       const report = await stage.run();
       expect(report).toMatchObject({ exitCode: 4, publish: { published: [] } });
       expect(report.notes[0]).toContain(`${DAY}: `);
-      expect(report.notes.join('\n')).toContain('gone at once');
+      expect(report.notes.join('\n')).toContain('gone all at the same time');
     }
     expect(await objectsOf(stage)).toEqual(objects);
     expect(await storedOf(stage)).toEqual(stored);

@@ -192,7 +192,7 @@ describe('a last entry that is not shown', () => {
       ['night', 0],
     ]);
     expect(seen[2]!.report!.reasons.map(({ what }) => what)).toEqual([
-      `1 proven day was revised: ${OWN} ${scene.currencies[0]!} ${scene.target} from r1 to r2 ` +
+      `1 published day was revised: ${OWN} ${scene.currencies[0]!} ${scene.target} from r1 to r2 ` +
         `(1 late entry (${lastOf(drawn).batchNo}), 1 break healed between it and the next entry, ` +
         `r1 held ${scene.books.filter(({ stampMs }) => dayOf(stampMs, scene.zone) === scene.target).length - 1} where ` +
         `${scene.books.filter(({ stampMs }) => dayOf(stampMs, scene.zone) === scene.target).length} were due)`,

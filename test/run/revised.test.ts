@@ -36,7 +36,7 @@ describe('the reason about revised days', () => {
     expect(reasonsOfRevised([revised()], 9)).toEqual([
       {
         exitCode: 3,
-        what: '1 proven day was revised: M1 USD 2026-03-05 from r1 to r2 (1 late entry, r1 held 7 where 8 were due)',
+        what: '1 published day was revised: M1 USD 2026-03-05 from r1 to r2 (1 late entry, r1 held 7 where 8 were due)',
         todo: 'where figures of an earlier revision were used, download these days again',
       },
     ]);
@@ -45,7 +45,7 @@ describe('the reason about revised days', () => {
   test('names a day that had been read as empty, and the days of a killed run', () => {
     const late = revised({ oldRevision: null, revision: 1, oldRows: 0, reason: null });
     expect(reasonsOfRevised([late, revised({ runId: 8 })], 9)[0]!.what).toBe(
-      '2 proven days were revised, 1 of them by a run that ended before its report: M1 USD 2026-03-05 to r1, as the platform stated ' +
+      '2 published days were revised, 1 of them by a run that ended before its report: M1 USD 2026-03-05 to r1, as the platform stated ' +
         '0 entries when the day was read before, and states 8 now; M1 USD 2026-03-05 from r1 to r2 (1 late entry, r1 held 7 where 8 were due)',
     );
   });
@@ -54,12 +54,12 @@ describe('the reason about revised days', () => {
     const many = Array.from({ length: 13 }, (_, at) => revised({ day: `2026-03-${at + 10}` }));
     const [reason] = reasonsOfRevised(many, 9);
     expect(reason!.what.match(/from r1 to r2/g)).toHaveLength(10);
-    expect(reason!.what).toMatch(/^13 proven days were revised: .*; and 3 more$/);
+    expect(reason!.what).toMatch(/^13 published days were revised: .*; and 3 more$/);
     const same = revised({ readsTheSame: true, rows: 7, reason: 'opening taken up from the day before' });
     expect(reasonsOfRevised([same], 9)).toEqual([
       {
         exitCode: 0,
-        what: '1 proven day was revised with the same entries and figures: M1 USD 2026-03-05 from r1 to r2 (opening taken up from the day before)',
+        what: '1 published day was revised with the same entries and figures: M1 USD 2026-03-05 from r1 to r2 (opening taken up from the day before)',
         todo: null,
       },
     ]);

@@ -1,6 +1,6 @@
 /**
  * Plays histories in which entries disappear from the platform's books, a few or all of a day, and come back or do not. Of
- * what is gone at once nothing is believed by repetition alone: a person decides.
+ * what is gone all at the same time nothing is believed by repetition alone: a person decides.
  */
 import fc from 'fast-check';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';

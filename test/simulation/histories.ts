@@ -34,7 +34,7 @@ const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 /** A nightly run begins at 01:30. */
 const NIGHT_MS = 90 * MINUTE_MS;
 /**
- * The first calm run finds what is gone at once and holds it; a person accepts it. The second believes it. Where days at
+ * The first calm run finds what is gone all at the same time and holds it; a person accepts it. The second believes it. Where days at
  * the start of an account are empty then, the third takes their balance from the next entry. Then all is at rest.
  */
 const CLOSING_RUNS = 4;

@@ -175,7 +175,7 @@ describe('what is not as it should be is said', () => {
     );
     const derived = await read({ accounts: [usd([statement('2026-03-30', { restarted: true })])] });
     expect(derived.replaceAll('\n', ' ')).toContain(
-      'For 1 statement the opening is derived from the first entry, because no earlier day of the account leads to it by complete readings: USD 2026-03-30.',
+      'For 1 statement the opening is derived from the first entry, because no earlier entry of the account is known, or the time since the last one was not read completely: USD 2026-03-30.',
     );
   });
 

@@ -72,7 +72,7 @@ describe('an opening that follows from nothing', () => {
     await run('2026-03-02', '2026-03-02');
     await run('2026-03-05', '2026-03-05');
     const derived =
-      'opening derived from the first entry, because no earlier day of the account leads to it by complete readings';
+      'opening derived from the first entry, because no earlier entry of the account is known, or the time since the last one was not read completely';
     expect(await cells()).toEqual([
       'USD 2026-03-02 proven',
       'USD 2026-03-03 not complete yet',
@@ -87,7 +87,7 @@ describe('an opening that follows from nothing', () => {
     await open({ scenario: scenario(USD) });
     await run('2026-03-04', '2026-03-05');
     expect(await cells()).toEqual([
-      'USD 2026-03-04 proven, opening derived from the first entry, because no earlier day of the account leads to it by complete readings',
+      'USD 2026-03-04 proven, opening derived from the first entry, because no earlier entry of the account is known, or the time since the last one was not read completely',
       'USD 2026-03-05 proven',
     ]);
     const month = await words(`/m/${merchantNo}/2026-03`);

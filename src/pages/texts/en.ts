@@ -66,7 +66,7 @@ export const EN = {
   note: {
     unreadable: 'an entry could not be read',
     derived:
-      'opening derived from the first entry, because no earlier day of the account leads to it by complete readings',
+      'opening derived from the first entry, because no earlier entry of the account is known, or the time since the last one was not read completely',
     unpublished: 'not published yet',
     due: 'changed since it was published',
   },
@@ -153,7 +153,7 @@ export const EN = {
     form: (month: string) => `Close ${month}`,
     meaning:
       'Closing freezes the list of the month’s current statements, each with revision and SHA-256. Your name, the time and what you write ' +
-      'here are published with it. A later revision shows as an adjustment.',
+      'here are published with it. A statement revised or first published later shows as an adjustment.',
     noOpenDays:
       'Every day of every account is over, read completely and published; no break is open, and every unreadable entry is acknowledged.',
     daysOpen: (days: number, accounts: number) =>
@@ -278,7 +278,7 @@ export const EN = {
       `A file of ${rows} rows takes too long to compare here. Use \`daybook statements diff\`.`,
     certificates: 'Certificates',
     certificatesOf:
-      'Complete readings of this day: every page of the platform’s reply stated the same total number of entries for the span, and that many different entries were received: the readable ones plus those in quarantine.',
+      'Complete readings of this day: every page of the platform’s reply stated the same number of entries for the entire span, and that many different entries were received: the readable ones plus those in quarantine.',
     noCertificate: 'No complete reading of this day.',
     certificatesMore: (more: string) => `And ${more} more.`,
     certified: 'Certified',
@@ -487,9 +487,9 @@ export const EN = {
     wrongText: 'Part of the address or of the form is invalid.',
     tooSmall: 'Not in this format',
     later: 'Temporarily unavailable',
-    notPermitted: 'Not permitted to the pages',
+    notPermitted: 'The pages lack a database permission',
     notPermittedText: (problem: string) =>
-      `The database user of the pages lacks a permission: ${problem}. The administrator of daybook runs the files of sql/roles again, or grants it.`,
+      `The database user of the pages lacks a permission: ${problem}. The administrator of daybook can run the files of sql/roles again, or grant it.`,
     laterText: 'A service that the pages need does not answer. Try again in a moment.',
     home: 'Go to the months',
   },

@@ -83,7 +83,7 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
     return {
       exitCode: EXIT.incomplete,
       what:
-        `${account} ${from === to ? from : `${from} to ${to}`}: ${counted(entries, 'entry is', 'entries are')} gone at once, ` +
+        `${account} ${from === to ? from : `${from} to ${to}`}: ${counted(entries, 'entry is', 'entries are')} gone all at the same time, ` +
         `since ${wallSecond(since, zone)}; they are held, and the published statements stay as they are`,
       todo: isAccepted
         ? 'accepted: the next run that does not find them marks them as vanished'

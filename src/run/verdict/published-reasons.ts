@@ -85,7 +85,7 @@ function reasonOf(
   const before =
     (backfilled === 0 ? '' : `, ${backfilled} of them by a backfill`) +
     (earlier === 0 ? '' : `, ${earlier} of them by a run that ended before its report`);
-  const what = days.length === 1 ? '1 proven day was' : `${days.length} proven days were`;
+  const what = days.length === 1 ? '1 published day was' : `${days.length} published days were`;
   return [{ exitCode, what: `${what} ${how}${before}: ${named}${more}`, todo }];
 }
 

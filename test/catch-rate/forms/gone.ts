@@ -1,10 +1,10 @@
-/** Forms of lie: much of what was read before is gone at once. The platform answers with success. */
+/** Forms of lie: much of what was read before is gone all at the same time. The platform answers with success. */
 import { dayOf } from '../../../src/ledger/business-day.ts';
 import type { Booking } from '../books.ts';
 import { nobodyCanTell, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import { accountOf, dayEntries, formOf, hiding, placesOf, type Lasting } from './tools.ts';
 
-const form = formOf('gone at once');
+const form = formOf('gone all at the same time');
 const SAYS_GONE =
   /vanished|no longer|\bgone\b|disappear|entr(?:y|ies) (?:is|are) missing|came back empty|\bempty\b|\b0 entries\b|showed (?:no|none)/i;
 

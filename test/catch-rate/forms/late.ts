@@ -18,7 +18,7 @@ import {
 
 const form = formOf('late and vanished');
 const SAYS_LATE = /\blate\b|revised|came (?:to it )?after/i;
-const SAYS_VANISHED = /vanished|no longer|gone at once/i;
+const SAYS_VANISHED = /vanished|no longer|gone all at the same time/i;
 
 /** An entry that is booked late, after another one of the day. Later balances follow. */
 function late(scene: Scene, after: Booking): Planted {

@@ -8,7 +8,7 @@ import { OWN } from '../form.ts';
 
 const form = formOf('in mid-run');
 const SAYS_CONTRADICTS =
-  /contradict|not steady|empty|no longer|vanished|gone at once|missing|amended|revised|late|different|older state|stale|behind|not found by its batchNo/i;
+  /contradict|not steady|empty|no longer|vanished|gone all at the same time|missing|amended|revised|late|different|older state|stale|behind|not found by its batchNo/i;
 
 type Ask = (call: Call) => Reply;
 
