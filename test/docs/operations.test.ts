@@ -52,6 +52,9 @@ test('its settings, files and tables exist', () => {
     'daybook_read_only',
     'daybook_pages',
     'daybook_owner_login',
+    'daybook_job_login',
+    'daybook_outside',
+    'database_url',
     'daybook_migrate',
     'daybook_restored',
     'migrate_database_url',
@@ -92,6 +95,6 @@ test('the policy of the bucket allows what the code asks for, and nothing else',
 
 test('JSON inside of commands is JSON', () => {
   const inside = [...page.matchAll(/'(\{.*\})'/g)].map(([, text]) => text!);
-  expect(inside).toHaveLength(3);
+  expect(inside).toHaveLength(4);
   for (const text of inside) expect(() => JSON.parse(text) as unknown).not.toThrow();
 });
