@@ -2,8 +2,8 @@
 
 /** Fewer timestamps in a row may end on a complete minute by chance. */
 const ROW_MIN = 8;
-/** A row that is likelier than this, by the share of full minutes before it, proves nothing. */
-const CHANCE_MAX = 1e-5;
+/** A row that is likelier than this, if the full minutes among all timestamps came in any order, proves nothing. */
+const CHANCE_MAX = 1e-4;
 /** Of more timestamps the newest ones are kept. */
 const TIMES_MAX = 1_000;
 
@@ -30,7 +30,10 @@ export function createTimesSeen(): TimesSeen {
   };
 }
 
-/** A ledger that books on full minutes now and then had many of them before, or long rows. Entries of one second count once. */
+/**
+ * A ledger that books on full minutes now and then had many of them before, or long rows; one that books at fixed times has few
+ * times of day. Entries of one second count once.
+ */
 function fullMinutesIn(times: readonly string[]): FullMinutes | null {
   const rows = [0];
   for (const time of times) {
@@ -40,7 +43,10 @@ function fullMinutesIn(times: readonly string[]): FullMinutes | null {
   const count = rows.pop()!;
   const before = times.length - count;
   if (count < ROW_MIN || before < ROW_MIN || Math.max(...rows) > count / 2) return null;
-  const fullBefore = rows.reduce((sum, row) => sum + row, 0);
-  if (((fullBefore + 1) / (before + 2)) ** count > CHANCE_MAX) return null;
+  if (new Set(times.slice(before).map((time) => time.slice(-'00:00:00'.length))).size < ROW_MIN) return null;
+  const full = rows.reduce((sum, row) => sum + row, count);
+  let chance = 1;
+  for (let nth = 0; nth < count; nth += 1) chance *= (full - nth) / (times.length - nth);
+  if (chance > CHANCE_MAX) return null;
   return { count, from: times[before]! };
 }

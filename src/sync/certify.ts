@@ -35,7 +35,7 @@ import {
   type Split,
   type ReadLimits,
 } from './limits.ts';
-import { lengthMs } from '../ledger/window.ts';
+import { lengthMs, splitWindow } from '../ledger/window.ts';
 import { inGroups, type WideWindow } from './wide-windows.ts';
 
 /** What one planned window has cost so far, and what came of it; shared by all its parts. */
@@ -267,7 +267,7 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
   }
 }
 
-/** Some platforms answer only the first or last days of a longer window, with a total of these. */
+/** Some platforms answer only the first or last days of a longer window, with a total of these. Windows so long are not cut. */
 const MAY_BE_CUT_MS = 9 * 86_400_000;
 const QUIET_MS = 86_400_000 / 2;
 
@@ -276,16 +276,18 @@ async function isCutShort(
   { entries, neighbours }: Reading,
   source: PageSource,
 ): Promise<boolean> {
-  if (lengthMs(window) <= MAY_BE_CUT_MS || entries.size + neighbours.size === 0) return false;
+  if (lengthMs(window) <= MAY_BE_CUT_MS) return false;
   const times = [...entries.values(), ...neighbours.values()].map(({ bookedMs }) => bookedMs);
   const [firstMs, lastMs] = [Math.min(...times), Math.max(...times)];
-  const edges = [
-    { beginMs: window.beginMs, endMs: firstMs - 60_000 },
-    { beginMs: lastMs + 60_000, endMs: window.endMs },
-  ];
-  for (const edge of edges) {
-    if (lengthMs(edge) <= QUIET_MS) continue;
-    const page = await source.page({ window: edge, currency }, 1);
+  const quiet =
+    times.length === 0
+      ? [window]
+      : [
+          { beginMs: window.beginMs, endMs: firstMs - 60_000 },
+          { beginMs: lastMs + 60_000, endMs: window.endMs },
+        ].filter((edge) => lengthMs(edge) > QUIET_MS);
+  for (const part of quiet.flatMap((one) => splitWindow(one, Math.ceil(lengthMs(one) / MAY_BE_CUT_MS)))) {
+    const page = await source.page({ window: part, currency }, 1);
     if (page.total + page.entries.length + page.unreadable.length > 0) return true;
   }
   return false;

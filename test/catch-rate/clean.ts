@@ -30,6 +30,7 @@ const SECOND_MS = 1_000;
 
 const isWeekend = (day: string): boolean => [0, 6].includes(new Date(day).getUTCDay());
 
+const WEEKS = 'weekends without entries, for six weeks';
 const TRAITS: readonly Trait[] = [
   {
     name: 'a second of jitter',
@@ -68,7 +69,7 @@ const TRAITS: readonly Trait[] = [
   { name: 'more than a page a day', often: 0.5, setting: { perDay: [101, 130], currencies: 1 } },
   { name: 'a life before the first reading', often: 2, setting: { lifeBefore: true } },
   {
-    name: 'weekends without entries, for six weeks',
+    name: WEEKS,
     often: 0.3,
     setting: { perDay: [13, 20], honestDays: 36 },
     books: (books, _, { scene: { zone } }) =>
@@ -124,7 +125,9 @@ export interface CleanOutcome {
 /** Plays one honest history. */
 export async function playClean(rig: Rig, seed: string, product?: Product): Promise<CleanOutcome> {
   const random = seeded(`${seed}/clean`);
-  const traits = TRAITS.filter(({ often }) => random() * 10 < often);
+  const found = TRAITS.filter(({ often }) => random() * 10 < often);
+  // The account of a late entry goes quiet afterwards, which is rightly reported where each weekday was busy for weeks.
+  const traits = found.some(({ name }) => name === WEEKS) ? found.filter((one) => one !== LATE_ENTRY) : found;
   const setting = Object.assign({}, pick(random, PLACES), ...traits.map((trait) => trait.setting)) as Setting;
   const fewest = 3 + below(random, 2);
   const honestDays = Math.max(fewest, ...traits.map((trait) => trait.setting?.honestDays ?? 0));

@@ -130,7 +130,15 @@ test('an entry that appears after the first call of a night is published in that
   expect([code, stdout]).toEqual([0, expect.not.stringContaining('revised')]);
 });
 
-test('a first reading that is cut to its first nine days is read in parts', async () => {
+test.each<[string, readonly number[]]>([
+  ['its first nine days', Array.from({ length: DAYS }, (_, nth) => nth)],
+  ['nine days without entries', [20]],
+  ['days after which none comes for ten', [1, 12]],
+])('a first reading that is cut to %s is read in parts', async (_, days) => {
+  entries = entriesOfAmounts(
+    'USD',
+    days.map((nth) => [`E${nth}`, `${addDays(FIRST, nth)} 13:00:00`, 100]),
+  );
   const other = {
     ...env,
     DATABASE_URL: await freshDatabaseUrl(),
@@ -148,5 +156,5 @@ test('a first reading that is cut to its first nine days is read in parts', asyn
     ...other,
     DAYBOOK_NOW: new Date(nowMs).toISOString(),
   });
-  expect([code, stdout]).toEqual([0, expect.stringContaining(`${3 * DAYS} new`)]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`${days.length} new`)]);
 });

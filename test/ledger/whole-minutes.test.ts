@@ -29,6 +29,17 @@ test.each([
       row(60, 20, '00'),
     ],
   ],
+  [
+    'as many before as chance may leave',
+    [
+      ...row(0, 6, '00').flatMap((time, nth) => (nth < 5 ? [time, at(20 + nth, '01')] : [time])),
+      row(40, 19, '00'),
+    ].map((part) => (typeof part === 'string' ? [part] : part)),
+  ],
+  [
+    'at one time of each day',
+    [row(0, 20, '17'), Array.from({ length: 9 }, (_, nth) => `2026-04-0${nth + 1} 10:00:00`)],
+  ],
   ['followed by others', [row(0, 20, '17'), row(20, 9, '00'), row(29, 1, '17')]],
   ['of one second', [row(0, 20, '17'), ...Array.from({ length: 9 }, () => row(20, 1, '00'))]],
 ])('nothing is said of timestamps on whole minutes: %s', (_, parts) => {
