@@ -116,7 +116,9 @@ function accountRow({ texts, format, address }: View, account: AccountMonth, ope
     <th scope="row">
       <a href="${addressWith(address, { currency: account.currency })}#days">${account.currency}</a>
     </th>
-    <td>${[...days].map((day, at) => [at === 0 ? null : ' – ', format.shown.day(day)])}</td>
+    <td>
+      ${[...days].map((day, at) => html`<span class="together">${at === 0 ? null : '– '}${format.shown.day(day)}</span> `)}
+    </td>
     <td class="n">${amount(figures.opening)}</td>
     <td class="n">${amount(figures.creditTotal)}</td>
     <td class="n">${format.count(figures.creditCount)}</td>
