@@ -266,8 +266,8 @@ const unexplainedText = (planned: Window, absent: number, nameless: number): str
   'Ask the platform to correct what `daybook quarantine` shows.';
 
 const heldText = (planned: Window, held: number): string =>
-  `${windowText(planned)} lacks ${held} stored ${held === 1 ? 'entry' : 'entries'} of days of which too much is gone at ` +
-  'once: held until they come back, or a person accepts it with `daybook amendments accept`.';
+  `${windowText(planned)} lacks ${held} stored ${held === 1 ? 'entry' : 'entries'} of days that lost too many at the same ` +
+  'time: held until they come back, or a person accepts it with `daybook amendments accept`.';
 
 interface AbsentDay {
   readonly currency: string;

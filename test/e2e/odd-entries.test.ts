@@ -82,7 +82,9 @@ test.each<[string, WireEntry[]]>([
     platform.entriesOf = () => [...upTo('2026-03-02', dollars), ...upTo('2026-03-02', euros.slice(1))];
     const reported = await night('2026-03-02');
     expect(reported).toMatchObject({ code: 3, byCurrency: 2 });
-    expect(reported.stdout).toMatch(/S1 EUR 2026-03-02 is the account's first day and opens on \d+\.00 EUR, and/);
+    expect(reported.stdout).toMatch(
+      /S1 EUR 2026-03-02 is the account's first day and opens on \d+\.00 EUR, and/,
+    );
     platform.entriesOf = () => [...upTo('2026-03-03', dollars), ...upTo('2026-03-03', euros.slice(1))];
     const after = await night('2026-03-03');
     expect(after).toMatchObject({ code: 0, byCurrency: 0 });

@@ -81,7 +81,9 @@ describe('a day of many entries in one second, whose numbers tell nothing', () =
     for (let page = 1; page <= Math.ceil(rows.length / 100); page += 1) {
       const html = await pages.html(`/m/SBX-M-1/USD/${day}?digits=exact&page=${page}`);
       shown.push(...balancesIn(html));
-      expect(textOf(html)).toContain('by time, except where the balances only carry forward in another order');
+      expect(textOf(html)).toContain(
+        'by time, except where the balances only carry forward in another order',
+      );
     }
     expect(rows.length).toBeGreaterThan(300);
     expect(shown).toEqual(rows.map(({ balance }) => balance));

@@ -100,7 +100,9 @@ test('who downloaded the month before such a day was over has nothing else than 
 
 test('days that their closed month did not have are listed; so they are after a migration and an adoption', async () => {
   const notes = await comeLate(closeFebruary);
-  expect(notes.join()).toContain('USD 2026-02-24 to r1 with 8 entries, as it was not published when its month was closed');
+  expect(notes.join()).toContain(
+    'USD 2026-02-24 to r1 with 8 entries, as it was not published when its month was closed',
+  );
   const reported = await changes();
   for (const day of ['24', '25', '26'])
     expect(reported).toContain(
