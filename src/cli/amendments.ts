@@ -121,8 +121,8 @@ function addAcceptCommand(amendments: Command): void {
     )
     .option('--merchant <no>', 'of this merchant (may be repeated)', collect, [])
     .option('--currency <code>', 'only of this currency (may be repeated)', collect, [])
-    .option('--from <day>', 'first business day, YYYY-MM-DD (default: the first that is held)')
-    .option('--to <day>', 'last business day, included (default: the last that is held)')
+    .option('--from <day>', 'first day, YYYY-MM-DD (default: the first that is held)')
+    .option('--to <day>', 'last day, included (default: the last that is held)')
     .requiredOption('--note <text>', 'how you know, such as the platform’s answer; kept with it')
     .addHelpText('after', ACCEPT_HELP)
     .action(async (flags: AcceptFlags, self: Command) => {

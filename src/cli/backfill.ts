@@ -50,8 +50,8 @@ export function addBackfillCommand(program: Command): void {
   const backfill = program
     .command('backfill')
     .description('read, prove and publish historical days, slice by slice, in addition to the nightly run')
-    .option('--from <day>', 'first business day, YYYY-MM-DD')
-    .option('--to <day>', 'last business day, included; it has to be over (default: yesterday)')
+    .option('--from <day>', 'first day, YYYY-MM-DD; weekends and holidays are days like others')
+    .option('--to <day>', 'last day, included; it has to be over (default: yesterday)')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
     .option('--now', 'do the slices here, until none is left; without --from those of all open backfills')
     .addHelpText('after', HELP)

@@ -126,7 +126,7 @@ function addResend(beneficiary: Command): void {
     .command('resend')
     .argument('<id>', 'the registration’s number')
     .description(
-      'send a registration that got no reply once more, as it was recorded; for when its file is no longer at hand',
+      'send again, as it was recorded, a registration that got no reply; for when its file is no longer at hand',
     )
     .action(async (id: string, _flags: object, self: Command) => {
       await withPlatform(platformSettings(self), async (app) => {

@@ -16,8 +16,8 @@ export interface RangeFlags {
 
 export const withRangeFlags = (command: Command): Command =>
   command
-    .option('--from <day>', 'first business day, YYYY-MM-DD')
-    .option('--to <day>', 'last business day, included')
+    .option('--from <day>', 'first day, YYYY-MM-DD; weekends and holidays are days like others')
+    .option('--to <day>', 'last day, included')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
     .option('--currency <code>', 'only this currency (may be repeated)', collect, []);
 

@@ -39,7 +39,7 @@ interface DiffFlags {
 export function addStatementsDiffCommand(statements: Command): void {
   statements
     .command('diff')
-    .argument('<day>', 'business day, YYYY-MM-DD')
+    .argument('<day>', 'day, YYYY-MM-DD')
     .description('entries added, removed or changed between two revisions of a day, each with its cause')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
     .option('--currency <code>', 'only this currency (may be repeated)', collect, [])

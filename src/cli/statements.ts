@@ -72,7 +72,7 @@ export function addStatementsCommand(program: Command): void {
     .description('download a statement, or a month, verified against the manifest')
     .option('--merchant <no>', 'merchant number (of a month: may be repeated, or left out)', collect, [])
     .option('--currency <code>', 'currency, like USD (of a month: may be repeated, or left out)', collect, [])
-    .option('--day <day>', 'business day, YYYY-MM-DD')
+    .option('--day <day>', 'day, YYYY-MM-DD')
     .option('--month <month>', 'a month, YYYY-MM, as one ZIP with a summary and its manifests')
     .option('--revision <n>', 'an earlier revision; without it the current one')
     .addOption(

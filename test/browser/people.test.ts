@@ -125,11 +125,11 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
   test('an operator sees what adjusts a closed month, and closes it again with the reason why', async () => {
     const { page, complaints } = await pageOf('ada', '/?month=2026-03');
     expect(await page.locator('.grid th .closed').allInnerTexts()).toEqual([
-      'closed, adjusted since',
+      'closed; statements changed since',
       'closed',
     ]);
     await page.getByRole('link', { name: 'SBX-M-1' }).first().click();
-    expect(await heading(page)).toBe('SBX-M-1, March 2026 closed, adjusted since');
+    expect(await heading(page)).toBe('SBX-M-1, March 2026 closed; statements changed since');
     await page.getByRole('link', { name: 'r1 → r2' }).click();
     expect(await heading(page)).toContain('SBX-M-1 KWD, 4 Mar 2026');
     expect(await page.locator('tr.came').count()).toBe(1);

@@ -137,19 +137,19 @@ test('a later revision shows as an adjustment: on the month, the grid and the da
   for (const path of [FEBRUARY, `/m/${merchantNo}/USD/2026-02-28`])
     expect(await pages.html(path), path).toContain(compared);
   const month = await words(`${FEBRUARY}?currency=USD`);
-  expect(month).toContain(`${merchantNo}, February 2026 closed, adjusted since`);
+  expect(month).toContain(`${merchantNo}, February 2026 closed; statements changed since`);
   expect(month).toMatch(/28 Feb 2026 USD r1 → r2 3 Mar 2026, 01:30:00 1 entry amended/);
-  expect(month).toMatch(/28 Feb 2026 ✓ ∆ proven, adjusts the closed month/);
+  expect(month).toMatch(/28 Feb 2026 ✓ ∆ proven, revised or first published since the month was closed/);
   expect(month).toContain('Make the next close');
   expect(await words(`/m/${merchantNo}/USD/2026-02-28`)).toContain(
-    'This day adjusts close 1 of its month: r1 → r2',
+    'Revised or first published since its month was closed (close 1): r1 → r2',
   );
   expect(await words(`/m/${merchantNo}/KWD/2026-02-28`)).toContain('Its month is closed (close 1).');
   expect(await pages.html('/?month=2026-02')).toMatch(
-    /USD\/2026-02-28"\s+aria-label="proven, adjusts the closed month"\s*>✓<sup>∆<\/sup>/,
+    /USD\/2026-02-28"\s+aria-label="proven, revised or first published since the month was closed"\s*>✓<sup>∆<\/sup>/,
   );
   const grid = await words('/?month=2026-02');
-  expect(grid).toContain(`${merchantNo} USD closed, adjusted since`);
+  expect(grid).toContain(`${merchantNo} USD closed; statements changed since`);
   expect(grid).toMatch(new RegExp(`${merchantNo} KWD closed (?!, adjusted)`));
   expect(textOf(await viewing.html(FEBRUARY))).toContain('Only an operator can close a month.');
 });

@@ -125,8 +125,8 @@ export const EN = {
   close: {
     title: 'Close of the month',
     closed: 'closed',
-    closedAdjusted: 'closed, adjusted since',
-    adjustedDay: 'adjusts the closed month',
+    closedAdjusted: 'closed; statements changed since',
+    adjustedDay: 'revised or first published since the month was closed',
     notClosed: 'This month is not closed.',
     number: 'Close',
     at: 'Closed',
@@ -185,7 +185,8 @@ export const EN = {
       'PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not set for the pages, so finished days are unknown. Use `daybook close`.',
     tooLong: (most: number) => `Note and reason may have up to ${most} characters each.`,
     ofDay: (number: number) => `Its month is closed (close ${number}).`,
-    dayAdjusts: (number: number) => `This day adjusts close ${number} of its month:`,
+    dayAdjusts: (number: number) =>
+      `Revised or first published since its month was closed (close ${number}):`,
   },
   day: {
     title: (merchant: string, currency: string, day: string) => `${merchant} ${currency}, ${day}`,
@@ -278,7 +279,7 @@ export const EN = {
       `A file of ${rows} rows takes too long to compare here. Use \`daybook statements diff\`.`,
     certificates: 'Certificates',
     certificatesOf:
-      'Complete readings of this day: every page of the platform’s reply stated the same number of entries for the entire span, and that many different entries were received: the readable ones plus those in quarantine.',
+      'Complete readings of this day: every page of the platform’s reply stated the same number of entries for the entire span, and the number of different entries received (readable ones plus those in quarantine) equals it.',
     noCertificate: 'No complete reading of this day.',
     certificatesMore: (more: string) => `And ${more} more.`,
     certified: 'Certified',
@@ -489,7 +490,7 @@ export const EN = {
     later: 'Temporarily unavailable',
     notPermitted: 'The pages lack a database permission',
     notPermittedText: (problem: string) =>
-      `The database user of the pages lacks a permission: ${problem}. The administrator of daybook can run the files of sql/roles again, or grant it.`,
+      `The database user of the pages lacks a permission: ${problem}. The administrator of daybook can run the files of sql/roles again (all but migrate.sql), or grant it.`,
     laterText: 'A service that the pages need does not answer. Try again in a moment.',
     home: 'Go to the months',
   },
