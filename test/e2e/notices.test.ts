@@ -194,7 +194,7 @@ describe('a busy day without entries', () => {
     expect(await night(stage, hiding(stage, null))).toMatchObject({ exitCode: 0, notes: [] });
     expect(await noticed(stage)).toMatchObject([{ kind: 'empty', currency: null, day: EMPTY }]);
     const filled = await night(stage, stage.app.reader);
-    expect(filled.notes).toEqual([expect.stringMatching(/^\d proven days? w\w+ revised: /)]);
+    expect(filled.notes).toEqual([expect.stringMatching(/^\d published days? w\w+ revised: /)]);
     expect(await noticed(stage)).toEqual([]);
   });
 

@@ -65,7 +65,7 @@ function isGoodBut(reported: string): boolean {
   const [, reasons] = /^ {2}"reasons": (\[.*?^ {2}\])/ms.exec(reported) ?? [];
   if (reasons === undefined) return false;
   return (JSON.parse(reasons) as { exitCode: number; what: string }[]).every(
-    ({ exitCode, what }) => exitCode === 0 || /^\d+ proven days? (?:was|were) revised\b/.test(what),
+    ({ exitCode, what }) => exitCode === 0 || /^\d+ published days? (?:was|were) revised\b/.test(what),
   );
 }
 
