@@ -35,7 +35,7 @@ import {
   type Split,
   type ReadLimits,
 } from './limits.ts';
-import { lengthMs, splitWindow } from '../ledger/window.ts';
+import { lengthMs, splitWindow, subtractWindows } from '../ledger/window.ts';
 import { inGroups, type WideWindow } from './wide-windows.ts';
 
 /** What one planned window has cost so far, and what came of it; shared by all its parts. */
@@ -269,23 +269,21 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
 
 /** Some platforms answer only the first or last days of a longer window, with a total of these. Windows so long are not cut. */
 const MAY_BE_CUT_MS = 9 * 86_400_000;
-const QUIET_MS = 86_400_000 / 2;
+/** Longer than from a night to the midday check, which reads no other time for the first time. */
+const QUIET_MS = 18 * 3_600_000;
 
+/** Asks again for long stretches without entries that were never read, in windows that no such platform cuts. */
 async function isCutShort(
-  { window, currency }: WideTask,
+  { window, currency, unread = [window] }: WideTask,
   { entries, neighbours }: Reading,
   source: PageSource,
 ): Promise<boolean> {
   if (lengthMs(window) <= MAY_BE_CUT_MS) return false;
   const times = [...entries.values(), ...neighbours.values()].map(({ bookedMs }) => bookedMs);
   const [firstMs, lastMs] = [Math.min(...times), Math.max(...times)];
-  const quiet =
-    times.length === 0
-      ? [window]
-      : [
-          { beginMs: window.beginMs, endMs: firstMs - 60_000 },
-          { beginMs: lastMs + 60_000, endMs: window.endMs },
-        ].filter((edge) => lengthMs(edge) > QUIET_MS);
+  const busy = times.length === 0 ? [] : [{ beginMs: firstMs - 60_000, endMs: lastMs + 60_000 }];
+  const known = [...subtractWindows([window], unread), ...busy];
+  const quiet = subtractWindows([window], known).filter((one) => lengthMs(one) > QUIET_MS);
   for (const part of quiet.flatMap((one) => splitWindow(one, Math.ceil(lengthMs(one) / MAY_BE_CUT_MS)))) {
     const page = await source.page({ window: part, currency }, 1);
     if (page.total + page.entries.length + page.unreadable.length > 0) return true;

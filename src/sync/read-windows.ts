@@ -224,9 +224,9 @@ class WindowQueue {
     this.#insert(parts.map(partOf));
   }
 
-  putApart({ currency }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
+  putApart({ currency, unread }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
     if (orderUnsteady) this.#readFinely();
-    this.#insert(groups.map((planned) => this.#waitingWide(wideOf(planned, currency))));
+    this.#insert(groups.map((planned) => this.#waitingWide({ ...wideOf(planned, currency), unread })));
   }
 
   #readFinely(): void {

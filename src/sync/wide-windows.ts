@@ -5,7 +5,7 @@
  * certified and stored by itself. So a wide window proves as much as its planned windows one by one.
  */
 import type { Window, BusinessDay } from '../ledger/entry.ts';
-import { lengthMs, overlaps } from '../ledger/window.ts';
+import { lengthMs, mergeWindows, overlaps, subtractWindows } from '../ledger/window.ts';
 import type { SeenWindow } from '../store/certificates.ts';
 import type { Asked } from './certificate.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
@@ -17,6 +17,8 @@ export const SEEN_MS_BEFORE = 7 * 86_400_000;
 export interface WideWindow extends Asked {
   /** The planned windows that it is made of, in order. They cover it exactly. */
   readonly planned: readonly Window[];
+  /** What of it was never read; left out where nobody asked. What was read is missed where it does not come again. */
+  readonly unread?: readonly Window[] | undefined;
 }
 
 interface WidenOptions {
@@ -48,13 +50,17 @@ export function widen(planned: readonly Asked[], { seen, zone, entriesMax }: Wid
     const said = seen.filter(({ currency }) => currency === null || currency === asked.currency);
     const entries = expectedIn(asked.window, said);
     const isDoubtful = said.some((one) => one.isDoubtful && overlaps(one, asked.window));
+    const unread = subtractWindows(
+      [asked.window],
+      said.filter((one) => !one.isDoubtful),
+    );
     const last = wide.at(-1);
     const fits = expected + entries < entriesMax;
     if (last !== undefined && !isAlone && !isDoubtful && fits && touch(last, asked, zone)) {
-      wide[wide.length - 1] = joined(last, asked);
+      wide[wide.length - 1] = joined(last, asked, unread);
       expected += entries;
     } else {
-      wide.push({ ...asked, planned: [asked.window] });
+      wide.push({ ...asked, planned: [asked.window], unread });
       expected = entries;
       isAlone = isDoubtful;
     }
@@ -142,8 +148,10 @@ const touch = (earlier: Asked, later: Asked, zone: string): boolean =>
   earlier.window.endMs + 1 === later.window.beginMs &&
   offsetMinutesOf(zone, earlier.window.endMs) === offsetMinutesOf(zone, later.window.beginMs);
 
-const joined = (wide: WideWindow, { window, currency }: Asked): WideWindow =>
-  wideOf([...wide.planned, window], currency);
+const joined = (wide: WideWindow, { window, currency }: Asked, unread: readonly Window[]): WideWindow => ({
+  ...wideOf([...wide.planned, window], currency),
+  unread: mergeWindows([...(wide.unread ?? []), ...unread]),
+});
 
 const SECOND_MS = 1_000;
 
