@@ -98,7 +98,7 @@ it('is told of the same days by every page and every file of the month', async (
   expect(month).toMatch(/27 Feb 2026 \S+ broken .*28 Feb 2026 \S+ broken/);
   for (const day of ['2026-02-27', '2026-02-28'])
     expect(await words(`/m/${merchantNo}/USD/${day}`)).toContain(
-      'the balance does not carry forward; not yet explained',
+      'a break that is not yet explained lies on this day, or on a stretch between two entries that includes it',
     );
   const pdf = await overview();
   expect(pdf).toContain('Not complete: 2 account days (1 account) still open, listed below.');
