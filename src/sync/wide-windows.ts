@@ -17,7 +17,7 @@ export const SEEN_MS_BEFORE = 7 * 86_400_000;
 export interface WideWindow extends Asked {
   /** The planned windows that it is made of, in order. They cover it exactly. */
   readonly planned: readonly Window[];
-  /** What of it was never read; left out where nobody asked. What was read is missed where it does not come again. */
+  /** What of it was never read; left out where this is not known. What was read is missed where it does not come again. */
   readonly unread?: readonly Window[] | undefined;
 }
 
