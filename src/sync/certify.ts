@@ -267,14 +267,16 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
   }
 }
 
-/** Some platforms answer only the first or last days of a longer window, with a total of these. Windows so long are not cut. */
+/** Some platforms answer only the first or last days of a window longer than this, with a total of these. */
 const MAY_BE_CUT_MS = 9 * 86_400_000;
-/** Longer than from a night to the midday check, which reads no other time for the first time. */
-const QUIET_MS = 18 * 3_600_000;
+const QUIET_MS = 86_400_000 / 2;
 
-/** Asks again for long stretches without entries that were never read, in windows that no such platform cuts. */
+/**
+ * Asks again for quiet time at the edges, or for all of an empty window, in parts that are not cut. Not for time that was read
+ * before: the stored entries of that would be missing.
+ */
 async function isCutShort(
-  { window, currency, unread = [window] }: WideTask,
+  { window, currency, readBefore = [] }: WideTask,
   { entries, neighbours }: Reading,
   source: PageSource,
 ): Promise<boolean> {
@@ -282,8 +284,7 @@ async function isCutShort(
   const times = [...entries.values(), ...neighbours.values()].map(({ bookedMs }) => bookedMs);
   const [firstMs, lastMs] = [Math.min(...times), Math.max(...times)];
   const busy = times.length === 0 ? [] : [{ beginMs: firstMs - 60_000, endMs: lastMs + 60_000 }];
-  const known = [...subtractWindows([window], unread), ...busy];
-  const quiet = subtractWindows([window], known).filter((one) => lengthMs(one) > QUIET_MS);
+  const quiet = subtractWindows([window], [...readBefore, ...busy]).filter((one) => lengthMs(one) > QUIET_MS);
   for (const part of quiet.flatMap((one) => splitWindow(one, Math.ceil(lengthMs(one) / MAY_BE_CUT_MS)))) {
     const page = await source.page({ window: part, currency }, 1);
     if (page.total + page.entries.length + page.unreadable.length > 0) return true;

@@ -224,9 +224,13 @@ class WindowQueue {
     this.#insert(parts.map(partOf));
   }
 
-  putApart({ currency, unread }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
+  putApart(
+    { currency, readBefore }: Task,
+    groups: readonly (readonly Window[])[],
+    orderUnsteady: boolean,
+  ): void {
     if (orderUnsteady) this.#readFinely();
-    this.#insert(groups.map((planned) => this.#waitingWide({ ...wideOf(planned, currency), unread })));
+    this.#insert(groups.map((planned) => this.#waitingWide({ ...wideOf(planned, currency), readBefore })));
   }
 
   #readFinely(): void {

@@ -5,7 +5,7 @@
  * certified and stored by itself. So a wide window proves as much as its planned windows one by one.
  */
 import type { Window, BusinessDay } from '../ledger/entry.ts';
-import { lengthMs, mergeWindows, overlaps, subtractWindows } from '../ledger/window.ts';
+import { lengthMs, overlaps } from '../ledger/window.ts';
 import type { SeenWindow } from '../store/certificates.ts';
 import type { Asked } from './certificate.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
@@ -17,8 +17,8 @@ export const SEEN_MS_BEFORE = 7 * 86_400_000;
 export interface WideWindow extends Asked {
   /** The planned windows that it is made of, in order. They cover it exactly. */
   readonly planned: readonly Window[];
-  /** What of it was never read; left out where this is not known. What was read is missed where it does not come again. */
-  readonly unread?: readonly Window[] | undefined;
+  /** Windows that were certified before, also outside of it; left out where this is not known. */
+  readonly readBefore?: readonly Window[] | undefined;
 }
 
 interface WidenOptions {
@@ -48,19 +48,16 @@ export function widen(planned: readonly Asked[], { seen, zone, entriesMax }: Wid
   );
   for (const asked of byPlace) {
     const said = seen.filter(({ currency }) => currency === null || currency === asked.currency);
-    const entries = expectedIn(asked.window, said);
+    const readBefore = said.filter((one) => !one.isDoubtful);
+    const entries = expectedIn(asked.window, readBefore);
     const isDoubtful = said.some((one) => one.isDoubtful && overlaps(one, asked.window));
-    const unread = subtractWindows(
-      [asked.window],
-      said.filter((one) => !one.isDoubtful),
-    );
     const last = wide.at(-1);
     const fits = expected + entries < entriesMax;
     if (last !== undefined && !isAlone && !isDoubtful && fits && touch(last, asked, zone)) {
-      wide[wide.length - 1] = joined(last, asked, unread);
+      wide[wide.length - 1] = joined(last, asked);
       expected += entries;
     } else {
-      wide.push({ ...asked, planned: [asked.window], unread });
+      wide.push({ ...asked, planned: [asked.window], readBefore });
       expected = entries;
       isAlone = isDoubtful;
     }
@@ -132,8 +129,7 @@ const isWithin = (inner: Window, outer: Window): boolean =>
 
 const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 
-function expectedIn(window: Window, seen: readonly SeenWindow[]): number {
-  const trusted = seen.filter((one) => !one.isDoubtful);
+function expectedIn(window: Window, trusted: readonly SeenWindow[]): number {
   const inside = trusted.filter((one) => isWithin(one, window));
   const seenMs = sum(trusted.map(lengthMs));
   if (seenMs === 0) return 0;
@@ -148,9 +144,9 @@ const touch = (earlier: Asked, later: Asked, zone: string): boolean =>
   earlier.window.endMs + 1 === later.window.beginMs &&
   offsetMinutesOf(zone, earlier.window.endMs) === offsetMinutesOf(zone, later.window.beginMs);
 
-const joined = (wide: WideWindow, { window, currency }: Asked, unread: readonly Window[]): WideWindow => ({
-  ...wideOf([...wide.planned, window], currency),
-  unread: mergeWindows([...(wide.unread ?? []), ...unread]),
+const joined = ({ planned, readBefore }: WideWindow, { window, currency }: Asked): WideWindow => ({
+  ...wideOf([...planned, window], currency),
+  readBefore,
 });
 
 const SECOND_MS = 1_000;
