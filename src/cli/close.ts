@@ -29,11 +29,11 @@ adjustment, closing again changes nothing. With one, it makes the next close, wh
 
 Ends with 3, and closes nothing of that merchant, while a day is open. The causes, as --json names them:
   not-over, uncertified (not read completely), not-reconciled (changed since its figures were calculated), not-published,
-  broken (with a break that is not resolved), unexplained (the figures do not add up, or the
-  opening is not the previous day's closing, and no break accounts for it; where an open break does, the day is listed as broken),
+  broken (with a break that is not resolved), unexplained (the figures do not add up, or the opening is not the previous
+  day's closing, and no break accounts for it; where an open break does, the day is listed as broken),
   unreadable (with an unreadable entry that is not acknowledged).
-Also ends with exit code 3 if a day of a closed month
-has become open again, for example because a break was reopened. Days before an account's first entry count as open, too, until a run has proven them empty.
+Also ends with exit code 3 if a day of a closed month has become open again, for example because a break was reopened.
+Days before an account's first entry count as open, too, until a run has proven them empty.
 --despite-open-days closes the month although days are open; the reason is published with the close; a day published
 later shows as an adjustment.
 With several merchants, each outcome is shown, also failures; the most severe one gives the exit code. If one of them is

@@ -54,8 +54,8 @@ export async function openQueue(
     if (!(error instanceof Error) || !/^pg-boss (is not installed|database requires)/.test(error.message))
       throw error;
     throw new MigrationsPending(
-      'the database lacks the queue of this version: run `daybook migrate` with DAYBOOK_WORKERS=queue and the files of sql/roles, ' +
-        'then the same command again.',
+      'the database lacks the queue of this version: run `daybook migrate` with DAYBOOK_WORKERS=queue and the files of sql/roles ' +
+        '(all but migrate.sql), then the same command again.',
       { cause: error },
     );
   }

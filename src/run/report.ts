@@ -99,7 +99,7 @@ export interface OpenItems {
   readonly proven: readonly Omit<Proven, 'unread'>[];
   /** Days by which proven days, days with figures and days with a current statement differ, as far as the run answers for them. */
   readonly discrepancies: readonly Discrepancy[];
-  /** Account days of which so much is gone all at the same time that a person has to confirm it. */
+  /** Account days that lost so many entries at the same time that a person has to confirm it. */
   readonly held: readonly HeldDay[];
 }
 

@@ -56,7 +56,7 @@ export interface MerchantStatus {
   readonly lateness: Lateness;
   /** Days by which proven days, days with figures and days with a current statement differ. */
   readonly discrepancies: readonly Discrepancy[];
-  /** Account days of which so much is gone all at the same time that a person has to confirm it. */
+  /** Account days that lost so many entries at the same time that a person has to confirm it. */
   readonly held: readonly HeldDay[];
   readonly tooOld: boolean;
 }

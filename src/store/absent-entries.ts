@@ -1,7 +1,7 @@
 /**
  * Handles stored entries that a certified reading did not hold. They are first noted as absent, and marked as
- * vanished once it is believed that they are gone. They are never deleted. Where too much is gone all at the same time, they are held:
- * only what a person accepted is believed then.
+ * vanished once it is believed that they are gone. They are never deleted. Where a day lost too many at the same time, they
+ * are held: only what a person accepted is believed then.
  */
 import { sql, type Transaction, type Kysely, type RawBuilder } from 'kysely';
 import type { Window, BusinessDay, Account } from '../ledger/entry.ts';
@@ -93,8 +93,8 @@ interface CurrencyAbsence {
 }
 
 /**
- * Judges what is noted of planned windows, once all that a run reads of the merchant is stored: only then it is known how much
- * is gone all at the same time, and what came with another window. Marks as vanished what is believed, leaves the rest noted.
+ * Judges what is noted of planned windows, once all that a run reads of the merchant is stored: only then it is known how many
+ * are gone at the same time, and what came with another window. Marks as vanished what is believed, leaves the rest noted.
  */
 export async function judgeAbsent(
   trx: Transaction<DB>,
@@ -138,7 +138,7 @@ const missedBefore = ({ now }: PlannedWindow): Date => new Date(now.getTime() - 
 const CLOCK_CHANGE_MS = 2 * 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
-/** Holds what is absent of the merchant's days of which too much is gone all at the same time, wherever they lie. */
+/** Holds what is absent of the merchant's days that lost too many entries at the same time, wherever they lie. */
 async function hold(trx: Transaction<DB>, { merchantNo, now }: PlannedWindow): Promise<void> {
   // By primary key, the keys as an array: so the planner cannot choose to read all entries.
   const { rows } = await sql<AbsentDay & { batchNos: string[] }>`
