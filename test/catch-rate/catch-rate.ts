@@ -1,10 +1,10 @@
 /**
- * `npm run catch-rate -- [--form NAME]... [--histories N] [--seed S] [--minutes M] [--from N] [--jobs N] [--card PATH] [--findings PATH]`: plants
- * every form of lie in made-up ledgers and counts how often daybook catches it. A history takes about 0.2 s of one core.
+ * `npm run catch-rate -- --help` says how: plants every form of lie in made-up ledgers and counts how often daybook catches it, and
+ * plays honest ledgers and counts false alarms. A history takes about 0.4 s of one core.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
@@ -12,7 +12,7 @@ import { PAGES_A_DAY } from './calls.ts';
 import { cardPage, cardText } from './card.ts';
 import { findingsText } from './findings.ts';
 import { FORMS } from './forms.ts';
-import { noResults, playAll, type Results, type Task } from './work.ts';
+import { addTo, noResults, playAll, type Played, type Results, type Task } from './work.ts';
 
 const HISTORIES = 20;
 /** How many honest histories there are for each history of a form. */
@@ -20,72 +20,116 @@ const CLEAN_FACTOR = 10;
 /** If single forms are asked for, the reports of this many of their histories are shown. */
 const TOLD_SHOWN_MAX = 3;
 
+const USAGE = `Usage: npm run catch-rate -- [options]
+  --form NAME        only this form, repeatable (default: all, and calls a night)
+  --histories N      histories of each form (default: ${HISTORIES})
+  --honest N         honest histories (default: ${CLEAN_FACTOR} for each history of a form, none with --form)
+  --from N           the number of the first history, to play a single one again (default: 0)
+  --seed S           what they are drawn from (default: the time)
+  --minutes M        begin no history after these minutes
+  --jobs N           processes (default: one for each core)
+  --record FILE      keep each history in this file as it ends, and leave out those that it has already
+  --card FILE        write the results as a page
+  --findings FILE    write what was not caught, or not by its name`;
+
 interface Asked {
   readonly forms: readonly string[];
   readonly histories: number;
-  /** The number of the first history, to play a single one again. */
+  readonly honest: number;
   readonly from: number;
   readonly seed: number;
   readonly minutes: number;
-  /** How many processes work side by side. */
   readonly jobs: number;
+  readonly record: string | null;
 }
 
 /** Goes through all forms history by history, so that a run that is cut short has equally many of each. */
-function tasksOf({ forms, histories, from }: Asked): Task[] {
-  const isAll = forms.length === FORMS.length;
-  const rounds = Array.from({ length: histories }, (_, history): Task[] => [
-    ...forms.map((form): Task => ({ kind: 'lie', form, history: from + history })),
-    ...Array.from({ length: isAll ? CLEAN_FACTOR : 0 }, (_none, at): Task => {
-      return { kind: 'clean', history: history * CLEAN_FACTOR + at };
-    }),
-  ]);
-  const calls = isAll ? PAGES_A_DAY.map((pagesADay): Task => ({ kind: 'calls', pagesADay })) : [];
-  return [...calls, ...rounds.flat()];
+function tasksOf({ forms, histories, honest, from }: Asked): Task[] {
+  const rounds = Math.max(histories, 1);
+  const perRound = Math.ceil(honest / rounds);
+  const calls =
+    forms.length === FORMS.length && histories > 0
+      ? PAGES_A_DAY.map((pagesADay): Task => ({ kind: 'calls', pagesADay }))
+      : [];
+  return [
+    ...calls,
+    ...Array.from({ length: rounds }, (_, round): Task[] => [
+      ...(histories === 0 ? [] : forms.map((form): Task => ({ kind: 'lie', form, history: from + round }))),
+      ...Array.from({ length: Math.max(0, Math.min(perRound, honest - round * perRound)) }, (_none, at) => {
+        return { kind: 'clean' as const, history: from + round * perRound + at };
+      }),
+    ]).flat(),
+  ];
 }
 
-/** Plays the share of one process. */
-async function playShare(share: number, asked: Asked): Promise<Results> {
+/** What a history is known by in a record. */
+const keyOf = (task: Task, seed: number): string =>
+  task.kind === 'calls'
+    ? `calls ${task.pagesADay}`
+    : `${task.kind === 'lie' ? task.form : ''} ${seed}/${task.history}`;
+const keyOfPlayed = (played: Played): string | null => {
+  switch (played.kind) {
+    case 'lie':
+      return `${played.outcome.form} ${played.outcome.seed}`;
+    case 'clean':
+      return ` ${played.outcome.seed}`;
+    case 'calls':
+      return `calls ${played.outcome.pagesADay}`;
+    case 'failure':
+      return null;
+  }
+};
+
+function recorded(file: string | null): Played[] {
+  if (file === null || !existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Played);
+}
+
+/** The tasks that the record does not have yet: those of one process, or all. */
+function openTasks(asked: Asked, record: readonly Played[], share?: number): Task[] {
+  const done = new Set(record.map(keyOfPlayed));
+  return tasksOf(asked)
+    .filter((_, at) => share === undefined || at % asked.jobs === share)
+    .filter((task) => !done.has(keyOf(task, asked.seed)));
+}
+
+/** Plays the share of one process, and sends each history to the parent. */
+async function playShare(share: number, asked: Asked): Promise<void> {
   const endsMs = performance.now() + asked.minutes * 60_000;
-  return playAll(
-    tasksOf(asked).filter((_, at) => at % asked.jobs === share),
-    {
-      serverUrl: process.env['CATCH_RATE_POSTGRES_URL']!,
-      seed: asked.seed,
-      isTimeUp: () => performance.now() > endsMs,
-      onDone: (done) => {
-        if (share === 0 && done % 50 === 0) console.error(`${asked.jobs * done} histories or so`);
-      },
-    },
-  );
+  const sent: Promise<unknown>[] = [];
+  await playAll(openTasks(asked, recorded(asked.record), share), {
+    serverUrl: process.env['CATCH_RATE_POSTGRES_URL']!,
+    seed: asked.seed,
+    isTimeUp: () => performance.now() > endsMs,
+    onPlayed: (played) => void sent.push(new Promise((resolve) => process.send!(played, resolve))),
+  });
+  await Promise.all(sent);
 }
-
-/** The arguments for a child process that plays a share of the same. */
-const argumentsOf = ({ forms, histories, from, seed, minutes, jobs }: Asked): string[] => [
-  ...(forms.length === FORMS.length ? [] : forms.flatMap((form) => ['--form', form])),
-  ...['--histories', String(histories), '--seed', String(seed)],
-  ...(from === 0 ? [] : ['--from', String(from)]),
-  ...(Number.isFinite(minutes) ? ['--minutes', String(minutes)] : []),
-  ...(jobs === availableParallelism() ? [] : ['--jobs', String(jobs)]),
-];
 
 async function playInProcesses(asked: Asked): Promise<Results> {
+  const results = noResults();
+  const record = recorded(asked.record).filter(({ kind }) => kind !== 'failure');
+  for (const played of record) addTo(results, played);
+  const open = openTasks(asked, record).length;
+  console.log(`${open} histories to play${record.length === 0 ? '' : `, ${record.length} are on record`}`);
+  if (asked.record !== null)
+    writeFileSync(asked.record, record.map((played) => `${JSON.stringify(played)}\n`).join(''));
   const server = await startPostgres({ durable: false });
   await createTemplate(server.url);
-  const results = noResults();
   const env = { ...process.env, CATCH_RATE_POSTGRES_URL: server.url };
+  let done = 0;
+  const note = (played: Played): void => {
+    addTo(results, played);
+    if (asked.record !== null) appendFileSync(asked.record, `${JSON.stringify(played)}\n`);
+    if ((done += 1) % 100 === 0) console.error(`${done} of ${open} histories`);
+  };
   await Promise.all(
     Array.from({ length: asked.jobs }, async (_, share) => {
-      const child = fork(import.meta.filename, argumentsOf(asked), {
-        env: { ...env, CATCH_RATE_SHARE: String(share) },
+      const child = fork(import.meta.filename, process.argv.slice(2), {
+        env: { ...env, CATCH_RATE_SHARE: String(share), CATCH_RATE_SEED: String(asked.seed) },
       });
-      child.on('message', (message) => {
-        const { outcomes, clean, calls, failures } = message as Results;
-        results.outcomes.push(...outcomes);
-        results.clean.push(...clean);
-        results.calls.push(...calls);
-        results.failures.push(...failures);
-      });
+      child.on('message', (message) => note(message as Played));
       const [code] = (await once(child, 'exit')) as [number | null];
       if (code !== 0) results.failures.push(`process ${share} ended with ${code}`);
     }),
@@ -96,12 +140,15 @@ async function playInProcesses(asked: Asked): Promise<Results> {
 
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     form: { type: 'string', multiple: true },
     histories: { type: 'string', default: String(HISTORIES) },
+    honest: { type: 'string' },
     from: { type: 'string', default: '0' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    seed: { type: 'string', default: process.env['CATCH_RATE_SEED'] ?? String(Date.now() % 1_000_000_000) },
     minutes: { type: 'string', default: 'Infinity' },
     jobs: { type: 'string', default: String(availableParallelism()) },
+    record: { type: 'string' },
     card: { type: 'string' },
     findings: { type: 'string' },
   },
@@ -110,35 +157,41 @@ const names = FORMS.map(({ name }) => name);
 const asked: Asked = {
   forms: values.form ?? names,
   histories: Number(values.histories),
+  honest: Number(values.honest ?? (values.form === undefined ? CLEAN_FACTOR * Number(values.histories) : 0)),
   from: Number(values.from),
   seed: Number(values.seed),
   minutes: Number(values.minutes),
   jobs: Number(values.jobs),
+  record: values.record ?? null,
 };
+if (values.help) {
+  console.log(`${USAGE}\nForms: ${names.join(', ')}`);
+  process.exit(0);
+}
 const unknown = asked.forms.filter((name) => !names.includes(name));
-if (
-  unknown.length > 0 ||
-  [asked.histories, asked.from, asked.seed, asked.minutes, asked.jobs].some(Number.isNaN)
-) {
+if (unknown.length > 0 || Object.values(asked).some(Number.isNaN)) {
   console.error(
-    `${unknown.length > 0 ? `There is no form ${unknown.join(', ')}. ` : ''}Usage: npm run catch-rate -- ` +
-      `[--form NAME]... [--histories N] [--seed S] [--minutes M] [--from N] [--jobs N] [--card PATH] [--findings PATH]\nForms: ${names.join(', ')}`,
+    `${unknown.length > 0 ? `There is no form ${unknown.join(', ')}: see --help.\n` : ''}${USAGE}`,
   );
   process.exit(2);
 }
 if (process.send !== undefined) {
-  const results = await playShare(Number(process.env['CATCH_RATE_SHARE']), asked);
-  await new Promise((resolve) => process.send!(results, resolve));
+  await playShare(Number(process.env['CATCH_RATE_SHARE']), asked);
   process.exit(0);
 }
 console.log(
-  `catch rate of ${asked.forms.length} forms, ${asked.histories} histories each, from seed ${asked.seed}`,
+  `catch rate of ${asked.forms.length} forms, ${asked.histories} histories each, and ${asked.honest} honest ones, from seed ${asked.seed}`,
 );
 const results = await playInProcesses(asked);
+const command = [
+  `npm run catch-rate -- --histories ${asked.histories} --honest ${asked.honest} --seed ${asked.seed}`,
+  ...(values.form ?? []).map((form) => `--form ${form}`),
+  ...(values.card === undefined ? [] : [`--card ${values.card}`]),
+].join(' ');
 const context = {
   forms: FORMS,
   results,
-  command: ['npm run catch-rate --', ...argumentsOf(asked), '--card', values.card].join(' '),
+  command,
   histories: asked.histories,
   day: new Date().toISOString().slice(0, 10),
 };
@@ -147,6 +200,9 @@ if (asked.forms.length === 1) {
   for (const { ending, text } of results.outcomes.slice(0, TOLD_SHOWN_MAX))
     console.log(`\n${ending}; the last run told:\n${text.trim()}`);
 }
+const alarmed = results.clean.filter(({ alarms, harmed }) => alarms.length + harmed > 0);
+for (const { alarms, harmed, traits, seed } of alarmed)
+  console.log(JSON.stringify({ seed, harmed, traits, alarms }));
 if (values.findings !== undefined) writeFileSync(values.findings, findingsText(FORMS, results.outcomes));
 if (values.card !== undefined) writeFileSync(values.card, cardPage(context));
-process.exit(results.failures.length === 0 ? 0 : 1);
+process.exit(results.failures.length + alarmed.length === 0 ? 0 : 1);

@@ -25,19 +25,39 @@ export interface Results {
 
 export const noResults = (): Results => ({ outcomes: [], clean: [], calls: [], failures: [] });
 
+/** What one task came to. */
+export type Played =
+  | { readonly kind: 'lie'; readonly outcome: Outcome }
+  | { readonly kind: 'clean'; readonly outcome: CleanOutcome }
+  | { readonly kind: 'calls'; readonly outcome: NightCalls }
+  | { readonly kind: 'failure'; readonly outcome: string };
+
+export function addTo(results: Results, { kind, outcome }: Played): void {
+  switch (kind) {
+    case 'lie':
+      return void results.outcomes.push(outcome);
+    case 'clean':
+      return void results.clean.push(outcome);
+    case 'calls':
+      return void results.calls.push(outcome);
+    case 'failure':
+      return void results.failures.push(outcome);
+  }
+}
+
 const formNamed = (name: string): Form => FORMS.find((form) => form.name === name)!;
 
-async function play(rig: Rig, task: Task, seed: number, results: Results): Promise<void> {
+async function play(rig: Rig, task: Task, seed: number): Promise<Played> {
   switch (task.kind) {
     case 'lie':
-      results.outcomes.push(await playForm(rig, formNamed(task.form), `${seed}/${task.history}`));
-      break;
+      return {
+        kind: 'lie',
+        outcome: await playForm(rig, formNamed(task.form), `${seed}/${task.history}`),
+      };
     case 'clean':
-      results.clean.push(await playClean(rig, `${seed}/${task.history}`));
-      break;
+      return { kind: 'clean', outcome: await playClean(rig, `${seed}/${task.history}`) };
     case 'calls':
-      results.calls.push(await callsANight(rig, task.pagesADay));
-      break;
+      return { kind: 'calls', outcome: await callsANight(rig, task.pagesADay) };
   }
 }
 
@@ -48,24 +68,21 @@ export async function playAll(
     readonly serverUrl: string;
     readonly seed: number;
     readonly isTimeUp: () => boolean;
-    readonly onDone?: (done: number) => void;
+    readonly onPlayed: (played: Played) => void;
   },
-): Promise<Results> {
-  const results = noResults();
+): Promise<void> {
   const waiting = [...tasks].reverse();
-  let done = 0;
   const lane = async (): Promise<void> => {
     const rig = await openRig(options.serverUrl);
     for (let task = waiting.pop(); task !== undefined && !options.isTimeUp(); task = waiting.pop()) {
-      try {
-        await play(rig, task, options.seed, results);
-      } catch (error) {
-        results.failures.push(`${JSON.stringify(task)}: ${String(error)}`);
-      }
-      options.onDone?.((done += 1));
+      const { seed } = options;
+      options.onPlayed(
+        await play(rig, task, seed).catch((error: unknown): Played => {
+          return { kind: 'failure', outcome: `${JSON.stringify(task)}: ${String(error)}` };
+        }),
+      );
     }
     await rig.close();
   };
   await Promise.all(Array.from({ length: LANES }, lane));
-  return results;
 }
