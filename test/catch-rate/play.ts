@@ -1,7 +1,7 @@
 /** Plays a history on a real database and store, run by run, and judges how the lie in it was caught. */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -115,21 +115,19 @@ async function playStep(stage: Stage, step: Step, product: Product = executeRun)
     revisedUnsaid: revised && ended.exitCode === 0 && !/\brevised\b/i.test(reported.text),
     calls: served.calls(),
     report: ended.report,
-    sha256: await digestOf(folder),
+    sha256: digestOf(folder),
   };
 }
 
-async function digestOf(folder: string): Promise<string> {
+function digestOf(folder: string): string {
   const all = createHash('sha256');
-  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true });
   // The mark of the store has the number of the database, which is drawn.
   const files = found
     .filter((one) => one.isFile() && one.parentPath.includes('merchant='))
     .map(({ parentPath, name }) => join(parentPath, name));
   for (const file of files.sort()) {
-    const own = createHash('sha256')
-      .update(await readFile(file))
-      .digest('hex');
+    const own = createHash('sha256').update(readFileSync(file)).digest('hex');
     all.update(`${relative(folder, file)} ${own}\n`);
   }
   return all.digest('hex');

@@ -1,7 +1,7 @@
 /** Reads what lies in the store as docs/reference/files.md describes it, with nothing of the program's own reading. */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface PublishedStatement {
@@ -49,8 +49,7 @@ export const statementId = (currency: string, day: string): string => `${currenc
 
 const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
 /** Null if there is no such file. */
-const textOf = async (path: string): Promise<string | null> =>
-  existsSync(path) ? readFile(path, 'utf8') : null;
+const textOf = (path: string): string | null => (existsSync(path) ? readFileSync(path, 'utf8') : null);
 
 export async function readPublished(folder: string, merchantNo: string): Promise<Published> {
   const root = join(folder, `merchant=${merchantNo}`);
@@ -59,7 +58,7 @@ export async function readPublished(folder: string, merchantNo: string): Promise
   const days = await readdir(root).catch(() => []);
   for (const name of days.sort()) {
     const day = name.replace('date=', '');
-    const manifestText = await textOf(join(root, name, 'manifest.json'));
+    const manifestText = textOf(join(root, name, 'manifest.json'));
     if (manifestText === null) continue;
     const manifest = JSON.parse(manifestText) as {
       day: string;
@@ -67,10 +66,10 @@ export async function readPublished(folder: string, merchantNo: string): Promise
     };
     if (manifest.day !== day) damages.push(`a manifest is of another day: ${day} says ${manifest.day}`);
     for (const statement of manifest.statements) {
-      const text = await textOf(join(root, name, statement.file));
+      const text = textOf(join(root, name, statement.file));
       statements.set(statementId(statement.currency, day), { ...statement, day, text });
       for (const { file, sha256: sum } of [statement, ...statement.superseded]) {
-        const content = file === statement.file ? text : await textOf(join(root, name, file));
+        const content = file === statement.file ? text : textOf(join(root, name, file));
         if (content === null) damages.push(`a manifest names a file that is not there: ${file}`);
         else if (sha256(content) !== sum) damages.push(`a file is not the one its manifest names: ${file}`);
       }
