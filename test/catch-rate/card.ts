@@ -9,8 +9,6 @@ import type { Results } from './work.ts';
 export interface CardContext {
   readonly forms: readonly Form[];
   readonly results: Results;
-  /** The command that made it, to repeat it. */
-  readonly command: string;
   /** The number of histories per form that was asked for. */
   readonly histories: number;
   /** The day it was made. */
@@ -57,15 +55,20 @@ const markdownTable = ({ columns, rows }: Sheet): string => {
   ].join('\n');
 };
 
+const seedsText = ({ outcomes, clean }: Results): string => {
+  const seeds = new Set([...outcomes, ...clean].map(({ seed }) => seed.split('/')[0]!));
+  return `${seeds.size === 1 ? 'seed' : 'seeds'} ${[...seeds].join(' and ')}`;
+};
+
 /** The text of the entire page. */
 export function cardPage(context: CardContext): string {
-  const { results, command, histories, day } = context;
+  const { results, histories, day } = context;
   const spoiled = spoiledText(results.outcomes);
   const parts = [
     '# The catch rate',
     'A platform can show a ledger wrongly in many ways. Each is planted here in small made-up ledgers, served to daybook ' +
       'over several nights, and what daybook stores, publishes and says is held against the true books.',
-    `Made by \`${command}\` on ${day}: ` +
+    `Made by \`npm run catch-rate -- --card docs/catch-rate.md\` (\`--help\` says how to play more, or one again) on ${day}, from ${seedsText(results)}: ` +
       `${counted(results.outcomes.length, 'history', 'histories')} with a lie, ${histories} a form at most, and ` +
       `${results.clean.length} without one. Never edited by hand.`,
     LEGEND,

@@ -183,15 +183,9 @@ console.log(
   `catch rate of ${asked.forms.length} forms, ${asked.histories} histories each, and ${asked.honest} honest ones, from seed ${asked.seed}`,
 );
 const results = await playInProcesses(asked);
-const command = [
-  `npm run catch-rate -- --histories ${asked.histories} --honest ${asked.honest} --seed ${asked.seed}`,
-  ...(values.form ?? []).map((form) => `--form ${form}`),
-  ...(values.card === undefined ? [] : [`--card ${values.card}`]),
-].join(' ');
 const context = {
   forms: FORMS,
   results,
-  command,
   histories: asked.histories,
   day: new Date().toISOString().slice(0, 10),
 };
