@@ -1,17 +1,14 @@
 /** Migration 0058 puts summaries, manifests, what was read back, and frozen statements elsewhere: every row, and whole. */
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql } from 'kysely';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { dayPrefix, manifestKey, signatureKey, summaryKey, statementKey } from '../../src/statements/keys.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import { listCloses } from '../../src/store/month-close.ts';
 import { summariesOfDay } from '../../src/store/statements/statements.ts';
 import { manifestOfDay, publishedDays } from '../../src/store/statements/stored-files.ts';
-import { emptyDatabase } from '../support/database.ts';
+import { databaseBefore } from '../support/database.ts';
+import { insertRows } from './rows-before.ts';
 
-const SQL = new URL('../../sql/', import.meta.url);
 const AT = new Date('2026-03-06T01:30:00Z');
 const DAY = '2026-03-05';
 /** Their folders need encoding in every way that there is. */
@@ -48,40 +45,28 @@ const byKey = (a: { readonly object_key: string }, b: { readonly object_key: str
   a.object_key < b.object_key ? -1 : 1;
 
 test('every row of the tables before is there, with each of its values', async () => {
-  const before = await mkdtemp(join(tmpdir(), 'daybook-sql-'));
-  onTestFinished(() => rm(before, { recursive: true }));
-  for (const file of (await readdir(SQL)).filter((name) => /^\d+/.test(name) && name < '0058'))
-    await cp(new URL(file, SQL), join(before, file));
-  const { db, close } = await emptyDatabase();
-  onTestFinished(close);
-  await migrate(db, before);
-  const insert = async (table: string, rows: readonly object[]): Promise<void> => {
-    await sql`INSERT INTO ${sql.table(table)} (${sql.join(Object.keys(rows[0]!).map((name) => sql.ref(name)))})
-      SELECT ${sql.join(Object.keys(rows[0]!).map((name) => sql.ref(`new.${name}`)))}
-      FROM jsonb_populate_recordset(NULL::${sql.table(table)}, ${JSON.stringify(rows)}::jsonb) AS new`.execute(
-      db,
-    );
-  };
-  await insert('statement', [
+  const { db } = await databaseBefore('0058');
+  await insertRows(db, 'statement', [
     ...MERCHANTS.map(statement),
     { ...statement('M1'), currency: 'KWD', revision: 1, object_key: 'k1' },
     { ...statement('M1'), currency: 'KWD', revision: 2, object_key: 'k2' },
   ]);
-  await insert(
+  await insertRows(
+    db,
     'statement_summary',
     MERCHANTS.flatMap((one) => [summary(one, 1, null), summary(one, 2, 'text')]),
   );
-  await insert('statement_manifest', MERCHANTS.map(manifest));
-  await insert('stored_object', MERCHANTS.flatMap(stored));
+  await insertRows(db, 'statement_manifest', MERCHANTS.map(manifest));
+  await insertRows(db, 'stored_object', MERCHANTS.flatMap(stored));
   await sql`INSERT INTO audit_event (at, by_whom, command, subject) VALUES (${AT}, 'Ada', 'close', 'M1'), (${AT}, 'Bob', 'close', 'M1')`.execute(
     db,
   );
   const closed = { merchant_no: 'M1', month: '2026-03-01', open_days: 0, content: 'file', sha256: 'c' };
-  await insert('month_close', [
+  await insertRows(db, 'month_close', [
     { ...closed, number: 1, audit_event_id: 1, object_key: 'close1' },
     { ...closed, number: 2, audit_event_id: 2, object_key: 'close2' },
   ]);
-  await insert('month_close_statement', [
+  await insertRows(db, 'month_close_statement', [
     {
       merchant_no: 'M1',
       month: '2026-03-01',
