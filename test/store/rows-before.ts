@@ -66,7 +66,6 @@ export async function fillTasks(db: Kysely<DB>): Promise<void> {
 }
 
 export const AT = '2026-03-02T02:00:00+00:00';
-const THEN = new Date(AT);
 export const DAY = '2026-03-01';
 const account = { merchant_no: 'M1', currency: 'USD', day: DAY };
 
