@@ -68,10 +68,11 @@ export const midrunForms: readonly Form[] = [
   ),
   midForm(
     'mid-run-older-state',
-    'After some calls of a night the state of six hours ago is served, for good.',
+    'After some calls of a night the state of six hours ago is served, for three nights.',
     (_, nth) => ({
       reply: (reply, call, at) => {
-        if (at.since < 0 || (at.since === 0 && call.nth < nth)) return reply;
+        // What the last night of a history hides, no later one can show.
+        if (at.since < 0 || at.since > 2 || (at.since === 0 && call.nth < nth)) return reply;
         const lines = reply.lines.filter(({ atMs }) => atMs <= at.nowMs - 21_600_000);
         return { ...reply, total: reply.total - (reply.lines.length - lines.length), lines };
       },
