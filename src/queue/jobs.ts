@@ -2,8 +2,8 @@
  * Reads pg-boss's table of jobs, where pg-boss itself has no bounded way to ask. Its columns are those of the version
  * that package.json names.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
-import type { DB } from '../store/engine/schema.ts';
+import { sql } from 'kysely';
+import type { Db, Trx } from '../store/engine/database.ts';
 import {
   DEAD_LETTERS,
   LANES,
@@ -23,13 +23,13 @@ const IS_OPEN = sql`state <= 'active'`;
 const IS_DEAD = sql`state <> 'completed' AND state <> 'cancelled'`;
 const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
 
-export async function isEmpty(db: Kysely<DB>): Promise<boolean> {
+export async function isEmpty(db: Db): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`
     SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}) AS open`.execute(db);
   return !rows[0]!.open;
 }
 
-export async function waitingOn(db: Kysely<DB>, lane: Lane): Promise<boolean> {
+export async function waitingOn(db: Db, lane: Lane): Promise<boolean> {
   const { rows } = await sql<{ waits: boolean }>`
     SELECT EXISTS (
       SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`.execute(
@@ -47,7 +47,7 @@ export interface LaneCounts {
   readonly oldest: Date | null;
 }
 
-export async function laneCounts(db: Kysely<DB>): Promise<LaneCounts[]> {
+export async function laneCounts(db: Db): Promise<LaneCounts[]> {
   const { rows } = await sql<LaneCounts>`
     SELECT name AS lane, count(*) FILTER (WHERE state < 'active') AS waiting,
       count(*) FILTER (WHERE state = 'active') AS active,
@@ -77,7 +77,7 @@ interface DeadLetterFilter {
 
 /** Dead letters, the oldest first. */
 export async function deadLetters(
-  db: Kysely<DB>,
+  db: Db,
   { limit, merchants, ids }: DeadLetterFilter,
 ): Promise<DeadLetter[]> {
   const { rows } = await sql<DeadLetter>`
@@ -93,14 +93,14 @@ export async function deadLetters(
   return rows;
 }
 
-export async function countDeadLetters(db: Kysely<DB>): Promise<number> {
+export async function countDeadLetters(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     SELECT count(*) AS count FROM ${JOBS} WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}`.execute(db);
   return rows[0]!.count;
 }
 
 export async function merchantsWithJob(
-  db: Kysely<DB>,
+  db: Db,
   lane: Lane,
   merchants: readonly string[],
 ): Promise<Set<string>> {
@@ -120,7 +120,7 @@ export interface QueueGlance {
 }
 
 /** What is on the queue; null if its tables are missing. */
-export async function glanceAtQueue(db: Kysely<DB>): Promise<QueueGlance | null> {
+export async function glanceAtQueue(db: Db): Promise<QueueGlance | null> {
   const { rows } = await sql<{ exists: boolean }>`
     SELECT to_regclass(${`${QUEUE_SCHEMA}.job`}) IS NOT NULL AS exists`.execute(db);
   if (!rows[0]!.exists) return null;
@@ -146,7 +146,7 @@ export interface Redriven {
  */
 export async function redrive(
   { boss }: Pick<Queue, 'boss'>,
-  trx: Transaction<DB>,
+  trx: Trx,
   merchants?: readonly string[],
 ): Promise<Redriven> {
   const db = executorOf(trx);
@@ -162,7 +162,7 @@ export async function redrive(
 }
 
 /** The oldest letter of each merchant and queue where no other job of the merchant is open. */
-async function sendable(trx: Transaction<DB>, letters: readonly DeadLetter[]): Promise<DeadLetter[]> {
+async function sendable(trx: Trx, letters: readonly DeadLetter[]): Promise<DeadLetter[]> {
   const chosen: DeadLetter[] = [];
   for (const lane of LANES) {
     const own = letters.filter((letter) => letter.lane === lane);
@@ -185,7 +185,7 @@ const BATCH = 5_000;
  */
 export async function enqueue(
   { boss }: Pick<Queue, 'boss'>,
-  trx: Transaction<DB>,
+  trx: Trx,
   lane: Lane,
   jobs: readonly MerchantJob[],
 ): Promise<MerchantJob[]> {
@@ -242,7 +242,7 @@ interface LostMerchant extends MerchantJob {
  * Merchants that wait in a run that has not ended, and have no job that waits or is at work: it was given up, or waited
  * for too long. Each merchant has one or the other at any moment, as rows and jobs are written together.
  */
-export async function lostMerchants(db: Kysely<DB>): Promise<LostMerchant[]> {
+export async function lostMerchants(db: Db): Promise<LostMerchant[]> {
   const { rows } = await sql<MerchantJob>`
     SELECT waiting.run_id AS "runId", waiting.merchant_no AS "merchantNo"
     FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
@@ -268,7 +268,7 @@ export async function lostMerchants(db: Kysely<DB>): Promise<LostMerchant[]> {
 }
 
 /** Makes these merchants wait again, in the transaction that sends their jobs back. Their runs are open again. */
-export async function waitAgain(trx: Transaction<DB>, jobs: readonly MerchantJob[]): Promise<void> {
+export async function waitAgain(trx: Trx, jobs: readonly MerchantJob[]): Promise<void> {
   const runIds = jobs.map(({ runId }) => runId);
   const merchants = jobs.map(({ merchantNo }) => merchantNo);
   await sql`

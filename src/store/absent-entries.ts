@@ -3,12 +3,12 @@
  * vanished once it is believed that they are gone. They are never deleted. Where a day lost too many at the same time, they
  * are held: only what a person accepted is believed then.
  */
-import { sql, type Transaction, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Window, BusinessDay, Account } from '../ledger/entry.ts';
 import { ofCurrency, ofAccounts, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrenciesOf } from './entries.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 
 export interface PlannedWindow {
@@ -33,7 +33,7 @@ export interface CompleteReading extends PlannedWindow {
  * window cuts, the entry may lie on the other side. Reads one range of ledger_entry_in_time for each currency.
  */
 export async function noteAbsent(
-  trx: Transaction<DB>,
+  trx: Trx,
   within: PlannedWindow & {
     readonly window: Window;
     /** An uncertified reading proves nothing absent. */
@@ -96,10 +96,7 @@ interface CurrencyAbsence {
  * Judges what is noted of planned windows, once all that a run reads of the merchant is stored: only then it is known how many
  * are gone at the same time, and what came with another window. Marks as vanished what is believed, leaves the rest noted.
  */
-export async function judgeAbsent(
-  trx: Transaction<DB>,
-  windows: readonly CompleteReading[],
-): Promise<AbsenceJudged[]> {
+export async function judgeAbsent(trx: Trx, windows: readonly CompleteReading[]): Promise<AbsenceJudged[]> {
   if (windows.length === 0) return [];
   await hold(trx, windows[0]!);
   const judged: AbsenceJudged[] = [];
@@ -108,7 +105,7 @@ export async function judgeAbsent(
 }
 
 /** Where a reading brought unreadable entries without batchNo, each of them may be one of the absent: nothing is marked then. */
-async function judgeWindow(trx: Transaction<DB>, within: CompleteReading): Promise<AbsenceJudged> {
+async function judgeWindow(trx: Trx, within: CompleteReading): Promise<AbsenceJudged> {
   const { merchantNo, planned, currency, namelessCount: nameless } = within;
   const absences = await absencesIn(trx, within);
   const none = { vanished: 0, doubt: null, isHeld: false };
@@ -139,7 +136,7 @@ const CLOCK_CHANGE_MS = 2 * 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
 /** Holds what is absent of the merchant's days that lost too many entries at the same time, wherever they lie. */
-async function hold(trx: Transaction<DB>, { merchantNo, now }: PlannedWindow): Promise<void> {
+async function hold(trx: Trx, { merchantNo, now }: PlannedWindow): Promise<void> {
   // By primary key, the keys as an array: so the planner cannot choose to read all entries.
   const { rows } = await sql<AbsentDay & { batchNos: string[] }>`
     WITH absent AS MATERIALIZED (
@@ -171,7 +168,7 @@ async function hold(trx: Transaction<DB>, { merchantNo, now }: PlannedWindow): P
       AND batch_no = ANY (${arrayLiteral(held.flatMap(({ batchNos }) => batchNos))}::text[])`.execute(trx);
 }
 
-async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<CurrencyAbsence[]> {
+async function absencesIn(trx: Trx, within: PlannedWindow): Promise<CurrencyAbsence[]> {
   const { merchantNo, planned, currency, runId } = within;
   const { rows } = await sql<CurrencyAbsence>`
     WITH absent AS (
@@ -199,7 +196,7 @@ async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<
  * primary key. The keys are passed as arrays, so that the planner cannot choose to read the entire table.
  */
 async function markBelieved(
-  trx: Transaction<DB>,
+  trx: Trx,
   within: PlannedWindow,
   complete: readonly CurrencyAbsence[],
 ): Promise<number> {
@@ -307,7 +304,7 @@ export interface HeldDay extends Account {
   readonly acceptedAt: Date | null;
 }
 
-export async function heldDaysOf(db: Kysely<DB>, merchants: Chosen): Promise<HeldDay[]> {
+export async function heldDaysOf(db: Db, merchants: Chosen): Promise<HeldDay[]> {
   const { rows } = await sql<HeldDay>`
     SELECT merchant_no AS "merchantNo", currency, ${DAY_OF_ABSENT} AS day, count(*) AS entries, min(held_since) AS since,
       CASE WHEN bool_and(accepted_at IS NOT NULL) THEN max(accepted_at) END AS "acceptedAt"
@@ -317,7 +314,7 @@ export async function heldDaysOf(db: Kysely<DB>, merchants: Chosen): Promise<Hel
 }
 
 export async function absentWindowsOf(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Window[]>> {
   const rows = await db
@@ -339,7 +336,7 @@ interface HeldFilter extends AccountFilter {
  * Returns what was accepted, day by day.
  */
 export async function acceptHeld(
-  trx: Transaction<DB>,
+  trx: Trx,
   { from, to, ...accounts }: HeldFilter,
   now: Date,
 ): Promise<Omit<HeldDay, 'acceptedAt'>[]> {

@@ -1,11 +1,12 @@
 /** Reads and writes the figures of account days. */
-import { sql, type Kysely, type RawBuilder, type Selectable, type Transaction } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay, StatedFigures, Verdict, Window } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
+import type { AccountDay as AccountDayTable } from './engine/schema.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import { chainedTogether, daysChainedBefore } from '../ledger/chain/days-together.ts';
 import { heldCurrencies } from './entries.ts';
@@ -17,22 +18,13 @@ export interface DayFilter extends AccountFilter {
   readonly toDay?: BusinessDay | undefined;
 }
 
-export const dayBefore = (
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<DayFigures | undefined> =>
+export const dayBefore = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc'));
 
-const accountDaysUpTo = (
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-  limit: number,
-): Promise<DayFigures[]> =>
+const accountDaysUpTo = (db: Db, account: Account, day: BusinessDay, limit: number): Promise<DayFigures[]> =>
   all(ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit));
 
-export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> =>
+export const lastClosing = async (db: Db, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
 
 /**
@@ -57,11 +49,7 @@ export interface DaysAround {
   readonly days: readonly DayFigures[];
 }
 
-export async function accountDaysAround(
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<DaysAround> {
+export async function accountDaysAround(db: Db, account: Account, day: BusinessDay): Promise<DaysAround> {
   const before = ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(DAYS_BEFORE);
   const from = ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(DAYS_FROM);
   const rows = await db
@@ -85,7 +73,7 @@ export function daysAround(days: readonly DayFigures[], day: BusinessDay): DaysA
 export const FIRST_DAY = '0001-01-01';
 export const LAST_DAY = '9999-12-31';
 
-const dayAfter = (db: Kysely<DB>, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
+const dayAfter = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '>', day).orderBy('day'));
 
 type OfAccount = ReturnType<typeof ofAccount>;
@@ -94,14 +82,14 @@ const all = async (query: OfAccount): Promise<DayFigures[]> => (await query.exec
 
 const first = async (query: OfAccount): Promise<DayFigures | undefined> => (await all(query.limit(1)))[0];
 
-const ofAccount = (db: Kysely<DB>, account: Account) =>
+const ofAccount = (db: Db, account: Account) =>
   db
     .selectFrom('account_day')
     .selectAll()
     .where('merchant_no', '=', account.merchantNo)
     .where('currency', '=', account.currency);
 
-export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> {
+export function listAccountDays(db: Db, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> {
   let query = db
     .selectFrom('account_day')
     .selectAll()
@@ -115,7 +103,7 @@ export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUN
 }
 
 export async function entriesOfBusiestDays(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
 ): Promise<ReadonlyMap<string, number>> {
@@ -208,7 +196,7 @@ export const figureColumns = (figures: StatedFigures): FigureColumns => ({
  * Days whose entries changed after their figures were made: one item an account, days in order. Uses day_entries_changed.
  */
 export async function changedDays(
-  db: Kysely<DB>,
+  db: Db,
   accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
   const { rows } = await sql<AccountsDay>`
@@ -217,7 +205,7 @@ export async function changedDays(
 }
 
 export async function changedDaysOfEach(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly BusinessDay[]>> {
   const all = await changedDays(db, { merchants, currencies: null });
@@ -245,7 +233,7 @@ function byAccount(rows: readonly AccountsDay[]): { account: Account; days: Busi
 
 /** Makes days count as changed whatever their entries are, so that they get new figures. */
 export async function markChangedDays(
-  trx: Transaction<DB>,
+  trx: Trx,
   account: Account,
   days: readonly BusinessDay[],
 ): Promise<void> {
@@ -271,11 +259,7 @@ export interface NearDays {
 }
 
 /** The day, with the days that were chained together with it; the columns `clean_end` and `restarted` say which. */
-export async function daysTogether(
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<DaysTogether | null> {
+export async function daysTogether(db: Db, account: Account, day: BusinessDay): Promise<DaysTogether | null> {
   const [own, before] = await accountDaysUpTo(db, account, day, 2);
   if (own?.day !== day) return null;
   return daysTogetherWith(db, account, {
@@ -287,7 +271,7 @@ export async function daysTogether(
 
 /** The same for a day that was read already: makes no query unless more than the days next to it are chained together. */
 export async function daysTogetherWith(
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   { own, before: previous, after }: NearDays,
 ): Promise<DaysTogether> {
@@ -314,7 +298,7 @@ export async function daysTogetherWith(
 }
 
 export async function entriesADay(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
 ): Promise<Map<string, Map<BusinessDay, number>>> {
@@ -335,7 +319,7 @@ export async function entriesADay(
 }
 
 export async function hasUnreadable(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<boolean> {

@@ -1,10 +1,11 @@
 /** The lists that a person works through: amended entries, vanished entries, and entries that cannot be read. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants } from './account-filter.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entries.ts';
-import type { DB, QuarantinedEntry } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
+import type { QuarantinedEntry } from './engine/schema.ts';
 
 const LIST_ROWS_MAX = 10_000;
 
@@ -44,10 +45,7 @@ type AmendmentRow = EntryColumns & {
  * old or new content is in one of them. Walks along ledger_entry_version_recent and queries each next content by its
  * key.
  */
-export async function listAmendments(
-  db: Kysely<DB>,
-  filter: PersonFilter = EVERY_ACCOUNT,
-): Promise<Amendment[]> {
+export async function listAmendments(db: Db, filter: PersonFilter = EVERY_ACCOUNT): Promise<Amendment[]> {
   const content = sql`jsonb_build_object('currency', currency, 'transaction_type', transaction_type,
     'credit', credit::text, 'debit', debit::text, 'balance', balance::text,
     'booked_at', to_char(booked_at, 'YYYY-MM-DD HH24:MI:SS'), 'booked_ms', booked_ms)`;
@@ -80,7 +78,7 @@ export async function listAmendments(
  * only.
  */
 export async function listVanished(
-  db: Kysely<DB>,
+  db: Db,
   filter: Omit<PersonFilter, 'runId'> = EVERY_ACCOUNT,
 ): Promise<VanishedEntry[]> {
   const rows = await db
@@ -100,7 +98,7 @@ export async function listVanished(
   }));
 }
 
-export const quarantineRows = (db: Kysely<DB>) =>
+export const quarantineRows = (db: Db) =>
   db
     .selectFrom('quarantined_entry')
     .select([
@@ -122,7 +120,7 @@ export const quarantineRows = (db: Kysely<DB>) =>
 
 /** Rejected entries with their raw text, newest first. Without `all`: only those that the platform still sends. */
 export function listQuarantine(
-  db: Kysely<DB>,
+  db: Db,
   filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean } = EVERY_ACCOUNT,
 ): Promise<QuarantineRow[]> {
   let query = quarantineRows(db)
@@ -137,7 +135,7 @@ export function listQuarantine(
 
 /** How many unreadable entries, which the platform still sends and no one has acknowledged, each merchant has that has any. */
 export async function unreadableByMerchant(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await db
@@ -153,7 +151,7 @@ export async function unreadableByMerchant(
 
 /** Of these merchants, those with unreadable entries that the platform still sends, acknowledged or not. */
 export async function merchantsWithUnreadable(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const rows = await db
@@ -170,12 +168,7 @@ export async function merchantsWithUnreadable(
  * Marks an unreadable entry as acknowledged, with a person's note. Its text is kept as it came. False where no open
  * one has that id.
  */
-export async function acknowledgeUnreadable(
-  db: Kysely<DB>,
-  id: number,
-  note: string,
-  now: Date,
-): Promise<boolean> {
+export async function acknowledgeUnreadable(db: Db, id: number, note: string, now: Date): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('quarantined_entry')
     .set({ acknowledged_at: now, note })

@@ -1,5 +1,6 @@
 /** Keeps what people did by hand (table `audit_event`). Rows are added and never changed. */
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Selectable } from 'kysely';
+import type { Db, Trx } from './engine/database.ts';
 import type { DB } from './engine/schema.ts';
 
 export type AuditRow = Selectable<DB['audit_event']>;
@@ -19,7 +20,7 @@ export interface AuditEvent {
  * Records an audit event and returns its number. Call it in the transaction that makes the change, where there is one: so the
  * change and its record are stored together or not at all.
  */
-export async function recordAuditEvent(db: Kysely<DB>, auditEvent: AuditEvent, now: Date): Promise<number> {
+export async function recordAuditEvent(db: Db, auditEvent: AuditEvent, now: Date): Promise<number> {
   const { by, command, subject, note } = auditEvent;
   const { id } = await db
     .insertInto('audit_event')
@@ -30,15 +31,15 @@ export async function recordAuditEvent(db: Kysely<DB>, auditEvent: AuditEvent, n
 }
 
 /** The latest audit events, newest first. */
-export const listAuditEvents = (db: Kysely<DB>, limit: number): Promise<AuditRow[]> =>
+export const listAuditEvents = (db: Db, limit: number): Promise<AuditRow[]> =>
   db.selectFrom('audit_event').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).execute();
 
 /** Records the audit event and does `work` in one transaction. If `work` cannot do it, it throws. */
 export const doneBy = <Result>(
-  db: Kysely<DB>,
+  db: Db,
   auditEvent: AuditEvent,
   now: Date,
-  work: (trx: Transaction<DB>) => Promise<Result>,
+  work: (trx: Trx) => Promise<Result>,
 ): Promise<Result> =>
   db.transaction().execute(async (trx) => {
     await recordAuditEvent(trx, auditEvent, now);

@@ -1,10 +1,10 @@
 /** Stores certificates, and says where the last reading failed. */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency, currencyFrom } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /**
@@ -23,10 +23,7 @@ const TOTAL_MAX = 2_147_483_647;
  *
  * The rows inside a window are queried in a subquery with OFFSET 0, which the planner cannot turn into a join.
  */
-export async function storeCertificates(
-  trx: Transaction<DB>,
-  readings: readonly WindowToStore[],
-): Promise<void> {
+export async function storeCertificates(trx: Trx, readings: readonly WindowToStore[]): Promise<void> {
   const [first] = readings;
   if (first !== undefined) await sql`WITH ${keptCertificates(first, readings)} SELECT`.execute(trx);
 }
@@ -95,7 +92,7 @@ function sentCertificates(readings: readonly WindowToStore[]): RawBuilder<unknow
  * all currencies also keeps the part inside the window; its row then names this currency as proven.
  */
 export async function cutFailedSpans(
-  trx: Transaction<DB>,
+  trx: Trx,
   { merchantNo, window: { beginMs, endMs }, currency: certified }: Omit<WindowToStore, 'reading'>,
 ): Promise<void> {
   const currency = storedCurrency(certified);
@@ -167,7 +164,7 @@ const isAbout = (proven: string, currency: string | null): boolean =>
  * reason.
  */
 export async function uncertifiedOfEach(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   within: Window,
 ): Promise<ReadonlyMap<string, readonly UncertifiedWindow[]>> {
@@ -205,7 +202,7 @@ const clip = (row: Span, within: Window): Window => ({
 });
 
 async function waitingWindows(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   within: Window,
 ): Promise<(SpanOfMerchant & { readonly absent: number; readonly is_held: boolean })[]> {
@@ -245,7 +242,7 @@ interface CertifiedAsked {
  * Sorted, without overlap.
  */
 export async function certifiedWindows(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   within: Window,
   currency: string | null = null,
@@ -254,10 +251,7 @@ export async function certifiedWindows(
   return certified!;
 }
 
-export async function certifiedWindowsOf(
-  db: Kysely<DB>,
-  asked: readonly CertifiedAsked[],
-): Promise<Window[][]> {
+export async function certifiedWindowsOf(db: Db, asked: readonly CertifiedAsked[]): Promise<Window[][]> {
   const answers: Window[][] = asked.map(() => []);
   if (asked.length === 0) return answers;
   const { rows } = await sql<{ nth: number; beginMs: number; endMs: number }>`
@@ -274,11 +268,7 @@ export async function certifiedWindowsOf(
   return answers;
 }
 
-export const certifiedOfEach = (
-  db: Kysely<DB>,
-  merchants: readonly string[],
-  within: Window,
-): Promise<Window[][]> =>
+export const certifiedOfEach = (db: Db, merchants: readonly string[], within: Window): Promise<Window[][]> =>
   certifiedWindowsOf(
     db,
     merchants.map((merchantNo) => ({ merchantNo, within, currency: null })),
@@ -321,7 +311,7 @@ export interface SeenWindow extends Window {
 
 /** The windows that end inside `within`, in order. Goes along sync_window_end, so older ones cost nothing. */
 export async function seenWindows(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<SeenWindow[]> {

@@ -1,5 +1,5 @@
 /** What shows which days of an account have up-to-date figures. Days known to have figures without a gap are not read again. */
-import { sql, type RawBuilder, type Kysely } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, Window, Account } from '../ledger/entry.ts';
 import { PROVEN_SPANS } from './certificates.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
@@ -15,7 +15,7 @@ import {
   type FigureRow,
 } from './account-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 import { CHAIN_BATCH, chainEntriesOf, type ChainBatch, type FirstEntries } from './entries.ts';
 import { firstWithBalance } from './ledger-past.ts';
 import { publishedAccounts } from './statements/statements.ts';
@@ -163,7 +163,7 @@ const accountsKnown = (merchantNo: string, chosen: string | null, within: Window
  * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
  * The accounts are in order of currency. Each part is found by an index, whatever else is stored.
  */
-export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<AccountToChain[]> {
+export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountToChain[]> {
   const { merchantNo, currencies, days, within } = asked;
   const chosen = currencies === null ? null : arrayLiteral(currencies);
   const { rows } = await sql<Row>`
@@ -264,7 +264,7 @@ export interface LawFacts extends Account, ChainFacts {
   readonly doubted: readonly BusinessDay[];
 }
 
-export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Promise<LawFacts[]> {
+export async function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts[]> {
   const merchantNo = sql`account.merchant_no`;
   const ofAccount = sql`merchant_no = account.merchant_no AND currency = account.currency`;
   const { rows } = await sql<FactRow>`

@@ -1,10 +1,10 @@
 /** Finds one change of the platform's over many of a merchant's entries, in what a run found. */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { commonChange, MANY_MIN, type CommonChange } from '../ledger/common-change.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { listAmendments } from './amendments.ts';
 import { movedBalancesOf, type MovedBalances } from './entry-history.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 
 /** Most amendments of a run that are compared. A change of all entries shows in fewer. */
 const COMPARED_MAX = 1_000;
@@ -23,7 +23,7 @@ export interface ChangesTogether {
 
 /** What this run found to have changed for the merchant's entries together. `amended`: how many amendments it found. */
 export async function changesTogether(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { runId, amended }: { readonly runId: number; readonly amended: number },
 ): Promise<ChangesTogether> {
@@ -56,7 +56,7 @@ interface VanishedCounts {
  * ledger_entry_in_time.
  */
 async function vanishedTogether(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   runId: number,
 ): Promise<MerchantCommonChange | null> {

@@ -5,12 +5,12 @@
  * It is made outside the transaction that writes. Only the holder of the lease writes a merchant's ledger, and no write
  * succeeds without the lease, so what was seen here still holds when it is written.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { ofCurrency, storedCurrency } from './account-filter.ts';
 import { heldCurrenciesOf } from './entries.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 import { sentRows } from './store-entries.ts';
 
 interface Unstored {
@@ -37,10 +37,7 @@ const ENTRIES_MAX = 10_000;
  * What of each reading is to be written. The readings are of one merchant, and of windows that do not overlap. Where
  * one is not certified or has unreadable entries, or where they are very large, all of them is to be written.
  */
-export async function compareWithStored(
-  db: Kysely<DB>,
-  readings: readonly WindowToStore[],
-): Promise<Unstored[]> {
+export async function compareWithStored(db: Db, readings: readonly WindowToStore[]): Promise<Unstored[]> {
   const isPlain = readings.every(({ reading }) => reading.certified && reading.unreadable.length === 0);
   const entries = readings.flatMap(({ reading }) => reading.entries);
   if (!isPlain || entries.length > ENTRIES_MAX) return readings.map(fully);
@@ -83,7 +80,7 @@ interface Polled {
 }
 
 async function compare(
-  db: Kysely<DB>,
+  db: Db,
   readings: readonly WindowToStore[],
   entries: readonly LedgerEntry[],
 ): Promise<Polled[]> {

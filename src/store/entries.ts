@@ -1,10 +1,10 @@
 /** Reads an account's entries in time order, in batches, as fast as the server can send them. */
 import { setImmediate as loopTurn } from 'node:timers/promises';
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 
 /**
  * Larger batches are hardly faster and need more memory. The chain needs fewer columns, so its batches can be larger.
@@ -28,7 +28,7 @@ export interface FirstEntries {
  * one.
  */
 export const readAccount = (
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   window: Window,
   { batchSize = READ_BATCH_SIZE }: ReadOptions = {},
@@ -44,7 +44,7 @@ export const readAccount = (
  * time. The database is only asked for what comes after the `first` entries.
  */
 export const readAccountToChain = (
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   window: Window,
   {
@@ -121,7 +121,7 @@ interface ChainColumns {
 }
 
 async function readEntries(
-  db: Kysely<DB>,
+  db: Db,
   batch: RawBuilder<unknown>,
   { currency }: Account,
 ): Promise<LedgerEntry[]> {
@@ -146,11 +146,7 @@ async function readEntries(
   }));
 }
 
-async function readChainEntries(
-  db: Kysely<DB>,
-  batch: RawBuilder<unknown>,
-  account: Account,
-): Promise<ChainEntry[]> {
+async function readChainEntries(db: Db, batch: RawBuilder<unknown>, account: Account): Promise<ChainEntry[]> {
   const { rows } = await sql<ChainBatch>`SELECT ${CHAIN_BATCH} FROM ${batch}`.execute(db);
   return chainEntriesOf(rows[0]!) ?? readEntries(db, batch, account);
 }
@@ -185,7 +181,7 @@ const split = ({ credits, debits, balances, booked_mss }: ChainColumns) => ({
   bookedMss: booked_mss.split(','),
 });
 
-export async function listAccounts(db: Kysely<DB>, merchantNo: string): Promise<Account[]> {
+export async function listAccounts(db: Db, merchantNo: string): Promise<Account[]> {
   const { rows } = await sql<{ currency: string }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT currency FROM held WHERE currency IS NOT NULL ORDER BY currency`.execute(db);
@@ -209,7 +205,7 @@ export const heldCurrenciesOf = (merchantNo: string, currency: string | null): R
   currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`;
 
 export async function newestEntryIn(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<LedgerEntry | null> {
@@ -229,7 +225,7 @@ export async function newestEntryIn(
 
 export async function windowsHolding<
   Span extends { readonly window: Window; readonly currency: string | null },
->(db: Kysely<DB>, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
+>(db: Db, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
   if (spans.length === 0) return [];
   const { rows } = await sql<{ nth: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
@@ -289,7 +285,7 @@ export const entryOf = (row: EntryColumns): LedgerEntry => ({
  */
 export const ENTRIES_WITHIN_MAX = 2_000;
 
-const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+const entriesOf = (db: Db, { merchantNo, currency }: Account) =>
   db
     .selectFrom('ledger_entry')
     .select(ENTRY_COLUMNS)
@@ -302,7 +298,7 @@ const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
  * `background` after it. Three short walks along ledger_entry_in_time.
  */
 export async function entriesAround(
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   { beginMs, endMs }: Window,
   background: number,
@@ -330,7 +326,7 @@ export async function entriesAround(
 }
 
 export async function entriesByNumber(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   batchNos: readonly string[],
 ): Promise<ReadonlyMap<string, LedgerEntry>> {
@@ -355,7 +351,7 @@ interface SecondsSeen {
 }
 
 export async function secondsSeen(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   entries: readonly { readonly batchNo: string; readonly bookedAt: string }[],
 ): Promise<SecondsSeen> {

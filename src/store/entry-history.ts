@@ -2,14 +2,15 @@
  * Finds everything stored under one batch number: its contents over time, what came unreadable, and the breaks next to
  * it.
  */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { BreakHint, LedgerEntry, Account, BusinessDay } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
 import { quarantineRows, type QuarantineRow } from './amendments.ts';
 import type { BreakRow } from './breaks/breaks.ts';
 import { entryOf, type EntryColumns } from './entries.ts';
-import type { DB, LedgerEntry as EntryTable, LedgerEntryVersion } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
+import type { LedgerEntry as EntryTable, LedgerEntryVersion } from './engine/schema.ts';
 import { everyMerchant } from './shared-entries.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { ContentChange } from '../ledger/common-change.ts';
@@ -50,11 +51,7 @@ type VersionRow = Selectable<LedgerEntryVersion>;
  * The entry of that number of each of these merchants, in their order, up to `ENTRIES_FOUND_MAX`. There is no index by number alone, as it would cost every entry stored: where all merchants are meant, each is jumped to
  * and read along the primary key instead.
  */
-export async function findEntries(
-  db: Kysely<DB>,
-  batchNo: string,
-  merchants: Chosen,
-): Promise<EntryHistory[]> {
+export async function findEntries(db: Db, batchNo: string, merchants: Chosen): Promise<EntryHistory[]> {
   const rows = await entriesOfNumber(db, batchNo, merchants);
   if (rows.length === 0) return [];
   const having = rows.map((row) => row.merchant_no);
@@ -82,7 +79,7 @@ export async function findEntries(
   }));
 }
 
-async function entriesOfNumber(db: Kysely<DB>, batchNo: string, merchants: Chosen): Promise<EntryRow[]> {
+async function entriesOfNumber(db: Db, batchNo: string, merchants: Chosen): Promise<EntryRow[]> {
   if (merchants !== null) {
     return db
       .selectFrom('ledger_entry')
@@ -113,11 +110,7 @@ function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryCont
   }));
 }
 
-export const unreadableOfNumber = (
-  db: Kysely<DB>,
-  batchNo: string,
-  merchants: Chosen,
-): Promise<QuarantineRow[]> =>
+export const unreadableOfNumber = (db: Db, batchNo: string, merchants: Chosen): Promise<QuarantineRow[]> =>
   quarantineRows(db)
     .where('batch_no', '=', batchNo)
     .where(ofMerchants(merchants))
@@ -130,7 +123,7 @@ export const unreadableOfNumber = (
  * in whose span a content lies that the entry no longer has, where their hint speaks of several such entries.
  */
 export const adjacentBreaks = (
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, contents, vanishedAt }: EntryHistory,
   batchNo: string,
 ): Promise<BreakRow[]> =>
@@ -181,7 +174,7 @@ type Row = Omit<PastContent, 'since'> & { readonly firstSeenAt: Date; readonly v
  * by primary key.
  */
 export async function pastOfEntries(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   batchNos: readonly string[],
 ): Promise<ReadonlyMap<string, EntryPast>> {
@@ -236,7 +229,7 @@ const HEALED_BREAKS_MAX = 1_000;
 const DAYS_AFTER_MAX = 31;
 
 export async function healedBreaks(
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, currency }: Account,
   day: BusinessDay,
   { from, to }: { readonly from: Date; readonly to: Date },
@@ -264,7 +257,7 @@ export interface MovedBalances {
 
 /** Balances that moved without an entry found to have moved them are left out. */
 export async function movedBalancesOf(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   runId: number,
   changes: readonly ContentChange[],
@@ -284,7 +277,7 @@ export async function movedBalancesOf(
  * and ledger_entry_vanished_in_time.
  */
 async function moverOf(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   runId: number,
   { currency, first, by }: BalanceStep,

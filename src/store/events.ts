@@ -2,10 +2,10 @@
  * Events: what is reported once. Each is stored with its cause, since the run that found it may be killed before its
  * report. Reports, alerts, pages and exit codes read the same rows, and `markEventsReported` alone marks them.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 import { storableJson } from '../ledger/text.ts';
 
 export interface EventKey {
@@ -40,7 +40,7 @@ export function eventRows(events: readonly ReadEvent[]): RawBuilder<unknown> {
 
 /** Stores events. One that is known stays as it is. */
 export async function recordEvents(
-  trx: Transaction<DB>,
+  trx: Trx,
   events: readonly NewEvent[],
   { runId, now }: FoundBy,
 ): Promise<void> {
@@ -56,7 +56,7 @@ export async function recordEvents(
  * read stays. Returns those that were not marked before.
  */
 export async function markEventsReported<Event extends ReadEvent>(
-  trx: Transaction<DB>,
+  trx: Trx,
   reported: readonly Event[],
   now: Date,
 ): Promise<Event[]> {
@@ -91,7 +91,7 @@ export const changeEvent = ({ merchantNo, runId, amended, vanished }: Unreported
 
 /** Stores changes in the transaction that makes them; they add up to those of the run that are not reported yet. */
 export async function recordChanges(
-  trx: Transaction<DB>,
+  trx: Trx,
   { now, ...of }: FoundBy & { readonly merchantNo: string },
   changes: Changes,
 ): Promise<void> {
@@ -110,7 +110,7 @@ export async function recordChanges(
 
 /** All changes of the merchants that are not reported yet, whichever run stored them. */
 export async function unreportedChanges(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<readonly UnreportedChanges[]> {
   const { rows } = await sql<UnreportedChanges>`

@@ -2,13 +2,13 @@
  * Counts what is stored of all merchants whose ledgers are read, in a few statements however many they are, and over
  * what is open alone: none of it grows with the history.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
 import { IS_DECISIVE } from './breaks/break-cases.ts';
 import { isNewSince, OPEN_UNREADABLE } from './breaks/breaks.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 
 /** The active merchants, and `own`: the one that the settings name, which the database may not know yet. */
 export const activeWith = (own: readonly string[]) => sql`
@@ -31,7 +31,7 @@ export interface ProofShape {
  * How far merchants are proven, reported once for all to whom the same applies, as most are read at the same times. Left
  * out are those with a range asked for by date that is still open; `merchantsWithOpenRanges` names them.
  */
-export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promise<ProofShape[]> {
+export async function proofShapes(db: Db, own: readonly string[]): Promise<ProofShape[]> {
   const { rows } = await sql<{
     merchants: number;
     certified: readonly (readonly [number, number])[];
@@ -84,7 +84,7 @@ const spansAsJson = (column: string) => sql`coalesce((
 const windowOf = ([beginMs, endMs]: readonly [number, number]): Window => ({ beginMs, endMs });
 
 /** The merchants whose proof also hangs on a range that was asked for by date and is still open, in order. */
-export async function merchantsWithOpenRanges(db: Kysely<DB>, own: readonly string[]): Promise<string[]> {
+export async function merchantsWithOpenRanges(db: Db, own: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ merchantNo: string }>`
     WITH asked AS (${activeWith(own)})
     SELECT DISTINCT merchant_no AS "merchantNo" FROM task JOIN asked USING (merchant_no)
@@ -107,7 +107,7 @@ export interface OpenCounts {
 
 /** `newSince`: the first run whose breaks count as new; null if none does. */
 export async function openCounts(
-  db: Kysely<DB>,
+  db: Db,
   own: readonly string[],
   newSince: number | null,
 ): Promise<OpenCounts> {
@@ -143,7 +143,7 @@ export interface GoodReadings {
 }
 
 /** One jump along task_good for each merchant, in one statement. */
-export async function goodReadings(db: Kysely<DB>, own: readonly string[]): Promise<GoodReadings> {
+export async function goodReadings(db: Db, own: readonly string[]): Promise<GoodReadings> {
   const { rows } = await sql<GoodReadings>`
     WITH asked AS (${activeWith(own)})
     SELECT count(*) FILTER (WHERE last.finished_at IS NULL) AS "neverRead", min(last.finished_at) AS "oldestAt"
@@ -169,7 +169,7 @@ export interface InboxCounts {
 }
 
 /** `needsPerson`: the outcomes that a person has to check. Served by partial indexes of table notification. */
-export async function inboxCounts(db: Kysely<DB>, needsPerson: readonly string[]): Promise<InboxCounts> {
+export async function inboxCounts(db: Db, needsPerson: readonly string[]): Promise<InboxCounts> {
   const { rows } = await sql<InboxCounts>`
     SELECT waiting.*, (
         SELECT count(*) FROM notification
@@ -183,7 +183,7 @@ export async function inboxCounts(db: Kysely<DB>, needsPerson: readonly string[]
 }
 
 /** Which of these the login may read: a role of `sql/roles` sees either ledgers or the inbox. */
-export async function readableParts(db: Kysely<DB>): Promise<{ ledger: boolean; inbox: boolean }> {
+export async function readableParts(db: Db): Promise<{ ledger: boolean; inbox: boolean }> {
   const { rows } = await sql<{ ledger: boolean; inbox: boolean }>`
     SELECT has_table_privilege('continuity_break', 'SELECT') AS ledger,
       has_table_privilege('notification', 'SELECT') AS inbox`.execute(db);

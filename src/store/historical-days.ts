@@ -1,9 +1,9 @@
 /** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
-import { sql, type Kysely, type Transaction, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 import { heldCurrencies, heldCurrenciesOf } from './entries.ts';
 import { alternates, sentRows } from './store-entries.ts';
 import { figuredCurrencies } from './account-days.ts';
@@ -14,7 +14,7 @@ import { figuredCurrencies } from './account-days.ts';
  * read any more.
  */
 export async function differingDays(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   entries: readonly LedgerEntry[],
   unreadable: readonly UnreadableEntry[],
@@ -45,7 +45,7 @@ export async function differingDays(
 }
 
 export async function firstSeenSince(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   windows: readonly Window[],
   since: Date,
@@ -71,7 +71,7 @@ interface StoredAt {
 }
 
 export async function storedIn(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
   limit: number | null = null,
@@ -126,7 +126,7 @@ const CHECKED = sql.raw(NAMES);
 const EXCLUDED = sql.raw(NAMES.replaceAll(/\w+/g, 'excluded.$&'));
 
 export async function historicalComparisons(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, HistoricalComparison>> {
   const { rows } = await sql<Checked & Omit<OlderDaysRound, 'refused'> & Refused>`
@@ -150,7 +150,7 @@ export async function historicalComparisons(
 
 /** Stores how far the comparisons of merchants' older days have come, with the sums of the days' figures. */
 export async function keepHistoricalComparisons(
-  trx: Transaction<DB>,
+  trx: Trx,
   made: readonly { readonly merchantNo: string; readonly comparison: HistoricalComparison }[],
 ): Promise<void> {
   if (made.length === 0) return;
@@ -184,7 +184,7 @@ export interface Days {
  * ledger_entry_in_time. With a currency, only its entries.
  */
 export async function countStored(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   window: Window,
   currency: string | null = null,
@@ -205,7 +205,7 @@ export async function countStored(
  * since then. Entries are only counted one by one on days that changed after their figures were made.
  */
 export async function countByFigures(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   days: Days,
   window: Window,
@@ -276,7 +276,7 @@ const namedUnreadable = (merchantNo: string, { beginMs, endMs }: Window) => sql`
  * be an entry that is stored already. One that may lie outside the window may or may not be in the total.
  */
 export async function uncountableSpans(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<Window[]> {

@@ -1,17 +1,17 @@
 /** What there is once in a database: its identity, and whether the platform's timestamps are the times it filters by. */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { Lease } from './engine/lease.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
 
 /** A UUID that was made together with the tables. A copy of the database has the same one. */
-export async function databaseIdentity(db: Kysely<DB>): Promise<string> {
+export async function databaseIdentity(db: Db): Promise<string> {
   const { id } = await db.selectFrom('installation').select('id').executeTakeFirstOrThrow();
   return id;
 }
 
 /** Whether an entry was ever seen whose timestamp differs, within the clock tolerance, from the time the platform filters by. */
-export async function isClockOff(db: Kysely<DB>): Promise<boolean> {
+export async function isClockOff(db: Db): Promise<boolean> {
   const { clock_off_at: at } = await db
     .selectFrom('installation')
     .select('clock_off_at')
@@ -20,7 +20,7 @@ export async function isClockOff(db: Kysely<DB>): Promise<boolean> {
 }
 
 /** Records for good that such an entry was seen; `seen` describes it. Throws `LeaseLost` or `StoreUnreachable`. */
-export function storeClockOff(db: Kysely<DB>, lease: Lease, seen: string, now: Date): Promise<void> {
+export function storeClockOff(db: Db, lease: Lease, seen: string, now: Date): Promise<void> {
   return writeTransaction(db, lease, async (trx) => {
     await sql`UPDATE installation SET clock_off_at = ${now}, clock_off = ${seen} WHERE clock_off_at IS NULL`.execute(
       trx,

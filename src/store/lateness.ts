@@ -2,7 +2,7 @@
  * Keeps how late entries come, as a few counts a merchant: they grow in the statement that stores a late entry, and at
  * month end. Nothing is counted in the ledger.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import {
   monthOf,
@@ -15,7 +15,7 @@ import {
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -80,7 +80,7 @@ const certifiedAt = (merchantNo: string): RawBuilder<unknown> => {
 };
 
 export async function latenessMeasured(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   today: BusinessDay,
 ): Promise<ReadonlyMap<string, LatenessMeasured>> {
@@ -160,7 +160,7 @@ export interface MonthsHeld {
  * Notes that months held. Of one that is new, the entries are counted from the figures of those days that were read in
  * time: late ones can be recognised only there. To be called in a transaction under the leases of these merchants.
  */
-export async function keepSampledMonths(trx: Transaction<DB>, held: readonly MonthsHeld[]): Promise<void> {
+export async function keepSampledMonths(trx: Trx, held: readonly MonthsHeld[]): Promise<void> {
   const rows = held.flatMap(({ months, ...one }) => months.map((month) => ({ ...one, month })));
   if (rows.length === 0) return;
   const column = (value: (one: (typeof rows)[number]) => string) => arrayLiteral(rows.map(value));

@@ -2,13 +2,13 @@
  * Keeps how many entries the platform has from before the first day read, and what is known of the beginning of
  * accounts.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, covers } from '../ledger/window.ts';
 import { storedCurrency } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
 import { certifiedWindows } from './certificates.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;
@@ -22,7 +22,7 @@ interface PastAndBegin {
 }
 
 export async function pastAndBegin(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   currency: string | null = null,
 ): Promise<PastAndBegin> {
@@ -43,7 +43,7 @@ export async function pastAndBegin(
  * under certificate, and everything from there through the window is certified.
  */
 export async function isLedgerBegin(
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, currency }: Account,
   window: Window,
 ): Promise<boolean> {
@@ -55,7 +55,7 @@ export async function isLedgerBegin(
 }
 
 export async function storePast(
-  trx: Transaction<DB>,
+  trx: Trx,
   merchantNo: string,
   { beforeMs, total, currency = null }: LedgerPast & { readonly currency?: string | null },
   now: Date,
@@ -80,7 +80,7 @@ interface FirstDay {
  * that the currency has entries before the first certified instant, or has refused to say, only those whose opening is
  * not decided. One jump along account_day's key for each account.
  */
-export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): Promise<FirstDay[]> {
+export async function firstDaysWithBalance(db: Db, merchantNo: string): Promise<FirstDay[]> {
   const { rows } = await sql<FirstDay>`
     WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)})
     SELECT account.currency, first.day, first.opening

@@ -1,9 +1,9 @@
 /** Stores the merchants whose ledgers are synced, and their encrypted tokens. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 import {
   decryptSecret,
   encryptSecret,
@@ -46,7 +46,7 @@ const placeOf = (merchantNo: string): SecretPlace => ({
  * disabled before. Throws `UnknownSecretKey` where there is no key to encrypt with.
  */
 export async function addMerchant(
-  db: Kysely<DB>,
+  db: Db,
   merchant: {
     readonly merchantNo: string;
     readonly token: string | null;
@@ -78,7 +78,7 @@ export async function addMerchant(
  * `UnknownSecretKey` or `SecretUnreadable`.
  */
 export async function keepDeliveredToken(
-  trx: Kysely<DB>,
+  trx: Db,
   delivered: {
     readonly merchantNo: string;
     readonly token: string;
@@ -110,7 +110,7 @@ export async function keepDeliveredToken(
 
 /** Replaces a merchant's token by a delivered one. Throws `UnknownSecretKey`. */
 export async function replaceToken(
-  trx: Kysely<DB>,
+  trx: Db,
   {
     merchantNo,
     token,
@@ -125,10 +125,7 @@ export async function replaceToken(
 }
 
 /** Which of these merchants are known only, and since when: an approval brought them, and no call has succeeded yet. */
-export async function notJoined(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<ReadonlyMap<string, Date>> {
+export async function notJoined(db: Db, merchants: readonly string[]): Promise<ReadonlyMap<string, Date>> {
   const rows = await db
     .selectFrom('merchant')
     .select(['merchant_no', 'added_at'])
@@ -139,7 +136,7 @@ export async function notJoined(
 }
 
 /** Records that a call with the merchant's token succeeded. From now on the nightly job reads its ledger. */
-export async function markJoined(db: Kysely<DB>, merchantNo: string, now: Date): Promise<void> {
+export async function markJoined(db: Db, merchantNo: string, now: Date): Promise<void> {
   await db
     .updateTable('merchant')
     .set({ joined_at: now })
@@ -149,7 +146,7 @@ export async function markJoined(db: Kysely<DB>, merchantNo: string, now: Date):
 }
 
 /** All merchants in order, without their tokens. */
-export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
+export async function listMerchants(db: Db): Promise<MerchantRow[]> {
   const rows = await db.selectFrom('merchant').selectAll().orderBy('merchant_no').execute();
   return rows.map((row) => ({
     merchantNo: row.merchant_no,
@@ -161,7 +158,7 @@ export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
 }
 
 /** Those of these merchants that were added, or of whom figures or statements are stored. Uses primary keys alone. */
-export async function knownMerchants(db: Kysely<DB>, asked: readonly string[]): Promise<ReadonlySet<string>> {
+export async function knownMerchants(db: Db, asked: readonly string[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ readonly merchantNo: string }>`
     SELECT asked."merchantNo" FROM unnest(${arrayLiteral(asked)}::text[]) AS asked ("merchantNo")
     WHERE EXISTS (SELECT FROM merchant WHERE merchant_no = asked."merchantNo")
@@ -171,7 +168,7 @@ export async function knownMerchants(db: Kysely<DB>, asked: readonly string[]): 
 }
 
 /** The numbers of the merchants whose ledgers are read, in order. */
-export async function activeMerchants(db: Kysely<DB>): Promise<string[]> {
+export async function activeMerchants(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('merchant')
     .select('merchant_no')
@@ -185,7 +182,7 @@ export async function activeMerchants(db: Kysely<DB>): Promise<string[]> {
  * Merchants that ought to be read and whose token is nowhere: active ones without one, and those with entries,
  * certificates or statements that were never added. `own` has its token in the settings; a disabled one has left.
  */
-export async function merchantsWithoutToken(db: Kysely<DB>, own: readonly string[]): Promise<string[]> {
+export async function merchantsWithoutToken(db: Db, own: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ merchant_no: string }>`
     WITH RECURSIVE ${eachMerchantOf('ledger_entry')}, ${eachMerchantOf('statement')}
     (SELECT merchant_no FROM certified_span
@@ -210,7 +207,7 @@ function eachMerchantOf(table: 'ledger_entry' | 'statement'): RawBuilder<unknown
 }
 
 /** Records that a merchant is not synced any more, also one that the settings alone named. False where it is not known. */
-export async function disableMerchant(db: Kysely<DB>, merchantNo: string, now: Date): Promise<boolean> {
+export async function disableMerchant(db: Db, merchantNo: string, now: Date): Promise<boolean> {
   if ((await setMerchantStatus(db, merchantNo, 'disabled', now)) !== null) return true;
   const withoutToken = await merchantsWithoutToken(db, []);
   if (!withoutToken.includes(merchantNo)) return false;
@@ -223,7 +220,7 @@ export async function disableMerchant(db: Kysely<DB>, merchantNo: string, now: D
 
 /** Syncs a merchant, or stops syncing it; what is stored stays. Null where it is not known. */
 export async function setMerchantStatus(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   status: MerchantRow['status'],
   now: Date,
@@ -239,7 +236,7 @@ export async function setMerchantStatus(
 
 /** Of these merchants, the active ones with their stored tokens, in order. A token that cannot be read is its merchant's problem alone. */
 export async function merchantTokens(
-  db: Kysely<DB>,
+  db: Db,
   secretKeys: readonly SecretKey[],
   merchants: Chosen = null,
 ): Promise<(MerchantToken | LockedMerchant)[]> {

@@ -2,11 +2,12 @@
  * Keeps closed months with the statements that each close froze, and finds what was revised since. Rows are never changed,
  * but for a signature that was missing.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
-import type { DB, Json } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
+import type { Json } from './engine/schema.ts';
 
 export interface FrozenStatement {
   readonly currency: string;
@@ -71,7 +72,7 @@ const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.mon
 const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id`;
 
 export async function listCloses(
-  db: Kysely<DB>,
+  db: Db,
   { merchants, month }: CloseFilter,
   limit: number | null = null,
 ): Promise<MonthClose[]> {
@@ -82,12 +83,12 @@ export async function listCloses(
   return rows;
 }
 
-export const closesOfMonth = (db: Kysely<DB>, merchantNo: string, month: string): Promise<StoredClose[]> =>
+export const closesOfMonth = (db: Db, merchantNo: string, month: string): Promise<StoredClose[]> =>
   closesOf(db, merchantNo, { from: month, to: month });
 
 /** The same of all its months from one to another. */
 export async function closesOf(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<StoredClose[]> {
@@ -113,7 +114,7 @@ export type CloseToStore = Pick<
 
 /** Throws a unique violation (23505) if somebody else stored a close of that number meanwhile. */
 export async function storeClose(
-  trx: Transaction<DB>,
+  trx: Trx,
   close: CloseToStore,
   statements: readonly FrozenStatement[],
 ): Promise<void> {
@@ -140,7 +141,7 @@ export async function storeClose(
 
 /** Keeps the signature of a close that has none yet, made before there was a key. */
 export async function storeCloseSignature(
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, month, number }: Pick<StoredClose, 'merchantNo' | 'month' | 'number'>,
   signature: string,
 ): Promise<void> {
@@ -202,7 +203,7 @@ const adjustedOf = (current: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   FROM (${current}) AS current WHERE ${FROZEN_REVISION} IS DISTINCT FROM current.revision`;
 
 /** Reads every statement of these months, so name a merchant, or a month. */
-export async function adjustmentsOf(db: Kysely<DB>, filter: CloseFilter): Promise<Adjustment[]> {
+export async function adjustmentsOf(db: Db, filter: CloseFilter): Promise<Adjustment[]> {
   const { rows } = await adjustments(filter, currentInMonth(sql`true`)).execute(db);
   return rows;
 }
@@ -213,7 +214,7 @@ export interface ClosedMonth extends Pick<Adjustment, 'merchantNo' | 'month' | '
 }
 
 /** Those of the months that are closed, in one statement. Name a merchant and a month, as for `adjustmentsOf`. */
-export async function closedMonths(db: Kysely<DB>, filter: CloseFilter): Promise<ClosedMonth[]> {
+export async function closedMonths(db: Db, filter: CloseFilter): Promise<ClosedMonth[]> {
   const { rows } = await sql<Omit<Adjustment, 'day'> & { readonly day: BusinessDay | null }>`
     WITH closed AS MATERIALIZED (${LAST_CLOSES(filter)})
     SELECT closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number, adjusted.*
@@ -228,7 +229,7 @@ export async function closedMonths(db: Kysely<DB>, filter: CloseFilter): Promise
 
 /** Cheap whatever lies in them: checks revised statements, every one of months closed with days open, and those before an account's first frozen day. */
 export async function adjustmentsOfEach(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Adjustment[]>> {
   const revised = currentInMonth(sql`one.revision > 1`);

@@ -2,11 +2,11 @@
  * Stores notices: what is odd about a ledger although no balance breaks. A notice is kept when it is found, reported
  * once, and shown for a while after that.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { isChosen } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 import { eventRows, type FoundBy, type NewEvent } from './events.ts';
 import type { Currencies } from '../ledger/money.ts';
 
@@ -93,7 +93,7 @@ export function noticeEvent(notice: Notice): NewEvent {
  * entries are left out where the account has had some in the weeks before, or on a later one of these days.
  */
 export async function keepNotices(
-  trx: Transaction<DB>,
+  trx: Trx,
   notices: readonly Notice[],
   { runId, now }: FoundBy,
 ): Promise<void> {
@@ -113,20 +113,17 @@ export async function keepNotices(
         AND (known.data #> '{figures,count}')::int < (excluded.data #> '{figures,count}')::int`.execute(trx);
 }
 
-export const unreportedNotices = (db: Kysely<DB>, merchants: readonly string[]): Promise<KnownNotice[]> =>
+export const unreportedNotices = (db: Db, merchants: readonly string[]): Promise<KnownNotice[]> =>
   noticesWhere(db, merchants, sql`reported_at IS NULL`);
 
-export const noticesSince = (
-  db: Kysely<DB>,
-  merchants: readonly string[],
-  since: Date,
-): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`at >= ${since}`);
+export const noticesSince = (db: Db, merchants: readonly string[], since: Date): Promise<KnownNotice[]> =>
+  noticesWhere(db, merchants, sql`at >= ${since}`);
 
 const SHARED_DAYS_MAX = 60;
 
 /** The last days of which a shared notice of the merchant is stored, reported or not. */
 export async function sharedNoticeDays(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
 ): Promise<{ readonly currency: string; readonly day: BusinessDay }[]> {
   const { rows } = await sql<{ currency: string; day: BusinessDay }>`
@@ -137,10 +134,7 @@ export async function sharedNoticeDays(
 }
 
 /** Those of the merchants that have a shared notice, or days left by an earlier run that are not compared yet. */
-export async function merchantsToCompare(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<ReadonlySet<string>> {
+export async function merchantsToCompare(db: Db, merchants: readonly string[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ merchant_no: string }>`
     SELECT merchant_no FROM day_entries WHERE ${isChosen('merchant_no', merchants)} AND is_uncompared AND NOT is_changed
     UNION SELECT merchant_no FROM event WHERE kind = 'shared' AND ${isChosen('merchant_no', merchants)}
@@ -183,7 +177,7 @@ const isFixed = sql`
 type StoredNotice = Omit<Notice, 'kind' | 'merchantNo' | 'currency'> & { readonly currency?: string };
 
 async function noticesWhere(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   is: RawBuilder<unknown>,
 ): Promise<KnownNotice[]> {
@@ -213,7 +207,7 @@ const NO_UNITS = 1_000;
  * currency has; by account and day, oldest first.
  */
 export async function oddEntries(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   fromMs: number,
   { zone, currencies }: { readonly zone: string; readonly currencies: Currencies },

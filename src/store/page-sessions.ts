@@ -1,6 +1,5 @@
 /** Keeps who is logged in at the pages. A session ends with its row: at logout, or when its time is over. */
-import type { Kysely } from 'kysely';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 
 export interface PageSession {
   /** Of the random number in the cookie, in hex. */
@@ -18,14 +17,14 @@ export interface PageSession {
 const KEPT_MS = 24 * 3_600_000;
 
 /** Deletes the sessions that are over. Uses the index. */
-export async function deleteOverSessions(db: Kysely<DB>, now: Date): Promise<void> {
+export async function deleteOverSessions(db: Db, now: Date): Promise<void> {
   await db
     .deleteFrom('page_session')
     .where('ends_at', '<', new Date(now.getTime() - KEPT_MS))
     .execute();
 }
 
-export async function beginSession(db: Kysely<DB>, session: PageSession): Promise<void> {
+export async function beginSession(db: Db, session: PageSession): Promise<void> {
   await db
     .insertInto('page_session')
     .values({
@@ -41,11 +40,7 @@ export async function beginSession(db: Kysely<DB>, session: PageSession): Promis
 }
 
 /** The session, unless it is over; undefined if there is none. Uses the primary key. */
-export async function findSession(
-  db: Kysely<DB>,
-  tokenSha256: string,
-  now: Date,
-): Promise<PageSession | undefined> {
+export async function findSession(db: Db, tokenSha256: string, now: Date): Promise<PageSession | undefined> {
   const row = await db
     .selectFrom('page_session')
     .selectAll()
@@ -65,6 +60,6 @@ export async function findSession(
   );
 }
 
-export async function endSession(db: Kysely<DB>, tokenSha256: string): Promise<void> {
+export async function endSession(db: Db, tokenSha256: string): Promise<void> {
   await db.deleteFrom('page_session').where('token_sha256', '=', tokenSha256).execute();
 }

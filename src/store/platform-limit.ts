@@ -2,11 +2,11 @@
  * The platform's limit of calls a second and the waits it asked for, shared by all processes on one database. Only the
  * database's clock counts, as the clocks of hosts may differ: what goes in and out are spans of time.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { isLostOrRolledBack, retry } from './engine/retry.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 
 /** A time further ahead than this was not written by today's clock: the clock was put back since. */
 const AHEAD_MAX_S = 900;
@@ -28,7 +28,7 @@ interface Polled {
 }
 
 /** Opens the limit for one process. It remembers which holds that process was given already. */
-export function openPlatformLimit(db: Kysely<DB>) {
+export function openPlatformLimit(db: Db) {
   let from = '-infinity';
   const given = ({ nextFrom, holds }: Polled): readonly Held[] => {
     from = nextFrom;
@@ -68,7 +68,7 @@ const pollFrom = (from: string) => sql<Polled>`json_build_object(
     FROM platform_hold AS known
     WHERE recorded_at > ${from}::timestamptz AND ${isAhead}))`;
 
-async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
+async function takeSlice(db: Db, spanMs: number, from: string) {
   const span = sql`${spanMs}::float8 * interval '1 millisecond'`;
   const { rows } = await sql<{ afterMs: number; polled: Polled }>`
     WITH taken AS (
@@ -83,7 +83,7 @@ async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
   return rows[0]!;
 }
 
-async function storeHolds(db: Kysely<DB>, holds: readonly Held[]): Promise<void> {
+async function storeHolds(db: Db, holds: readonly Held[]): Promise<void> {
   // In one order, so that no two processes wait for each other.
   await sql`
     INSERT INTO platform_hold AS known (owner, held_until, recorded_at)

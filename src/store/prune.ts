@@ -2,9 +2,9 @@
  * What may be deleted once it is old: records of work that is over, and results of the platform whose paths are closed.
  * Nothing here is needed to prove, publish, repair or verify a day, however old the day is.
  */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { applicationPathLives, beneficiaryPathLives } from './notifications/known-paths.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db } from './engine/database.ts';
 
 /** What `before` has to be older than: paths of results live 30 days, and `status` reads back as far. */
 export const PRUNE_KEEPS_DAYS = 90;
@@ -94,7 +94,7 @@ const PRUNABLE: readonly Prunable[] = [
   },
 ];
 
-export async function prunableRows(db: Kysely<DB>, asked: PruneAsked): Promise<Pruned[]> {
+export async function prunableRows(db: Db, asked: PruneAsked): Promise<Pruned[]> {
   const counts: Pruned[] = [];
   for (const { what, table, rows } of PRUNABLE) {
     const { rows: found } = await sql<{ count: number }>`
@@ -108,7 +108,7 @@ export async function prunableRows(db: Kysely<DB>, asked: PruneAsked): Promise<P
  * Deletes it, each kind in transactions of its own, so that runs next to it never wait for long. Stopped and started
  * again, it goes on where it was.
  */
-export async function pruneRows(db: Kysely<DB>, asked: PruneAsked): Promise<Pruned[]> {
+export async function pruneRows(db: Db, asked: PruneAsked): Promise<Pruned[]> {
   const gone: Pruned[] = [];
   for (const prunable of PRUNABLE) {
     const { what, table } = prunable;
@@ -120,7 +120,7 @@ export async function pruneRows(db: Kysely<DB>, asked: PruneAsked): Promise<Prun
 }
 
 async function pruned(
-  db: Kysely<DB>,
+  db: Db,
   { table, rows }: Prunable,
   asked: PruneAsked,
   only: RawBuilder<boolean> = sql<boolean>`true`,
@@ -131,7 +131,7 @@ async function pruned(
 }
 
 /** Run by run: there is a row for each merchant of each run, so that all together may be millions. */
-async function pruneMerchantEnds(db: Kysely<DB>, asked: PruneAsked): Promise<number> {
+async function pruneMerchantEnds(db: Db, asked: PruneAsked): Promise<number> {
   const { rows: runs } = await sql<{ id: number }>`
     SELECT id FROM (${endedRuns(asked)}) AS ended
     WHERE EXISTS (SELECT FROM task WHERE run_id = ended.id AND kind = 'run') ORDER BY id`.execute(db);

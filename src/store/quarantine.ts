@@ -1,10 +1,10 @@
 /** Stores what came as an entry and cannot be read as one, with its raw text, until the platform no longer sends it. */
 import { createHash } from 'node:crypto';
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/hints/evidence.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it is unknown. */
@@ -20,7 +20,7 @@ type RepeatedEntry = UnreadableEntry & { readonly occurrences: number };
  * they were gone. Reading the same unreadable entry again in the same window writes nothing. One without batchNo may have an
  * identical one elsewhere, so only certified readings without it narrow where it can lie.
  */
-export async function storeUnreadable(trx: Transaction<DB>, toStore: WindowToStore): Promise<number> {
+export async function storeUnreadable(trx: Trx, toStore: WindowToStore): Promise<number> {
   const { merchantNo, window, reading, currency } = toStore;
   const unreadable = new Map<string, RepeatedEntry>();
   for (const entry of reading.unreadable) {
@@ -42,7 +42,7 @@ export async function storeUnreadable(trx: Transaction<DB>, toStore: WindowToSto
 }
 
 async function keepUnreadable(
-  trx: Transaction<DB>,
+  trx: Trx,
   unreadable: ReadonlyMap<string, RepeatedEntry>,
   { merchantNo, window, runId, now }: WindowToStore,
 ): Promise<number> {
@@ -91,7 +91,7 @@ export interface UnreadableWithin extends Quarantined {
  * oldest first, at most `limit`. Served by the merchant's part of the unique key: there are few.
  */
 export async function unreadableWithin(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   window: Window,
   { read, limit }: { readonly read: QuarantinedReader; readonly limit: number },

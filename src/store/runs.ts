@@ -1,11 +1,12 @@
 /** Stores runs: what ran, when, over which days, and how it ended. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { hasWaiting } from './tasks.ts';
-import type { DB, JsonObject } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
+import type { JsonObject } from './engine/schema.ts';
 
 export interface RunRow {
   readonly id: number;
@@ -39,7 +40,7 @@ const COLUMNS = [
 
 /** Records that a run starts. Returns its id, which is stored with everything that the run writes. */
 export async function startRun(
-  db: Kysely<DB>,
+  db: Db,
   run: {
     readonly command: string;
     readonly slot?: string | null;
@@ -73,12 +74,12 @@ export interface RunEndRow {
 }
 
 /** Records that a run ended. Characters in the figures that cannot be stored are replaced, so that they never prevent it. */
-export async function finishRun(db: Kysely<DB>, id: number, end: RunEndRow): Promise<void> {
+export async function finishRun(db: Db, id: number, end: RunEndRow): Promise<void> {
   await ended(db, id, end).execute();
 }
 
 /** The same, unless it has an end already or something of it waits. Of several processes that try, one gets true. */
-export async function finishOpenRun(db: Kysely<DB>, id: number, end: RunEndRow): Promise<boolean> {
+export async function finishOpenRun(db: Db, id: number, end: RunEndRow): Promise<boolean> {
   const { numUpdatedRows } = await ended(db, id, end)
     .where('exit_code', 'is', null)
     .where(sql<boolean>`NOT ${hasWaiting(sql<number>`${id}::bigint`)}`)
@@ -86,13 +87,13 @@ export async function finishOpenRun(db: Kysely<DB>, id: number, end: RunEndRow):
   return numUpdatedRows === 1n;
 }
 
-const ended = (db: Kysely<DB>, id: number, { exitCode, figures, now }: RunEndRow) =>
+const ended = (db: Db, id: number, { exitCode, figures, now }: RunEndRow) =>
   db
     .updateTable('run')
     .set({ exit_code: exitCode, figures: storableJson(figures), finished_at: now })
     .where('id', '=', id);
 
-export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | undefined> {
+export async function runById(db: Db, id: number): Promise<RunRow | undefined> {
   const row = await db.selectFrom('run').select(COLUMNS).where('id', '=', id).executeTakeFirst();
   return row as RunRow | undefined;
 }
@@ -102,7 +103,7 @@ export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | unde
  * `nightsOnly`: without those that are known to be about a few merchants or days only.
  */
 export async function latestRuns(
-  db: Kysely<DB>,
+  db: Db,
   {
     limit,
     command,
@@ -143,7 +144,7 @@ const doesAwaitPerson = sql<boolean>`coalesce((figures->>'awaitsPerson')::boolea
  * the run ended early. `awaitsPerson`: another try would end the same.
  */
 export async function slotEnds(
-  db: Kysely<DB>,
+  db: Db,
   slots: readonly { readonly job: string; readonly slot: string }[],
   now: Date,
 ): Promise<SlotEnd[]> {
@@ -164,7 +165,7 @@ export async function slotEnds(
 }
 
 /** The last run that has ended, without those of these commands; null if there is none. */
-export async function lastLedgerRun(db: Kysely<DB>, without: readonly string[]): Promise<number | null> {
+export async function lastLedgerRun(db: Db, without: readonly string[]): Promise<number | null> {
   const row = await db
     .selectFrom('run')
     .select('id')
@@ -190,7 +191,7 @@ const GOOD_MANUAL_RUNS_READ_MAX = 50;
  * `throughDay` names for when it began, or a later one. Uses run_command.
  */
 export async function lastGoodRun(
-  db: Kysely<DB>,
+  db: Db,
   {
     jobs,
     merchants,
@@ -225,7 +226,7 @@ const readWell = sql<number>`coalesce(
   (figures->>'merchantsReadWell')::int, jsonb_array_length(coalesce(figures->'merchantsDone', '[]'))
 )`;
 
-export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string): Promise<RunRow[]> {
+export async function runsOfSlot(db: Db, command: string, slot: string): Promise<RunRow[]> {
   const rows = await db
     .selectFrom('run')
     .select(COLUMNS)
@@ -246,7 +247,7 @@ export interface GoodReading {
  * Merchants without such a run are left out. One jump along task_good for each merchant.
  */
 export async function lastGoodReadings(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, GoodReading>> {
   const { rows } = await sql<GoodReading & { merchantNo: string }>`
@@ -261,11 +262,7 @@ export async function lastGoodReadings(
 }
 
 /** The last `limit` runs of each job of the schedule, newest first. Uses run_command. */
-export async function latestOfEachJob(
-  db: Kysely<DB>,
-  jobs: readonly string[],
-  limit: number,
-): Promise<RunRow[]> {
+export async function latestOfEachJob(db: Db, jobs: readonly string[], limit: number): Promise<RunRow[]> {
   const perJob = await Promise.all(
     jobs.map((command) => latestRuns(db, { command, limit, scheduled: true })),
   );
@@ -273,7 +270,7 @@ export async function latestOfEachJob(
 }
 
 /** The processes that hold a lease which has not run out, by the database's clock. */
-export async function leaseHolders(db: Kysely<DB>): Promise<string[]> {
+export async function leaseHolders(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('lease')
     .select('holder')
@@ -284,10 +281,7 @@ export async function leaseHolders(db: Kysely<DB>): Promise<string[]> {
 }
 
 /** The last run that each of these processes started. Its earlier runs cannot be at work any more. */
-export async function lastRunOfHolders(
-  db: Kysely<DB>,
-  holders: readonly string[],
-): Promise<Map<string, number>> {
+export async function lastRunOfHolders(db: Db, holders: readonly string[]): Promise<Map<string, number>> {
   if (holders.length === 0) return new Map();
   const rows = await db
     .selectFrom('run')
@@ -302,7 +296,7 @@ export async function lastRunOfHolders(
  * The difference between the clocks that the last earlier run measured when it called the platform; null if none did.
  */
 export async function clocksSeenBefore(
-  db: Kysely<DB>,
+  db: Db,
   runId: number,
 ): Promise<{ readonly platformBehindMs: number; readonly platformAheadMs: number } | null> {
   const { rows } = await sql<{ behind: number | null; ahead: number | null }>`
@@ -321,9 +315,9 @@ export interface QueuedRunRow extends Pick<RunRow, 'id' | 'startedAt' | 'exitCod
   readonly isWaiting: boolean;
 }
 
-const queuedRuns = (db: Kysely<DB>) => db.selectFrom('run').where('request', 'is not', null);
+const queuedRuns = (db: Db) => db.selectFrom('run').where('request', 'is not', null);
 
-export async function queuedRun(db: Kysely<DB>, runId: number): Promise<QueuedRunRow | undefined> {
+export async function queuedRun(db: Db, runId: number): Promise<QueuedRunRow | undefined> {
   const row = await queuedRuns(db)
     .select([
       'id',
@@ -339,21 +333,21 @@ export async function queuedRun(db: Kysely<DB>, runId: number): Promise<QueuedRu
   return row as QueuedRunRow | undefined;
 }
 
-const oldestOpen = (db: Kysely<DB>) =>
+const oldestOpen = (db: Db) =>
   queuedRuns(db).select('id').where('exit_code', 'is', null).orderBy('id').limit(1);
 
 /** The queued run of this slot that is open. */
-export async function openRunOfSlot(db: Kysely<DB>, job: string, slot: string): Promise<number | undefined> {
+export async function openRunOfSlot(db: Db, job: string, slot: string): Promise<number | undefined> {
   const run = oldestOpen(db).where('slot', '=', slot).where('command', '=', job);
   return (await run.executeTakeFirst())?.id;
 }
 
 /** A queued run that is open and began after this moment. */
-export async function openRunSince(db: Kysely<DB>, since: Date): Promise<number | undefined> {
+export async function openRunSince(db: Db, since: Date): Promise<number | undefined> {
   return (await oldestOpen(db).where('started_at', '>', since).executeTakeFirst())?.id;
 }
 
 /** One process at a time checks a slot of a job and puts it on the queue. Until the transaction ends. */
-export async function lockSlot(trx: Transaction<DB>, job: string, slot: string): Promise<void> {
+export async function lockSlot(trx: Trx, job: string, slot: string): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook slot ${job} ${slot}`}, 0))`.execute(trx);
 }

@@ -1,12 +1,12 @@
 /** Writes what chaining a merchant's days made, in one statement. */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { figureColumns, type DayFigures } from './account-days.ts';
 import type { Gapless } from './chain-facts.ts';
 import { forgetSum } from './historical-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from './engine/lease.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 import { writeStatement } from './engine/write-statement.ts';
 
 interface CurrencyDay {
@@ -23,7 +23,7 @@ export interface Chained {
   readonly gapless?: readonly (Gapless & { readonly currency: string })[];
 }
 
-export async function saveChained(trx: Transaction<DB>, merchantNo: string, made: Chained): Promise<void> {
+export async function saveChained(trx: Trx, merchantNo: string, made: Chained): Promise<void> {
   await saving(merchantNo, made, HELD_ALREADY).execute(trx);
 }
 
@@ -32,7 +32,7 @@ export async function saveChained(trx: Transaction<DB>, merchantNo: string, made
  * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
  */
 export async function saveChainedUnderLease(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   merchantNo: string,
   made: Chained,

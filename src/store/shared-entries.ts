@@ -2,13 +2,13 @@
  * Finds entries that two merchants both have. They mean that the platform answered for one merchant with the ledger
  * of the other.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { isChosen, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { SharedNotice } from './notices.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 
 /** Days of a currency that one statement checks. With 100,000 entries a day, that takes seconds. */
 const DAYS_A_STATEMENT = 20;
@@ -39,7 +39,7 @@ const isSame = sql`
  * asked for. Nothing if only one merchant has entries.
  */
 export async function sharedEntries(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   days: readonly DayToCompare[],
   zone: string,
@@ -65,7 +65,7 @@ interface DayToCompare {
   readonly day: BusinessDay;
 }
 
-async function hasTwoMerchants(db: Kysely<DB>): Promise<boolean> {
+async function hasTwoMerchants(db: Db): Promise<boolean> {
   const { rows } = await sql<{ found: number }>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
     SELECT count(merchant_no) AS found FROM (SELECT merchant_no FROM merchants LIMIT 2) AS two`.execute(db);
@@ -87,7 +87,7 @@ interface SharedRow {
 }
 
 async function sharedOn(
-  db: Kysely<DB>,
+  db: Db,
   days: readonly DayToCompare[],
   merchants: readonly string[],
   zone: string,
@@ -170,7 +170,7 @@ const goesOn = (merchant: 'merchant_no' | 'other_merchant_no'): RawBuilder<boole
 
 /** Another merchant that has one of the entries stored, with all booked values equal; null if there is none. */
 export async function merchantWith(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   entries: readonly LedgerEntry[],
 ): Promise<{ readonly merchantNo: string; readonly batchNo: string } | null> {
@@ -197,7 +197,7 @@ interface UncomparedDay extends DayToCompare {
   readonly fingerprint: string | null;
 }
 
-export async function uncomparedDays(db: Kysely<DB>, merchants: readonly string[]): Promise<UncomparedDay[]> {
+export async function uncomparedDays(db: Db, merchants: readonly string[]): Promise<UncomparedDay[]> {
   const { rows } = await sql<UncomparedDay>`
     SELECT merchant_no AS "merchantNo", currency, day, CASE WHEN NOT is_changed THEN fingerprint END AS fingerprint
     FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`.execute(db);
@@ -205,7 +205,7 @@ export async function uncomparedDays(db: Kysely<DB>, merchants: readonly string[
 }
 
 /** Notes of which entries these days were compared. A day that changed meanwhile is compared again. */
-export async function noteCompared(trx: Transaction<DB>, days: readonly UncomparedDay[]): Promise<void> {
+export async function noteCompared(trx: Trx, days: readonly UncomparedDay[]): Promise<void> {
   const compared = days.filter(({ fingerprint }) => fingerprint !== null);
   if (compared.length === 0) return;
   const column = (value: (one: UncomparedDay) => string | null) => arrayLiteral(compared.map(value));

@@ -2,11 +2,11 @@
  * Stores the entries of one reading in ledger_entry: new ones in one statement, changed ones together with their old
  * content.
  */
-import { sql, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
-import type { DB } from './engine/schema.ts';
+import type { Trx } from './engine/database.ts';
 import { countedLate } from './lateness.ts';
 import { keepNotices, type ReusedNotice } from './notices.ts';
 
@@ -31,7 +31,7 @@ export interface Batch {
 export const ENTRIES_A_STATEMENT = 1_000;
 
 /** Stores entries of one merchant. No batchNo may occur twice. */
-export async function storeEntries(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
+export async function storeEntries(trx: Trx, batch: Batch): Promise<EntriesStored> {
   const total = { inserted: 0, amended: 0, returned: 0, unchanged: 0 };
   for (let from = 0; from < batch.entries.length; from += ENTRIES_A_STATEMENT) {
     const entries = batch.entries.slice(from, from + ENTRIES_A_STATEMENT);
@@ -43,7 +43,7 @@ export async function storeEntries(trx: Transaction<DB>, batch: Batch): Promise<
 
 const FIGURES = ['inserted', 'amended', 'returned', 'unchanged'] as const;
 
-async function storeSome(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
+async function storeSome(trx: Trx, batch: Batch): Promise<EntriesStored> {
   const sent = sentRows(batch.entries);
   const { rows } = await sql<{ inserted: number }>`
     WITH ${freshEntries(batch, { held: HELD_ALREADY, sent })} SELECT count(*) AS inserted FROM fresh`.execute(
@@ -131,11 +131,7 @@ const contentText = (prefix: string): RawBuilder<string> => {
  * OFFSET 0, which the planner cannot turn into a join. With a join, a planner with old statistics might read the
  * complete table.
  */
-async function recordAmendments(
-  trx: Transaction<DB>,
-  sent: RawBuilder<unknown>,
-  batch: Batch,
-): Promise<Known> {
+async function recordAmendments(trx: Trx, sent: RawBuilder<unknown>, batch: Batch): Promise<Known> {
   const { merchantNo, runId, now } = batch;
   const { rows } = await sql<Known>`
     WITH found AS MATERIALIZED (

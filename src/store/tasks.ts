@@ -2,13 +2,13 @@
  * Stores tasks, the units of work: what runs do for their merchants, which waits until a worker or the run's process has done
  * it, and ranges of days that people asked for. Those of backfills are in src/run/backfill/tasks.ts.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
 import { currencyFrom, ofMerchants, storedCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 
 export interface TaskEnd {
   readonly merchantNo: string;
@@ -19,7 +19,7 @@ export interface TaskEnd {
 
 /** Makes these merchants wait in a run that workers do, and stores what it was asked for. */
 export async function queueTasks(
-  trx: Transaction<DB>,
+  trx: Trx,
   runId: number,
   request: object,
   merchants: readonly string[],
@@ -38,7 +38,7 @@ export async function queueTasks(
 
 /** Records ends of merchants' parts of a run, in one statement. `ifWaiting`: only of those that have no end yet. */
 export async function endTasks(
-  db: Kysely<DB>,
+  db: Db,
   ends: readonly TaskEnd[],
   run: {
     readonly runId: number;
@@ -63,13 +63,9 @@ export async function endTasks(
       ${run.ifWaiting === true ? sql`WHERE task.state = 'waiting'` : sql``}`.execute(db);
 }
 
-const partsOfRuns = (db: Kysely<DB>) => db.selectFrom('task').where('kind', '=', 'run');
+const partsOfRuns = (db: Db) => db.selectFrom('task').where('kind', '=', 'run');
 
-export async function merchantsDoneInSlot(
-  db: Kysely<DB>,
-  job: string,
-  slot: string,
-): Promise<ReadonlySet<string>> {
+export async function merchantsDoneInSlot(db: Db, job: string, slot: string): Promise<ReadonlySet<string>> {
   const rows = await partsOfRuns(db)
     .innerJoin('run', 'run.id', 'task.run_id')
     .select('merchant_no')
@@ -83,7 +79,7 @@ export async function merchantsDoneInSlot(
 
 /** How many of these merchants' ledgers each of the runs has read. Runs that read none of them are left out. */
 export async function countRead(
-  db: Kysely<DB>,
+  db: Db,
   runs: readonly number[],
   merchants: readonly string[],
 ): Promise<ReadonlyMap<number, number>> {
@@ -100,7 +96,7 @@ export async function countRead(
 
 /** The exit code of the merchant's part of the run, null while it waits; undefined if it is none of the run's. */
 export async function merchantExitCode(
-  db: Kysely<DB>,
+  db: Db,
   runId: number,
   merchantNo: string,
 ): Promise<number | null | undefined> {
@@ -114,7 +110,7 @@ export async function merchantExitCode(
 
 /** How many merchants the run is not done for, and the first few of them. */
 export async function undoneInRun(
-  db: Kysely<DB>,
+  db: Db,
   runId: number,
 ): Promise<{ readonly count: number; readonly merchants: readonly string[] }> {
   const { rows } = await sql<{ merchantNo: string; count: number }>`
@@ -135,7 +131,7 @@ export interface RunToFinish {
   readonly isQueued: boolean;
 }
 
-export async function runsToFinish(db: Kysely<DB>): Promise<RunToFinish[]> {
+export async function runsToFinish(db: Db): Promise<RunToFinish[]> {
   const { rows } = await sql<RunToFinish>`
     SELECT id, request IS NOT NULL AS "isQueued" FROM run WHERE exit_code IS NULL AND NOT ${hasWaiting(sql<number>`run.id`)}
       AND (request IS NOT NULL OR EXISTS (SELECT FROM task WHERE task.run_id = run.id AND task.kind = 'backfill'))
@@ -152,7 +148,7 @@ export interface RunTotals {
   readonly largest: Readonly<Record<string, number>>;
 }
 
-export async function runTotals(db: Kysely<DB>, runId: number): Promise<RunTotals> {
+export async function runTotals(db: Db, runId: number): Promise<RunTotals> {
   const { rows: merchants } = await sql<{ merchantNo: string; exitCode: number; reads: boolean }>`
     SELECT merchant_no AS "merchantNo", exit_code AS "exitCode", reads FROM task
     WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' ORDER BY merchant_no`.execute(db);
@@ -186,7 +182,7 @@ export interface MerchantsReason {
 
 /** The reasons of all merchants of the run, each once, the most severe and the most frequent first. */
 export async function runReasons(
-  db: Kysely<DB>,
+  db: Db,
   runId: number,
   { limit, named }: { readonly limit: number; readonly named: number },
 ): Promise<MerchantsReason[]> {
@@ -217,7 +213,7 @@ export interface RequestedRange {
 
 /** Stores what a run was asked to read. A range that is open already is not changed, and keeps the run that asked first. */
 export async function recordRequestedRanges(
-  db: Kysely<DB>,
+  db: Db,
   asked: AccountFilter & {
     readonly merchants: readonly string[];
     readonly from: BusinessDay;
@@ -249,10 +245,7 @@ export async function recordRequestedRanges(
 }
 
 /** Open ranges of the merchants, in the order in which they were asked for. Uses task_range_open. */
-export async function openRequestedRanges(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<RequestedRange[]> {
+export async function openRequestedRanges(db: Db, merchants: readonly string[]): Promise<RequestedRange[]> {
   const rows = await db
     .selectFrom('task')
     .selectAll()
@@ -274,7 +267,7 @@ export async function openRequestedRanges(
 
 /** Closes open ranges: all their days are under certificate, or a person gave them up. Returns how many were open. */
 export async function closeRanges(
-  db: Kysely<DB>,
+  db: Db,
   ids: readonly number[],
   { state, now }: { readonly state: 'ended' | 'cancelled'; readonly now: Date },
 ): Promise<number> {

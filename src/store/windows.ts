@@ -1,5 +1,5 @@
 /** Stores one reading of one window, completely or not at all. Entries get into the database in no other way. */
-import { type Kysely, type Transaction, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { cutFailedSpans, storeCertificates, keptCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
@@ -22,7 +22,7 @@ import {
   type CompleteReading,
 } from './absent-entries.ts';
 import { storeUnreadable } from './quarantine.ts';
-import type { DB } from './engine/schema.ts';
+import type { Db, Trx } from './engine/database.ts';
 import { storeEntries, ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
 import { recordChanges } from './events.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
@@ -42,7 +42,7 @@ interface PartsStored extends StoredWindow {
  * Throws `LeaseLost` or `StoreUnreachable`.
  */
 export async function storeWindow(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   toStore: WindowToStore,
 ): Promise<StoredWindow & { readonly absent: number }> {
@@ -52,7 +52,7 @@ export async function storeWindow(
 }
 
 /** Cuts a wide reading into its planned windows, and says of each what is not stored yet, and what of the stored it lacks. */
-export async function compareWideWithStored(db: Kysely<DB>, toStore: WideToStore): Promise<Compared[]> {
+export async function compareWideWithStored(db: Db, toStore: WideToStore): Promise<Compared[]> {
   const parts = cutAtPlanned(toStore);
   const compared = await compareWithStored(db, parts);
   return parts.map((part, at) => ({ part, unstored: compared[at]! }));
@@ -62,11 +62,7 @@ export async function compareWideWithStored(db: Kysely<DB>, toStore: WideToStore
  * Does what `storeWindow` does for planned windows of a wide reading, all in one transaction. Each has its own certificate.
  * Opens no transaction if all is stored as it is.
  */
-export async function storeWide(
-  db: Kysely<DB>,
-  lease: Lease,
-  checked: readonly Compared[],
-): Promise<PartsStored> {
+export async function storeWide(db: Db, lease: Lease, checked: readonly Compared[]): Promise<PartsStored> {
   const open = checked.filter(({ unstored }) => !isAllStored(unstored));
   const known = sum(checked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
   if (open.length === 0) return { ...NOTHING_CHANGED, unchanged: known, absent: checked.map(() => 0) };
@@ -81,7 +77,7 @@ export async function storeWide(
 }
 
 async function write(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   open: readonly Compared[],
   entries: readonly LedgerEntry[],
@@ -95,7 +91,7 @@ async function write(
 }
 
 async function writeOpen(
-  trx: Transaction<DB>,
+  trx: Trx,
   open: readonly Compared[],
   entries: readonly LedgerEntry[],
 ): Promise<PartsStored> {
@@ -138,7 +134,7 @@ const sum = (figures: readonly number[]): number => figures.reduce((total, figur
  * is stored. The answers are in the order of the windows. Throws like `storeWindow`.
  */
 export function judgeReading(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   windows: readonly CompleteReading[],
 ): Promise<AbsenceJudged[]> {
@@ -181,7 +177,7 @@ interface PlainStored {
  * without the lease. Throws `LeaseLost` or `StoreUnreachable`.
  */
 export async function storePlain(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   open: readonly Compared[],
   entries: readonly LedgerEntry[],
@@ -211,7 +207,7 @@ export async function storePlain(
 
 /** How many of the entries an attempt inserted whose answer was lost: it gave them the same time, and the same content. */
 async function insertedBefore(
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, entries, now }: { merchantNo: string; entries: readonly LedgerEntry[]; now: Date },
 ): Promise<number> {
   const { rows } = await sql<{ inserted: number }>`

@@ -2,8 +2,9 @@
  * Registrations of beneficiaries (sp1401) as they stand, and how a result ends the review of one (docs/platform.md 3.1,
  * 6.2).
  */
-import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
-import type { Beneficiary, DB } from '../engine/schema.ts';
+import { sql, type Selectable } from 'kysely';
+import type { Db, Trx } from '../engine/database.ts';
+import type { Beneficiary } from '../engine/schema.ts';
 
 /**
  * `sending` until a reply is stored, or `refused`. The others are the platform's: `01` under review, `03` rejected,
@@ -41,7 +42,7 @@ export interface Payee {
 /** The payee is under review, or may be. The index `beneficiary_in_review` allows one such registration a payee. */
 const IN_REVIEW: readonly BeneficiaryState[] = ['sending', '01'];
 
-const ofPayee = (db: Kysely<DB>, { merchantNo, payeeKey }: Payee) =>
+const ofPayee = (db: Db, { merchantNo, payeeKey }: Payee) =>
   db
     .selectFrom('beneficiary')
     .selectAll()
@@ -52,27 +53,24 @@ const found = (row: Selectable<Beneficiary> | undefined): BeneficiaryRow | null 
   row === undefined ? null : rowOf(row);
 
 /** The registration of this payee that is under review or may be; null if there is none. */
-export async function beneficiaryInReview(db: Kysely<DB>, payee: Payee): Promise<BeneficiaryRow | null> {
+export async function beneficiaryInReview(db: Db, payee: Payee): Promise<BeneficiaryRow | null> {
   return found(await ofPayee(db, payee).where('status', 'in', IN_REVIEW).executeTakeFirst());
 }
 
 /** Approved registrations of the same payee, oldest first. */
-export async function beneficiariesApproved(db: Kysely<DB>, payee: Payee): Promise<BeneficiaryRow[]> {
+export async function beneficiariesApproved(db: Db, payee: Payee): Promise<BeneficiaryRow[]> {
   const rows = await ofPayee(db, payee).where('status', '=', '04').orderBy('id').execute();
   return rows.map(rowOf);
 }
 
-export async function beneficiaryByMerOrderNo(
-  db: Kysely<DB>,
-  merOrderNo: string,
-): Promise<BeneficiaryRow | null> {
+export async function beneficiaryByMerOrderNo(db: Db, merOrderNo: string): Promise<BeneficiaryRow | null> {
   return found(
     await db.selectFrom('beneficiary').selectAll().where('mer_order_no', '=', merOrderNo).executeTakeFirst(),
   );
 }
 
 /** All registrations, oldest first. With `id`, that one only. */
-export async function listBeneficiaries(db: Kysely<DB>, id?: number): Promise<BeneficiaryRow[]> {
+export async function listBeneficiaries(db: Db, id?: number): Promise<BeneficiaryRow[]> {
   const rows = await db
     .selectFrom('beneficiary')
     .selectAll()
@@ -83,17 +81,14 @@ export async function listBeneficiaries(db: Kysely<DB>, id?: number): Promise<Be
 }
 
 /** A registration, locked until the transaction ends; null if there is none of that number. */
-export async function lockBeneficiary(trx: Transaction<DB>, id: number): Promise<BeneficiaryRow | null> {
+export async function lockBeneficiary(trx: Trx, id: number): Promise<BeneficiaryRow | null> {
   return found(
     await trx.selectFrom('beneficiary').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
   );
 }
 
 /** The registration a result's path belongs to, locked until the transaction ends. */
-export async function beneficiaryByNotifyHash(
-  trx: Transaction<DB>,
-  notifyHash: string,
-): Promise<BeneficiaryRow | null> {
+export async function beneficiaryByNotifyHash(trx: Trx, notifyHash: string): Promise<BeneficiaryRow | null> {
   return found(
     await trx
       .selectFrom('beneficiary')
@@ -109,7 +104,7 @@ export async function beneficiaryByNotifyHash(
  * changes. Returns false, with nothing changed, if the registration is in another state.
  */
 export async function applyBeneficiaryResult(
-  trx: Transaction<DB>,
+  trx: Trx,
   result: {
     readonly notifyHash: string;
     readonly status: '03' | '04';
@@ -138,7 +133,7 @@ export const NO_CLAIM = { claim: null, claimed_by: null, claimed_until: null };
  * reply to a call on its way changes nothing any more. Null if there is no registration of that number.
  */
 export async function decideBeneficiary(
-  db: Kysely<DB>,
+  db: Db,
   id: number,
   known: {
     readonly status: '03' | '04';

@@ -2,10 +2,10 @@
  * How a registration's state changes until the platform has answered (sp1401; docs/platform.md 2.6, 3.1): it is
  * recorded and claimed before a call, and answered or refused after it. Only one process at a time makes a call.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { beneficiaryByMerOrderNo, NO_CLAIM, rowOf, type BeneficiaryRow } from './beneficiaries.ts';
 import { hasExited, type Holder } from '../../host/process-identity.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import { isUniqueViolation } from '../engine/unique-violation.ts';
 import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
 
@@ -39,7 +39,7 @@ const sealed = (keys: readonly SecretKey[], { merOrderNo, payload }: Beneficiary
 
 /** The request as it was recorded. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export async function beneficiaryPayload(
-  db: Kysely<DB>,
+  db: Db,
   merOrderNo: string,
   keys: readonly SecretKey[],
 ): Promise<Readonly<Record<string, unknown>>> {
@@ -57,7 +57,7 @@ export async function beneficiaryPayload(
  * under review.
  */
 export async function recordBeneficiary(
-  db: Kysely<DB>,
+  db: Db,
   draft: BeneficiaryDraft,
   claim: Claim,
   { secretKeys, now }: { readonly secretKeys: readonly SecretKey[]; readonly now: Date },
@@ -87,7 +87,7 @@ export async function recordBeneficiary(
  * row as it was: its `mayHaveArrived` says whether an earlier call may have arrived.
  */
 export async function claimBeneficiary(
-  db: Kysely<DB>,
+  db: Db,
   merOrderNo: string,
   claim: Claim,
 ): Promise<{ readonly claimed: boolean; readonly before: BeneficiaryRow }> {
@@ -117,7 +117,7 @@ export async function claimBeneficiary(
  * more, or if its payee is under review by another number.
  */
 export async function reopenBeneficiary(
-  db: Kysely<DB>,
+  db: Db,
   draft: BeneficiaryDraft,
   claim: Claim,
   secretKeys: readonly SecretKey[],
@@ -159,7 +159,7 @@ const claimColumns = ({ id, holder, holdsMs }: Claim) => ({
  * it answers. Returns the row as it is then.
  */
 export async function storeBeneficiaryReply(
-  db: Kysely<DB>,
+  db: Db,
   reply: {
     readonly merOrderNo: string;
     readonly status: '01' | '03' | '04';
@@ -192,7 +192,7 @@ export async function storeBeneficiaryReply(
  * platform certainly did not take it. Does nothing if another call has taken over.
  */
 export async function endBeneficiaryCall(
-  db: Kysely<DB>,
+  db: Db,
   claimId: string,
   end: {
     readonly status: 'sending' | 'refused';
@@ -212,7 +212,7 @@ export async function endBeneficiaryCall(
  * Marks a registration as refused, as a person knows that the platform never took it. False if it is not `sending`, or
  * if a call for it is on its way.
  */
-export async function releaseBeneficiary(db: Kysely<DB>, id: number, problem: string): Promise<boolean> {
+export async function releaseBeneficiary(db: Db, id: number, problem: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('beneficiary')
     .set({ status: 'refused', may_have_arrived: false, problem })

@@ -1,12 +1,13 @@
 /** Stores, lists and counts the breaks of the balance chain. */
-import { sql, type Kysely, type Selectable, type Transaction, type RawBuilder } from 'kysely';
+import { sql, type Selectable, type RawBuilder } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { KnownBreak } from '../../ledger/hints/stories.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak, Window } from '../../ledger/entry.ts';
 import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
 import type { DayFilter } from '../account-days.ts';
 import { ofAccounts } from '../account-filter.ts';
-import type { ContinuityBreak as BreakTable, DB } from '../engine/schema.ts';
+import type { Db, Trx } from '../engine/database.ts';
+import type { ContinuityBreak as BreakTable } from '../engine/schema.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 
 export type BreakRow = Selectable<BreakTable>;
@@ -28,7 +29,7 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
 
 /** Breaks to show to a person, oldest day first. Without `all`: only open ones. */
 export function listBreaks(
-  db: Kysely<DB>,
+  db: Db,
   filter: DayFilter & {
     readonly all?: boolean;
     readonly limit?: number | undefined;
@@ -51,7 +52,7 @@ export function listBreaks(
 }
 
 export async function countBreaks(
-  db: Kysely<DB>,
+  db: Db,
   filter: AccountFilter & { readonly all?: boolean },
 ): Promise<number> {
   let query = db
@@ -85,7 +86,7 @@ export interface BreaksReplaced {
  * that a person resolved stays resolved.
  */
 export async function replaceBreaks(
-  trx: Transaction<DB>,
+  trx: Trx,
   account: Account,
   days: readonly BusinessDay[],
   found: readonly ContinuityBreak[],
@@ -150,16 +151,11 @@ const isSameBreak = (row: BreakRow, one: ContinuityBreak): boolean =>
   row.begin_ms === one.span.beginMs &&
   row.end_ms === one.span.endMs;
 
-const updateBreak = (trx: Transaction<DB>, id: number, one: ContinuityBreak) =>
+const updateBreak = (trx: Trx, id: number, one: ContinuityBreak) =>
   trx.updateTable('continuity_break').set(columnsOf(one)).where('id', '=', id).execute();
 
 /** Only a resolved break has a note. */
-const bringBack = (
-  trx: Transaction<DB>,
-  id: number,
-  one: ContinuityBreak,
-  runId: number,
-): Promise<BreakRow> =>
+const bringBack = (trx: Trx, id: number, one: ContinuityBreak, runId: number): Promise<BreakRow> =>
   trx
     .updateTable('continuity_break')
     .set({
@@ -175,7 +171,7 @@ const bringBack = (
     .executeTakeFirstOrThrow();
 
 const insertBreaks = (
-  trx: Transaction<DB>,
+  trx: Trx,
   account: Account,
   fresh: readonly ContinuityBreak[],
   context: { readonly runId: number; readonly now: Date },
@@ -194,7 +190,7 @@ const insertBreaks = (
     .returningAll()
     .execute();
 
-const healBreaks = (trx: Transaction<DB>, ids: readonly number[], now: Date): Promise<BreakRow[]> =>
+const healBreaks = (trx: Trx, ids: readonly number[], now: Date): Promise<BreakRow[]> =>
   trx
     .updateTable('continuity_break')
     .set({ status: 'healed', closed_at: now })
@@ -220,7 +216,7 @@ export interface OpenBreakCount {
  * continuity_break_open.
  */
 export async function countOpenBreaks(
-  db: Kysely<DB>,
+  db: Db,
   accounts: AccountFilter,
   isNew: RawBuilder<boolean>,
 ): Promise<ReadonlyMap<string, OpenBreakCount>> {
@@ -243,7 +239,7 @@ export const OPEN_UNREADABLE = sql`
  * that could not be read.
  */
 export async function unprovenSpans(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Window[]>> {
   const asked = sql`${arrayLiteral(merchants)}::text[]`;
@@ -260,7 +256,7 @@ export async function unprovenSpans(
  * yet, newest first; and those whose last reading (or finding) is longest ago. A break may be in both.
  */
 export async function breaksToHeal(
-  db: Kysely<DB>,
+  db: Db,
   asked: {
     readonly accounts: AccountFilter;
     readonly spanMsMax: number;
@@ -285,7 +281,7 @@ export async function breaksToHeal(
 
 /** Records that the spans of the merchant's breaks were read again, so that other breaks come first next time. */
 export async function markHealingRead(
-  trx: Transaction<DB>,
+  trx: Trx,
   merchantNo: string,
   ids: readonly number[],
   now: Date,

@@ -1,11 +1,11 @@
 /** Finds entries that vanished or were amended, and what each change does to the balance across a break. */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { Evidence } from '../../ledger/hints/evidence.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import { entryOf, type EntryColumns } from '../entries.ts';
 
 /** Most changed contents that are compared with one break. More mean that the entire stretch changed. */
@@ -44,7 +44,7 @@ type Row = Place & {
  * latest amendment first. Goes by the indexes of changed contents in time, and by primary key.
  */
 export async function changedEntries(
-  db: Kysely<DB>,
+  db: Db,
   breakIds: readonly number[],
 ): Promise<ReadonlyMap<number, readonly ChangedEntry[]>> {
   if (breakIds.length === 0) return new Map();

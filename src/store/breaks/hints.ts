@@ -1,7 +1,7 @@
 /**
  * Works out the hints of stored breaks. A hint depends on all breaks of the merchant and on the entries next to each.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { explainTogether, type Explanation, plain } from '../../ledger/hints/patterns.ts';
 import {
@@ -18,14 +18,14 @@ import {
 import { ofMerchants } from '../account-filter.ts';
 import { lastClosing } from '../account-days.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db, Trx } from '../engine/database.ts';
 import { changedEntries, type ChangedEntry } from './changed-entries.ts';
 import { unreadableWithin } from '../quarantine.ts';
 
 /** Most breaks of a merchant that are checked for hints. Where there are more, hints no longer help. */
 const HINTED_BREAKS_MAX = 10_000;
 
-export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Promise<string[]> {
+export async function merchantsWithBreaks(db: Db, merchants: Chosen): Promise<string[]> {
   const rows = await db
     .selectFrom('continuity_break')
     .select('merchant_no')
@@ -48,7 +48,7 @@ export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Pr
  * Hints depend only on what is stored now. So the same breaks get the same hints, in whatever order they were found.
  */
 export async function hintsToChange(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   minorUnitsOf: (currency: string) => number | null,
   readQuarantined: QuarantinedReader = () => ({ currency: null, nets: [] }),
@@ -91,7 +91,7 @@ const MISSING_ENTRY_HINTS: readonly Explanation['hint'][] = ['unexplained', 'amo
 const indexed = (own: readonly HintedRow[], hints: Hints): ReadonlyMap<number, Explanation> =>
   new Map(own.flatMap(({ id }, index) => (hints.has(id) ? [[index, hints.get(id)!] as const] : [])));
 
-const rowsOfMerchant = (db: Kysely<DB>, merchantNo: string): Promise<HintedRow[]> =>
+const rowsOfMerchant = (db: Db, merchantNo: string): Promise<HintedRow[]> =>
   db
     .selectFrom('continuity_break')
     .select([
@@ -117,7 +117,7 @@ const rowsOfMerchant = (db: Kysely<DB>, merchantNo: string): Promise<HintedRow[]
     .execute();
 
 async function addByNeighbours(
-  db: Kysely<DB>,
+  db: Db,
   at: { readonly rows: readonly HintedRow[]; readonly hints: Hints; readonly minorUnits: number | null },
 ): Promise<void> {
   const { hints, minorUnits } = at;
@@ -149,7 +149,7 @@ async function addByNeighbours(
 }
 
 /** For each break, by its id, the signed amounts of the entry before it and of the entry after it. */
-async function netsAround(db: Kysely<DB>, ids: readonly number[]) {
+async function netsAround(db: Db, ids: readonly number[]) {
   if (ids.length === 0) return new Map<number, { before: string | null; after: string | null }>();
   const net = (alias: string) =>
     sql<string | null>`coalesce(${sql.ref(`${alias}.credit`)}, -${sql.ref(`${alias}.debit`)})`;
@@ -169,7 +169,7 @@ async function netsAround(db: Kysely<DB>, ids: readonly number[]) {
   return new Map(rows.map(({ id, before, after }) => [id, { before, after }]));
 }
 
-export async function writeHints(trx: Transaction<DB>, merchantNo: string, hints: Hints): Promise<void> {
+export async function writeHints(trx: Trx, merchantNo: string, hints: Hints): Promise<void> {
   const rows = [...hints];
   await sql`
     UPDATE continuity_break b SET hint = sent.hint, hint_batch_no = sent.batch_no
@@ -183,7 +183,7 @@ export async function writeHints(trx: Transaction<DB>, merchantNo: string, hints
 
 /** Replaces the hints of `rows` by the stored ones, which may have been settled after the rows were read. */
 export async function withHints<Row extends { readonly id: number; readonly merchant_no: string }>(
-  db: Pick<Transaction<DB>, 'selectFrom'>,
+  db: Pick<Trx, 'selectFrom'>,
   rows: readonly Row[],
 ): Promise<Row[]> {
   if (rows.length === 0) return [];
@@ -228,7 +228,7 @@ type Known = ChangedEntry | Quarantined;
 
 /** Each vanished or unreadable entry explains one break only; an amended one may explain several. */
 async function hintsOfEvidence(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   rows: readonly HintedRow[],
   read: QuarantinedReader,
@@ -282,7 +282,7 @@ const nameOf = (one: (Evidence & { readonly kind: 'vanished' | 'amended' }) | Qu
   `${one.kind} ${one.kind === 'quarantined' ? one.id : one.batchNo}`;
 
 async function quarantinedOf(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   rows: readonly HintedRow[],
   read: QuarantinedReader,
@@ -321,11 +321,7 @@ interface Pair {
   readonly into: HintedRow;
 }
 
-async function hintsAcrossCurrencies(
-  db: Kysely<DB>,
-  merchantNo: string,
-  rows: readonly HintedRow[],
-): Promise<Hints> {
+async function hintsAcrossCurrencies(db: Db, merchantNo: string, rows: readonly HintedRow[]): Promise<Hints> {
   const hints = await hintsOfFirstEntries(db, merchantNo, rows);
   const pairs = pairsOf(rows);
   const entries = await entriesBehind(db, merchantNo, pairs);
@@ -346,11 +342,7 @@ async function hintsAcrossCurrencies(
  * An account's first entry fits whatever balance it starts from, so no break is there. It belongs to another account if it
  * fits exactly at a break of that one.
  */
-async function hintsOfFirstEntries(
-  db: Kysely<DB>,
-  merchantNo: string,
-  rows: readonly HintedRow[],
-): Promise<Hints> {
+async function hintsOfFirstEntries(db: Db, merchantNo: string, rows: readonly HintedRow[]): Promise<Hints> {
   if (rows.length === 0) return new Map();
   const { rows: entries } = await sql<FirstEntry>`
     SELECT first.* FROM (SELECT DISTINCT currency FROM account_day WHERE merchant_no = ${merchantNo}) AS account
@@ -398,7 +390,7 @@ function pairsOf(rows: readonly HintedRow[]): Pair[] {
   return pairs;
 }
 
-async function entriesBehind(db: Kysely<DB>, merchantNo: string, pairs: readonly Pair[]) {
+async function entriesBehind(db: Db, merchantNo: string, pairs: readonly Pair[]) {
   const batchNos = [...new Set(pairs.map(({ into }) => into.before_batch_no))];
   if (batchNos.length === 0) return new Map<string, never>();
   const rows = await db

@@ -1,6 +1,5 @@
 /** Opens the database: a PostgreSQL server or the embedded one. The `Database` behaves the same for both. */
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
-import pg from 'pg';
 import { ExpectedError } from '../../ledger/ending.ts';
 import { boundedPool, createPool } from './bounded-pool.ts';
 import { COLUMN_PARSERS } from './column-values.ts';
@@ -20,6 +19,7 @@ import type { DB } from './schema.ts';
 import { retryingDialect } from './retrying-dialect.ts';
 import { troubleOf } from './troubles.ts';
 import { CLIENT_SILENCE_MS, DATABASE_WAITS, idleLimitSql, type DatabaseWaits } from './waits.ts';
+import pg from 'pg';
 
 const POOL_CONNECTIONS_MAX = 10;
 const SERVER_VERSION_MIN = 140_000;

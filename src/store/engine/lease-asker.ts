@@ -1,8 +1,8 @@
 /** Asks whether leases are still held: one statement answers all questions that wait for it. */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { arrayLiteral } from './array-literal.ts';
 import { askLease, type Lease } from './lease.ts';
-import type { DB } from './schema.ts';
+import type { Db } from './database.ts';
 
 /** Throws `LeaseLost` unless the lease is held at a moment after the question. */
 export type LeaseAsker = (lease: Lease) => Promise<void>;
@@ -18,7 +18,7 @@ interface Question {
  * later ones wait for the next answer, as an answer counts only if its statement was
  * sent after the question. A failed statement fails the questions it was sent for, and no others.
  */
-export function createLeaseAsker(db: Kysely<DB>): LeaseAsker {
+export function createLeaseAsker(db: Db): LeaseAsker {
   let waiting: Question[] = [];
   let isAsking = false;
   const askAll = async (): Promise<void> => {
@@ -40,7 +40,7 @@ export function createLeaseAsker(db: Kysely<DB>): LeaseAsker {
 }
 
 /** Answers each question. Never throws. */
-async function answer(db: Kysely<DB>, questions: readonly Question[]): Promise<void> {
+async function answer(db: Db, questions: readonly Question[]): Promise<void> {
   const leases = new Map(questions.map(({ lease }) => [keyOf(lease), lease]));
   let held: ReadonlySet<string>;
   try {
@@ -61,7 +61,7 @@ const keyOf = ({ name, epoch }: Pick<Lease, 'name' | 'epoch'>): string => `${epo
  * Those of the leases that show as held. A plain read, which writes nothing: who asks has written all of its bytes
  * before. A holder who takes over after that read finds them when it searches for unfinished writes.
  */
-async function heldOf(db: Kysely<DB>, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
+async function heldOf(db: Db, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ name: string; epoch: number }>`
     SELECT name, epoch FROM lease
     WHERE name = ANY (${arrayLiteral(leases.map(({ name }) => name))}::text[]) AND expires_at IS NOT NULL`.execute(

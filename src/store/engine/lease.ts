@@ -4,10 +4,10 @@
  * lost connection. Only the database's clock decides whether it has run out, as the clocks of hosts may differ.
  */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
-import type { DB } from './schema.ts';
+import type { Db, Trx } from './database.ts';
 import { LEASE_LOCK_MS } from './waits.ts';
 
 export interface Lease {
@@ -68,7 +68,7 @@ export const FIRST_EPOCH: RawBuilder<number> = sql<number>`
  * does.
  */
 export async function acquireLease(
-  db: Kysely<DB>,
+  db: Db,
   wanted: {
     readonly name: string;
     readonly holder: string;
@@ -117,7 +117,7 @@ export const heldBy = (held: {
       `until ${held.expires_at.toISOString()} unless renewed; wait for it to end.`,
   );
 
-const readLease = (db: Kysely<DB>, name: string) =>
+const readLease = (db: Db, name: string) =>
   db
     .selectFrom('lease')
     .selectAll()
@@ -127,7 +127,7 @@ const readLease = (db: Kysely<DB>, name: string) =>
 
 /** The new epoch; undefined if somebody else was faster. Throws `DatabaseLocked`. */
 async function takeRow(
-  db: Kysely<DB>,
+  db: Db,
   { name, holder, ttlMs, lockMs = LEASE_LOCK_MS }: Parameters<typeof acquireLease>[1],
   goneEpoch: number,
 ): Promise<number | undefined> {
@@ -145,7 +145,7 @@ async function takeRow(
 }
 
 /** Describes the transaction that has the lease locked, in brackets; empty if it has ended or cannot be seen. */
-async function blockerOf(db: Kysely<DB>): Promise<string> {
+async function blockerOf(db: Db): Promise<string> {
   // The oldest transaction at work on the table; the others wait for it.
   const { rows } = await sql<{ pid: number; client: string | null; since: Date }>`
     SELECT pid, host(client_addr) AS client, xact_start AS since FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -161,7 +161,7 @@ async function blockerOf(db: Kysely<DB>): Promise<string> {
  * Throws `LeaseLost` unless this run still holds the lease. Until the transaction ends, no process can take it over.
  * Returns the transaction's id, which later shows whether it was committed.
  */
-export async function assertLease(trx: Transaction<DB>, lease: Lease): Promise<string> {
+export async function assertLease(trx: Trx, lease: Lease): Promise<string> {
   // Without parameters, so that it is sent together with the statement that begins the transaction.
   const { rows } = await sql<{ xid: string }>`
     SELECT pg_current_xact_id()::text AS xid FROM lease
@@ -184,14 +184,14 @@ export const heldLease = (lease: Lease, attempt: bigint): RawBuilder<unknown> =>
 export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1)`;
 
 /** Waits for attempts that are still being made, up to this number, and has the server refuse later ones. */
-export async function voidAttempts(db: Kysely<DB>, lease: Lease, through: bigint): Promise<void> {
+export async function voidAttempts(db: Db, lease: Lease, through: bigint): Promise<void> {
   await sql`
     UPDATE lease SET void_through = greatest(void_through, ${String(through)}::bigint)
     WHERE name = ${lease.name} AND epoch = ${lease.epoch}`.execute(db);
 }
 
 /** Throws `LeaseLost` unless this run holds the lease at this moment. For work that is not written in a transaction. */
-export async function askLease(db: Kysely<DB>, lease: Lease): Promise<void> {
+export async function askLease(db: Db, lease: Lease): Promise<void> {
   // FOR SHARE waits for a run that is about to commit its takeover.
   const { rows } = await sql`
     SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL

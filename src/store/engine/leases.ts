@@ -1,9 +1,9 @@
 /** Takes, renews and releases many leases in one statement each. See lease.ts for what a lease is. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { hasExited } from '../../host/process-identity.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { acquireLease, DATABASE_NOW, FIRST_EPOCH, heldBy, inMs, LeaseHeld, type Lease } from './lease.ts';
-import type { DB } from './schema.ts';
+import type { Db, Trx } from './database.ts';
 import { LEASE_LOCK_MS } from './waits.ts';
 
 export interface LeasesTaken {
@@ -17,7 +17,7 @@ export interface LeasesTaken {
  * whose row is locked by an open transaction is waited for, up to `lockMs` for all of them together.
  */
 export async function acquireLeases(
-  db: Kysely<DB>,
+  db: Db,
   wanted: {
     readonly names: readonly string[];
     readonly holder: string;
@@ -57,7 +57,7 @@ interface LiveLease {
   readonly expires_at: Date;
 }
 
-async function liveOnes(db: Kysely<DB>, names: readonly string[]): Promise<LiveLease[]> {
+async function liveOnes(db: Db, names: readonly string[]): Promise<LiveLease[]> {
   const { rows } = await sql<LiveLease>`
     SELECT name, epoch, holder, acquired_at, expires_at FROM lease
     WHERE name = ANY (${arrayLiteral(names)}::text[]) AND expires_at > ${DATABASE_NOW}`.execute(db);
@@ -66,7 +66,7 @@ async function liveOnes(db: Kysely<DB>, names: readonly string[]): Promise<LiveL
 
 /** Skips rows that are locked. Rows are locked in order of names, so that two processes do not wait for each other. */
 async function takeRows(
-  db: Kysely<DB>,
+  db: Db,
   names: readonly string[],
   {
     holder,
@@ -114,7 +114,7 @@ const rowsOf = (leases: readonly Lease[]) => sql`unnest(
  * released.
  */
 export async function renewLeases(
-  db: Kysely<DB>,
+  db: Db,
   leases: readonly Lease[],
   { ttlMs }: { readonly ttlMs: number },
 ): Promise<Lease[]> {
@@ -132,7 +132,7 @@ export async function renewLeases(
 }
 
 /** Ends the leases, so that others can take them. Leaves those alone that somebody else holds already. */
-export async function releaseLeases(db: Kysely<DB>, leases: readonly Lease[]): Promise<void> {
+export async function releaseLeases(db: Db, leases: readonly Lease[]): Promise<void> {
   if (leases.length === 0) return;
   await sql`
     UPDATE lease SET expires_at = NULL FROM ${rowsOf(leases)}
@@ -142,7 +142,7 @@ export async function releaseLeases(db: Kysely<DB>, leases: readonly Lease[]): P
 /**
  * Returns those of the leases that are still held. Until the transaction ends, no process can take these over.
  */
-export async function heldStill(trx: Transaction<DB>, leases: readonly Lease[]): Promise<Lease[]> {
+export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lease[]> {
   const { rows } = await sql<{ name: string }>`
     SELECT lease.name FROM lease JOIN ${rowsOf(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
     WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR SHARE OF lease`.execute(trx);

@@ -1,9 +1,9 @@
 /** A write of a run that is a single statement: under the lease, and once, even if the answer to it is lost. */
-import type { Kysely, RawBuilder } from 'kysely';
+import type { RawBuilder } from 'kysely';
 import { toBeMadeAgain } from './errors.ts';
 import { askLease, heldLease, voidAttempts, type Lease } from './lease.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
-import type { DB } from './schema.ts';
+import type { Db } from './database.ts';
 
 /**
  * Sends a statement that writes only if `held` has a row, and that says the same if it is sent again. `send` returns null
@@ -12,7 +12,7 @@ import type { DB } from './schema.ts';
  * once the retries are used up.
  */
 export function writeStatement<Result>(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   send: (held: RawBuilder<unknown>, isAgain: boolean) => Promise<Result | null>,
   clock: () => bigint = () => process.hrtime.bigint(),

@@ -1,8 +1,8 @@
 /** Every write of a run goes through here: under the lease, and exactly once even if the connection is cut. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { assertLease, type Lease } from './lease.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
-import type { DB } from './schema.ts';
+import type { Db, Trx } from './database.ts';
 
 /**
  * Runs `work` in one transaction that holds the lease, and commits it. If the connection is cut, the transaction is
@@ -10,9 +10,9 @@ import type { DB } from './schema.ts';
  * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
  */
 export async function writeTransaction<Result>(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
-  work: (trx: Transaction<DB>) => Promise<Result>,
+  work: (trx: Trx) => Promise<Result>,
   delaysMs?: readonly number[],
 ): Promise<Result> {
   let finished: { readonly xid: string; readonly result: Result } | null = null;
@@ -30,7 +30,7 @@ export async function writeTransaction<Result>(
 }
 
 /** Whether the server has committed the transaction. False if it does not know it, as after a fail-over. */
-async function wasCommitted(db: Kysely<DB>, xid: string): Promise<boolean> {
+async function wasCommitted(db: Db, xid: string): Promise<boolean> {
   const { rows } = await sql<{ status: string | null }>`
     SELECT CASE WHEN ${xid}::xid8 < pg_snapshot_xmax(pg_current_snapshot())
       THEN pg_xact_status(${xid}::xid8) END AS status`.execute(db);

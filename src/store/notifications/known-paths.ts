@@ -1,8 +1,8 @@
 /** Says which paths a notification may come by: those that daybook issued, until some time after the final result. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { NotificationKind } from './notify-path.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 
 /** How long a path stays known after its final result. A later post counts as one of an unknown sender. */
 export const PATH_LIVES_DAYS = 30;
@@ -27,7 +27,7 @@ const endedBefore = (now: Date): Date => new Date(now.getTime() - PATH_LIVES_DAY
 
 /** Returns those of `paths` that are known. */
 export async function knownAmong(
-  db: Kysely<DB>,
+  db: Db,
   paths: readonly NotifyPath[],
   now: Date,
 ): Promise<readonly NotifyPath[]> {
@@ -44,11 +44,7 @@ export async function knownAmong(
 }
 
 /** The newest known paths, at most `limit` of each kind. */
-export async function newestKnownPaths(
-  db: Kysely<DB>,
-  limit: number,
-  now: Date,
-): Promise<readonly NotifyPath[]> {
+export async function newestKnownPaths(db: Db, limit: number, now: Date): Promise<readonly NotifyPath[]> {
   const { rows } = await sql<NotifyPath>`
     (SELECT 'onboarding' AS kind, notify_hash AS "notifyHash" FROM application
      WHERE notify_hash IS NOT NULL AND ${applicationPathLives(now)} ORDER BY id DESC LIMIT ${limit})

@@ -1,6 +1,6 @@
 /** Stores what became of each notification, and lists notifications for processing and for people. */
-import { sql, type Kysely, type Transaction } from 'kysely';
-import type { DB } from '../engine/schema.ts';
+import { sql } from 'kysely';
+import type { Db, Trx } from '../engine/database.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { bodyPlace } from './notifications.ts';
 import type { NotificationKind } from './notify-path.ts';
@@ -44,7 +44,7 @@ export const bodyOf = (
  * the second one of any path, so that a path with thousands does not hold up the others.
  */
 export async function openInFairOrder(
-  db: Kysely<DB>,
+  db: Db,
   { passed, limit }: { readonly passed: readonly number[]; readonly limit: number },
 ): Promise<number[]> {
   const { rows } = await sql<{ number: number }>`
@@ -56,10 +56,7 @@ export async function openInFairOrder(
 }
 
 /** Locks a notification to process it. Undefined if another process is at work on it, or has processed it. */
-export async function claimNotification(
-  trx: Transaction<DB>,
-  number: number,
-): Promise<OpenNotification | undefined> {
+export async function claimNotification(trx: Trx, number: number): Promise<OpenNotification | undefined> {
   const row = await trx
     .selectFrom('notification')
     .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext'])
@@ -81,7 +78,7 @@ const WITHOUT_DIGEST_MAX = 20;
  * last of all. Oldest first. The list is short, however many results were applied.
  */
 export async function appliedBefore(
-  trx: Transaction<DB>,
+  trx: Trx,
   notifyHash: string,
   resultDigest: string,
 ): Promise<OpenNotification[]> {
@@ -99,7 +96,7 @@ export async function appliedBefore(
 
 /** Stores the outcome. Writes nothing if the notification was waiting and still is. */
 export async function settleNotification(
-  trx: Transaction<DB>,
+  trx: Trx,
   settled: {
     readonly id: string;
     readonly outcome: NotificationOutcome;
@@ -127,7 +124,7 @@ export async function settleNotification(
 
 /** A notification with its outcome, locked until the transaction ends. */
 export async function notificationByNumber(
-  trx: Transaction<DB>,
+  trx: Trx,
   number: number,
 ): Promise<(OpenNotification & { readonly outcome: NotificationOutcome | null }) | undefined> {
   const row = await trx
@@ -150,7 +147,7 @@ const APPLIED_BY_PERSON = 'applied by a person';
 
 /** Counts the notification as applied from now on, because a person said that it is the result. */
 export async function markAppliedByPerson(
-  trx: Transaction<DB>,
+  trx: Trx,
   { id, note, now }: { readonly id: string; readonly note: string | null; readonly now: Date },
 ): Promise<void> {
   await trx
@@ -186,7 +183,7 @@ export interface NotificationRow {
  * still has to check.
  */
 export async function listNotifications(
-  db: Kysely<DB>,
+  db: Db,
   { all, limit }: { readonly all: boolean; readonly limit: number },
 ): Promise<NotificationRow[]> {
   const rows = await db
@@ -223,7 +220,7 @@ export async function listNotifications(
  * deleted. Throws `UnknownSecretKey` or `SecretUnreadable`.
  */
 export async function notificationBody(
-  db: Kysely<DB>,
+  db: Db,
   secretKeys: readonly SecretKey[],
   number: number,
 ): Promise<string | null | undefined> {
@@ -237,7 +234,7 @@ export async function notificationBody(
 }
 
 /** Number of notifications by outcome; `open` counts those not processed yet. */
-export async function countNotifications(db: Kysely<DB>): Promise<Record<string, number>> {
+export async function countNotifications(db: Db): Promise<Record<string, number>> {
   const rows = await db
     .selectFrom('notification')
     .select((select) => [
@@ -252,7 +249,7 @@ export async function countNotifications(db: Kysely<DB>): Promise<Record<string,
 
 /** Records that a person has dealt with a notification. False if none such needs a person. */
 export async function resolveNotification(
-  db: Kysely<DB>,
+  db: Db,
   { number, note, now }: { readonly number: number; readonly note: string; readonly now: Date },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db

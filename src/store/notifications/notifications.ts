@@ -2,10 +2,10 @@
  * The inbox: stores results that the platform pushed (sp3101, sp3401; docs/platform.md 6), each complete and encrypted.
  */
 import { randomUUID } from 'node:crypto';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { NotificationKind } from './notify-path.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import { encryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
 
 /** A post, encrypted and ready to be stored. */
@@ -53,10 +53,7 @@ export function sealNotification(
  * It waits for the disk even if the server or role is set to commit without waiting, as a lost token is never sent
  * again (docs/platform.md 5).
  */
-export async function keepNotifications(
-  db: Kysely<DB>,
-  sealed: readonly SealedNotification[],
-): Promise<void> {
+export async function keepNotifications(db: Db, sealed: readonly SealedNotification[]): Promise<void> {
   const column = (value: (one: SealedNotification) => string) => arrayLiteral(sealed.map(value));
   await sql`
     INSERT INTO notification (id, kind, notify_hash, body_ciphertext, body_bytes, received_at, source, outcome, reason,

@@ -1,15 +1,15 @@
 /** Handles posts by unknown paths: they are never processed, and only a limited number is kept. */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { applicationPathLives, beneficiaryPathLives, PATH_LIVES_DAYS } from './known-paths.ts';
 import { UNKNOWN_REASON } from './notifications.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 
 /**
  * Marks posts as `unknown`, in one statement, if their path belongs to nothing, or no longer does. Applications and
  * registrations are stored before they are sent, so an unknown path was never issued. Returns how
  * many posts were marked.
  */
-export async function settleUnknownPaths(db: Kysely<DB>, now: Date): Promise<number> {
+export async function settleUnknownPaths(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`
     UPDATE notification AS n
     SET outcome = 'unknown', reason = ${UNKNOWN_OR_ENDED}, processed_at = ${now}
@@ -37,7 +37,7 @@ export interface UnknownKept {
  * and results could not be stored. Returns how many were deleted.
  */
 export async function dropOldUnknown(
-  db: Kysely<DB>,
+  db: Db,
   { posts, bytes, days }: UnknownKept,
   now: Date,
 ): Promise<number> {

@@ -2,17 +2,17 @@
  * How an application's state changes until the platform has answered (sp1101; docs/platform.md 4.3): it is recorded
  * before it is sent, and then accepted, refused or unknown.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { applicationById, applicationPlace, rowOf, type ApplicationRow } from './applications.ts';
 import { hasExited, type Holder } from '../../host/process-identity.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db, Trx } from '../engine/database.ts';
 import { encryptSecret, type SecretKey } from '../secrets/secrets.ts';
 
 /** Longer than any call with its retries takes. After that a submission on another machine counts as broken off. */
 export const SUBMITTING_MS_MAX = 3_600_000;
 
 /** Keeps other processes from recording an application until the transaction ends. */
-export async function lockApplications(trx: Transaction<DB>): Promise<void> {
+export async function lockApplications(trx: Trx): Promise<void> {
   await sql`LOCK TABLE application IN SHARE ROW EXCLUSIVE MODE`.execute(trx);
 }
 
@@ -28,10 +28,7 @@ export interface NewApplication {
 }
 
 /** Records an application that is about to be sent; its payload is encrypted. Throws `UnknownSecretKey`. */
-export async function recordApplication(
-  trx: Kysely<DB>,
-  application: NewApplication,
-): Promise<ApplicationRow> {
+export async function recordApplication(trx: Db, application: NewApplication): Promise<ApplicationRow> {
   const { merOrderNo, payload, notifyHash, processVersion, replaces, holder, secretKeys, now } = application;
   const row = await trx
     .insertInto('application')
@@ -59,7 +56,7 @@ export async function recordApplication(
  * changes nothing.
  */
 export async function markAccepted(
-  db: Kysely<DB>,
+  db: Db,
   id: number,
   { bizFlow, now }: { readonly bizFlow: string; readonly now: Date },
 ): Promise<ApplicationRow> {
@@ -79,7 +76,7 @@ export async function markAccepted(
  * `isReceived`: the platform did say that it has it.
  */
 export async function markUnknown(
-  db: Kysely<DB>,
+  db: Db,
   id: number,
   {
     problem,
@@ -97,7 +94,7 @@ export async function markUnknown(
 
 /** The platform does not have it: it refused, or nothing reached it. `detail` is its complete answer. */
 export async function markRefused(
-  db: Kysely<DB>,
+  db: Db,
   { id, merOrderNo }: ApplicationRow,
   refusal: {
     readonly problem: string;
@@ -127,7 +124,7 @@ export async function markRefused(
  * Submissions whose process died before the reply was stored become `unknown`, as the platform may have them. On
  * another machine a process counts as dead after `SUBMITTING_MS_MAX`. Returns how many there were.
  */
-export async function markBrokenOff(db: Kysely<DB>, now: Date): Promise<number> {
+export async function markBrokenOff(db: Db, now: Date): Promise<number> {
   const rows = await db
     .selectFrom('application')
     .select(['id', 'holder', 'submitted_at'])

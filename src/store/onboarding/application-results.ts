@@ -2,10 +2,9 @@
  * What a pushed result (sp3101) does to the application it belongs to, and the merchant an approval brings
  * (docs/platform.md 3.2, 5).
  */
-import type { Kysely } from 'kysely';
 import { applicationPlace, type ApplicationRow, type ApplicationState } from './applications.ts';
 import { keepDeliveredToken, replaceToken } from '../merchants.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import { encryptSecret, type SecretKey } from '../secrets/secrets.ts';
 
 /** What a result is compared with. */
@@ -13,7 +12,7 @@ export type JudgedApplication = Pick<ApplicationRow, 'id' | 'merOrderNo' | 'bizF
 
 /** The application a path belongs to, locked until the transaction ends; null where that path was never issued. */
 export async function applicationByNotifyHash(
-  trx: Kysely<DB>,
+  trx: Db,
   notifyHash: string,
 ): Promise<JudgedApplication | null> {
   const row = await trx
@@ -48,7 +47,7 @@ const UNDECIDED = [
  * Throws `UnknownSecretKey`.
  */
 export async function applyApplicationResult(
-  trx: Kysely<DB>,
+  trx: Db,
   { id, merOrderNo }: Pick<JudgedApplication, 'id' | 'merOrderNo'>,
   result: {
     readonly decision: ApplicationDecision;

@@ -1,8 +1,9 @@
 /**
  * Applications for merchants (sp1101) as they stand, and what was sent and said of them (docs/platform.md 3.2, 4.3).
  */
-import { sql, type Kysely, type Selectable } from 'kysely';
-import type { Application, DB } from '../engine/schema.ts';
+import { sql, type Selectable } from 'kysely';
+import type { Db } from '../engine/database.ts';
+import type { Application } from '../engine/schema.ts';
 import { decryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
 
 /**
@@ -63,38 +64,35 @@ const found = (row: Selectable<Application> | undefined): ApplicationRow | null 
   row === undefined ? null : rowOf(row);
 
 /** Newest first. */
-export async function listApplications(db: Kysely<DB>, limit: number): Promise<ApplicationRow[]> {
+export async function listApplications(db: Db, limit: number): Promise<ApplicationRow[]> {
   const rows = await db.selectFrom('application').selectAll().orderBy('id', 'desc').limit(limit).execute();
   return rows.map(rowOf);
 }
 
-export async function applicationById(db: Kysely<DB>, id: number): Promise<ApplicationRow | null> {
+export async function applicationById(db: Db, id: number): Promise<ApplicationRow | null> {
   return found(await db.selectFrom('application').selectAll().where('id', '=', id).executeTakeFirst());
 }
 
-export async function applicationByMerOrderNo(
-  db: Kysely<DB>,
-  merOrderNo: string,
-): Promise<ApplicationRow | null> {
+export async function applicationByMerOrderNo(db: Db, merOrderNo: string): Promise<ApplicationRow | null> {
   return found(
     await db.selectFrom('application').selectAll().where('mer_order_no', '=', merOrderNo).executeTakeFirst(),
   );
 }
 
-export async function applicationByBizFlow(db: Kysely<DB>, bizFlow: string): Promise<ApplicationRow | null> {
+export async function applicationByBizFlow(db: Db, bizFlow: string): Promise<ApplicationRow | null> {
   return found(
     await db.selectFrom('application').selectAll().where('biz_flow', '=', bizFlow).executeTakeFirst(),
   );
 }
 
 /** The application that replaces it; null if there is none. */
-export async function replacementOf(db: Kysely<DB>, id: number): Promise<ApplicationRow | null> {
+export async function replacementOf(db: Db, id: number): Promise<ApplicationRow | null> {
   return found(await db.selectFrom('application').selectAll().where('replaces', '=', id).executeTakeFirst());
 }
 
 /** Decrypts a column of an application; null if it is empty or there is no such application. */
 async function decrypted(
-  db: Kysely<DB>,
+  db: Db,
   secretKeys: readonly SecretKey[],
   id: number,
   column: SecretColumn,
@@ -110,24 +108,21 @@ async function decrypted(
 
 /** What the platform said about it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export const applicationDetail = (
-  db: Kysely<DB>,
+  db: Db,
   secretKeys: readonly SecretKey[],
   id: number,
 ): Promise<string | null> => decrypted(db, secretKeys, id, 'detail_ciphertext');
 
 /** The merchant's English name by the last result, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
-export const recordedName = (
-  db: Kysely<DB>,
-  secretKeys: readonly SecretKey[],
-  id: number,
-): Promise<string | null> => decrypted(db, secretKeys, id, 'recorded_name_ciphertext');
+export const recordedName = (db: Db, secretKeys: readonly SecretKey[], id: number): Promise<string | null> =>
+  decrypted(db, secretKeys, id, 'recorded_name_ciphertext');
 
 /**
  * What was sent, decrypted; null if there is no such application or it was forgotten. Throws `UnknownSecretKey` or
  * `SecretUnreadable`.
  */
 export async function applicationPayload(
-  db: Kysely<DB>,
+  db: Db,
   secretKeys: readonly SecretKey[],
   id: number,
 ): Promise<unknown> {
@@ -142,7 +137,7 @@ const readPayload = (secretKeys: readonly SecretKey[], merOrderNo: string, ciphe
  * Payloads of applications that are undecided and not replaced, and that the platform has or may have. Oldest first.
  */
 export async function openPayloads(
-  trx: Kysely<DB>,
+  trx: Db,
   secretKeys: readonly SecretKey[],
 ): Promise<{ application: ApplicationRow; payload: unknown }[]> {
   const rows = await trx

@@ -1,12 +1,12 @@
 /** Removes personal data and tokens of a closed application. Its row stays. */
-import { sql, type Transaction } from 'kysely';
-import type { DB } from '../engine/schema.ts';
+import { sql } from 'kysely';
+import type { Trx } from '../engine/database.ts';
 
 /**
  * Removes the payload, what the platform said about it, and all posts to its path. From then on the path is unknown.
  * The merchant's token is removed only if its ledger is no longer read.
  */
-export async function forgetApplication(trx: Transaction<DB>, id: number, now: Date): Promise<void> {
+export async function forgetApplication(trx: Trx, id: number, now: Date): Promise<void> {
   await sql`
     UPDATE notification AS n
     SET body_ciphertext = NULL, forgotten_at = ${now}, processed_at = coalesce(n.processed_at, ${now}),

@@ -2,13 +2,13 @@
  * Collects what the state of account days is judged by (figures, certificates, open breaks, changes), and which of them
  * were revised since a person downloaded them.
  */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { overlaps } from '../../ledger/window.ts';
 import { PROVEN_SPANS } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
@@ -63,7 +63,7 @@ interface DaysAsked {
 
 /** Facts of each account, in their order: one statement, every part of it along an index, however many are asked for. */
 export async function dayFacts(
-  db: Kysely<DB>,
+  db: Db,
   accounts: readonly Account[],
   { from, to, window, by }: DaysAsked,
 ): Promise<AccountFacts[]> {
@@ -181,7 +181,7 @@ interface AccountsAsked {
 
 /** Accounts by merchant and currency. One jump along the key of account_day finds each. */
 export async function accountsPage(
-  db: Kysely<DB>,
+  db: Db,
   { merchants, contains, after, limit }: AccountsAsked,
 ): Promise<Account[]> {
   const source = merchants === null ? everyAccount(after) : accountsOf(merchants, after);

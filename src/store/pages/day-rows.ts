@@ -1,8 +1,8 @@
 /** Reads a page of an account day: its entries, its balances to be drawn, its breaks. Never the complete day where it is a large one. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Account, LedgerEntry, Window, BusinessDay } from '../../ledger/entry.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entries.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import type { ChainEntry } from '../../ledger/chain/chain-link.ts';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BreakRow } from '../breaks/breaks.ts';
@@ -27,7 +27,7 @@ export type EntryPlace = Pick<LedgerEntry, 'bookedMs' | 'batchNo'>;
 
 /** In order of time. `total` is how many the day has: they are counted from the nearer end, along ledger_entry_in_time alone. */
 export async function placesAt(
-  db: Kysely<DB>,
+  db: Db,
   day: DayOfAccount,
   { offset, limit, total }: { readonly offset: number; readonly limit: number; readonly total: number },
 ): Promise<EntryPlace[]> {
@@ -43,17 +43,13 @@ export async function placesAt(
 }
 
 /** How many entries the day has now. It counts along ledger_entry_in_time, so it takes longer the more there are. */
-export async function countEntries(db: Kysely<DB>, day: DayOfAccount): Promise<number> {
+export async function countEntries(db: Db, day: DayOfAccount): Promise<number> {
   const { rows } = await sql<{ readonly entries: number }>`
     SELECT count(*) AS entries FROM ledger_entry WHERE ${ofDay(day)}`.execute(db);
   return rows[0]!.entries;
 }
 
-export async function entryNumbered(
-  db: Kysely<DB>,
-  day: DayOfAccount,
-  batchNo: string,
-): Promise<LedgerEntry | null> {
+export async function entryNumbered(db: Db, day: DayOfAccount, batchNo: string): Promise<LedgerEntry | null> {
   const { rows } = await sql<EntryColumns>`
     SELECT ${COLUMNS} FROM ledger_entry e WHERE ${ofDay(day)} AND batch_no = ${batchNo}`.execute(db);
   return rows[0] === undefined ? null : entryOf(rows[0]);
@@ -80,7 +76,7 @@ interface Search {
 
 /** Entries that fit. It checks every entry of the day, so the day must not have many. */
 export async function entriesSearched(
-  db: Kysely<DB>,
+  db: Db,
   day: DayOfAccount,
   { contains, amount, sort, offset, limit }: Search,
 ): Promise<EntriesFound> {
@@ -102,7 +98,7 @@ export interface BalancePoint {
 
 /** The last `limit` entries of each stretch of `widthMs`, one jump along ledger_entry_in_time each, however many entries the day has. */
 export async function stretchEnds(
-  db: Kysely<DB>,
+  db: Db,
   { account, window }: DayOfAccount,
   day: BusinessDay,
   { widthMs, limit }: { readonly widthMs: number; readonly limit: number },
@@ -129,7 +125,7 @@ export interface BreaksFound {
 
 /** As `openBreaksOn`, with those that a person resolved. A break's day is that of the entry behind it, which may be stamped a little before the one in front. */
 export async function breaksOfDay(
-  db: Kysely<DB>,
+  db: Db,
   { account, window }: DayOfAccount,
   day: BusinessDay,
   limit: number,
@@ -148,7 +144,7 @@ export async function breaksOfDay(
 
 /** Those right before entries of the day with these numbers. Uses continuity_break_account. */
 export const breaksBefore = (
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   day: BusinessDay,
   batchNos: readonly string[],
@@ -158,7 +154,7 @@ export const breaksBefore = (
     .where('before_batch_no', 'in', [...batchNos])
     .execute();
 
-const notHealed = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+const notHealed = (db: Db, { merchantNo, currency }: Account) =>
   db
     .selectFrom('continuity_break')
     .selectAll()

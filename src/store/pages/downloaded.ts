@@ -1,10 +1,10 @@
 /** Tells which statements were revised: since a person downloaded them, and since an instant. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { sameContent, type StatementRow } from '../statements/statements.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { ofMerchants } from '../account-filter.ts';
 
@@ -87,7 +87,7 @@ export const revisedSinceDownload = ({
 
 /** The days of these accounts that `revisedSinceDownload` finds, for each of them, in their order. */
 export async function revisedDays(
-  db: Kysely<DB>,
+  db: Db,
   accounts: readonly Account[],
   { from, to, by }: { readonly from: BusinessDay; readonly to: BusinessDay; readonly by: Downloader },
 ): Promise<ReadonlySet<BusinessDay>[]> {
@@ -136,7 +136,7 @@ export interface RevisedRow extends StatementRow {
 
 /** Newest first. Uses statement_revised_at and event_late. */
 export async function revisedSince(
-  db: Kysely<DB>,
+  db: Db,
   { since, merchants, after, limit }: RevisedAsked,
 ): Promise<RevisedRow[]> {
   const place = sql`published_at DESC, merchant_no, currency, day, revision`;

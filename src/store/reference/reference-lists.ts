@@ -2,10 +2,10 @@
  * Stores the platform's lists as last read, and what was in them before. A list is replaced completely, in one
  * transaction.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { cutText, storableText } from '../../ledger/text.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db, Trx } from '../engine/database.ts';
 
 /** Names a list. `country` is '' for a list that belongs to no country. */
 export interface ReferenceListKey {
@@ -104,7 +104,7 @@ function changesOf(
  * Null if a later reading is stored already; nothing is changed then.
  */
 export async function saveReferenceList(
-  db: Kysely<DB>,
+  db: Db,
   key: ReferenceListKey,
   read: ReadList,
 ): Promise<ReferenceChanges | null> {
@@ -141,11 +141,7 @@ export async function saveReferenceList(
  * Locks the list's row, so that two readings are stored one after the other. Returns when the list was read before;
  * null if never.
  */
-async function lockList(
-  trx: Transaction<DB>,
-  { kind, country }: ReferenceListKey,
-  readAt: Date,
-): Promise<Date | null> {
+async function lockList(trx: Trx, { kind, country }: ReferenceListKey, readAt: Date): Promise<Date | null> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('reference_list')
     .values({ kind, country, read_at: readAt, item_count: 0 })
@@ -162,7 +158,7 @@ async function lockList(
   return read_at;
 }
 
-async function heldItems(trx: Transaction<DB>, { kind, country }: ReferenceListKey): Promise<HeldItem[]> {
+async function heldItems(trx: Trx, { kind, country }: ReferenceListKey): Promise<HeldItem[]> {
   return trx
     .selectFrom('reference_item')
     .select([
@@ -178,7 +174,7 @@ async function heldItems(trx: Transaction<DB>, { kind, country }: ReferenceListK
 }
 
 async function writeItems(
-  trx: Transaction<DB>,
+  trx: Trx,
   { kind, country }: ReferenceListKey,
   items: readonly ReferenceItem[],
   readAt: Date,
@@ -197,7 +193,7 @@ async function writeItems(
 }
 
 async function markRemoved(
-  trx: Transaction<DB>,
+  trx: Trx,
   { kind, country }: ReferenceListKey,
   codes: readonly string[],
   lastSeenAt: Date,
@@ -211,7 +207,7 @@ async function markRemoved(
 
 /** Items of a kind, by country and code. Items that are gone from their list are only returned if asked for. */
 export async function listReferenceItems(
-  db: Kysely<DB>,
+  db: Db,
   filter: { readonly kind: string; readonly country?: string | undefined; readonly withRemoved?: boolean },
 ): Promise<ReferenceItemRow[]> {
   const rows = await db
@@ -241,7 +237,7 @@ export async function listReferenceItems(
 }
 
 /** All lists that were ever read. */
-export async function listReferenceLists(db: Kysely<DB>): Promise<ReferenceListRow[]> {
+export async function listReferenceLists(db: Db): Promise<ReferenceListRow[]> {
   const rows = await db
     .selectFrom('reference_list')
     .select(['kind', 'country', 'read_at as readAt', 'item_count as itemCount', 'set_aside as setAside'])
@@ -253,7 +249,7 @@ export async function listReferenceLists(db: Kysely<DB>): Promise<ReferenceListR
 
 /** The type of each payout method that is listed for a country, by code; null if nothing is stored. */
 export async function payoutMethodTypes(
-  db: Kysely<DB>,
+  db: Db,
   country: string,
 ): Promise<ReadonlyMap<string, string | null> | null> {
   const items = await listReferenceItems(db, { kind: 'payout_method', country });
@@ -265,7 +261,7 @@ export async function payoutMethodTypes(
  * was empty: then no code can be called wrong.
  */
 export async function referenceCodes(
-  db: Kysely<DB>,
+  db: Db,
   { kind, country }: ReferenceListKey,
 ): Promise<readonly string[] | null> {
   const items = await listReferenceItems(db, { kind, country });

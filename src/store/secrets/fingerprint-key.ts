@@ -1,8 +1,7 @@
 /** Keys for fingerprints of personal data, by which equal data is found without being readable. */
 import { randomBytes } from 'node:crypto';
-import type { Kysely } from 'kysely';
 import { adoptSecretKey } from './key-check.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from './secrets.ts';
 
 const KEY_BYTES = 32;
@@ -21,7 +20,7 @@ const placeOf = (name: string): SecretPlace => ({
  * same key. Throws `UnknownSecretKey`, `SecretKeyWrong` or `SecretUnreadable`.
  */
 export async function fingerprintKey(
-  db: Kysely<DB>,
+  db: Db,
   name: FingerprintName,
   secretKeys: readonly SecretKey[],
 ): Promise<Buffer> {

@@ -3,9 +3,10 @@
  * until its ciphertexts are needed, and the right key could not read them.
  */
 import { createHmac } from 'node:crypto';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { codeOf } from '../engine/errors.ts';
+import type { Db } from '../engine/database.ts';
 import type { DB } from '../engine/schema.ts';
 import { decryptSecret, SecretUnreadable, type SecretKey } from './secrets.ts';
 
@@ -43,7 +44,7 @@ interface Known {
   readonly unknown: readonly SecretKey[];
 }
 
-async function compared(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<Known> {
+async function compared(db: Db, secretKeys: readonly SecretKey[]): Promise<Known> {
   if (secretKeys.length === 0) return { contradicted: [], unknown: [] };
   const ids = secretKeys.map(({ id }) => id);
   const rows = await db.selectFrom('secret_key_check').selectAll().where('key_id', 'in', ids).execute();
@@ -57,10 +58,7 @@ async function compared(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promi
 }
 
 /** Compares the keys with the stored check values only. Returns a sentence if a key is wrong, or null. */
-export async function secretKeysProblem(
-  db: Kysely<DB>,
-  secretKeys: readonly SecretKey[],
-): Promise<string | null> {
+export async function secretKeysProblem(db: Db, secretKeys: readonly SecretKey[]): Promise<string | null> {
   const { contradicted } = await compared(db, secretKeys);
   return contradicted.length === 0 ? null : wrong(contradicted).message;
 }
@@ -70,10 +68,7 @@ export async function secretKeysProblem(
  * in the database of an earlier version. Then the key has to decrypt something that was encrypted under this id; the
  * keys that can are returned. Throws `SecretKeyWrong`.
  */
-export async function provenSecretKeys(
-  db: Kysely<DB>,
-  secretKeys: readonly SecretKey[],
-): Promise<SecretKey[]> {
+export async function provenSecretKeys(db: Db, secretKeys: readonly SecretKey[]): Promise<SecretKey[]> {
   const { contradicted, unknown } = await compared(db, secretKeys);
   if (contradicted.length > 0) throw wrong(contradicted);
   const proven: SecretKey[] = [];
@@ -88,7 +83,7 @@ export async function provenSecretKeys(
 }
 
 /** Like `provenSecretKeys`, but also stores check values for the keys it returns. Throws `SecretKeyWrong`. */
-export async function assertSecretKeys(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<void> {
+export async function assertSecretKeys(db: Db, secretKeys: readonly SecretKey[]): Promise<void> {
   const proven = await provenSecretKeys(db, secretKeys);
   try {
     await keepCheckValues(db, proven);
@@ -98,12 +93,12 @@ export async function assertSecretKeys(db: Kysely<DB>, secretKeys: readonly Secr
 }
 
 /** Call this before encrypting: it also stores the check value of the first key. Throws `SecretKeyWrong`. */
-export async function adoptSecretKey(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<void> {
+export async function adoptSecretKey(db: Db, secretKeys: readonly SecretKey[]): Promise<void> {
   await assertSecretKeys(db, secretKeys);
   await keepCheckValues(db, secretKeys.slice(0, 1));
 }
 
-async function keepCheckValues(db: Kysely<DB>, keys: readonly SecretKey[]): Promise<void> {
+async function keepCheckValues(db: Db, keys: readonly SecretKey[]): Promise<void> {
   if (keys.length === 0) return;
   await db
     .insertInto('secret_key_check')
@@ -116,7 +111,7 @@ async function keepCheckValues(db: Kysely<DB>, keys: readonly SecretKey[]): Prom
 }
 
 /** Whether the key can decrypt something stored under its id; null if nothing is stored. Stops at the first success. */
-async function readsItsOwn(db: Kysely<DB>, key: SecretKey): Promise<boolean | null> {
+async function readsItsOwn(db: Db, key: SecretKey): Promise<boolean | null> {
   let isSomethingStored = false;
   for (const place of CIPHERTEXT_COLUMNS) {
     for (let after: string | null = null; ;) {
@@ -136,7 +131,7 @@ interface Stored {
 }
 
 async function storedUnder(
-  db: Kysely<DB>,
+  db: Db,
   { table, key, column }: CiphertextColumn,
   keyId: string,
   after: string | null,
@@ -195,7 +190,7 @@ export const CIPHERTEXT_COLUMNS: readonly CiphertextColumn[] = [
 ];
 
 /** For each key id, how many stored ciphertexts need that key. */
-export async function secretKeysInUse(db: Kysely<DB>): Promise<ReadonlyMap<string, number>> {
+export async function secretKeysInUse(db: Db): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const { table, column } of CIPHERTEXT_COLUMNS) {
     const { rows } = await sql<{ id: string; count: number }>`

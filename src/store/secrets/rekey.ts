@@ -1,7 +1,7 @@
 /** Encrypts with the first key what other keys encrypted, so that the other keys can be removed. */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { CIPHERTEXT_COLUMNS, secretKeysInUse, type CiphertextColumn, adoptSecretKey } from './key-check.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import {
   decryptSecret,
   encryptSecret,
@@ -32,7 +32,7 @@ export interface RekeyReport {
  * if there is no key, and `SecretKeyWrong` before anything is changed.
  */
 export async function rekey(
-  db: Kysely<DB>,
+  db: Db,
   secretKeys: readonly SecretKey[],
   batchRows = REKEY_BATCH_ROWS,
 ): Promise<RekeyReport> {
@@ -60,7 +60,7 @@ export async function rekey(
 type Keys = readonly [SecretKey, ...SecretKey[]];
 
 async function rekeyColumn(
-  db: Kysely<DB>,
+  db: Db,
   place: CiphertextColumn,
   keys: Keys,
   batchRows: number,
@@ -82,7 +82,7 @@ interface Batch {
 }
 
 async function rekeyBatch(
-  db: Kysely<DB>,
+  db: Db,
   { table, key, column }: CiphertextColumn,
   keys: Keys,
   after: string | null,

@@ -1,10 +1,10 @@
 /** Account days that are due for publishing, many at a time, and published openings that do not continue the statement before. */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts } from '../account-filter.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db, Trx } from '../engine/database.ts';
 import {
   dayFigures,
   type AccountDayRow,
@@ -55,7 +55,7 @@ const dayAfterEach = sql`
 
 /** Among `days`, the published days of `within`, and the account's next published day after each. An account's first statement is never loose. */
 export async function looseOpenings(
-  db: Kysely<DB>,
+  db: Db,
   days: readonly AccountOnDay[],
   within: DaysOfAccounts | null = null,
 ): Promise<LooseOpening[]> {
@@ -127,11 +127,7 @@ export interface DueBatch {
 type BatchStart = { readonly after: DueDay | null } | { readonly of: readonly AccountOnDay[] };
 
 /** The next due days of a merchant; null if none is due. Uses account_day_due, an index of due days only. */
-export async function dueBatch(
-  db: Kysely<DB>,
-  filter: DayFilter,
-  start: BatchStart,
-): Promise<DueBatch | null> {
+export async function dueBatch(db: Db, filter: DayFilter, start: BatchStart): Promise<DueBatch | null> {
   const { rows } = await sql<DueRow>`
     WITH ${dueRows(filter, start)} SELECT * FROM due_row ${IN_ORDER}`.execute(db);
   return batchOf(rows);
@@ -139,7 +135,7 @@ export async function dueBatch(
 
 /** By account, the first day whose entries changed since its figures were made; and the first due days of a merchant. */
 export async function firstDueBatch(
-  db: Kysely<DB>,
+  db: Db,
   filter: DayFilter,
 ): Promise<{ readonly changed: readonly AccountOnDay[]; readonly batch: DueBatch | null }> {
   const { rows } = await sql<(DueRow | { merchant_no: null }) & { changed_days: ChangedRow[] | null }>`
@@ -232,7 +228,7 @@ function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
   };
 }
 
-const allDue = (db: Kysely<DB>, filter: DayFilter) =>
+const allDue = (db: Db, filter: DayFilter) =>
   db
     .selectFrom('account_day')
     .where('is_due', '=', true)
@@ -240,7 +236,7 @@ const allDue = (db: Kysely<DB>, filter: DayFilter) =>
     .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
     .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
 
-export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<number> {
+export async function countDueDays(db: Db, filter: DayFilter): Promise<number> {
   const days = allDue(db, filter).select(['merchant_no', 'day']).distinct().as('days');
   const { count } = await db
     .selectFrom(days)
@@ -251,7 +247,7 @@ export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<n
 
 /** Account days that are due, by currency and day. Served by account_day_due, which holds nothing else. */
 export async function dueAccountDays(
-  db: Kysely<DB>,
+  db: Db,
   filter: DayFilter,
 ): Promise<{ readonly account: Account; readonly figures: DayFigures }[]> {
   const rows = await allDue(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
@@ -263,7 +259,7 @@ export async function dueAccountDays(
 
 /** The current statements of account days that are due, by currency and day; one search along statement's key each. */
 export async function statementsOfDueDays(
-  db: Kysely<DB>,
+  db: Db,
   accounts: AccountFilter,
   toDay: BusinessDay,
 ): Promise<StatementRow[]> {
@@ -279,11 +275,7 @@ export async function statementsOfDueDays(
 }
 
 /** Locks the merchant's account days of that day, so that no one else changes them until the transaction ends. */
-export async function lockAccountDays(
-  trx: Transaction<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-): Promise<void> {
+export async function lockAccountDays(trx: Trx, merchantNo: string, day: BusinessDay): Promise<void> {
   await trx
     .selectFrom('account_day')
     .select('currency')

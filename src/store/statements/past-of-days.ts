@@ -1,11 +1,11 @@
 /** Reads what is published and proven of a merchant's days, for many days in one statement; for a night with what is due and its entries. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
   publishedAccounts,
@@ -82,7 +82,7 @@ interface PastRow {
 
 /** By day. Each part is found by an index, whatever is stored of other days. */
 export async function pastOfDays(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   days: readonly BusinessDay[],
   zone: string,
@@ -210,7 +210,7 @@ interface DayOfAccount {
 
 /** In the order of the days, as `readAccount` hands them out; the caller knows that they are few. */
 export async function entriesOfDays(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   days: readonly DayOfAccount[],
 ): Promise<LedgerEntry[][]> {
@@ -255,7 +255,7 @@ export interface EntriesOfDay {
 
 /** What is due of one merchant; `days` are those whose past is read as well. One statement. */
 export async function firstDueOf(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { fromDay = '-infinity', toDay = 'infinity' }: Pick<DayFilter, 'fromDay' | 'toDay'>,
   { days, zone }: { readonly days: readonly BusinessDay[]; readonly zone: string },

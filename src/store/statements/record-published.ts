@@ -1,8 +1,9 @@
 /** Stores what was published of many days: few statements for all of them. */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
+import type { Db, Trx } from '../engine/database.ts';
 import type { DB } from '../engine/schema.ts';
 import { writeStatement } from '../engine/write-statement.ts';
 import type { AccountOnDay } from './due-days.ts';
@@ -20,17 +21,13 @@ export interface NewRows {
 }
 
 /** Of one merchant. The account's next published day becomes due, as its manifest names the statement before it. Returns these days, as they were before. */
-export async function recordPublished(
-  trx: Transaction<DB>,
-  merchantNo: string,
-  rows: NewRows,
-): Promise<AccountOnDay[]> {
+export async function recordPublished(trx: Trx, merchantNo: string, rows: NewRows): Promise<AccountOnDay[]> {
   return nextDays((await kept(merchantNo, rows, HELD_ALREADY).execute(trx)).rows);
 }
 
 /** The same in one statement, which asks for the lease itself. Throws `LeaseLost`, or `StoreUnreachable` once the retries are used up. */
 export function recordUnderLease(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   merchantNo: string,
   rows: NewRows,
@@ -122,7 +119,7 @@ const kept = (
 
 /** Should the run end before the row of this file is stored, the next one publishes it. Throws `LeaseLost` or `StoreUnreachable`. */
 export async function recordBegun(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   { account: { merchantNo, currency }, day }: AccountOnDay,
   revision: number,
@@ -145,7 +142,7 @@ export interface SettledDay extends AccountOnDay {
 
 /** Stores what was read back, and marks account days as not due any more: they are published as they are. */
 export async function recordSettled(
-  trx: Transaction<DB>,
+  trx: Trx,
   stored: readonly StoredRow[],
   settled: readonly SettledDay[],
 ): Promise<void> {
@@ -176,7 +173,7 @@ export async function recordSettled(
   );
 }
 
-export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRow[]): Promise<void> {
+export async function recordStored(trx: Trx, rows: readonly StoredRow[]): Promise<void> {
   if (rows.length > 0) await artifactsKept({ stored: rows }).execute(trx);
 }
 

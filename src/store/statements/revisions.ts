@@ -1,8 +1,8 @@
 /** Events of published revisions that replaced another one, and of first ones that came late. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db, Trx } from '../engine/database.ts';
 import type { EventKey } from '../events.ts';
 import { sameContent } from './statements.ts';
 
@@ -33,10 +33,7 @@ export interface RevisedDay {
  * All changes of the merchants that are not reported yet, by merchant, day and currency. Each day comes once: from
  * before its first such revision to its last.
  */
-export async function unreportedRevisions(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<RevisedDay[]> {
+export async function unreportedRevisions(db: Db, merchants: readonly string[]): Promise<RevisedDay[]> {
   const { rows } = await sql<RevisedDay>`
     WITH unreported AS (
       SELECT merchant_no, data ->> 'currency' AS currency, (data ->> 'day')::date AS day,
@@ -85,7 +82,7 @@ export const revisionEvents = ({
 
 /** Notes the days that a close could not freeze, as their first statement was published after it. `month`: its first day. */
 export async function noteLateOf(
-  trx: Transaction<DB>,
+  trx: Trx,
   {
     merchantNo,
     month,

@@ -1,10 +1,11 @@
 /** Stores published statements, and says which revision is current and which certificates cover each day. */
-import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
 import type { DayFilter, FigureColumns } from '../account-days.ts';
-import type { DB, Statement, SyncWindow } from '../engine/schema.ts';
+import type { Db } from '../engine/database.ts';
+import type { Statement, SyncWindow } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
 
@@ -59,11 +60,7 @@ export const publishedAccounts = (
   )`;
 
 /** All revisions of a merchant's day, by currency, oldest first. Uses the primary key; a merchant has few accounts. */
-export const statementsOfDay = (
-  db: Kysely<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-): Promise<StatementRow[]> =>
+export const statementsOfDay = (db: Db, merchantNo: string, day: BusinessDay): Promise<StatementRow[]> =>
   db
     .selectFrom('statement')
     .selectAll()
@@ -74,7 +71,7 @@ export const statementsOfDay = (
     .execute();
 
 export const statementOf = (
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   day: BusinessDay,
   revision?: number,
@@ -87,7 +84,7 @@ export const statementOf = (
     .executeTakeFirst();
 
 export const newestStatements = (
-  db: Kysely<DB>,
+  db: Db,
   limit: number,
 ): Promise<Pick<StatementRow, 'object_key' | 'sha256'>[]> =>
   db
@@ -98,7 +95,7 @@ export const newestStatements = (
     .execute();
 
 export async function publishedMerchants(
-  db: Kysely<DB>,
+  db: Db,
   fromDay: BusinessDay,
   toDay: BusinessDay,
 ): Promise<string[]> {
@@ -113,7 +110,7 @@ export async function publishedMerchants(
   return rows.map((row) => row.merchant_no);
 }
 
-const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+const ofAccount = (db: Db, { merchantNo, currency }: Account) =>
   db
     .selectFrom('statement')
     .selectAll()
@@ -127,7 +124,7 @@ export interface RevisionsOfAccount {
 
 /** By merchant and currency. Without merchants, one jump along the key finds each account, as the days of all years lie in between. */
 export async function revisionsOnDay(
-  db: Kysely<DB>,
+  db: Db,
   day: BusinessDay,
   { merchants, currencies }: AccountFilter,
 ): Promise<RevisionsOfAccount[]> {
@@ -156,7 +153,7 @@ export async function revisionsOnDay(
 
 /** Statements for a person, every revision, by merchant, day, currency and revision. */
 export const listStatements = (
-  db: Kysely<DB>,
+  db: Db,
   filter: DayFilter & { readonly limit?: number | undefined } = EVERY_ACCOUNT,
 ): Promise<StatementRow[]> =>
   db
@@ -172,11 +169,7 @@ export const listStatements = (
     .$if(filter.limit !== undefined, (query) => query.limit(filter.limit!))
     .execute();
 
-export async function summariesOfDay(
-  db: Kysely<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-): Promise<SummaryRow[]> {
+export async function summariesOfDay(db: Db, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> {
   const { rows } = await sql<SummaryRow>`
     SELECT ${SUMMARY_COLUMNS} FROM artifact
     WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`.execute(db);
@@ -184,7 +177,7 @@ export async function summariesOfDay(
 }
 
 export async function certificatesOf(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   window: Window,
   currency: string | null = null,
@@ -195,7 +188,7 @@ export async function certificatesOf(
 
 /** The first of them, and how many there are: a day of very many entries is read in hundreds of parts. */
 export async function firstCertificates(
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, currency }: Account,
   window: Window,
   limit: number,
@@ -215,7 +208,7 @@ const certificateOf = ({
   certified_at: certified_at!,
 });
 
-const certificates = (db: Kysely<DB>, merchantNo: string, window: Window, currency: string | null) =>
+const certificates = (db: Db, merchantNo: string, window: Window, currency: string | null) =>
   db
     .selectFrom('sync_window')
     .select([

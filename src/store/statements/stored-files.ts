@@ -1,8 +1,8 @@
 /** What must lie in the object store, as rows of `artifact`: the current manifests, and what was last read back of each file. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import type { Db, Trx } from '../engine/database.ts';
 import {
   statementFrom,
   statementJson,
@@ -44,7 +44,7 @@ export const STORED_COLUMNS = sql`
 
 /** Uses the primary key; undefined before the first one. */
 export async function manifestOfDay(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   day: BusinessDay,
 ): Promise<ManifestRow | undefined> {
@@ -56,7 +56,7 @@ export async function manifestOfDay(
 
 /** With `within`, inside that range. Null if nothing was published. */
 export async function publishedSpan(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   within: { readonly from: BusinessDay; readonly to: BusinessDay } | null,
 ): Promise<{ readonly from: BusinessDay; readonly to: BusinessDay } | null> {
@@ -96,7 +96,7 @@ interface PublishedRow {
 
 /** By merchant. One statement, which reads by index and nothing of other days. */
 export async function publishedDays(
-  db: Kysely<DB>,
+  db: Db,
   of: readonly DaysOfMerchant[],
 ): Promise<Map<string, PublishedDays>> {
   const { rows } = await sql<PublishedRow>`
@@ -160,7 +160,7 @@ interface ChainRow {
 }
 
 /** By day. */
-export async function* manifestRows(db: Kysely<DB>, merchantNo: string): AsyncGenerator<ChainRow> {
+export async function* manifestRows(db: Db, merchantNo: string): AsyncGenerator<ChainRow> {
   for (let after: BusinessDay | null = null; ;) {
     const { rows }: { readonly rows: ChainRow[] } = await sql<ChainRow>`
       SELECT day, sha256, place, content FROM artifact
@@ -173,7 +173,7 @@ export async function* manifestRows(db: Kysely<DB>, merchantNo: string): AsyncGe
 }
 
 /** Their texts stay, with the places that they name. */
-export const takeOutOfChain = (trx: Transaction<DB>, merchantNo: string, days: readonly BusinessDay[]) =>
+export const takeOutOfChain = (trx: Trx, merchantNo: string, days: readonly BusinessDay[]) =>
   trx
     .updateTable('artifact')
     .set({ place: null })
