@@ -3,7 +3,7 @@
  * that package.json names.
  */
 import { sql } from 'kysely';
-import type { Db, Trx } from '../store/engine/database.ts';
+import { type Db, type Trx, rowsOf, rowOf } from '../store/engine/database.ts';
 import {
   DEAD_LETTERS,
   LANES,
@@ -24,18 +24,17 @@ const IS_DEAD = sql`state <> 'completed' AND state <> 'cancelled'`;
 const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
 
 export async function isEmpty(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ open: boolean }>`
-    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}) AS open`.execute(db);
+  const rows = await rowsOf(db)<{ open: boolean }>`
+    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}) AS open`;
   return !rows[0]!.open;
 }
 
 export async function waitingOn(db: Db, lane: Lane): Promise<boolean> {
-  const { rows } = await sql<{ waits: boolean }>`
+  return (
+    await rowOf(db)<{ waits: boolean }>`
     SELECT EXISTS (
-      SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`.execute(
-    db,
-  );
-  return rows[0]!.waits;
+      SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`
+  ).waits;
 }
 
 export interface LaneCounts {
@@ -48,11 +47,11 @@ export interface LaneCounts {
 }
 
 export async function laneCounts(db: Db): Promise<LaneCounts[]> {
-  const { rows } = await sql<LaneCounts>`
+  const rows = await rowsOf(db)<LaneCounts>`
     SELECT name AS lane, count(*) FILTER (WHERE state < 'active') AS waiting,
       count(*) FILTER (WHERE state = 'active') AS active,
       min(created_on) FILTER (WHERE state < 'active') AS oldest
-    FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} GROUP BY name`.execute(db);
+    FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} GROUP BY name`;
   return LANES.map(
     (lane) => rows.find((row) => row.lane === lane) ?? { lane, waiting: 0, active: 0, oldest: null },
   );
@@ -76,11 +75,10 @@ interface DeadLetterFilter {
 }
 
 /** Dead letters, the oldest first. */
-export async function deadLetters(
+export const deadLetters = (
   db: Db,
   { limit, merchants, ids }: DeadLetterFilter,
-): Promise<DeadLetter[]> {
-  const { rows } = await sql<DeadLetter>`
+): Promise<DeadLetter[]> => rowsOf(db)<DeadLetter>`
     SELECT id, (data->>'runId')::bigint AS "runId", data->>'merchantNo' AS "merchantNo", source_name AS lane,
       coalesce(source_output->>'message', source_output->'value'->>'message', 'no reason is known') AS problem,
       (source_output->>'exitCode')::int AS "exitCode", source_retry_count + 1 AS attempts,
@@ -89,14 +87,13 @@ export async function deadLetters(
     WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}
       ${merchants === undefined ? sql`` : sql`AND singleton_key = ANY(${merchants})`}
       ${ids === undefined ? sql`` : sql`AND id = ANY(${ids}::uuid[])`}
-    ORDER BY created_on, id LIMIT ${limit}`.execute(db);
-  return rows;
-}
+    ORDER BY created_on, id LIMIT ${limit}`;
 
 export async function countDeadLetters(db: Db): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    SELECT count(*) AS count FROM ${JOBS} WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}`.execute(db);
-  return rows[0]!.count;
+  return (
+    await rowOf(db)<{ count: number }>`
+    SELECT count(*) AS count FROM ${JOBS} WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}`
+  ).count;
 }
 
 export async function merchantsWithJob(
@@ -104,9 +101,9 @@ export async function merchantsWithJob(
   lane: Lane,
   merchants: readonly string[],
 ): Promise<Set<string>> {
-  const { rows } = await sql<{ merchantNo: string }>`
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
     SELECT singleton_key AS "merchantNo" FROM ${JOBS}
-    WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`.execute(db);
+    WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`;
   return new Set(rows.map(({ merchantNo }) => merchantNo));
 }
 
@@ -121,8 +118,8 @@ export interface QueueGlance {
 
 /** What is on the queue; null if its tables are missing. */
 export async function glanceAtQueue(db: Db): Promise<QueueGlance | null> {
-  const { rows } = await sql<{ exists: boolean }>`
-    SELECT to_regclass(${`${QUEUE_SCHEMA}.job`}) IS NOT NULL AS exists`.execute(db);
+  const rows = await rowsOf(db)<{ exists: boolean }>`
+    SELECT to_regclass(${`${QUEUE_SCHEMA}.job`}) IS NOT NULL AS exists`;
   if (!rows[0]!.exists) return null;
   return {
     lanes: await laneCounts(db),
@@ -243,14 +240,14 @@ interface LostMerchant extends MerchantJob {
  * for too long. Each merchant has one or the other at any moment, as rows and jobs are written together.
  */
 export async function lostMerchants(db: Db): Promise<LostMerchant[]> {
-  const { rows } = await sql<MerchantJob>`
+  const rows = await rowsOf(db)<MerchantJob>`
     SELECT waiting.run_id AS "runId", waiting.merchant_no AS "merchantNo"
     FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
     WHERE run.request IS NOT NULL AND run.exit_code IS NULL AND NOT EXISTS (
       SELECT 1 FROM ${JOBS}
       WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} AND singleton_key = waiting.merchant_no
         AND (data->>'runId')::bigint = waiting.run_id)
-    ORDER BY waiting.run_id, waiting.merchant_no LIMIT ${LOST_MAX}`.execute(db);
+    ORDER BY waiting.run_id, waiting.merchant_no LIMIT ${LOST_MAX}`;
   if (rows.length === 0) return [];
   const merchants = rows.map(({ merchantNo }) => merchantNo);
   const letters = await deadLetters(db, { limit: LOST_MAX * LETTERS_EACH_MAX, merchants });

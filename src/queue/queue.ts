@@ -1,8 +1,8 @@
 /** Opens the queue: pg-boss on daybook's own connections. */
-import { CompiledQuery, sql } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import type { PgBoss, Db as Executor, Queue as QueueOptions } from 'pg-boss';
 import { MigrationsPending } from '../store/engine/errors.ts';
-import type { Db } from '../store/engine/database.ts';
+import { type Db, rowsOf } from '../store/engine/database.ts';
 
 /** How often pg-boss searches for jobs of dead workers. All workers together search once in this time. */
 const SUPERVISE_EVERY_S = 10;
@@ -90,8 +90,8 @@ export const executorOf = (db: Db): Executor => ({
  * or of an older version. The schema itself is only made if it is missing, as that needs a right on the database.
  */
 export async function installQueue(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ exists: boolean }>`
-    SELECT to_regnamespace(${QUEUE_SCHEMA}) IS NOT NULL AS exists`.execute(db);
+  const rows = await rowsOf(db)<{ exists: boolean }>`
+    SELECT to_regnamespace(${QUEUE_SCHEMA}) IS NOT NULL AS exists`;
   const boss = await newBoss(db, { supervise: false, migrate: true, createSchema: !rows[0]!.exists });
   const before = (await boss.isInstalled()) ? await boss.schemaVersion() : null;
   try {

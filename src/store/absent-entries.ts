@@ -8,7 +8,7 @@ import type { Window, BusinessDay, Account } from '../ledger/entry.ts';
 import { ofCurrency, ofAccounts, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrenciesOf } from './entries.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 
 export interface PlannedWindow {
@@ -43,7 +43,8 @@ export async function noteAbsent(
 ): Promise<number> {
   const { merchantNo, window, planned, currency, batchNos, certified, runId, now } = within;
   const lastJudgedMs = certified ? window.endMs - 999 : window.beginMs - 1;
-  const { rows } = await sql<{ absent: number }>`
+  return (
+    await rowOf(trx)<{ absent: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)}), came (batch_no) AS MATERIALIZED (
       SELECT unnest(${arrayLiteral(batchNos)}::text[])
     ), gone AS (
@@ -71,8 +72,8 @@ export async function noteAbsent(
     SELECT (SELECT count(*) FROM noted) + (
       SELECT count(*) FROM known
       WHERE NOT is_back AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
-    ) AS absent`.execute(trx);
-  return rows[0]!.absent;
+    ) AS absent`
+  ).absent;
 }
 
 export interface AbsenceJudged {
@@ -138,7 +139,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Holds what is absent of the merchant's days that lost too many entries at the same time, wherever they lie. */
 async function hold(trx: Trx, { merchantNo, now }: PlannedWindow): Promise<void> {
   // By primary key, the keys as an array: so the planner cannot choose to read all entries.
-  const { rows } = await sql<AbsentDay & { batchNos: string[] }>`
+  const rows = await rowsOf(trx)<AbsentDay & { batchNos: string[] }>`
     WITH absent AS MATERIALIZED (
       SELECT batch_no, absent_since, held_since IS NOT NULL AS is_held FROM absent_entry WHERE merchant_no = ${merchantNo}
     ), gone AS MATERIALIZED (
@@ -159,7 +160,7 @@ async function hold(trx: Trx, { merchantNo, now }: PlannedWindow): Promise<void>
       FROM ledger_entry e
       WHERE e.booked_at::date = day.day AND e.merchant_no = ${merchantNo} AND e.currency = day.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN day.begin_ms - ${CLOCK_CHANGE_MS} AND day.begin_ms + ${DAY_MS + CLOCK_CHANGE_MS}
-    ) AS stored`.execute(trx);
+    ) AS stored`;
   const held = heldDays(rows);
   if (held.length === 0) return;
   await sql`
@@ -170,7 +171,7 @@ async function hold(trx: Trx, { merchantNo, now }: PlannedWindow): Promise<void>
 
 async function absencesIn(trx: Trx, within: PlannedWindow): Promise<CurrencyAbsence[]> {
   const { merchantNo, planned, currency, runId } = within;
-  const { rows } = await sql<CurrencyAbsence>`
+  return rowsOf(trx)<CurrencyAbsence>`
     WITH absent AS (
       SELECT currency, count(*) AS absent,
         count(*) FILTER (WHERE held_since IS NULL) AS open,
@@ -186,8 +187,7 @@ async function absencesIn(trx: Trx, within: PlannedWindow): Promise<CurrencyAbse
       WHERE e.merchant_no = ${merchantNo} AND e.currency = absent.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
     ) AS held
-    FROM absent ORDER BY currency`.execute(trx);
-  return rows;
+    FROM absent ORDER BY currency`;
 }
 
 /**
@@ -201,7 +201,8 @@ async function markBelieved(
   complete: readonly CurrencyAbsence[],
 ): Promise<number> {
   const { merchantNo, planned, currency, runId, now } = within;
-  const { rows } = await sql<{ vanished: number }>`
+  return (
+    await rowOf(trx)<{ vanished: number }>`
     WITH believed AS (
       DELETE FROM absent_entry
       WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
@@ -217,8 +218,8 @@ async function markBelieved(
         AND vanished_at IS NULL
       RETURNING 1
     )
-    SELECT count(*) AS vanished FROM marked`.execute(trx);
-  return rows[0]!.vanished;
+    SELECT count(*) AS vanished FROM marked`
+  ).vanished;
 }
 
 /**
@@ -304,14 +305,11 @@ export interface HeldDay extends Account {
   readonly acceptedAt: Date | null;
 }
 
-export async function heldDaysOf(db: Db, merchants: Chosen): Promise<HeldDay[]> {
-  const { rows } = await sql<HeldDay>`
+export const heldDaysOf = (db: Db, merchants: Chosen): Promise<HeldDay[]> => rowsOf(db)<HeldDay>`
     SELECT merchant_no AS "merchantNo", currency, ${DAY_OF_ABSENT} AS day, count(*) AS entries, min(held_since) AS since,
       CASE WHEN bool_and(accepted_at IS NOT NULL) THEN max(accepted_at) END AS "acceptedAt"
     FROM absent_entry WHERE ${ofMerchants(merchants)} AND held_since IS NOT NULL
-    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`.execute(db);
-  return rows;
-}
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 
 export async function absentWindowsOf(
   db: Db,
@@ -335,12 +333,11 @@ interface HeldFilter extends AccountFilter {
  * Accepts what is held of these days and no one has accepted yet: the next reading that misses it marks it as vanished.
  * Returns what was accepted, day by day.
  */
-export async function acceptHeld(
+export const acceptHeld = (
   trx: Trx,
   { from, to, ...accounts }: HeldFilter,
   now: Date,
-): Promise<Omit<HeldDay, 'acceptedAt'>[]> {
-  const { rows } = await sql<Omit<HeldDay, 'acceptedAt'>>`
+): Promise<Omit<HeldDay, 'acceptedAt'>[]> => rowsOf(trx)<Omit<HeldDay, 'acceptedAt'>>`
     WITH accepted AS (
       UPDATE absent_entry SET accepted_at = ${now}
       WHERE ${ofAccounts(accounts)} AND held_since IS NOT NULL AND accepted_at IS NULL
@@ -348,9 +345,7 @@ export async function acceptHeld(
       RETURNING merchant_no, currency, ${DAY_OF_ABSENT} AS day, held_since
     )
     SELECT merchant_no AS "merchantNo", currency, day, count(*) AS entries, min(held_since) AS since
-    FROM accepted GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`.execute(trx);
-  return rows;
-}
+    FROM accepted GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 
 const DAY_OF_ABSENT: RawBuilder<BusinessDay> = sql`(
   SELECT booked_at::date FROM ledger_entry e

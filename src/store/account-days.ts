@@ -5,7 +5,7 @@ import type { Account, BusinessDay, StatedFigures, Verdict, Window } from '../le
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { AccountDay as AccountDayTable } from './engine/schema.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import { chainedTogether, daysChainedBefore } from '../ledger/chain/days-together.ts';
@@ -107,13 +107,13 @@ export async function entriesOfBusiestDays(
   merchants: readonly string[],
   { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
 ): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ merchant_no: string; entries: number }>`
+  const rows = await rowsOf(db)<{ merchant_no: string; entries: number }>`
     SELECT merchant_no, max(entries) AS entries FROM (
       SELECT merchant_no, day, sum(credit_count + debit_count)::bigint AS entries FROM account_day
       WHERE merchant_no = ANY (${arrayLiteral(merchants)}::text[]) AND day BETWEEN ${from} AND ${to}
       GROUP BY merchant_no, day
     ) AS days
-    GROUP BY merchant_no`.execute(db);
+    GROUP BY merchant_no`;
   return new Map(rows.map((row) => [row.merchant_no, row.entries]));
 }
 
@@ -199,8 +199,8 @@ export async function changedDays(
   db: Db,
   accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  const { rows } = await sql<AccountsDay>`
-    SELECT * FROM changed_day WHERE ${ofAccounts(accounts)} ORDER BY merchant_no, currency, day`.execute(db);
+  const rows = await rowsOf(db)<AccountsDay>`
+    SELECT * FROM changed_day WHERE ${ofAccounts(accounts)} ORDER BY merchant_no, currency, day`;
   return byAccount(rows);
 }
 
@@ -302,14 +302,14 @@ export async function entriesADay(
   merchantNo: string,
   { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
 ): Promise<Map<string, Map<BusinessDay, number>>> {
-  const { rows } = await sql<{ currency: string; day: BusinessDay; entries: number }>`
+  const rows = await rowsOf(db)<{ currency: string; day: BusinessDay; entries: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT held.currency, d.day, d.credit_count + d.debit_count AS entries
     FROM held CROSS JOIN LATERAL (
       SELECT * FROM account_day
       WHERE merchant_no = ${merchantNo} AND currency = held.currency AND day BETWEEN ${from} AND ${to} OFFSET 0
     ) AS d
-    WHERE d.credit_count + d.debit_count > 0`.execute(db);
+    WHERE d.credit_count + d.debit_count > 0`;
   const counts = new Map<string, Map<BusinessDay, number>>();
   for (const { currency, day, entries } of rows) {
     const own = counts.get(currency) ?? new Map<BusinessDay, number>();

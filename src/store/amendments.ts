@@ -4,7 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants } from './account-filter.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entries.ts';
-import type { Db } from './engine/database.ts';
+import { type Db, rowsOf } from './engine/database.ts';
 import type { QuarantinedEntry } from './engine/schema.ts';
 
 const LIST_ROWS_MAX = 10_000;
@@ -49,7 +49,7 @@ export async function listAmendments(db: Db, filter: PersonFilter = EVERY_ACCOUN
   const content = sql`jsonb_build_object('currency', currency, 'transaction_type', transaction_type,
     'credit', credit::text, 'debit', debit::text, 'balance', balance::text,
     'booked_at', to_char(booked_at, 'YYYY-MM-DD HH24:MI:SS'), 'booked_ms', booked_ms)`;
-  const { rows } = await sql<AmendmentRow>`
+  const rows = await rowsOf(db)<AmendmentRow>`
     SELECT old.*, next.content AS after
     FROM ledger_entry_version old CROSS JOIN LATERAL (
       SELECT ${content} AS content, currency FROM ledger_entry_version v
@@ -62,7 +62,7 @@ export async function listAmendments(db: Db, filter: PersonFilter = EVERY_ACCOUN
       AND (${ofCurrencies(filter.currencies, 'old')} OR ${ofCurrencies(filter.currencies, 'next')})
       ${filter.runId === undefined ? sql`` : sql`AND old.run_id = ${filter.runId}`}
     ORDER BY old.superseded_at DESC, old.merchant_no, old.batch_no, old.version DESC
-    LIMIT ${filter.limit ?? LIST_ROWS_MAX}`.execute(db);
+    LIMIT ${filter.limit ?? LIST_ROWS_MAX}`;
   return rows.map((row) => ({
     merchantNo: row.merchant_no,
     before: entryOf(row),

@@ -4,7 +4,7 @@ import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency, currencyFrom } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /**
@@ -168,10 +168,10 @@ export async function uncertifiedOfEach(
   merchants: readonly string[],
   within: Window,
 ): Promise<ReadonlyMap<string, readonly UncertifiedWindow[]>> {
-  const { rows } = await sql<SpanOfMerchant & { problem: string }>`
+  const rows = await rowsOf(db)<SpanOfMerchant & { problem: string }>`
     SELECT merchant_no, begin_ms, end_ms, problem FROM sync_window
     WHERE ${ofMerchants(merchants)} AND certified_at IS NULL
-      AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`.execute(db);
+      AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`;
   const waiting = (await waitingWindows(db, merchants, within)).map((span) => ({
     ...span,
     problem:
@@ -201,17 +201,16 @@ const clip = (row: Span, within: Window): Window => ({
   endMs: Math.min(row.end_ms, within.endMs),
 });
 
-async function waitingWindows(
+const waitingWindows = (
   db: Db,
   merchants: readonly string[],
   within: Window,
-): Promise<(SpanOfMerchant & { readonly absent: number; readonly is_held: boolean })[]> {
-  const { rows } = await sql<SpanOfMerchant & { absent: number; is_held: boolean }>`
+): Promise<(SpanOfMerchant & { readonly absent: number; readonly is_held: boolean })[]> => rowsOf(db)<
+  SpanOfMerchant & { absent: number; is_held: boolean }
+>`
     SELECT merchant_no, begin_ms, end_ms, count(*) AS absent, bool_and(held_since IS NOT NULL) AS is_held FROM absent_entry
     WHERE ${ofMerchants(merchants)} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
-    GROUP BY merchant_no, begin_ms, end_ms`.execute(db);
-  return rows;
-}
+    GROUP BY merchant_no, begin_ms, end_ms`;
 
 /**
  * Joins certified windows to the spans certified before. `windows` is a query of their `begin_ms` and `end_ms`. For the
@@ -254,7 +253,7 @@ export async function certifiedWindows(
 export async function certifiedWindowsOf(db: Db, asked: readonly CertifiedAsked[]): Promise<Window[][]> {
   const answers: Window[][] = asked.map(() => []);
   if (asked.length === 0) return answers;
-  const { rows } = await sql<{ nth: number; beginMs: number; endMs: number }>`
+  const rows = await rowsOf(db)<{ nth: number; beginMs: number; endMs: number }>`
     SELECT asked.nth::int AS nth, lower(proven) AS "beginMs", upper(proven) - 1 AS "endMs"
     FROM unnest(
       ${arrayLiteral(asked.map(({ merchantNo }) => merchantNo))}::text[],
@@ -263,7 +262,7 @@ export async function certifiedWindowsOf(db: Db, asked: readonly CertifiedAsked[
       ${arrayLiteral(asked.map(({ within }) => within.endMs))}::bigint[]
     ) WITH ORDINALITY AS asked (merchant_no, currency, begin_ms, end_ms, nth)
     CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven
-    ORDER BY nth, proven`.execute(db);
+    ORDER BY nth, proven`;
   for (const { nth, beginMs, endMs } of rows) answers[nth - 1]!.push({ beginMs, endMs });
   return answers;
 }
@@ -315,7 +314,7 @@ export async function seenWindows(
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<SeenWindow[]> {
-  const { rows } = await sql<{
+  const rows = await rowsOf(db)<{
     currency: string;
     begin_ms: number;
     end_ms: number;
@@ -324,7 +323,7 @@ export async function seenWindows(
   }>`
     SELECT currency, begin_ms, end_ms, total, certified_at IS NULL OR quarantined_count > 0 AS is_doubtful
     FROM sync_window WHERE merchant_no = ${merchantNo} AND end_ms BETWEEN ${beginMs} AND ${endMs}
-    ORDER BY end_ms`.execute(db);
+    ORDER BY end_ms`;
   return rows.map((row) => ({
     beginMs: row.begin_ms,
     endMs: row.end_ms,

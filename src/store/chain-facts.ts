@@ -15,7 +15,7 @@ import {
   type FigureRow,
 } from './account-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db } from './engine/database.ts';
+import { type Db, rowsOf } from './engine/database.ts';
 import { CHAIN_BATCH, chainEntriesOf, type ChainBatch, type FirstEntries } from './entries.ts';
 import { firstWithBalance } from './ledger-past.ts';
 import { publishedAccounts } from './statements/statements.ts';
@@ -166,7 +166,7 @@ const accountsKnown = (merchantNo: string, chosen: string | null, within: Window
 export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountToChain[]> {
   const { merchantNo, currencies, days, within } = asked;
   const chosen = currencies === null ? null : arrayLiteral(currencies);
-  const { rows } = await sql<Row>`
+  const rows = await rowsOf(db)<Row>`
     WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
     ), ${publishedAccounts(merchantNo, 'published')}, changed AS MATERIALIZED (
       SELECT currency, day, row_number() OVER (ORDER BY currency, day) AS nth
@@ -214,7 +214,7 @@ export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountT
            AND day BETWEEN days.from_day AND days.to_day AND credit_count + debit_count > 0 OFFSET 0
        ) AS busy) AS busy,
       EXISTS (${firstWithBalance(merchantNo)}) AS opens_on_balance
-    FROM account ORDER BY account.currency`.execute(db);
+    FROM account ORDER BY account.currency`;
   return rows.map((row) => accountToChain(merchantNo, row));
 }
 
@@ -267,7 +267,7 @@ export interface LawFacts extends Account, ChainFacts {
 export async function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts[]> {
   const merchantNo = sql`account.merchant_no`;
   const ofAccount = sql`merchant_no = account.merchant_no AND currency = account.currency`;
-  const { rows } = await sql<FactRow>`
+  const rows = await rowsOf(db)<FactRow>`
     WITH asked AS (SELECT unnest(${arrayLiteral(merchants)}::text[]) COLLATE "C" AS merchant_no),
     known AS (
       SELECT asked.merchant_no, own.currency FROM asked CROSS JOIN LATERAL (
@@ -301,7 +301,7 @@ export async function lawFacts(db: Db, merchants: readonly string[]): Promise<La
        ) AS open JOIN account_day AS own ON ${ofAccount} AND own.revision IS NOT NULL
          AND own.day BETWEEN to_timestamp(open.begin_ms / 1000)::date - 1 AND to_timestamp(open.end_ms / 1000)::date + 1
       ) AS doubted
-    FROM account ORDER BY account.merchant_no, account.currency`.execute(db);
+    FROM account ORDER BY account.merchant_no, account.currency`;
   return rows.map(({ figured, stated, changed, derived, unpublished, doubted, certified, ...account }) => ({
     ...account,
     figured: figured ?? [],

@@ -1,10 +1,9 @@
 /** Finds one change of the platform's over many of a merchant's entries, in what a run found. */
-import { sql } from 'kysely';
 import { commonChange, MANY_MIN, type CommonChange } from '../ledger/common-change.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { listAmendments } from './amendments.ts';
 import { movedBalancesOf, type MovedBalances } from './entry-history.ts';
-import type { Db } from './engine/database.ts';
+import { type Db, rowOf } from './engine/database.ts';
 
 /** Most amendments of a run that are compared. A change of all entries shows in fewer. */
 const COMPARED_MAX = 1_000;
@@ -60,7 +59,7 @@ async function vanishedTogether(
   merchantNo: string,
   runId: number,
 ): Promise<MerchantCommonChange | null> {
-  const { rows } = await sql<VanishedCounts>`
+  const { gone, renumbered, from, to, currencies, laterIn } = await rowOf(db)<VanishedCounts>`
     WITH gone AS MATERIALIZED (
       SELECT e.* FROM ledger_entry AS e
       WHERE e.merchant_no = ${merchantNo} AND e.vanished_at >= (SELECT started_at FROM run WHERE id = ${runId})
@@ -88,8 +87,7 @@ async function vanishedTogether(
         AND (e.credit, e.debit) IS NOT DISTINCT FROM (gone.credit, gone.debit)
         AND e.first_seen_at > gone.first_seen_at
       LIMIT 1
-    ) AS twin ON true`.execute(db);
-  const { gone, renumbered, from, to, currencies, laterIn } = rows[0]!;
+    ) AS twin ON true`;
   if (gone < MANY_MIN) return null;
   const found = { merchantNo, of: gone, from, to };
   if (renumbered >= gone / 2)

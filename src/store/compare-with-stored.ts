@@ -10,7 +10,7 @@ import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { ofCurrency, storedCurrency } from './account-filter.ts';
 import { heldCurrenciesOf } from './entries.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db } from './engine/database.ts';
+import { type Db, rowsOf } from './engine/database.ts';
 import { sentRows } from './store-entries.ts';
 
 interface Unstored {
@@ -90,7 +90,7 @@ async function compare(
   const beginMs = Math.min(...readings.map(({ window }) => Math.floor(window.beginMs / 1_000) * 1_000));
   const endMs = Math.max(...readings.map(({ window }) => window.endMs));
   const own = sql`(${storedCurrency(currency)}, part.begin_ms, part.end_ms)`;
-  const { rows } = await sql<Polled>`
+  return rowsOf(db)<Polled>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)}),
     part AS MATERIALIZED (
       SELECT * FROM unnest(
@@ -137,8 +137,7 @@ async function compare(
         SELECT FROM sync_window WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
           AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms
       ) AS has_failed
-    FROM part ORDER BY nth`.execute(db);
-  return rows;
+    FROM part ORDER BY nth`;
 }
 
 export interface WindowReading {

@@ -4,7 +4,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db } from './engine/database.ts';
+import { type Db, rowsOf, rowOf } from './engine/database.ts';
 
 /**
  * Larger batches are hardly faster and need more memory. The chain needs fewer columns, so its batches can be larger.
@@ -125,11 +125,11 @@ async function readEntries(
   batch: RawBuilder<unknown>,
   { currency }: Account,
 ): Promise<LedgerEntry[]> {
-  const { rows } = await sql<
+  const rows = await rowsOf(db)<
     ChainColumns & { readonly transaction_types: string[]; readonly booked_ats: string }
   >`SELECT ${CHAIN_COLUMNS}, json_agg(transaction_type) AS transaction_types,
       string_agg(booked_at::text, ',') AS booked_ats
-    FROM ${batch}`.execute(db);
+    FROM ${batch}`;
   const columns = rows[0]!;
   if (columns.batch_nos === null) return [];
   const { credits, debits, balances, bookedMss } = split(columns);
@@ -147,7 +147,7 @@ async function readEntries(
 }
 
 async function readChainEntries(db: Db, batch: RawBuilder<unknown>, account: Account): Promise<ChainEntry[]> {
-  const { rows } = await sql<ChainBatch>`SELECT ${CHAIN_BATCH} FROM ${batch}`.execute(db);
+  const rows = await rowsOf(db)<ChainBatch>`SELECT ${CHAIN_BATCH} FROM ${batch}`;
   return chainEntriesOf(rows[0]!) ?? readEntries(db, batch, account);
 }
 
@@ -182,9 +182,9 @@ const split = ({ credits, debits, balances, booked_mss }: ChainColumns) => ({
 });
 
 export async function listAccounts(db: Db, merchantNo: string): Promise<Account[]> {
-  const { rows } = await sql<{ currency: string }>`
+  const rows = await rowsOf(db)<{ currency: string }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
-    SELECT currency FROM held WHERE currency IS NOT NULL ORDER BY currency`.execute(db);
+    SELECT currency FROM held WHERE currency IS NOT NULL ORDER BY currency`;
   return rows.map(({ currency }) => ({ merchantNo, currency }));
 }
 
@@ -209,7 +209,7 @@ export async function newestEntryIn(
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<LedgerEntry | null> {
-  const { rows } = await sql<LedgerEntry>`
+  const rows = await rowsOf(db)<LedgerEntry>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT newest.* FROM held CROSS JOIN LATERAL (
       SELECT batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
@@ -219,7 +219,7 @@ export async function newestEntryIn(
         AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
       ORDER BY e.booked_ms DESC LIMIT 1
     ) AS newest
-    ORDER BY "bookedMs" DESC LIMIT 1`.execute(db);
+    ORDER BY "bookedMs" DESC LIMIT 1`;
   return rows[0] ?? null;
 }
 
@@ -227,7 +227,7 @@ export async function windowsHolding<
   Span extends { readonly window: Window; readonly currency: string | null },
 >(db: Db, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
   if (spans.length === 0) return [];
-  const { rows } = await sql<{ nth: number }>`
+  const rows = await rowsOf(db)<{ nth: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT span.nth::int AS nth FROM unnest(
       ${arrayLiteral(spans.map(({ window }) => window.beginMs))}::bigint[],
@@ -242,7 +242,7 @@ export async function windowsHolding<
       ) AS one
       WHERE span.currency IS NULL OR span.currency = held.currency
     )
-    ORDER BY nth`.execute(db);
+    ORDER BY nth`;
   return rows.map(({ nth }) => spans[nth - 1]!);
 }
 
@@ -355,7 +355,10 @@ export async function secondsSeen(
   merchantNo: string,
   entries: readonly { readonly batchNo: string; readonly bookedAt: string }[],
 ): Promise<SecondsSeen> {
-  const { rows } = await sql<{ has_seconds: boolean | null; cut: SecondsSeen['cut'] }>`
+  const { has_seconds: hasSeconds, cut } = await rowOf(db)<{
+    has_seconds: boolean | null;
+    cut: SecondsSeen['cut'];
+  }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT (
       SELECT bool_or(date_part('second', newest.booked_at) <> 0) FROM held CROSS JOIN LATERAL (
@@ -372,7 +375,6 @@ export async function secondsSeen(
       JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.batch_no = came.batch_no
       WHERE e.booked_at > came.booked_at AND e.booked_at < came.booked_at + interval '1 minute'
       ORDER BY e.batch_no LIMIT 1
-    ) AS cut`.execute(db);
-  const { has_seconds: hasSeconds, cut } = rows[0]!;
+    ) AS cut`;
   return { hasSeconds, cut };
 }

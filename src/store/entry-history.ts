@@ -9,7 +9,7 @@ import { ofMerchants } from './account-filter.ts';
 import { quarantineRows, type QuarantineRow } from './amendments.ts';
 import type { BreakRow } from './breaks/breaks.ts';
 import { entryOf, type EntryColumns } from './entries.ts';
-import type { Db } from './engine/database.ts';
+import { type Db, rowsOf } from './engine/database.ts';
 import type { LedgerEntry as EntryTable, LedgerEntryVersion } from './engine/schema.ts';
 import { everyMerchant } from './shared-entries.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
@@ -90,14 +90,13 @@ async function entriesOfNumber(db: Db, batchNo: string, merchants: Chosen): Prom
       .limit(ENTRIES_FOUND_MAX)
       .execute();
   }
-  const { rows } = await sql<EntryRow>`
+  return rowsOf(db)<EntryRow>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
     SELECT found.* FROM merchants CROSS JOIN LATERAL (
       SELECT * FROM ledger_entry e
       WHERE e.merchant_no = merchants.merchant_no AND e.batch_no = ${batchNo} LIMIT 1
     ) AS found
-    LIMIT ${ENTRIES_FOUND_MAX}`.execute(db);
-  return rows;
+    LIMIT ${ENTRIES_FOUND_MAX}`;
 }
 
 /** A content was first seen at the time when the content before it was replaced. */
@@ -184,7 +183,7 @@ export async function pastOfEntries(
     ${sql.ref(`${table}.currency`)}, ${sql.ref(`${table}.transaction_type`)}, ${sql.ref(`${table}.credit`)},
     ${sql.ref(`${table}.debit`)}, ${sql.ref(`${table}.balance`)}, ${sql.ref(`${table}.booked_at`)},
     ${sql.ref(`${table}.booked_ms`)}`;
-  const { rows } = await sql<Row>`
+  const rows = await rowsOf(db)<Row>`
     WITH asked (batch_no) AS MATERIALIZED (SELECT unnest(${arrayLiteral(batchNos)}::text[])), held AS MATERIALIZED (
       SELECT e.* FROM asked CROSS JOIN LATERAL (
         SELECT * FROM ledger_entry WHERE merchant_no = ${merchantNo} AND batch_no = asked.batch_no OFFSET 0
@@ -203,7 +202,7 @@ export async function pastOfEntries(
     SELECT batch_no AS "batchNo", version, currency, transaction_type AS "transactionType", credit, debit, balance,
       booked_at AS "bookedAt", booked_ms AS "bookedMs", booked_at::date AS day, first_seen_at AS "firstSeenAt",
       vanished_at AS "vanishedAt", lag(superseded_at) OVER (PARTITION BY batch_no ORDER BY version) AS "replacedAt"
-    FROM contents ORDER BY batch_no, version`.execute(db);
+    FROM contents ORDER BY batch_no, version`;
   const pasts = new Map<string, { contents: PastContent[]; vanishedAt: Date | null }>();
   for (const { firstSeenAt, vanishedAt, replacedAt, ...one } of rows) {
     const past = pasts.get(one.batchNo) ?? { contents: [], vanishedAt };
@@ -228,22 +227,19 @@ const HEALED_BREAKS_MAX = 1_000;
  */
 const DAYS_AFTER_MAX = 31;
 
-export async function healedBreaks(
+export const healedBreaks = (
   db: Db,
   { merchantNo, currency }: Account,
   day: BusinessDay,
   { from, to }: { readonly from: Date; readonly to: Date },
-): Promise<HealedBreak[]> {
-  const { rows } = await sql<HealedBreak>`
+): Promise<HealedBreak[]> => rowsOf(db)<HealedBreak>`
     SELECT id, begin_ms AS "beginMs", end_ms AS "endMs", after_batch_no AS "afterBatchNo",
       before_batch_no AS "beforeBatchNo"
     FROM continuity_break
     WHERE merchant_no = ${merchantNo} AND currency = ${currency}
       AND day BETWEEN ${day}::date AND ${day}::date + ${DAYS_AFTER_MAX}::int
       AND status = 'healed' AND closed_at BETWEEN ${from} AND ${to}
-    ORDER BY id LIMIT ${HEALED_BREAKS_MAX}`.execute(db);
-  return rows;
-}
+    ORDER BY id LIMIT ${HEALED_BREAKS_MAX}`;
 
 /** Only entries this close before the first balance that moved are checked. */
 const BEFORE_MAX = 10;
@@ -284,7 +280,7 @@ async function moverOf(
 ): Promise<Pick<MovedBalances, 'kind' | 'entry'> | null> {
   const before = sql`e.merchant_no = ${merchantNo} AND e.currency = ${currency} AND e.booked_ms <= ${first.bookedMs}
     AND e.batch_no <> ${first.batchNo}`;
-  const { rows } = await sql<EntryColumns & { readonly kind: 'late' | 'vanished' }>`
+  const rows = await rowsOf(db)<EntryColumns & { readonly kind: 'late' | 'vanished' }>`
     WITH began AS (SELECT started_at AS at FROM run WHERE id = ${runId}),
     near AS (
       (SELECT e.*, 'late' AS kind FROM ledger_entry AS e WHERE ${before} AND e.vanished_at IS NULL
@@ -298,7 +294,7 @@ async function moverOf(
     FROM near, began
     WHERE CASE kind WHEN 'late' THEN first_seen_at >= began.at ELSE vanished_at >= began.at END
       AND coalesce(credit, -debit) = CASE kind WHEN 'late' THEN 1 ELSE -1 END * ${by}::numeric
-    ORDER BY near.booked_ms DESC LIMIT 1`.execute(db);
+    ORDER BY near.booked_ms DESC LIMIT 1`;
   const [row] = rows;
   return row === undefined ? null : { kind: row.kind, entry: entryOf(row) };
 }

@@ -5,7 +5,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 import { storableJson } from '../ledger/text.ts';
 
 export interface EventKey {
@@ -63,11 +63,11 @@ export async function markEventsReported<Event extends ReadEvent>(
   if (reported.length === 0) return [];
   const keyOf = ({ kind, merchantNo, subject }: EventKey): string =>
     JSON.stringify([kind, merchantNo, subject]);
-  const { rows } = await sql<EventKey>`
+  const rows = await rowsOf(trx)<EventKey>`
     UPDATE event SET reported_at = ${now} FROM ${eventRows(reported)}
     WHERE (event.kind, event.merchant_no, event.subject) = (sent.kind, sent.merchant_no, sent.subject)
       AND event.reported_at IS NULL AND (sent.data IS NULL OR event.data = sent.data)
-    RETURNING event.kind, event.merchant_no AS "merchantNo", event.subject`.execute(trx);
+    RETURNING event.kind, event.merchant_no AS "merchantNo", event.subject`;
   const marked = new Set(rows.map(keyOf));
   return reported.filter((event) => marked.has(keyOf(event)));
 }
@@ -109,13 +109,10 @@ export async function recordChanges(
 }
 
 /** All changes of the merchants that are not reported yet, whichever run stored them. */
-export async function unreportedChanges(
+export const unreportedChanges = (
   db: Db,
   merchants: readonly string[],
-): Promise<readonly UnreportedChanges[]> {
-  const { rows } = await sql<UnreportedChanges>`
+): Promise<readonly UnreportedChanges[]> => rowsOf(db)<UnreportedChanges>`
     SELECT merchant_no AS "merchantNo", run_id AS "runId", (data -> 'amended')::int AS amended,
       (data -> 'vanished')::int AS vanished
-    FROM event WHERE kind = 'change' AND reported_at IS NULL AND ${ofMerchants(merchants)}`.execute(db);
-  return rows;
-}
+    FROM event WHERE kind = 'change' AND reported_at IS NULL AND ${ofMerchants(merchants)}`;

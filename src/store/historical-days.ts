@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import { heldCurrencies, heldCurrenciesOf } from './entries.ts';
 import { alternates, sentRows } from './store-entries.ts';
 import { figuredCurrencies } from './account-days.ts';
@@ -20,7 +20,7 @@ export async function differingDays(
   unreadable: readonly UnreadableEntry[],
 ): Promise<BusinessDay[]> {
   const named = unreadable.flatMap(({ batchNo }) => batchNo ?? []);
-  const { rows } = await sql<{ day: string }>`
+  const rows = await rowsOf(db)<{ day: string }>`
     WITH found AS MATERIALIZED (
       SELECT sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
       FROM ${sentRows(entries)} LEFT JOIN LATERAL (
@@ -40,7 +40,7 @@ export async function differingDays(
         SELECT FROM quarantined_entry q
         WHERE q.merchant_no = ${merchantNo} AND q.batch_no = sent.batch_no AND q.released_at IS NULL
       )
-    ORDER BY day`.execute(db);
+    ORDER BY day`;
   return rows.map(({ day }) => day);
 }
 
@@ -51,7 +51,7 @@ export async function firstSeenSince(
   since: Date,
 ): Promise<string[]> {
   const column = (value: (one: Window) => number) => arrayLiteral(windows.map(value));
-  const { rows } = await sql<{ batch_no: string }>`
+  const rows = await rowsOf(db)<{ batch_no: string }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT here.batch_no FROM held CROSS JOIN unnest(
       ${column(({ beginMs }) => beginMs)}::bigint[], ${column(({ endMs }) => endMs)}::bigint[]
@@ -61,7 +61,7 @@ export async function firstSeenSince(
         AND e.booked_ms BETWEEN part.begin_ms AND part.end_ms
       OFFSET 0
     ) AS here
-    WHERE here.first_seen_at >= ${since} ORDER BY here.booked_ms, here.batch_no`.execute(db);
+    WHERE here.first_seen_at >= ${since} ORDER BY here.booked_ms, here.batch_no`;
   return rows.map((row) => row.batch_no);
 }
 
@@ -70,13 +70,12 @@ interface StoredAt {
   readonly bookedMs: number;
 }
 
-export async function storedIn(
+export const storedIn = (
   db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
   limit: number | null = null,
-): Promise<StoredAt[]> {
-  const { rows } = await sql<StoredAt>`
+): Promise<StoredAt[]> => rowsOf(db)<StoredAt>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT here.batch_no AS "batchNo", here.booked_ms AS "bookedMs" FROM held CROSS JOIN LATERAL (
       SELECT batch_no, booked_ms FROM ledger_entry e
@@ -84,11 +83,7 @@ export async function storedIn(
         AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
       ORDER BY e.booked_ms, e.batch_no LIMIT ${limit}::bigint
     ) AS here
-    WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT ${limit}::bigint`.execute(
-    db,
-  );
-  return rows;
-}
+    WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT ${limit}::bigint`;
 
 export interface OlderDaysRound {
   readonly read: number;
@@ -129,14 +124,12 @@ export async function historicalComparisons(
   db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, HistoricalComparison>> {
-  const { rows } = await sql<Checked & Omit<OlderDaysRound, 'refused'> & Refused>`
+  const rows = await rowsOf(db)<Checked & Omit<OlderDaysRound, 'refused'> & Refused>`
     SELECT merchant_no, checked_from AS "from", checked_to AS "to", checked_total AS total, is_held AS "isHeld",
       checked_at AS "checkedAt", round_read AS read, round_of AS of, round_began_at AS "beganAt",
       round_through_ms AS "throughMs", widest_ms AS "widestMs", page_order AS order,
       refused_from_ms AS "beginMs", refused_to_ms AS "endMs", refused_since AS since
-    FROM ledger_cursor WHERE ${ofMerchants(merchants)} AND currency = ${EVERY_CURRENCY} AND checked_at IS NOT NULL`.execute(
-    db,
-  );
+    FROM ledger_cursor WHERE ${ofMerchants(merchants)} AND currency = ${EVERY_CURRENCY} AND checked_at IS NOT NULL`;
   return new Map(
     rows.map(({ merchant_no, from, to, total, isHeld, checkedAt, beginMs, endMs, since, ...round }) => [
       merchant_no,
@@ -189,15 +182,16 @@ export async function countStored(
   window: Window,
   currency: string | null = null,
 ): Promise<number> {
-  const { rows } = await sql<{ stored: number }>`
+  return (
+    await rowOf(db)<{ stored: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)})
     SELECT coalesce(sum((
       SELECT count(*) FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
     )), 0)::bigint + ${currency === null ? namedUnreadable(merchantNo, window) : sql`0`} AS stored
-    FROM held WHERE currency IS NOT NULL`.execute(db);
-  return rows[0]!.stored;
+    FROM held WHERE currency IS NOT NULL`
+  ).stored;
 }
 
 /**
@@ -210,7 +204,8 @@ export async function countByFigures(
   days: Days,
   window: Window,
 ): Promise<number> {
-  const { rows } = await sql<{ stored: number }>`
+  return (
+    await rowOf(db)<{ stored: number }>`
     WITH changed AS MATERIALIZED (
       SELECT currency, day FROM changed_day
       WHERE merchant_no = ${merchantNo} AND day BETWEEN ${days.from} AND ${days.to}
@@ -223,8 +218,8 @@ export async function countByFigures(
         - coalesce((SELECT d.credit_count + d.debit_count FROM account_day d
           WHERE d.merchant_no = ${merchantNo} AND d.currency = changed.currency AND d.day = changed.day), 0)
       ), 0)::bigint FROM changed
-    ) + ${namedUnreadable(merchantNo, window)} AS stored`.execute(db);
-  return rows[0]!.stored;
+    ) + ${namedUnreadable(merchantNo, window)} AS stored`
+  ).stored;
 }
 
 /** Entries of the days by their figures: the sum of the last check, and the days since; all days where there is none. */
@@ -280,9 +275,9 @@ export async function uncountableSpans(
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<Window[]> {
-  const { rows } = await sql<{ begin_ms: number; end_ms: number }>`
+  const rows = await rowsOf(db)<{ begin_ms: number; end_ms: number }>`
     SELECT begin_ms, end_ms FROM quarantined_entry
     WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
-      AND (batch_no IS NULL OR begin_ms < ${beginMs} OR end_ms > ${endMs})`.execute(db);
+      AND (batch_no IS NULL OR begin_ms < ${beginMs} OR end_ms > ${endMs})`;
   return rows.map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms }));
 }

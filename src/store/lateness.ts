@@ -15,7 +15,7 @@ import {
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -85,11 +85,11 @@ export async function latenessMeasured(
   today: BusinessDay,
 ): Promise<ReadonlyMap<string, LatenessMeasured>> {
   const from = periodFrom(today);
-  const { rows } = await sql<Row>`
+  const rows = await rowsOf(db)<Row>`
     SELECT merchant_no, CASE WHEN days_max = 0 THEN month END AS month, sampled_on, days_min, days_max,
       sum(entries)::bigint AS entries
     FROM lateness_count WHERE ${ofMerchants(merchants)} AND month >= ${from}
-    GROUP BY 1, 2, 3, 4, 5 ORDER BY merchant_no, 2, days_max, days_min`.execute(db);
+    GROUP BY 1, 2, 3, 4, 5 ORDER BY merchant_no, 2, days_max, days_min`;
   return new Map(
     [...Map.groupBy(rows, (row) => row.merchant_no)].map(([merchantNo, own]) => [
       merchantNo,

@@ -8,7 +8,7 @@ import { ALL_TIME, covers } from '../ledger/window.ts';
 import { storedCurrency } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
 import { certifiedWindows } from './certificates.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;
@@ -26,15 +26,16 @@ export async function pastAndBegin(
   merchantNo: string,
   currency: string | null = null,
 ): Promise<PastAndBegin> {
-  const { rows } = await sql<{ before_ms: number | null; total: number | null; begin_ms: number | null }>`
+  const {
+    before_ms: beforeMs,
+    total,
+    begin_ms: beginMs,
+  } = await rowOf(db)<{ before_ms: number | null; total: number | null; begin_ms: number | null }>`
     SELECT past.past_before_ms AS before_ms, past.past_total AS total, (
       SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo}
     ) AS begin_ms
     FROM (VALUES (1)) AS always
-    LEFT JOIN ledger_cursor past ON past.merchant_no = ${merchantNo} AND past.currency = ${storedCurrency(currency)}`.execute(
-    db,
-  );
-  const { before_ms: beforeMs, total, begin_ms: beginMs } = rows[0]!;
+    LEFT JOIN ledger_cursor past ON past.merchant_no = ${merchantNo} AND past.currency = ${storedCurrency(currency)}`;
   return { past: beforeMs === null ? null : { beforeMs, total }, beginMs };
 }
 
@@ -80,14 +81,11 @@ interface FirstDay {
  * that the currency has entries before the first certified instant, or has refused to say, only those whose opening is
  * not decided. One jump along account_day's key for each account.
  */
-export async function firstDaysWithBalance(db: Db, merchantNo: string): Promise<FirstDay[]> {
-  const { rows } = await sql<FirstDay>`
+export const firstDaysWithBalance = (db: Db, merchantNo: string): Promise<FirstDay[]> => rowsOf(db)<FirstDay>`
     WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)})
     SELECT account.currency, first.day, first.opening
     FROM figured AS account CROSS JOIN LATERAL (${firstWithBalance(merchantNo)}) AS first
-    ORDER BY account.currency`.execute(db);
-  return rows;
-}
+    ORDER BY account.currency`;
 
 export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql`
   SELECT first.day, first.opening FROM (

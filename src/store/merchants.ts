@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db } from './engine/database.ts';
+import { type Db, rowOf, rowsOf } from './engine/database.ts';
 import {
   decryptSecret,
   encryptSecret,
@@ -61,14 +61,13 @@ export async function addMerchant(
     .where('merchant_no', '=', merchantNo)
     .executeTakeFirst();
   const ciphertext = token === null ? null : encryptSecret(secretKeys, placeOf(merchantNo), token);
-  const { rows } = await sql<{ added: boolean }>`
+  const { added } = await rowOf(db)<{ added: boolean }>`
     INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at, joined_at, enabled_at)
     VALUES (${merchantNo}, ${ciphertext}, ${now}, ${now}, ${now})
     ON CONFLICT (merchant_no) DO UPDATE
       SET token_ciphertext = coalesce(excluded.token_ciphertext, held.token_ciphertext), status = 'active',
         joined_at = coalesce(held.joined_at, excluded.joined_at), enabled_at = excluded.enabled_at
-    RETURNING xmax = 0 AS added`.execute(db);
-  const { added } = rows[0]!;
+    RETURNING xmax = 0 AS added`;
   return { added, enabled: !added && held?.status === 'disabled' };
 }
 
@@ -159,11 +158,11 @@ export async function listMerchants(db: Db): Promise<MerchantRow[]> {
 
 /** Those of these merchants that were added, or of whom figures or statements are stored. Uses primary keys alone. */
 export async function knownMerchants(db: Db, asked: readonly string[]): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ readonly merchantNo: string }>`
+  const rows = await rowsOf(db)<{ readonly merchantNo: string }>`
     SELECT asked."merchantNo" FROM unnest(${arrayLiteral(asked)}::text[]) AS asked ("merchantNo")
     WHERE EXISTS (SELECT FROM merchant WHERE merchant_no = asked."merchantNo")
       OR EXISTS (SELECT FROM account_day WHERE merchant_no = asked."merchantNo")
-      OR EXISTS (SELECT FROM statement WHERE merchant_no = asked."merchantNo")`.execute(db);
+      OR EXISTS (SELECT FROM statement WHERE merchant_no = asked."merchantNo")`;
   return new Set(rows.map(({ merchantNo }) => merchantNo));
 }
 
@@ -183,7 +182,7 @@ export async function activeMerchants(db: Db): Promise<string[]> {
  * certificates or statements that were never added. `own` has its token in the settings; a disabled one has left.
  */
 export async function merchantsWithoutToken(db: Db, own: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ merchant_no: string }>`
+  const rows = await rowsOf(db)<{ merchant_no: string }>`
     WITH RECURSIVE ${eachMerchantOf('ledger_entry')}, ${eachMerchantOf('statement')}
     (SELECT merchant_no FROM certified_span
       UNION SELECT merchant_no FROM of_ledger_entry WHERE merchant_no IS NOT NULL
@@ -191,7 +190,7 @@ export async function merchantsWithoutToken(db: Db, own: readonly string[]): Pro
       UNION SELECT merchant_no FROM merchant)
     EXCEPT SELECT merchant_no FROM merchant WHERE status = 'disabled' OR token_ciphertext IS NOT NULL
     EXCEPT SELECT unnest(${arrayLiteral(own)}::text[]) COLLATE "C"
-    ORDER BY merchant_no`.execute(db);
+    ORDER BY merchant_no`;
   return rows.map((row) => row.merchant_no);
 }
 

@@ -6,7 +6,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { Json } from './engine/schema.ts';
 
 export interface FrozenStatement {
@@ -71,33 +71,27 @@ const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.mon
 
 const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id`;
 
-export async function listCloses(
+export const listCloses = (
   db: Db,
   { merchants, month }: CloseFilter,
   limit: number | null = null,
-): Promise<MonthClose[]> {
-  const { rows } = await sql<MonthClose>`
+): Promise<MonthClose[]> => rowsOf(db)<MonthClose>`
     SELECT ${CLOSE_COLUMNS} ${FROM_CLOSED}
     WHERE ${ofMerchants(merchants, 'closed')} AND ${ofMonth(month)}
-    ORDER BY closed.merchant_no, closed.month, closed.number LIMIT ${limit}`.execute(db);
-  return rows;
-}
+    ORDER BY closed.merchant_no, closed.month, closed.number LIMIT ${limit}`;
 
 export const closesOfMonth = (db: Db, merchantNo: string, month: string): Promise<StoredClose[]> =>
   closesOf(db, merchantNo, { from: month, to: month });
 
 /** The same of all its months from one to another. */
-export async function closesOf(
+export const closesOf = (
   db: Db,
   merchantNo: string,
   { from, to }: { readonly from: string; readonly to: string },
-): Promise<StoredClose[]> {
-  const { rows } = await sql<StoredClose>`
+): Promise<StoredClose[]> => rowsOf(db)<StoredClose>`
     SELECT ${CLOSE_COLUMNS}, closed.content, closed.signature ${FROM_CLOSED}
     WHERE closed.merchant_no = ${merchantNo} AND closed.month BETWEEN ${firstDay(from)}::date AND ${firstDay(to)}::date
-    ORDER BY closed.month, closed.number`.execute(db);
-  return rows;
-}
+    ORDER BY closed.month, closed.number`;
 
 export type CloseToStore = Pick<
   StoredClose,
@@ -215,11 +209,11 @@ export interface ClosedMonth extends Pick<Adjustment, 'merchantNo' | 'month' | '
 
 /** Those of the months that are closed, in one statement. Name a merchant and a month, as for `adjustmentsOf`. */
 export async function closedMonths(db: Db, filter: CloseFilter): Promise<ClosedMonth[]> {
-  const { rows } = await sql<Omit<Adjustment, 'day'> & { readonly day: BusinessDay | null }>`
+  const rows = await rowsOf(db)<Omit<Adjustment, 'day'> & { readonly day: BusinessDay | null }>`
     WITH closed AS MATERIALIZED (${LAST_CLOSES(filter)})
     SELECT closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number, adjusted.*
     FROM closed LEFT JOIN LATERAL (${adjustedOf(currentInMonth(sql`true`))}) AS adjusted ON true
-    ORDER BY closed.merchant_no, closed.month, adjusted.day, adjusted.currency`.execute(db);
+    ORDER BY closed.merchant_no, closed.month, adjusted.day, adjusted.currency`;
   return [...Map.groupBy(rows, ({ merchantNo, month }) => `${month} ${merchantNo}`).values()].map((own) => {
     const { merchantNo, month, number } = own[0]!;
     const adjusted = own.filter((row): row is Adjustment => row.day !== null);

@@ -6,7 +6,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { isChosen } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 import { eventRows, type FoundBy, type NewEvent } from './events.ts';
 import type { Currencies } from '../ledger/money.ts';
 
@@ -122,25 +122,23 @@ export const noticesSince = (db: Db, merchants: readonly string[], since: Date):
 const SHARED_DAYS_MAX = 60;
 
 /** The last days of which a shared notice of the merchant is stored, reported or not. */
-export async function sharedNoticeDays(
+export const sharedNoticeDays = (
   db: Db,
   merchantNo: string,
-): Promise<{ readonly currency: string; readonly day: BusinessDay }[]> {
-  const { rows } = await sql<{ currency: string; day: BusinessDay }>`
+): Promise<{ readonly currency: string; readonly day: BusinessDay }[]> => rowsOf(db)<{
+  currency: string;
+  day: BusinessDay;
+}>`
     SELECT DISTINCT data ->> 'currency' AS currency, (data ->> 'day')::date AS day
     FROM event WHERE kind = 'shared' AND ${ofEither([merchantNo])}
-    ORDER BY day DESC LIMIT ${sql.lit(SHARED_DAYS_MAX)}`.execute(db);
-  return rows;
-}
+    ORDER BY day DESC LIMIT ${sql.lit(SHARED_DAYS_MAX)}`;
 
 /** Those of the merchants that have a shared notice, or days left by an earlier run that are not compared yet. */
 export async function merchantsToCompare(db: Db, merchants: readonly string[]): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ merchant_no: string }>`
+  const rows = await rowsOf(db)<{ merchant_no: string }>`
     SELECT merchant_no FROM day_entries WHERE ${isChosen('merchant_no', merchants)} AND is_uncompared AND NOT is_changed
     UNION SELECT merchant_no FROM event WHERE kind = 'shared' AND ${isChosen('merchant_no', merchants)}
-    UNION SELECT data ->> 'otherMerchantNo' FROM event WHERE kind = 'shared' AND ${isOther(merchants)}`.execute(
-    db,
-  );
+    UNION SELECT data ->> 'otherMerchantNo' FROM event WHERE kind = 'shared' AND ${isOther(merchants)}`;
   return new Set(rows.map((row) => row.merchant_no));
 }
 
@@ -181,7 +179,7 @@ async function noticesWhere(
   merchants: readonly string[],
   is: RawBuilder<unknown>,
 ): Promise<KnownNotice[]> {
-  const { rows } = await sql<{
+  const rows = await rowsOf(db)<{
     kind: Notice['kind'];
     merchantNo: string;
     data: StoredNotice;
@@ -191,7 +189,7 @@ async function noticesWhere(
     SELECT kind, merchant_no AS "merchantNo", data, at AS "foundAt", run_id AS "runId" FROM event
     WHERE ${IS_NOTICE} AND ${is} AND ${ofEither(merchants)} AND NOT (${isFixed})
     ORDER BY kind, data ->> 'day', merchant_no, coalesce(data ->> 'currency', '') COLLATE "C",
-      (data ->> 'otherMerchantNo') COLLATE "C"`.execute(db);
+      (data ->> 'otherMerchantNo') COLLATE "C"`;
   return rows.map(
     ({ kind, merchantNo, data: { currency = null, day, ...data }, foundAt, runId }) =>
       ({ kind, merchantNo, currency, day, ...data, foundAt, runId }) as KnownNotice,
@@ -212,14 +210,14 @@ export async function oddEntries(
   fromMs: number,
   { zone, currencies }: { readonly zone: string; readonly currencies: Currencies },
 ): Promise<OddNotice[]> {
-  const { rows: held } = await sql<{ currency: string }>`
+  const held = await rowsOf(db)<{ currency: string }>`
     SELECT DISTINCT currency FROM ledger_entry
-    WHERE merchant_no = ${merchantNo} AND vanished_at IS NULL AND booked_ms >= ${fromMs}`.execute(db);
+    WHERE merchant_no = ${merchantNo} AND vanished_at IS NULL AND booked_ms >= ${fromMs}`;
   const known = held.map(({ currency }) => ({
     currency,
     units: currencies.minorUnits(currency) ?? NO_UNITS,
   }));
-  const { rows } = await sql<{
+  const rows = await rowsOf(db)<{
     kind: OddNotice['kind'];
     currency: string;
     day: BusinessDay;
@@ -243,7 +241,7 @@ export async function oddEntries(
     )
     SELECT kind, currency, day, count(*) AS count,
       (array_agg(batch_no ORDER BY batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
-    FROM odd GROUP BY kind, currency, day ORDER BY day, kind, currency`.execute(db);
+    FROM odd GROUP BY kind, currency, day ORDER BY day, kind, currency`;
   return rows.map(({ kind, currency, day, count, batch_nos: batchNos }) => ({
     ...{ kind, merchantNo, currency, day },
     figures: { count, batchNos },

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { isLostOrRolledBack, retry } from './engine/retry.ts';
-import type { Db } from './engine/database.ts';
+import { type Db, rowsOf } from './engine/database.ts';
 
 /** A time further ahead than this was not written by today's clock: the clock was put back since. */
 const AHEAD_MAX_S = 900;
@@ -48,7 +48,7 @@ export function openPlatformLimit(db: Db) {
     },
     /** The holds that were reported since the last check; at first all. Throws as `take` does. */
     holds: async () => {
-      const { rows } = await sql<{ polled: Polled }>`SELECT ${pollFrom(from)} AS polled`.execute(db);
+      const rows = await rowsOf(db)<{ polled: Polled }>`SELECT ${pollFrom(from)} AS polled`;
       return given(rows[0]!.polled);
     },
     /** Records holds. None is shortened by a later one. */
@@ -70,7 +70,7 @@ const pollFrom = (from: string) => sql<Polled>`json_build_object(
 
 async function takeSlice(db: Db, spanMs: number, from: string) {
   const span = sql`${spanMs}::float8 * interval '1 millisecond'`;
-  const { rows } = await sql<{ afterMs: number; polled: Polled }>`
+  const rows = await rowsOf(db)<{ afterMs: number; polled: Polled }>`
     WITH taken AS (
       INSERT INTO platform_hold AS known (owner, held_until, recorded_at)
       VALUES (${RATE}, ${DATABASE_NOW} + ${span}, '-infinity')
@@ -79,7 +79,7 @@ async function takeSlice(db: Db, spanMs: number, from: string) {
       RETURNING held_until)
     SELECT (extract(epoch FROM held_until - ${span} - ${DATABASE_NOW}) * 1000)::float8 AS "afterMs",
       ${pollFrom(from)} AS polled
-    FROM taken`.execute(db);
+    FROM taken`;
   return rows[0]!;
 }
 

@@ -4,7 +4,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import { applicationPathLives, beneficiaryPathLives } from './notifications/known-paths.ts';
-import type { Db } from './engine/database.ts';
+import { type Db, rowsOf } from './engine/database.ts';
 
 /** What `before` has to be older than: paths of results live 30 days, and `status` reads back as far. */
 export const PRUNE_KEEPS_DAYS = 90;
@@ -97,8 +97,8 @@ const PRUNABLE: readonly Prunable[] = [
 export async function prunableRows(db: Db, asked: PruneAsked): Promise<Pruned[]> {
   const counts: Pruned[] = [];
   for (const { what, table, rows } of PRUNABLE) {
-    const { rows: found } = await sql<{ count: number }>`
-      SELECT count(*) AS count FROM ${sql.table(table)} AS old WHERE ${rows(asked)}`.execute(db);
+    const found = await rowsOf(db)<{ count: number }>`
+      SELECT count(*) AS count FROM ${sql.table(table)} AS old WHERE ${rows(asked)}`;
     counts.push({ what, table, rows: found[0]!.count });
   }
   return counts;
@@ -132,9 +132,9 @@ async function pruned(
 
 /** Run by run: there is a row for each merchant of each run, so that all together may be millions. */
 async function pruneMerchantEnds(db: Db, asked: PruneAsked): Promise<number> {
-  const { rows: runs } = await sql<{ id: number }>`
+  const runs = await rowsOf(db)<{ id: number }>`
     SELECT id FROM (${endedRuns(asked)}) AS ended
-    WHERE EXISTS (SELECT FROM task WHERE run_id = ended.id AND kind = 'run') ORDER BY id`.execute(db);
+    WHERE EXISTS (SELECT FROM task WHERE run_id = ended.id AND kind = 'run') ORDER BY id`;
   let rows = 0;
   for (const { id } of runs) {
     rows += await pruned(db, MERCHANT_ENDS, asked, sql<boolean>`old.run_id = ${id}`);

@@ -4,7 +4,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/hints/evidence.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowOf } from './engine/database.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it is unknown. */
@@ -47,7 +47,8 @@ async function keepUnreadable(
   { merchantNo, window, runId, now }: WindowToStore,
 ): Promise<number> {
   const entries = [...unreadable.values()];
-  const { rows } = await sql<{ kept: number }>`
+  return (
+    await rowOf(trx)<{ kept: number }>`
     WITH sent AS (
       SELECT *, int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange AS span FROM unnest(
         ${arrayLiteral([...unreadable.keys()])}::text[], ${arrayLiteral(entries.map((entry) => entry.batchNo))}::text[],
@@ -76,8 +77,8 @@ async function keepUnreadable(
             WHEN q.span && excluded.span THEN q.span * excluded.span
             ELSE excluded.span END
     )
-    SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`.execute(trx);
-  return rows[0]!.kept;
+    SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`
+  ).kept;
 }
 
 export interface UnreadableWithin extends Quarantined {

@@ -5,7 +5,7 @@ import { storableJson } from '../ledger/text.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { hasWaiting } from './tasks.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { JsonObject } from './engine/schema.ts';
 
 export interface RunRow {
@@ -250,14 +250,14 @@ export async function lastGoodReadings(
   db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, GoodReading>> {
-  const { rows } = await sql<GoodReading & { merchantNo: string }>`
+  const rows = await rowsOf(db)<GoodReading & { merchantNo: string }>`
     SELECT last.merchant_no AS "merchantNo", last.finished_at AS at,
       coalesce(last.checked, (SELECT run.figures->'checked' FROM run WHERE run.id = last.run_id), '[]') AS checked
     FROM unnest(${arrayLiteral(merchants)}::text[]) AS asked (merchant_no) CROSS JOIN LATERAL (
       SELECT own.merchant_no, own.run_id, own.finished_at, own.figures->'checked' AS checked FROM task own
       WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
       ORDER BY own.run_id DESC LIMIT 1
-    ) AS last`.execute(db);
+    ) AS last`;
   return new Map(rows.map(({ merchantNo, ...reading }) => [merchantNo, reading]));
 }
 
@@ -299,10 +299,10 @@ export async function clocksSeenBefore(
   db: Db,
   runId: number,
 ): Promise<{ readonly platformBehindMs: number; readonly platformAheadMs: number } | null> {
-  const { rows } = await sql<{ behind: number | null; ahead: number | null }>`
+  const rows = await rowsOf(db)<{ behind: number | null; ahead: number | null }>`
     SELECT (figures->>'platformBehindMs')::bigint AS behind, (figures->>'platformAheadMs')::bigint AS ahead
     FROM run WHERE id < ${runId} AND (figures->>'requests')::bigint > 0
-    ORDER BY id DESC LIMIT 1`.execute(db);
+    ORDER BY id DESC LIMIT 1`;
   const row = rows[0];
   return row === undefined ? null : { platformBehindMs: row.behind ?? 0, platformAheadMs: row.ahead ?? 0 };
 }

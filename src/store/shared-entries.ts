@@ -8,7 +8,7 @@ import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { isChosen, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { SharedNotice } from './notices.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 
 /** Days of a currency that one statement checks. With 100,000 entries a day, that takes seconds. */
 const DAYS_A_STATEMENT = 20;
@@ -66,10 +66,13 @@ interface DayToCompare {
 }
 
 async function hasTwoMerchants(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ found: number }>`
+  return (
+    (
+      await rowOf(db)<{ found: number }>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
-    SELECT count(merchant_no) AS found FROM (SELECT merchant_no FROM merchants LIMIT 2) AS two`.execute(db);
-  return rows[0]!.found > 1;
+    SELECT count(merchant_no) AS found FROM (SELECT merchant_no FROM merchants LIMIT 2) AS two`
+    ).found > 1
+  );
 }
 
 interface SharedRow {
@@ -93,7 +96,7 @@ async function sharedOn(
   zone: string,
 ): Promise<SharedDay[]> {
   const windows = days.map(({ day }) => dayWindow(day, zone));
-  const { rows } = await sql<SharedRow>`
+  const rows = await rowsOf(db)<SharedRow>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant}), asked AS (
       SELECT * FROM unnest(
         ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
@@ -130,7 +133,7 @@ async function sharedOn(
     ) AS other
     WHERE one.merchant_no < other.merchant_no AND ${isSame}
       AND (${isChosen('one.merchant_no', merchants)} OR ${isChosen('other.merchant_no', merchants)})
-    GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day) AS found`.execute(db);
+    GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day) AS found`;
   return rows.map((row) => {
     const both = [row.merchant_no, row.other_merchant_no];
     const doubted =
@@ -175,7 +178,7 @@ export async function merchantWith(
   entries: readonly LedgerEntry[],
 ): Promise<{ readonly merchantNo: string; readonly batchNo: string } | null> {
   const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
-  const { rows } = await sql<{ merchant_no: string; batch_no: string }>`
+  const rows = await rowsOf(db)<{ merchant_no: string; batch_no: string }>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
     SELECT other.merchant_no, other.batch_no
     FROM unnest(
@@ -185,7 +188,7 @@ export async function merchantWith(
     ) AS one (batch_no, currency, credit, debit, balance, booked_ms)
     CROSS JOIN merchants JOIN ledger_entry other
       ON other.merchant_no = merchants.merchant_no AND other.batch_no = one.batch_no AND ${isSame}
-    WHERE other.merchant_no <> ${merchantNo} LIMIT 1`.execute(db);
+    WHERE other.merchant_no <> ${merchantNo} LIMIT 1`;
   const found = rows[0];
   return found === undefined ? null : { merchantNo: found.merchant_no, batchNo: found.batch_no };
 }
@@ -197,12 +200,11 @@ interface UncomparedDay extends DayToCompare {
   readonly fingerprint: string | null;
 }
 
-export async function uncomparedDays(db: Db, merchants: readonly string[]): Promise<UncomparedDay[]> {
-  const { rows } = await sql<UncomparedDay>`
+export const uncomparedDays = (db: Db, merchants: readonly string[]): Promise<UncomparedDay[]> => rowsOf(
+  db,
+)<UncomparedDay>`
     SELECT merchant_no AS "merchantNo", currency, day, CASE WHEN NOT is_changed THEN fingerprint END AS fingerprint
-    FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`.execute(db);
-  return rows;
-}
+    FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`;
 
 /** Notes of which entries these days were compared. A day that changed meanwhile is compared again. */
 export async function noteCompared(trx: Trx, days: readonly UncomparedDay[]): Promise<void> {

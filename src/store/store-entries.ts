@@ -6,7 +6,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
-import type { Trx } from './engine/database.ts';
+import { type Trx, rowOf, rowsOf } from './engine/database.ts';
 import { countedLate } from './lateness.ts';
 import { keepNotices, type ReusedNotice } from './notices.ts';
 
@@ -45,11 +45,8 @@ const FIGURES = ['inserted', 'amended', 'returned', 'unchanged'] as const;
 
 async function storeSome(trx: Trx, batch: Batch): Promise<EntriesStored> {
   const sent = sentRows(batch.entries);
-  const { rows } = await sql<{ inserted: number }>`
-    WITH ${freshEntries(batch, { held: HELD_ALREADY, sent })} SELECT count(*) AS inserted FROM fresh`.execute(
-    trx,
-  );
-  const { inserted } = rows[0]!;
+  const { inserted } = await rowOf(trx)<{ inserted: number }>`
+    WITH ${freshEntries(batch, { held: HELD_ALREADY, sent })} SELECT count(*) AS inserted FROM fresh`;
   if (inserted === batch.entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0 };
   const { touched, amended, returned } = await recordAmendments(trx, sent, batch);
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
@@ -133,7 +130,7 @@ const contentText = (prefix: string): RawBuilder<string> => {
  */
 async function recordAmendments(trx: Trx, sent: RawBuilder<unknown>, batch: Batch): Promise<Known> {
   const { merchantNo, runId, now } = batch;
-  const { rows } = await sql<Known>`
+  const rows = await rowsOf(trx)<Known>`
     WITH found AS MATERIALIZED (
       SELECT sent.*, held.place, held.version, held.vanished_at IS NOT NULL AS returns,
         held.currency AS was_currency, held.transaction_type AS was_type, held.credit AS was_credit,
@@ -172,7 +169,7 @@ async function recordAmendments(trx: Trx, sent: RawBuilder<unknown>, batch: Batc
     SELECT count(*) AS touched, count(*) FILTER (WHERE differs) AS amended, count(*) FILTER (WHERE returns) AS returned,
       (SELECT count(*) FROM written) AS written,
       (SELECT coalesce(jsonb_agg(reused), '[]') FROM reused) AS reused
-    FROM changed`.execute(trx);
+    FROM changed`;
   const figures = rows[0]!;
   if (figures.written !== figures.touched) {
     throw new Error(`${merchantNo}: ${figures.touched} entries changed but ${figures.written} were written`);

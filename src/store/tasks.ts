@@ -8,7 +8,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
 import { currencyFrom, ofMerchants, storedCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 
 export interface TaskEnd {
   readonly merchantNo: string;
@@ -113,10 +113,10 @@ export async function undoneInRun(
   db: Db,
   runId: number,
 ): Promise<{ readonly count: number; readonly merchants: readonly string[] }> {
-  const { rows } = await sql<{ merchantNo: string; count: number }>`
+  const rows = await rowsOf(db)<{ merchantNo: string; count: number }>`
     SELECT merchant_no AS "merchantNo", count(*) OVER () AS count FROM task
     WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' AND exit_code NOT IN (0, 3)
-    ORDER BY merchant_no LIMIT 5`.execute(db);
+    ORDER BY merchant_no LIMIT 5`;
   return { count: rows[0]?.count ?? 0, merchants: rows.map(({ merchantNo }) => merchantNo) };
 }
 
@@ -131,13 +131,10 @@ export interface RunToFinish {
   readonly isQueued: boolean;
 }
 
-export async function runsToFinish(db: Db): Promise<RunToFinish[]> {
-  const { rows } = await sql<RunToFinish>`
+export const runsToFinish = (db: Db): Promise<RunToFinish[]> => rowsOf(db)<RunToFinish>`
     SELECT id, request IS NOT NULL AS "isQueued" FROM run WHERE exit_code IS NULL AND NOT ${hasWaiting(sql<number>`run.id`)}
       AND (request IS NOT NULL OR EXISTS (SELECT FROM task WHERE task.run_id = run.id AND task.kind = 'backfill'))
-    ORDER BY id`.execute(db);
-  return rows;
-}
+    ORDER BY id`;
 
 export interface RunTotals {
   readonly merchants: readonly string[];
@@ -149,13 +146,13 @@ export interface RunTotals {
 }
 
 export async function runTotals(db: Db, runId: number): Promise<RunTotals> {
-  const { rows: merchants } = await sql<{ merchantNo: string; exitCode: number; reads: boolean }>`
+  const merchants = await rowsOf(db)<{ merchantNo: string; exitCode: number; reads: boolean }>`
     SELECT merchant_no AS "merchantNo", exit_code AS "exitCode", reads FROM task
-    WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' ORDER BY merchant_no`.execute(db);
-  const { rows: figures } = await sql<{ name: string; sum: number; largest: number }>`
+    WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' ORDER BY merchant_no`;
+  const figures = await rowsOf(db)<{ name: string; sum: number; largest: number }>`
     SELECT name, sum(value::bigint)::bigint AS sum, max(value::bigint) AS largest
     FROM task CROSS JOIN LATERAL jsonb_each(figures) AS figure (name, value)
-    WHERE run_id = ${runId} AND kind = 'run' AND jsonb_typeof(value) = 'number' GROUP BY name`.execute(db);
+    WHERE run_id = ${runId} AND kind = 'run' AND jsonb_typeof(value) = 'number' GROUP BY name`;
   const read = merchants.filter(({ reads }) => reads);
   const named = (rows: typeof merchants): string[] => rows.map(({ merchantNo }) => merchantNo);
   return {
@@ -181,12 +178,11 @@ export interface MerchantsReason {
 }
 
 /** The reasons of all merchants of the run, each once, the most severe and the most frequent first. */
-export async function runReasons(
+export const runReasons = (
   db: Db,
   runId: number,
   { limit, named }: { readonly limit: number; readonly named: number },
-): Promise<MerchantsReason[]> {
-  const { rows } = await sql<MerchantsReason>`
+): Promise<MerchantsReason[]> => rowsOf(db)<MerchantsReason>`
     SELECT (reason->>'exitCode')::int AS "exitCode", reason->>'what' AS what, reason->>'todo' AS todo,
       bool_or(reason ? 'merchantNo') AS "isNamed", bool_and(reason ? 'awaitsPerson') AS "awaitsPerson", count(*) AS count,
       (array_agg(merchant_no ORDER BY merchant_no))[1:${sql.lit(named)}] AS merchants
@@ -196,9 +192,7 @@ export async function runReasons(
     GROUP BY 1, 2, 3
     ORDER BY CASE (reason->>'exitCode')::int WHEN 70 THEN 1 WHEN 2 THEN 2 WHEN 4 THEN 3 WHEN 5 THEN 4 WHEN 3 THEN 5 ELSE 6 END,
       count(*) DESC, 2
-    LIMIT ${limit}`.execute(db);
-  return rows;
-}
+    LIMIT ${limit}`;
 
 /** Days that were asked for by date. Open until each is under certificate, or until a person gives them up. */
 export interface RequestedRange {

@@ -22,7 +22,7 @@ import {
   type CompleteReading,
 } from './absent-entries.ts';
 import { storeUnreadable } from './quarantine.ts';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, type Trx, rowOf } from './engine/database.ts';
 import { storeEntries, ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
 import { recordChanges } from './events.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
@@ -188,7 +188,11 @@ export async function storePlain(
   return writeStatement(db, lease, async (held, isAgain) => {
     // If the answer was lost, the entries may be stored already.
     const before = isAgain ? await insertedBefore(db, batch) : 0;
-    const { rows } = await sql<{ is_held: boolean; is_new: boolean; inserted: number }>`
+    const {
+      is_held: isHeld,
+      is_new: isNew,
+      inserted,
+    } = await rowOf(db)<{ is_held: boolean; is_new: boolean; inserted: number }>`
       WITH held AS MATERIALIZED ${held},
       entry AS MATERIALIZED (SELECT * FROM ${sentRows(entries)}),
       unknown AS MATERIALIZED (SELECT 1 FROM held WHERE NOT EXISTS (
@@ -199,8 +203,7 @@ export async function storePlain(
       ${freshEntries(batch, { held: sql`unknown`, sent: sql`entry AS sent` })},
       ${keptCertificates(open[0]!.part, uncertain, sql`EXISTS (SELECT FROM unknown)`)}
       SELECT EXISTS (SELECT FROM held) AS is_held, EXISTS (SELECT FROM unknown) AS is_new,
-        (SELECT count(*) FROM fresh) AS inserted`.execute(db);
-    const { is_held: isHeld, is_new: isNew, inserted } = rows[0]!;
+        (SELECT count(*) FROM fresh) AS inserted`;
     return isHeld ? { inserted: before + inserted, isAll: isNew } : null;
   });
 }
@@ -210,14 +213,13 @@ async function insertedBefore(
   db: Db,
   { merchantNo, entries, now }: { merchantNo: string; entries: readonly LedgerEntry[]; now: Date },
 ): Promise<number> {
-  const { rows } = await sql<{ inserted: number }>`
+  return (
+    await rowOf(db)<{ inserted: number }>`
     SELECT count(*) AS inserted FROM ${sentRows(entries)} CROSS JOIN LATERAL (
       SELECT * FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
     ) AS held
     WHERE held.first_seen_at = ${now} AND held.vanished_at IS NULL
       AND (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_ms)
-        IS NOT DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_ms)`.execute(
-    db,
-  );
-  return rows[0]!.inserted;
+        IS NOT DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_ms)`
+  ).inserted;
 }

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Window } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { BreakRow } from './breaks.ts';
-import type { Db, Trx } from '../engine/database.ts';
+import { type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { doneBy, type AuditEvent } from '../audit.ts';
 
 export type StepKind = 'taken' | 'commented' | 'resolved' | 'reopened';
@@ -59,10 +59,10 @@ export async function stepsOf(db: Db, breakId: number): Promise<CaseStep[]> {
 
 export async function lastSteps(db: Db, breakIds: readonly number[]): Promise<ReadonlyMap<number, CaseStep>> {
   if (breakIds.length === 0) return new Map();
-  const { rows } = await sql<StepRow & { readonly subject: string }>`
+  const rows = await rowsOf(db)<StepRow & { readonly subject: string }>`
     SELECT DISTINCT ON (subject) subject, command, by_whom AS by, at, note FROM audit_event
     WHERE subject = ANY (${arrayLiteral(breakIds)}::text[]) AND ${IS_DECISIVE}
-    ORDER BY subject, id DESC`.execute(db);
+    ORDER BY subject, id DESC`;
   return new Map(rows.map(({ subject, ...row }) => [Number(subject), stepOf(row)]));
 }
 
@@ -141,7 +141,7 @@ export async function explainedBreaks(
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<ExplainedBreak[]> {
-  const { rows } = await sql<Omit<ExplainedBreak, 'span'> & Window>`
+  const rows = await rowsOf(db)<Omit<ExplainedBreak, 'span'> & Window>`
     SELECT found.id, found.currency, found.after_batch_no AS "afterBatchNo",
       found.before_batch_no AS "beforeBatchNo", found.missing_net AS "missingNet",
       found.begin_ms AS "beginMs", found.end_ms AS "endMs", found.note,
@@ -153,7 +153,7 @@ export async function explainedBreaks(
     ) AS last ON true
     WHERE found.merchant_no = ${merchantNo} AND found.status = 'resolved'
       AND found.end_ms >= ${beginMs} AND found.begin_ms <= ${endMs}
-    ORDER BY found.id`.execute(db);
+    ORDER BY found.id`;
   return rows.map(({ beginMs, endMs, ...row }) => ({ ...row, span: { beginMs, endMs } }));
 }
 

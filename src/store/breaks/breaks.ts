@@ -6,7 +6,7 @@ import type { Account, BreakHint, BusinessDay, ContinuityBreak, Window } from '.
 import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
 import type { DayFilter } from '../account-days.ts';
 import { ofAccounts } from '../account-filter.ts';
-import type { Db, Trx } from '../engine/database.ts';
+import { type Db, type Trx, rowsOf } from '../engine/database.ts';
 import type { ContinuityBreak as BreakTable } from '../engine/schema.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 
@@ -220,11 +220,11 @@ export async function countOpenBreaks(
   accounts: AccountFilter,
   isNew: RawBuilder<boolean>,
 ): Promise<ReadonlyMap<string, OpenBreakCount>> {
-  const { rows } = await sql<OpenBreakCount & { merchantNo: string }>`
+  const rows = await rowsOf(db)<OpenBreakCount & { merchantNo: string }>`
     SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE ${isNew}) AS opened,
       count(*) FILTER (WHERE (${isNew}) IS NOT TRUE) AS known
     FROM continuity_break
-    WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`.execute(db);
+    WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`;
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
@@ -243,11 +243,11 @@ export async function unprovenSpans(
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Window[]>> {
   const asked = sql`${arrayLiteral(merchants)}::text[]`;
-  const { rows } = await sql<Window & { readonly merchantNo: string }>`
+  const rows = await rowsOf(db)<Window & { readonly merchantNo: string }>`
     SELECT merchant_no AS "merchantNo", begin_ms AS "beginMs", end_ms AS "endMs" FROM (
       SELECT merchant_no, begin_ms, end_ms FROM continuity_break WHERE status = 'open' AND merchant_no = ANY (${asked})
       UNION ${OPEN_UNREADABLE} AND q.merchant_no = ANY (${asked})
-    ) AS open`.execute(db);
+    ) AS open`;
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }
 

@@ -5,7 +5,7 @@ import { netOf } from '../../ledger/common-change.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { Db } from '../engine/database.ts';
+import { type Db, rowsOf } from '../engine/database.ts';
 import { entryOf, type EntryColumns } from '../entries.ts';
 
 /** Most changed contents that are compared with one break. More mean that the entire stretch changed. */
@@ -48,7 +48,7 @@ export async function changedEntries(
   breakIds: readonly number[],
 ): Promise<ReadonlyMap<number, readonly ChangedEntry[]>> {
   if (breakIds.length === 0) return new Map();
-  const { rows } = await sql<Row>`
+  const rows = await rowsOf(db)<Row>`
     SELECT b.id, b.currency, b.after_batch_no AS after, b.before_batch_no AS before, b.begin_ms AS "beginMs",
       b.end_ms AS "endMs", b.found_balance AS "foundBalance", changed.*
     FROM continuity_break AS b CROSS JOIN LATERAL (
@@ -71,7 +71,7 @@ export async function changedEntries(
       ) AS v JOIN ledger_entry AS e ON (e.merchant_no, e.batch_no) = (v.merchant_no, v.batch_no))
     ) AS changed
     WHERE b.id = ANY (${arrayLiteral(breakIds)}::bigint[])
-    ORDER BY b.id, changed."vanishedAt" IS NULL, changed."supersededAt" DESC NULLS FIRST`.execute(db);
+    ORDER BY b.id, changed."vanishedAt" IS NULL, changed."supersededAt" DESC NULLS FIRST`;
   return new Map(
     [...Map.groupBy(rows, ({ id }) => id)].map(([id, own]) => [
       id,

@@ -18,7 +18,7 @@ import {
 import { ofMerchants } from '../account-filter.ts';
 import { lastClosing } from '../account-days.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { Db, Trx } from '../engine/database.ts';
+import { type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { changedEntries, type ChangedEntry } from './changed-entries.ts';
 import { unreadableWithin } from '../quarantine.ts';
 
@@ -344,13 +344,13 @@ async function hintsAcrossCurrencies(db: Db, merchantNo: string, rows: readonly 
  */
 async function hintsOfFirstEntries(db: Db, merchantNo: string, rows: readonly HintedRow[]): Promise<Hints> {
   if (rows.length === 0) return new Map();
-  const { rows: entries } = await sql<FirstEntry>`
+  const entries = await rowsOf(db)<FirstEntry>`
     SELECT first.* FROM (SELECT DISTINCT currency FROM account_day WHERE merchant_no = ${merchantNo}) AS account
     CROSS JOIN LATERAL (
       SELECT batch_no, currency, balance, balance - coalesce(credit, -debit) AS start, booked_ms FROM ledger_entry AS e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = account.currency AND e.vanished_at IS NULL
       ORDER BY booked_ms, batch_no LIMIT 1
-    ) AS first`.execute(db);
+    ) AS first`;
   const fits = (entry: FirstEntry, row: HintedRow): boolean =>
     entry.currency !== row.currency &&
     plain(entry.start) !== '0' &&

@@ -1,8 +1,7 @@
 /** Asks whether leases are still held: one statement answers all questions that wait for it. */
-import { sql } from 'kysely';
 import { arrayLiteral } from './array-literal.ts';
 import { askLease, type Lease } from './lease.ts';
-import type { Db } from './database.ts';
+import { type Db, rowsOf } from './database.ts';
 
 /** Throws `LeaseLost` unless the lease is held at a moment after the question. */
 export type LeaseAsker = (lease: Lease) => Promise<void>;
@@ -62,10 +61,8 @@ const keyOf = ({ name, epoch }: Pick<Lease, 'name' | 'epoch'>): string => `${epo
  * before. A holder who takes over after that read finds them when it searches for unfinished writes.
  */
 async function heldOf(db: Db, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ name: string; epoch: number }>`
+  const rows = await rowsOf(db)<{ name: string; epoch: number }>`
     SELECT name, epoch FROM lease
-    WHERE name = ANY (${arrayLiteral(leases.map(({ name }) => name))}::text[]) AND expires_at IS NOT NULL`.execute(
-    db,
-  );
+    WHERE name = ANY (${arrayLiteral(leases.map(({ name }) => name))}::text[]) AND expires_at IS NOT NULL`;
   return new Set(rows.map(keyOf));
 }

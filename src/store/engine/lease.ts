@@ -7,7 +7,7 @@ import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { sql, type RawBuilder } from 'kysely';
 import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
-import type { Db, Trx } from './database.ts';
+import { type Db, type Trx, rowsOf } from './database.ts';
 import { LEASE_LOCK_MS } from './waits.ts';
 
 export interface Lease {
@@ -132,7 +132,7 @@ async function takeRow(
   goneEpoch: number,
 ): Promise<number | undefined> {
   // lock_timeout is set inside the statement, so it ends with the statement.
-  const { rows } = await sql<{ epoch: number }>`
+  const rows = await rowsOf(db)<{ epoch: number }>`
     WITH bounded AS (SELECT set_config('lock_timeout', ${String(lockMs)}, true) AS lock_timeout)
     INSERT INTO lease AS held (name, epoch, holder, acquired_at, expires_at)
     SELECT ${name}, ${FIRST_EPOCH}, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM bounded WHERE lock_timeout IS NOT NULL
@@ -140,18 +140,18 @@ async function takeRow(
       SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)},
         void_through = 0
       WHERE held.expires_at IS NULL OR held.expires_at <= ${DATABASE_NOW} OR held.epoch = ${goneEpoch}
-    RETURNING epoch`.execute(db);
+    RETURNING epoch`;
   return rows[0]?.epoch;
 }
 
 /** Describes the transaction that has the lease locked, in brackets; empty if it has ended or cannot be seen. */
 async function blockerOf(db: Db): Promise<string> {
   // The oldest transaction at work on the table; the others wait for it.
-  const { rows } = await sql<{ pid: number; client: string | null; since: Date }>`
+  const rows = await rowsOf(db)<{ pid: number; client: string | null; since: Date }>`
     SELECT pid, host(client_addr) AS client, xact_start AS since FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE relation = 'lease'::regclass AND granted AND mode <> 'AccessShareLock' AND pid <> pg_backend_pid()
       AND xact_start IS NOT NULL
-    ORDER BY xact_start LIMIT 1`.execute(db);
+    ORDER BY xact_start LIMIT 1`;
   if (rows[0] === undefined) return '';
   const { pid, client, since } = rows[0];
   return ` (server process ${pid}, from ${client ?? 'its own host'}, open since ${since.toISOString()})`;
@@ -163,10 +163,10 @@ async function blockerOf(db: Db): Promise<string> {
  */
 export async function assertLease(trx: Trx, lease: Lease): Promise<string> {
   // Without parameters, so that it is sent together with the statement that begins the transaction.
-  const { rows } = await sql<{ xid: string }>`
+  const rows = await rowsOf(trx)<{ xid: string }>`
     SELECT pg_current_xact_id()::text AS xid FROM lease
     WHERE name = ${sql.lit(lease.name)} AND epoch = ${sql.lit(lease.epoch)} AND expires_at IS NOT NULL
-    FOR SHARE`.execute(trx);
+    FOR SHARE`;
   if (rows[0] === undefined) throw new LeaseLost(lease);
   return rows[0].xid;
 }
@@ -193,8 +193,8 @@ export async function voidAttempts(db: Db, lease: Lease, through: bigint): Promi
 /** Throws `LeaseLost` unless this run holds the lease at this moment. For work that is not written in a transaction. */
 export async function askLease(db: Db, lease: Lease): Promise<void> {
   // FOR SHARE waits for a run that is about to commit its takeover.
-  const { rows } = await sql`
+  const rows = await rowsOf(db)`
     SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
-    FOR SHARE`.execute(db);
+    FOR SHARE`;
   if (rows[0] === undefined) throw new LeaseLost(lease);
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { hasExited } from '../../host/process-identity.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { acquireLease, DATABASE_NOW, FIRST_EPOCH, heldBy, inMs, LeaseHeld, type Lease } from './lease.ts';
-import type { Db, Trx } from './database.ts';
+import { type Db, type Trx, rowsOf } from './database.ts';
 import { LEASE_LOCK_MS } from './waits.ts';
 
 export interface LeasesTaken {
@@ -57,12 +57,9 @@ interface LiveLease {
   readonly expires_at: Date;
 }
 
-async function liveOnes(db: Db, names: readonly string[]): Promise<LiveLease[]> {
-  const { rows } = await sql<LiveLease>`
+const liveOnes = (db: Db, names: readonly string[]): Promise<LiveLease[]> => rowsOf(db)<LiveLease>`
     SELECT name, epoch, holder, acquired_at, expires_at FROM lease
-    WHERE name = ANY (${arrayLiteral(names)}::text[]) AND expires_at > ${DATABASE_NOW}`.execute(db);
-  return rows;
-}
+    WHERE name = ANY (${arrayLiteral(names)}::text[]) AND expires_at > ${DATABASE_NOW}`;
 
 /** Skips rows that are locked. Rows are locked in order of names, so that two processes do not wait for each other. */
 async function takeRows(
@@ -79,7 +76,7 @@ async function takeRows(
   },
 ): Promise<Lease[]> {
   if (names.length === 0) return [];
-  const { rows } = await sql<{ name: string; epoch: number }>`
+  const rows = await rowsOf(db)<{ name: string; epoch: number }>`
     WITH wanted AS (SELECT unnest(${arrayLiteral(names)}::text[]) AS name), abandoned AS (
       SELECT * FROM unnest(${arrayLiteral(abandoned.map(({ name }) => name))}::text[],
         ${arrayLiteral(abandoned.map(({ epoch }) => epoch))}::bigint[]) AS abandoned (name, epoch)
@@ -100,7 +97,7 @@ async function takeRows(
       ORDER BY name ON CONFLICT (name) DO NOTHING
       RETURNING name, epoch
     )
-    SELECT name, epoch FROM taken UNION ALL SELECT name, epoch FROM fresh`.execute(db);
+    SELECT name, epoch FROM taken UNION ALL SELECT name, epoch FROM fresh`;
   return rows.map(({ name, epoch }) => ({ name, epoch, holder }));
 }
 
@@ -120,13 +117,13 @@ export async function renewLeases(
 ): Promise<Lease[]> {
   if (leases.length === 0) return [];
   // Locked in order of names first, as other transactions of this process do, so that none waits for the other.
-  const { rows } = await sql<{ name: string }>`
+  const rows = await rowsOf(db)<{ name: string }>`
     WITH kept AS (
       SELECT lease.name FROM lease JOIN ${rowsOf(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
       WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR NO KEY UPDATE OF lease
     )
     UPDATE lease SET expires_at = ${inMs(ttlMs)} FROM kept WHERE lease.name = kept.name
-    RETURNING lease.name`.execute(db);
+    RETURNING lease.name`;
   const kept = new Set(rows.map(({ name }) => name));
   return leases.filter(({ name }) => !kept.has(name));
 }
@@ -143,9 +140,9 @@ export async function releaseLeases(db: Db, leases: readonly Lease[]): Promise<v
  * Returns those of the leases that are still held. Until the transaction ends, no process can take these over.
  */
 export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lease[]> {
-  const { rows } = await sql<{ name: string }>`
+  const rows = await rowsOf(trx)<{ name: string }>`
     SELECT lease.name FROM lease JOIN ${rowsOf(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
-    WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR SHARE OF lease`.execute(trx);
+    WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR SHARE OF lease`;
   const held = new Set(rows.map(({ name }) => name));
   return leases.filter(({ name }) => held.has(name));
 }

@@ -1,8 +1,7 @@
 /** Every write of a run goes through here: under the lease, and exactly once even if the connection is cut. */
-import { sql } from 'kysely';
 import { assertLease, type Lease } from './lease.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
-import type { Db, Trx } from './database.ts';
+import { type Db, type Trx, rowsOf } from './database.ts';
 
 /**
  * Runs `work` in one transaction that holds the lease, and commits it. If the connection is cut, the transaction is
@@ -31,9 +30,9 @@ export async function writeTransaction<Result>(
 
 /** Whether the server has committed the transaction. False if it does not know it, as after a fail-over. */
 async function wasCommitted(db: Db, xid: string): Promise<boolean> {
-  const { rows } = await sql<{ status: string | null }>`
+  const rows = await rowsOf(db)<{ status: string | null }>`
     SELECT CASE WHEN ${xid}::xid8 < pg_snapshot_xmax(pg_current_snapshot())
-      THEN pg_xact_status(${xid}::xid8) END AS status`.execute(db);
+      THEN pg_xact_status(${xid}::xid8) END AS status`;
   const status = rows[0]?.status ?? null;
   // The server has not noticed yet that the connection is cut: this is asked again after a pause.
   if (status === 'in progress') throw Object.assign(new Error(`transaction ${xid} hangs`), { code: '08006' });

@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { NotificationKind } from './notify-path.ts';
-import type { Db } from '../engine/database.ts';
+import { type Db, rowsOf } from '../engine/database.ts';
 
 /** How long a path stays known after its final result. A later post counts as one of an unknown sender. */
 export const PATH_LIVES_DAYS = 30;
@@ -33,24 +33,22 @@ export async function knownAmong(
 ): Promise<readonly NotifyPath[]> {
   const of = (kind: NotificationKind): string[] =>
     paths.filter((path) => path.kind === kind).map(({ notifyHash }) => notifyHash);
-  const { rows } = await sql<NotifyPath>`
+  return rowsOf(db)<NotifyPath>`
     SELECT 'onboarding' AS kind, notify_hash AS "notifyHash" FROM application
     WHERE notify_hash = ANY(${arrayLiteral(of('onboarding'))}::text[]) AND ${applicationPathLives(now)}
     UNION ALL
     SELECT 'beneficiary', notify_hash FROM beneficiary
     WHERE notify_hash = ANY(${arrayLiteral(of('beneficiary'))}::text[]) AND ${beneficiaryPathLives(now)}
-  `.execute(db);
-  return rows;
+  `;
 }
 
 /** The newest known paths, at most `limit` of each kind. */
-export async function newestKnownPaths(db: Db, limit: number, now: Date): Promise<readonly NotifyPath[]> {
-  const { rows } = await sql<NotifyPath>`
+export const newestKnownPaths = (db: Db, limit: number, now: Date): Promise<readonly NotifyPath[]> => rowsOf(
+  db,
+)<NotifyPath>`
     (SELECT 'onboarding' AS kind, notify_hash AS "notifyHash" FROM application
      WHERE notify_hash IS NOT NULL AND ${applicationPathLives(now)} ORDER BY id DESC LIMIT ${limit})
     UNION ALL
     (SELECT 'beneficiary', notify_hash FROM beneficiary
      WHERE notify_hash IS NOT NULL AND ${beneficiaryPathLives(now)} ORDER BY id DESC LIMIT ${limit})
-  `.execute(db);
-  return rows;
-}
+  `;

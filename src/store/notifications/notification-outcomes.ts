@@ -1,6 +1,6 @@
 /** Stores what became of each notification, and lists notifications for processing and for people. */
 import { sql } from 'kysely';
-import type { Db, Trx } from '../engine/database.ts';
+import { type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { bodyPlace } from './notifications.ts';
 import type { NotificationKind } from './notify-path.ts';
@@ -47,11 +47,11 @@ export async function openInFairOrder(
   db: Db,
   { passed, limit }: { readonly passed: readonly number[]; readonly limit: number },
 ): Promise<number[]> {
-  const { rows } = await sql<{ number: number }>`
+  const rows = await rowsOf(db)<{ number: number }>`
     SELECT number FROM (
       SELECT number, row_number() OVER (PARTITION BY notify_hash ORDER BY number) AS turn FROM notification
       WHERE (outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL AND NOT number = ANY(${arrayLiteral(passed)}::bigint[])
-    ) AS open ORDER BY turn, number LIMIT ${limit}`.execute(db);
+    ) AS open ORDER BY turn, number LIMIT ${limit}`;
   return rows.map(({ number }) => number);
 }
 
@@ -77,12 +77,11 @@ const WITHOUT_DIGEST_MAX = 20;
  * one with the same digest, the last one of all, and those without a digest. An approval, if there was one, is the
  * last of all. Oldest first. The list is short, however many results were applied.
  */
-export async function appliedBefore(
+export const appliedBefore = (
   trx: Trx,
   notifyHash: string,
   resultDigest: string,
-): Promise<OpenNotification[]> {
-  const { rows } = await sql<OpenNotification>`
+): Promise<OpenNotification[]> => rowsOf(trx)<OpenNotification>`
     WITH applied AS (
       SELECT id, number, kind, notify_hash AS "notifyHash", body_ciphertext AS "bodyCiphertext", result_digest
       FROM notification WHERE notify_hash = ${notifyHash} AND outcome = 'applied' AND body_ciphertext IS NOT NULL
@@ -90,9 +89,7 @@ export async function appliedBefore(
     (SELECT * FROM applied WHERE result_digest = ${resultDigest} ORDER BY number DESC LIMIT 1)
     UNION (SELECT * FROM applied ORDER BY number DESC LIMIT 1)
     UNION (SELECT * FROM applied WHERE result_digest IS NULL ORDER BY number DESC LIMIT ${WITHOUT_DIGEST_MAX})
-    ORDER BY number`.execute(trx);
-  return rows;
-}
+    ORDER BY number`;
 
 /** Stores the outcome. Writes nothing if the notification was waiting and still is. */
 export async function settleNotification(

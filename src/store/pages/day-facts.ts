@@ -8,7 +8,7 @@ import { compareAmounts } from '../../ledger/money.ts';
 import { overlaps } from '../../ledger/window.ts';
 import { PROVEN_SPANS } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { Db } from '../engine/database.ts';
+import { type Db, rowsOf } from '../engine/database.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
@@ -68,7 +68,7 @@ export async function dayFacts(
   { from, to, window, by }: DaysAsked,
 ): Promise<AccountFacts[]> {
   if (accounts.length === 0) return [];
-  const { rows } = await sql<FactRow>`
+  const rows = await rowsOf(db)<FactRow>`
     WITH asked AS (
       SELECT *, ${window.beginMs}::bigint AS begin_ms, ${window.endMs}::bigint AS end_ms FROM unnest(
         (SELECT ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[]),
@@ -104,7 +104,7 @@ export async function dayFacts(
     FROM asked CROSS JOIN LATERAL (${UNREADABLE_SPANS}) AS lying CROSS JOIN LATERAL unnest(lying.spans) AS part
     UNION ALL
     SELECT 'certified', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(proven), upper(proven) - 1
-    FROM asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven`.execute(db);
+    FROM asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven`;
   const byAccount = Map.groupBy(rows, ({ nth }) => nth);
   return accounts.map((account, at) => factsOf(account, byAccount.get(at + 1) ?? [], by));
 }
@@ -185,12 +185,11 @@ export async function accountsPage(
   { merchants, contains, after, limit }: AccountsAsked,
 ): Promise<Account[]> {
   const source = merchants === null ? everyAccount(after) : accountsOf(merchants, after);
-  const { rows } = await sql<Account>`
+  return rowsOf(db)<Account>`
     ${source}
     SELECT merchant_no AS "merchantNo", currency FROM account
     WHERE merchant_no IS NOT NULL AND strpos(lower(merchant_no), ${contains.toLowerCase()}) > 0
-    LIMIT ${limit}`.execute(db);
-  return rows;
+    LIMIT ${limit}`;
 }
 
 const behind = (after: Account | null): RawBuilder<boolean> =>

@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Account, LedgerEntry, Window, BusinessDay } from '../../ledger/entry.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entries.ts';
-import type { Db } from '../engine/database.ts';
+import { type Db, rowsOf, rowOf } from '../engine/database.ts';
 import type { ChainEntry } from '../../ledger/chain/chain-link.ts';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BreakRow } from '../breaks/breaks.ts';
@@ -36,22 +36,23 @@ export async function placesAt(
   const way = isNearEnd ? sql`DESC` : sql`ASC`;
   const skipped = isNearEnd ? left : offset;
   const taken = Math.min(limit, Math.max(0, total - offset));
-  const { rows } = await sql<EntryPlace>`
+  const rows = await rowsOf(db)<EntryPlace>`
     SELECT booked_ms AS "bookedMs", batch_no AS "batchNo" FROM ledger_entry WHERE ${ofDay(day)}
-    ORDER BY booked_ms ${way}, batch_no ${way} LIMIT ${taken} OFFSET ${skipped}`.execute(db);
+    ORDER BY booked_ms ${way}, batch_no ${way} LIMIT ${taken} OFFSET ${skipped}`;
   return isNearEnd ? rows.reverse() : rows;
 }
 
 /** How many entries the day has now. It counts along ledger_entry_in_time, so it takes longer the more there are. */
 export async function countEntries(db: Db, day: DayOfAccount): Promise<number> {
-  const { rows } = await sql<{ readonly entries: number }>`
-    SELECT count(*) AS entries FROM ledger_entry WHERE ${ofDay(day)}`.execute(db);
-  return rows[0]!.entries;
+  return (
+    await rowOf(db)<{ readonly entries: number }>`
+    SELECT count(*) AS entries FROM ledger_entry WHERE ${ofDay(day)}`
+  ).entries;
 }
 
 export async function entryNumbered(db: Db, day: DayOfAccount, batchNo: string): Promise<LedgerEntry | null> {
-  const { rows } = await sql<EntryColumns>`
-    SELECT ${COLUMNS} FROM ledger_entry e WHERE ${ofDay(day)} AND batch_no = ${batchNo}`.execute(db);
+  const rows = await rowsOf(db)<EntryColumns>`
+    SELECT ${COLUMNS} FROM ledger_entry e WHERE ${ofDay(day)} AND batch_no = ${batchNo}`;
   return rows[0] === undefined ? null : entryOf(rows[0]);
 }
 
@@ -83,11 +84,11 @@ export async function entriesSearched(
   const text = contains.toLowerCase();
   const isAmount =
     amount === null ? sql`false` : sql`${amount}::numeric IN (coalesce(credit, debit), balance)`;
-  const { rows } = await sql<EntryColumns & { readonly total: number }>`
+  const rows = await rowsOf(db)<EntryColumns & { readonly total: number }>`
     SELECT ${COLUMNS}, count(*) OVER () AS total FROM ledger_entry e
     WHERE ${ofDay(day)}
       AND (strpos(lower(batch_no), ${text}) > 0 OR strpos(lower(transaction_type), ${text}) > 0 OR ${isAmount})
-    ORDER BY ${ORDERS[sort]} LIMIT ${limit} OFFSET ${offset}`.execute(db);
+    ORDER BY ${ORDERS[sort]} LIMIT ${limit} OFFSET ${offset}`;
   return { entries: rows.map(entryOf), total: rows[0]?.total ?? 0 };
 }
 
@@ -103,7 +104,7 @@ export async function stretchEnds(
   day: BusinessDay,
   { widthMs, limit }: { readonly widthMs: number; readonly limit: number },
 ): Promise<ChainEntry[][]> {
-  const { rows } = await sql<Omit<ChainEntry, 'bookedAt'> & { readonly beginMs: number }>`
+  const rows = await rowsOf(db)<Omit<ChainEntry, 'bookedAt'> & { readonly beginMs: number }>`
     SELECT part.begin_ms AS "beginMs", last.batch_no AS "batchNo", last.credit, last.debit, last.balance,
       last.booked_ms AS "bookedMs"
     FROM generate_series(${window.beginMs}::bigint, ${window.endMs}::bigint, ${widthMs}::bigint) AS part (begin_ms)
@@ -113,7 +114,7 @@ export async function stretchEnds(
         AND booked_ms BETWEEN part.begin_ms AND least(part.begin_ms + ${widthMs - 1}, ${window.endMs}::bigint)
       ORDER BY booked_ms DESC, batch_no DESC LIMIT ${limit}
     ) AS last
-    ORDER BY part.begin_ms, last.booked_ms, last.batch_no`.execute(db);
+    ORDER BY part.begin_ms, last.booked_ms, last.batch_no`;
   const ofParts = Map.groupBy(rows, ({ beginMs }) => beginMs);
   return [...ofParts.values()].map((own) => own.map((row) => ({ ...row, bookedAt: day })));
 }

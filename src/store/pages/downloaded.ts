@@ -4,7 +4,7 @@ import { dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { sameContent, type StatementRow } from '../statements/statements.ts';
-import type { Db } from '../engine/database.ts';
+import { type Db, rowsOf } from '../engine/database.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { ofMerchants } from '../account-filter.ts';
 
@@ -91,16 +91,14 @@ export async function revisedDays(
   accounts: readonly Account[],
   { from, to, by }: { readonly from: BusinessDay; readonly to: BusinessDay; readonly by: Downloader },
 ): Promise<ReadonlySet<BusinessDay>[]> {
-  const { rows } = await sql<RevisedSince & { readonly nth: number }>`
+  const rows = await rowsOf(db)<RevisedSince & { readonly nth: number }>`
     WITH asked AS (
       SELECT * FROM unnest(
         ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
         ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
       ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
     )
-    SELECT nth::int, day, "withoutMs" FROM (${revisedSinceDownload({ from, to, by: by.name })}) AS revised`.execute(
-    db,
-  );
+    SELECT nth::int, day, "withoutMs" FROM (${revisedSinceDownload({ from, to, by: by.name })}) AS revised`;
   const byAccount = Map.groupBy(
     rows.filter((row) => isRevisedSince(row, by)),
     ({ nth }) => nth,
@@ -155,12 +153,11 @@ export async function revisedSince(
     SELECT merchant_no, (data ->> 'currency') COLLATE "C" AS currency, (data ->> 'day')::date AS day, 1 AS revision,
       at AS published_at, (data -> 'afterClose')::boolean AS after_close
     FROM event WHERE kind = 'revision' AND subject LIKE '% r1'`;
-  const { rows } = await sql<RevisedRow>`
+  return rowsOf(db)<RevisedRow>`
     WITH found AS MATERIALIZED (
       SELECT * FROM (${firstOf(revised)} UNION ALL ${firstOf(late)}) AS one ORDER BY ${place} LIMIT ${limit}
     )
     SELECT known.*, CASE found.after_close WHEN true THEN 'closed' WHEN false THEN 'empty' END AS late
     FROM found JOIN statement AS known USING (merchant_no, currency, day, revision)
-    ORDER BY known.published_at DESC, merchant_no, currency, day, revision`.execute(db);
-  return rows;
+    ORDER BY known.published_at DESC, merchant_no, currency, day, revision`;
 }

@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { codeOf } from '../engine/errors.ts';
-import type { Db } from '../engine/database.ts';
+import { type Db, rowsOf } from '../engine/database.ts';
 import type { DB } from '../engine/schema.ts';
 import { decryptSecret, SecretUnreadable, type SecretKey } from './secrets.ts';
 
@@ -138,11 +138,10 @@ async function storedUnder(
 ): Promise<Stored[]> {
   const [held, bound] = [sql.ref(column), sql.ref(key)];
   const beyond = after === null ? sql`true` : sql`${bound} > ${after}`;
-  const { rows } = await sql<Stored>`
+  return rowsOf(db)<Stored>`
     SELECT ${bound}::text AS row, ${held} AS stored FROM ${sql.table(table)}
     WHERE ${beyond} AND starts_with(${held}, ${`v1:${keyId}:`})
-    ORDER BY ${bound} LIMIT ${BATCH_ROWS}`.execute(db);
-  return rows;
+    ORDER BY ${bound} LIMIT ${BATCH_ROWS}`;
 }
 
 function isReadable(
@@ -193,9 +192,9 @@ export const CIPHERTEXT_COLUMNS: readonly CiphertextColumn[] = [
 export async function secretKeysInUse(db: Db): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const { table, column } of CIPHERTEXT_COLUMNS) {
-    const { rows } = await sql<{ id: string; count: number }>`
+    const rows = await rowsOf(db)<{ id: string; count: number }>`
       SELECT split_part(${sql.ref(column)}, ':', 2) AS id, count(*)::int AS count FROM ${sql.table(table)}
-      WHERE ${sql.ref(column)} IS NOT NULL GROUP BY 1`.execute(db);
+      WHERE ${sql.ref(column)} IS NOT NULL GROUP BY 1`;
     for (const { id, count } of rows) counts.set(id, (counts.get(id) ?? 0) + count);
   }
   return counts;

@@ -1,7 +1,7 @@
 /** Encrypts with the first key what other keys encrypted, so that the other keys can be removed. */
 import { sql } from 'kysely';
 import { CIPHERTEXT_COLUMNS, secretKeysInUse, type CiphertextColumn, adoptSecretKey } from './key-check.ts';
-import type { Db } from '../engine/database.ts';
+import { type Db, rowsOf } from '../engine/database.ts';
 import {
   decryptSecret,
   encryptSecret,
@@ -93,10 +93,10 @@ async function rekeyBatch(
   const beyond = after === null ? sql`true` : sql`${bound} > ${after}`;
   return db.transaction().execute(async (trx) => {
     // In the order of the index, which lets the query skip rows of the first key.
-    const { rows } = await sql<{ row: string; stored: string }>`
+    const rows = await rowsOf(trx)<{ row: string; stored: string }>`
       SELECT ${bound}::text AS row, ${held} AS stored FROM ${into}
       WHERE ${beyond} AND NOT starts_with(${held}, ${`v1:${keys[0].id}:`})
-      ORDER BY ${bound} LIMIT ${batchRows}`.execute(trx);
+      ORDER BY ${bound} LIMIT ${batchRows}`;
     let count = 0;
     for (const { row, stored } of rows) {
       const place = { table, row, column };

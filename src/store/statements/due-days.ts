@@ -4,7 +4,7 @@ import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts } from '../account-filter.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { Db, Trx } from '../engine/database.ts';
+import { type Db, type Trx, rowsOf } from '../engine/database.ts';
 import {
   dayFigures,
   type AccountDayRow,
@@ -61,7 +61,7 @@ export async function looseOpenings(
 ): Promise<LooseOpening[]> {
   if (days.length === 0 && within === null) return [];
   const all = within === null ? asked(days) : sql`${asked(days)} UNION ${publishedOf(within)}`;
-  const { rows } = await sql<{
+  const rows = await rowsOf(db)<{
     merchant_no: string;
     currency: string;
     day: BusinessDay;
@@ -85,7 +85,7 @@ export async function looseOpenings(
       ORDER BY day DESC, revision DESC LIMIT 1
     ) AS earlier
     WHERE own.restarted OR own.opening <> earlier.closing
-    ORDER BY checked_at.merchant_no, checked_at.currency, checked_at.day`.execute(db);
+    ORDER BY checked_at.merchant_no, checked_at.currency, checked_at.day`;
   return rows.map((row) => ({
     account: { merchantNo: row.merchant_no, currency: row.currency },
     day: row.day,
@@ -128,8 +128,8 @@ type BatchStart = { readonly after: DueDay | null } | { readonly of: readonly Ac
 
 /** The next due days of a merchant; null if none is due. Uses account_day_due, an index of due days only. */
 export async function dueBatch(db: Db, filter: DayFilter, start: BatchStart): Promise<DueBatch | null> {
-  const { rows } = await sql<DueRow>`
-    WITH ${dueRows(filter, start)} SELECT * FROM due_row ${IN_ORDER}`.execute(db);
+  const rows = await rowsOf(db)<DueRow>`
+    WITH ${dueRows(filter, start)} SELECT * FROM due_row ${IN_ORDER}`;
   return batchOf(rows);
 }
 
@@ -138,15 +138,13 @@ export async function firstDueBatch(
   db: Db,
   filter: DayFilter,
 ): Promise<{ readonly changed: readonly AccountOnDay[]; readonly batch: DueBatch | null }> {
-  const { rows } = await sql<(DueRow | { merchant_no: null }) & { changed_days: ChangedRow[] | null }>`
+  const rows = await rowsOf(db)<(DueRow | { merchant_no: null }) & { changed_days: ChangedRow[] | null }>`
     WITH ${dueRows(filter, { after: null })}, changed AS (
       SELECT merchant_no, currency, min(day) AS day FROM changed_day WHERE ${ofAccounts(filter)}
       GROUP BY merchant_no, currency
     )
     SELECT * FROM (SELECT (SELECT jsonb_agg(to_jsonb(changed)) FROM changed) AS changed_days) AS all_changed
-    LEFT JOIN due_row ON true WHERE changed_days IS NOT NULL OR merchant_no IS NOT NULL ${IN_ORDER}`.execute(
-    db,
-  );
+    LEFT JOIN due_row ON true WHERE changed_days IS NOT NULL OR merchant_no IS NOT NULL ${IN_ORDER}`;
   const changed = (rows[0]?.changed_days ?? []).map(({ merchant_no: merchantNo, currency, day }) => ({
     account: { merchantNo, currency },
     day,
@@ -258,21 +256,18 @@ export async function dueAccountDays(
 }
 
 /** The current statements of account days that are due, by currency and day; one search along statement's key each. */
-export async function statementsOfDueDays(
+export const statementsOfDueDays = (
   db: Db,
   accounts: AccountFilter,
   toDay: BusinessDay,
-): Promise<StatementRow[]> {
-  const { rows } = await sql<StatementRow>`
+): Promise<StatementRow[]> => rowsOf(db)<StatementRow>`
     SELECT s.* FROM account_day d CROSS JOIN LATERAL (
       SELECT * FROM statement
       WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day
       ORDER BY revision DESC LIMIT 1
     ) AS s
     WHERE ${ofAccounts(accounts, 'd')} AND d.is_due AND d.day <= ${toDay}
-    ORDER BY s.currency, s.day`.execute(db);
-  return rows;
-}
+    ORDER BY s.currency, s.day`;
 
 /** Locks the merchant's account days of that day, so that no one else changes them until the transaction ends. */
 export async function lockAccountDays(trx: Trx, merchantNo: string, day: BusinessDay): Promise<void> {

@@ -5,7 +5,7 @@ import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { Db } from '../engine/database.ts';
+import { type Db, rowsOf, rowOf } from '../engine/database.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
   publishedAccounts,
@@ -89,9 +89,9 @@ export async function pastOfDays(
 ): Promise<ReadonlyMap<BusinessDay, PastOfDay>> {
   if (days.length === 0) return new Map();
   const asked = askedOf(days, zone);
-  const { rows } = await sql<PastRow>`
+  const rows = await rowsOf(db)<PastRow>`
     WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (${daysAsked(asked)})
-    ${pastOfAsked(merchantNo)}`.execute(db);
+    ${pastOfAsked(merchantNo)}`;
   return pastsByDay(rows, asked);
 }
 
@@ -216,7 +216,7 @@ export async function entriesOfDays(
 ): Promise<LedgerEntry[][]> {
   const found = days.map((): LedgerEntry[] => []);
   if (days.length === 0) return found;
-  const { rows } = await sql<LedgerEntry & { readonly nth: number }>`
+  const rows = await rowsOf(db)<LedgerEntry & { readonly nth: number }>`
     SELECT asked.nth::int AS nth, own.* FROM unnest(
       ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
       ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
@@ -230,7 +230,7 @@ export async function entriesOfDays(
         AND booked_ms BETWEEN asked.begin_ms AND asked.end_ms
       ORDER BY booked_ms, batch_no
     ) AS own
-    ORDER BY asked.nth, own."bookedMs", own."batchNo"`.execute(db);
+    ORDER BY asked.nth, own."bookedMs", own."batchNo"`;
   for (const { nth, ...entry } of rows) found[nth - 1]!.push(entry);
   return found;
 }
@@ -261,7 +261,7 @@ export async function firstDueOf(
   { days, zone }: { readonly days: readonly BusinessDay[]; readonly zone: string },
 ): Promise<FirstDue> {
   const asked = askedOf(days, zone);
-  const { rows } = await sql<FoundRow>`
+  const { changed, due, past, entries } = await rowOf(db)<FoundRow>`
     WITH RECURSIVE ${publishedAccounts(merchantNo)},
     ${dueWithNear(sql`is_due AND merchant_no = ${merchantNo} AND day BETWEEN ${fromDay}::date AND ${toDay}::date`)},
     asked AS MATERIALIZED (SELECT * FROM (${daysAsked(asked)}) AS one WHERE day IN (SELECT day FROM due)),
@@ -282,8 +282,7 @@ export async function firstDueOf(
          FROM ledger_entry
          WHERE merchant_no = ${merchantNo} AND currency = few.currency AND vanished_at IS NULL
            AND booked_ms BETWEEN few.begin_ms AND few.end_ms
-       ) AS own) AS entries`.execute(db);
-  const { changed, due, past, entries } = rows[0]!;
+       ) AS own) AS entries`;
   return {
     changed: (changed ?? []).map(({ currency, day }) => ({ account: { merchantNo, currency }, day })),
     batch: batchOf(due ?? []),

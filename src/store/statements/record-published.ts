@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
-import type { Db, Trx } from '../engine/database.ts';
+import { type Db, type Trx, rowsOf } from '../engine/database.ts';
 import type { DB } from '../engine/schema.ts';
 import { writeStatement } from '../engine/write-statement.ts';
 import type { AccountOnDay } from './due-days.ts';
@@ -125,12 +125,12 @@ export async function recordBegun(
   revision: number,
 ): Promise<void> {
   await writeStatement(db, lease, async (held) => {
-    const { rows } = await sql`
+    const rows = await rowsOf(db)`
       WITH held AS MATERIALIZED ${held}, begun AS (
         UPDATE account_day SET begun_revision = ${revision} FROM held
         WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day = ${day}
       )
-      SELECT 1 FROM held`.execute(db);
+      SELECT 1 FROM held`;
     return rows.length === 0 ? null : rows.length;
   });
 }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
-import type { Db, Trx } from '../engine/database.ts';
+import { type Db, type Trx, rowsOf } from '../engine/database.ts';
 import type { EventKey } from '../events.ts';
 import { sameContent } from './statements.ts';
 
@@ -33,8 +33,9 @@ export interface RevisedDay {
  * All changes of the merchants that are not reported yet, by merchant, day and currency. Each day comes once: from
  * before its first such revision to its last.
  */
-export async function unreportedRevisions(db: Db, merchants: readonly string[]): Promise<RevisedDay[]> {
-  const { rows } = await sql<RevisedDay>`
+export const unreportedRevisions = (db: Db, merchants: readonly string[]): Promise<RevisedDay[]> => rowsOf(
+  db,
+)<RevisedDay>`
     WITH unreported AS (
       SELECT merchant_no, data ->> 'currency' AS currency, (data ->> 'day')::date AS day,
         min((data -> 'revision')::int) AS first, max((data -> 'revision')::int) AS last
@@ -63,9 +64,7 @@ export async function unreportedRevisions(db: Db, merchants: readonly string[]):
       WHERE merchant_no = unreported.merchant_no AND month = date_trunc('month', unreported.day)::date
       ORDER BY number DESC LIMIT 1
     ) AS closed ON true
-    ORDER BY 1, 3, 2`.execute(db);
-  return rows;
-}
+    ORDER BY 1, 3, 2`;
 
 /** The events of a revised day: of each revision from the first that it had not reported. */
 export const revisionEvents = ({

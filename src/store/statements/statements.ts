@@ -4,7 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.t
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
 import type { DayFilter, FigureColumns } from '../account-days.ts';
-import type { Db } from '../engine/database.ts';
+import { type Db, rowsOf } from '../engine/database.ts';
 import type { Statement, SyncWindow } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
@@ -138,13 +138,13 @@ export async function revisionsOnDay(
     ) AS next`;
   const named = sql`SELECT DISTINCT s.merchant_no, s.currency FROM statement s
     WHERE ${ofMerchants(merchants, 's')} AND s.day = ${day}`;
-  const { rows } = await sql<{ merchant_no: string; currency: string; revisions: number[] }>`
+  const rows = await rowsOf(db)<{ merchant_no: string; currency: string; revisions: number[] }>`
     WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : named})
     SELECT account.merchant_no, account.currency, array_agg(s.revision ORDER BY s.revision) AS revisions
     FROM account JOIN statement s
       ON s.merchant_no = account.merchant_no AND s.currency = account.currency AND s.day = ${day}
     WHERE ${ofCurrencies(currencies, 'account')}
-    GROUP BY 1, 2 ORDER BY 1, 2`.execute(db);
+    GROUP BY 1, 2 ORDER BY 1, 2`;
   return rows.map(({ merchant_no: merchantNo, currency, revisions }) => ({
     account: { merchantNo, currency },
     revisions,
@@ -169,12 +169,11 @@ export const listStatements = (
     .$if(filter.limit !== undefined, (query) => query.limit(filter.limit!))
     .execute();
 
-export async function summariesOfDay(db: Db, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> {
-  const { rows } = await sql<SummaryRow>`
+export const summariesOfDay = (db: Db, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> => rowsOf(
+  db,
+)<SummaryRow>`
     SELECT ${SUMMARY_COLUMNS} FROM artifact
-    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`.execute(db);
-  return rows;
-}
+    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`;
 
 export async function certificatesOf(
   db: Db,

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { Db, Trx } from '../engine/database.ts';
+import { type Db, type Trx, rowsOf } from '../engine/database.ts';
 import {
   statementFrom,
   statementJson,
@@ -48,9 +48,9 @@ export async function manifestOfDay(
   merchantNo: string,
   day: BusinessDay,
 ): Promise<ManifestRow | undefined> {
-  const { rows } = await sql<ManifestRow>`
+  const rows = await rowsOf(db)<ManifestRow>`
     SELECT ${MANIFEST_COLUMNS} FROM artifact
-    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'manifest'`.execute(db);
+    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'manifest'`;
   return rows[0];
 }
 
@@ -99,7 +99,7 @@ export async function publishedDays(
   db: Db,
   of: readonly DaysOfMerchant[],
 ): Promise<Map<string, PublishedDays>> {
-  const { rows } = await sql<PublishedRow>`
+  const rows = await rowsOf(db)<PublishedRow>`
     WITH RECURSIVE asked AS MATERIALIZED (
       SELECT * FROM unnest(
         ${arrayLiteral(of.map(({ merchantNo }) => merchantNo))}::text[],
@@ -135,7 +135,7 @@ export async function publishedDays(
       (SELECT jsonb_agg(to_jsonb(o)) FROM (
          SELECT ${STORED_COLUMNS} FROM artifact WHERE ${OF_ASKED} AND stored_sha256 IS NOT NULL OFFSET 0
        ) AS o) AS stored
-    FROM asked`.execute(db);
+    FROM asked`;
   return new Map(rows.map((row) => [row.merchant_no, publishedFrom(row)]));
 }
 
