@@ -7,7 +7,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { heldDaysOf } from '../store/absent-entries.ts';
 import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
 import { unreportedChanges, type UnreportedChanges } from '../store/events.ts';
-import { unreportedRevisions } from '../store/statements/revisions.ts';
+import { unreportedRevisions } from '../store/statements/record-published.ts';
 import { discrepanciesOf } from './discrepancies.ts';
 import { askInParts } from '../store/account-filter.ts';
 import { provenOf } from './proven.ts';

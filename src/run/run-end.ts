@@ -19,7 +19,7 @@ import {
 import { lostMerchants } from '../queue/jobs.ts';
 import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts';
 import { changeEvent, markEventsReported } from '../store/events.ts';
-import { revisionEvents } from '../store/statements/revisions.ts';
+import { revisionEvents } from '../store/statements/record-published.ts';
 import { noteBreaks } from './alerts/alert-events.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';

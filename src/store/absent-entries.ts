@@ -6,9 +6,8 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Window, BusinessDay, Account } from '../ledger/entry.ts';
 import { ofCurrency, ofAccounts, ofMerchants } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import { heldCurrenciesOf } from './entries.ts';
-import { type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 
 export interface PlannedWindow {

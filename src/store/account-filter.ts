@@ -1,7 +1,7 @@
 /** An account filter as SQL: a query is limited by the server, so that only the rows asked for are sent. */
 import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral } from './engine/database.ts';
 
 /** Stored in a currency column that stands for every currency of the merchant. */
 export const EVERY_CURRENCY = '';

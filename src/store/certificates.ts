@@ -3,8 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency, currencyFrom } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, type Trx, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /**

@@ -9,8 +9,7 @@ import { sql } from 'kysely';
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { ofCurrency, storedCurrency } from './account-filter.ts';
 import { heldCurrenciesOf } from './entries.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 import { sentRows } from './store-entries.ts';
 
 interface Unstored {

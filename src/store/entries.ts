@@ -3,8 +3,7 @@ import { setImmediate as loopTurn } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, rowsOf, rowOf } from './engine/database.ts';
+import { arrayLiteral, type Db, rowsOf, rowOf } from './engine/database.ts';
 
 /**
  * Larger batches are hardly faster and need more memory. The chain needs fewer columns, so its batches can be larger.

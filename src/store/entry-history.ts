@@ -9,10 +9,9 @@ import { ofMerchants } from './account-filter.ts';
 import { quarantineRows, type QuarantineRow } from './amendments.ts';
 import type { BreakRow } from './breaks/breaks.ts';
 import { entryOf, type EntryColumns } from './entries.ts';
-import { type Db, rowsOf } from './engine/database.ts';
+import { type Db, rowsOf, arrayLiteral } from './engine/database.ts';
 import type { LedgerEntry as EntryTable, LedgerEntryVersion } from './engine/schema.ts';
 import { everyMerchant } from './shared-entries.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
 import type { ContentChange } from '../ledger/common-change.ts';
 import { balanceSteps, type BalanceStep } from '../ledger/moved-balances.ts';
 

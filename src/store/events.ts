@@ -4,8 +4,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import { ofMerchants } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, type Trx, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import { storableJson } from '../ledger/text.ts';
 
 export interface EventKey {

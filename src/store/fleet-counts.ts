@@ -7,8 +7,7 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
 import { IS_DECISIVE } from './breaks/break-cases.ts';
 import { isNewSince, OPEN_UNREADABLE } from './breaks/breaks.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, rowsOf, rowOf } from './engine/database.ts';
+import { arrayLiteral, type Db, rowsOf, rowOf } from './engine/database.ts';
 
 /** The active merchants, and `own`: the one that the settings name, which the database may not know yet. */
 export const activeWith = (own: readonly string[]) => sql`

@@ -1,9 +1,8 @@
 /** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
-import { type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import { heldCurrencies, heldCurrenciesOf } from './entries.ts';
 import { alternates, sentRows } from './store-entries.ts';
 import { figuredCurrencies } from './account-days.ts';

@@ -14,8 +14,7 @@ import {
 } from '../ledger/lateness.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, type Trx, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -2,8 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { ofMerchants } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, rowOf, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, rowOf, rowsOf } from './engine/database.ts';
 import {
   decryptSecret,
   encryptSecret,

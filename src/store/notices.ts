@@ -5,8 +5,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { isChosen } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, type Trx, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import { eventRows, type FoundBy, type NewEvent } from './events.ts';
 import type { Currencies } from '../ledger/money.ts';
 

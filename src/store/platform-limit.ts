@@ -3,10 +3,9 @@
  * database's clock counts, as the clocks of hosts may differ: what goes in and out are spans of time.
  */
 import { sql } from 'kysely';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { isLostOrRolledBack, retry } from './engine/retry.ts';
-import { type Db, rowsOf } from './engine/database.ts';
 
 /** A time further ahead than this was not written by today's clock: the clock was put back since. */
 const AHEAD_MAX_S = 900;

@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { sql, type RawBuilder } from 'kysely';
 import type { UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/hints/evidence.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, type Trx, rowOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowOf } from './engine/database.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it is unknown. */

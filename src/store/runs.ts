@@ -2,10 +2,9 @@
 import { sql } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { hasWaiting } from './tasks.ts';
-import { type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { JsonObject } from './engine/schema.ts';
 
 export interface RunRow {

@@ -6,9 +6,8 @@ import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { isChosen, ofMerchants } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import type { SharedNotice } from './notices.ts';
-import { type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 
 /** Days of a currency that one statement checks. With 100,000 entries a day, that takes seconds. */
 const DAYS_A_STATEMENT = 20;

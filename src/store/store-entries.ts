@@ -4,9 +4,8 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Trx, rowOf, rowsOf } from './engine/database.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
-import { type Trx, rowOf, rowsOf } from './engine/database.ts';
 import { countedLate } from './lateness.ts';
 import { keepNotices, type ReusedNotice } from './notices.ts';
 

@@ -7,8 +7,7 @@ import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
 import { currencyFrom, ofMerchants, storedCurrency } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import { type Db, type Trx, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 
 export interface TaskEnd {
   readonly merchantNo: string;

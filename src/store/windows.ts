@@ -25,8 +25,7 @@ import { storeUnreadable } from './quarantine.ts';
 import { type Db, type Trx, rowOf } from './engine/database.ts';
 import { storeEntries, ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
 import { recordChanges } from './events.ts';
-import { writeTransaction } from './engine/write-transaction.ts';
-import { writeStatement } from './engine/write-statement.ts';
+import { writeTransaction, writeStatement } from './engine/write-transaction.ts';
 
 /**
  * What storing readings changed, and how many entries of each planned window are absent. They are only noted:

@@ -9,7 +9,7 @@ import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { unreportedChanges } from '../../src/store/events.ts';
 import { noticesSince, unreportedNotices } from '../../src/store/notices.ts';
-import { unreportedRevisions } from '../../src/store/statements/revisions.ts';
+import { unreportedRevisions } from '../../src/store/statements/record-published.ts';
 import { takeAlertEvents } from '../../src/run/alerts/alert-events.ts';
 import { emptyDatabase } from '../support/database.ts';
 

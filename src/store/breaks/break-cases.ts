@@ -4,9 +4,8 @@
  */
 import { sql } from 'kysely';
 import type { Window } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import type { BreakRow } from './breaks.ts';
-import { type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { doneBy, type AuditEvent } from '../audit.ts';
 
 export type StepKind = 'taken' | 'commented' | 'resolved' | 'reopened';

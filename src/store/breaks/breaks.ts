@@ -6,9 +6,8 @@ import type { Account, BreakHint, BusinessDay, ContinuityBreak, Window } from '.
 import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
 import type { DayFilter } from '../account-days.ts';
 import { ofAccounts } from '../account-filter.ts';
-import { type Db, type Trx, rowsOf } from '../engine/database.ts';
+import { type Db, type Trx, rowsOf, arrayLiteral } from '../engine/database.ts';
 import type { ContinuityBreak as BreakTable } from '../engine/schema.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
 
 export type BreakRow = Selectable<BreakTable>;
 

@@ -4,8 +4,7 @@ import type { Evidence } from '../../ledger/hints/evidence.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import { type Db, rowsOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, rowsOf } from '../engine/database.ts';
 import { entryOf, type EntryColumns } from '../entries.ts';
 
 /** Most changed contents that are compared with one break. More mean that the entire stretch changed. */

@@ -17,8 +17,7 @@ import {
 } from '../../ledger/hints/evidence.ts';
 import { ofMerchants } from '../account-filter.ts';
 import { lastClosing } from '../account-days.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import { type Db, type Trx, rowsOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { changedEntries, type ChangedEntry } from './changed-entries.ts';
 import { unreadableWithin } from '../quarantine.ts';
 

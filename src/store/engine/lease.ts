@@ -7,8 +7,8 @@ import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { sql, type RawBuilder } from 'kysely';
 import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
-import { type Db, type Trx, rowsOf } from './database.ts';
-import { LEASE_LOCK_MS } from './waits.ts';
+import { type Db, type Trx, rowsOf, arrayLiteral } from './database.ts';
+import { LEASE_LOCK_MS } from './retry.ts';
 
 export interface Lease {
   readonly name: string;
@@ -197,4 +197,209 @@ export async function askLease(db: Db, lease: Lease): Promise<void> {
     SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
     FOR SHARE`;
   if (rows[0] === undefined) throw new LeaseLost(lease);
+}
+
+export interface LeasesTaken {
+  readonly taken: readonly Lease[];
+  /** Why the others could not be taken, by the lease's name. */
+  readonly held: ReadonlyMap<string, LeaseHeld>;
+}
+
+/**
+ * Takes those of the leases that are free, have run out, or belong to a dead process of this machine. A lease
+ * whose row is locked by an open transaction is waited for, up to `lockMs` for all of them together.
+ */
+export async function acquireLeases(
+  db: Db,
+  wanted: {
+    readonly names: readonly string[];
+    readonly holder: string;
+    readonly ttlMs: number;
+    readonly lockMs?: number;
+  },
+): Promise<LeasesTaken> {
+  const { names, holder, ttlMs, lockMs = LEASE_LOCK_MS } = wanted;
+  const held = new Map<string, LeaseHeld>();
+  const abandoned: { name: string; epoch: number }[] = [];
+  for (const row of await liveOnes(db, names)) {
+    if (hasExited(row.holder)) abandoned.push(row);
+    else held.set(row.name, heldBy(row));
+  }
+  const free = names.filter((name) => !held.has(name));
+  const taken = await takeRows(db, free, { holder, ttlMs, abandoned });
+  const known = new Set(taken.map(({ name }) => name));
+  // Somebody was faster, or a transaction has the row locked: asked for one by one, each with its own reason.
+  const untilMs = performance.now() + lockMs;
+  for (const name of free.filter((one) => !known.has(one))) {
+    try {
+      const leftMs = Math.max(1, Math.round(untilMs - performance.now()));
+      taken.push(await acquireLease(db, { name, holder, ttlMs, lockMs: leftMs }));
+    } catch (error) {
+      if (!(error instanceof LeaseHeld)) throw error;
+      held.set(name, error);
+    }
+  }
+  return { taken, held };
+}
+
+interface LiveLease {
+  readonly name: string;
+  readonly epoch: number;
+  readonly holder: string;
+  readonly acquired_at: Date;
+  readonly expires_at: Date;
+}
+
+const liveOnes = (db: Db, names: readonly string[]): Promise<LiveLease[]> => rowsOf(db)<LiveLease>`
+    SELECT name, epoch, holder, acquired_at, expires_at FROM lease
+    WHERE name = ANY (${arrayLiteral(names)}::text[]) AND expires_at > ${DATABASE_NOW}`;
+
+/** Skips rows that are locked. Rows are locked in order of names, so that two processes do not wait for each other. */
+async function takeRows(
+  db: Db,
+  names: readonly string[],
+  {
+    holder,
+    ttlMs,
+    abandoned,
+  }: {
+    readonly holder: string;
+    readonly ttlMs: number;
+    readonly abandoned: readonly { readonly name: string; readonly epoch: number }[];
+  },
+): Promise<Lease[]> {
+  if (names.length === 0) return [];
+  const rows = await rowsOf(db)<{ name: string; epoch: number }>`
+    WITH wanted AS (SELECT unnest(${arrayLiteral(names)}::text[]) AS name), abandoned AS (
+      SELECT * FROM unnest(${arrayLiteral(abandoned.map(({ name }) => name))}::text[],
+        ${arrayLiteral(abandoned.map(({ epoch }) => epoch))}::bigint[]) AS abandoned (name, epoch)
+    ), free AS (
+      SELECT lease.name FROM lease
+      WHERE lease.name IN (SELECT name FROM wanted)
+        AND (expires_at IS NULL OR expires_at <= ${DATABASE_NOW} OR (lease.name, lease.epoch) IN (SELECT * FROM abandoned))
+      ORDER BY lease.name FOR UPDATE SKIP LOCKED
+    ), taken AS (
+      UPDATE lease SET epoch = lease.epoch + 1, void_through = 0, holder = ${holder}, acquired_at = ${DATABASE_NOW},
+        expires_at = ${inMs(ttlMs)}
+      FROM free WHERE lease.name = free.name
+      RETURNING lease.name, lease.epoch
+    ), fresh AS (
+      INSERT INTO lease (name, epoch, holder, acquired_at, expires_at)
+      SELECT name, ${FIRST_EPOCH}, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM wanted
+      WHERE NOT EXISTS (SELECT FROM lease known WHERE known.name = wanted.name)
+      ORDER BY name ON CONFLICT (name) DO NOTHING
+      RETURNING name, epoch
+    )
+    SELECT name, epoch FROM taken UNION ALL SELECT name, epoch FROM fresh`;
+  return rows.map(({ name, epoch }) => ({ name, epoch, holder }));
+}
+
+/** The leases as rows `(name, epoch)` with the alias `own`. */
+const rowsOf = (leases: readonly Lease[]) => sql`unnest(
+  ${arrayLiteral(leases.map(({ name }) => name))}::text[],
+  ${arrayLiteral(leases.map(({ epoch }) => epoch))}::bigint[]) AS own (name, epoch)`;
+
+/**
+ * Extends the leases, also expired ones that no other process took over. Returns those that are lost: taken over or
+ * released.
+ */
+export async function renewLeases(
+  db: Db,
+  leases: readonly Lease[],
+  { ttlMs }: { readonly ttlMs: number },
+): Promise<Lease[]> {
+  if (leases.length === 0) return [];
+  // Locked in order of names first, as other transactions of this process do, so that none waits for the other.
+  const rows = await rowsOf(db)<{ name: string }>`
+    WITH kept AS (
+      SELECT lease.name FROM lease JOIN ${rowsOf(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
+      WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR NO KEY UPDATE OF lease
+    )
+    UPDATE lease SET expires_at = ${inMs(ttlMs)} FROM kept WHERE lease.name = kept.name
+    RETURNING lease.name`;
+  const kept = new Set(rows.map(({ name }) => name));
+  return leases.filter(({ name }) => !kept.has(name));
+}
+
+/** Ends the leases, so that others can take them. Leaves those alone that somebody else holds already. */
+export async function releaseLeases(db: Db, leases: readonly Lease[]): Promise<void> {
+  if (leases.length === 0) return;
+  await sql`
+    UPDATE lease SET expires_at = NULL FROM ${rowsOf(leases)}
+    WHERE lease.name = own.name AND lease.epoch = own.epoch`.execute(db);
+}
+
+/**
+ * Returns those of the leases that are still held. Until the transaction ends, no process can take these over.
+ */
+export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lease[]> {
+  const rows = await rowsOf(trx)<{ name: string }>`
+    SELECT lease.name FROM lease JOIN ${rowsOf(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
+    WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR SHARE OF lease`;
+  const held = new Set(rows.map(({ name }) => name));
+  return leases.filter(({ name }) => held.has(name));
+}
+
+/** Throws `LeaseLost` unless the lease is held at a moment after the question. */
+export type LeaseAsker = (lease: Lease) => Promise<void>;
+
+interface Question {
+  readonly lease: Lease;
+  readonly resolve: (answer: Promise<void> | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Returns an asker for any number of leases of this process. Questions of the same moment share a statement, and so do
+ * later ones wait for the next answer, as an answer counts only if its statement was
+ * sent after the question. A failed statement fails the questions it was sent for, and no others.
+ */
+export function createLeaseAsker(db: Db): LeaseAsker {
+  let waiting: Question[] = [];
+  let isAsking = false;
+  const askAll = async (): Promise<void> => {
+    isAsking = true;
+    // Lets others of this moment ask as well.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const questions = waiting;
+      waiting = [];
+      await answer(db, questions);
+    }
+    isAsking = false;
+  };
+  return (lease) =>
+    new Promise<void>((resolve, reject) => {
+      waiting.push({ lease, resolve, reject });
+      if (!isAsking) void askAll();
+    });
+}
+
+/** Answers each question. Never throws. */
+async function answer(db: Db, questions: readonly Question[]): Promise<void> {
+  const leases = new Map(questions.map(({ lease }) => [keyOf(lease), lease]));
+  let held: ReadonlySet<string>;
+  try {
+    held = await heldOf(db, [...leases.values()]);
+  } catch (error) {
+    for (const { reject } of questions) reject(error);
+    return;
+  }
+  // A lease that does not show as held is asked for alone, so that no other question waits for whoever locks it.
+  const alone = new Map<string, Promise<void>>();
+  for (const [key, lease] of leases) if (!held.has(key)) alone.set(key, askLease(db, lease));
+  for (const { lease, resolve } of questions) resolve(alone.get(keyOf(lease)));
+}
+
+const keyOf = ({ name, epoch }: Pick<Lease, 'name' | 'epoch'>): string => `${epoch} ${name}`;
+
+/**
+ * Those of the leases that show as held. A plain read, which writes nothing: who asks has written all of its bytes
+ * before. A holder who takes over after that read finds them when it searches for unfinished writes.
+ */
+async function heldOf(db: Db, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
+  const rows = await rowsOf(db)<{ name: string; epoch: number }>`
+    SELECT name, epoch FROM lease
+    WHERE name = ANY (${arrayLiteral(leases.map(({ name }) => name))}::text[]) AND expires_at IS NOT NULL`;
+  return new Set(rows.map(keyOf));
 }

@@ -1,7 +1,9 @@
 /** Every write of a run goes through here: under the lease, and exactly once even if the connection is cut. */
-import { assertLease, type Lease } from './lease.ts';
+import { assertLease, type Lease, askLease, heldLease, voidAttempts } from './lease.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
 import { type Db, type Trx, rowsOf } from './database.ts';
+import type { RawBuilder } from 'kysely';
+import { toBeMadeAgain } from './errors.ts';
 
 /**
  * Runs `work` in one transaction that holds the lease, and commits it. If the connection is cut, the transaction is
@@ -37,4 +39,29 @@ async function wasCommitted(db: Db, xid: string): Promise<boolean> {
   // The server has not noticed yet that the connection is cut: this is asked again after a pause.
   if (status === 'in progress') throw Object.assign(new Error(`transaction ${xid} hangs`), { code: '08006' });
   return status === 'committed';
+}
+
+/**
+ * Sends a statement that writes only if `held` has a row, and that says the same if it is sent again. `send` returns null
+ * if `held` had none. If the answer is lost, the server first refuses that attempt, should it still be on its way: it
+ * might undo what is written after it. Numbers from `clock` grow with every call. Throws `LeaseLost`, or `StoreUnreachable`
+ * once the retries are used up.
+ */
+export function writeStatement<Result>(
+  db: Db,
+  lease: Lease,
+  send: (held: RawBuilder<unknown>, isAgain: boolean) => Promise<Result | null>,
+  clock: () => bigint = () => process.hrtime.bigint(),
+): Promise<Result> {
+  let last: bigint | null = null;
+  const attempt = async (): Promise<Result> => {
+    const isAgain = last !== null;
+    if (last !== null) await voidAttempts(db, lease, last);
+    last = clock();
+    const result = await send(heldLease(lease, last), isAgain);
+    if (result !== null) return result;
+    await askLease(db, lease);
+    throw toBeMadeAgain('a later write of this run was made again');
+  };
+  return retry(attempt, { isPassing: isLostOrRolledBack });
 }

@@ -7,8 +7,7 @@ import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.t
 import { compareAmounts } from '../../ledger/money.ts';
 import { overlaps } from '../../ledger/window.ts';
 import { PROVEN_SPANS } from '../certificates.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import { type Db, rowsOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, rowsOf } from '../engine/database.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';

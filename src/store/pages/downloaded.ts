@@ -2,9 +2,8 @@
 import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
+import { arrayLiteral, type Db, rowsOf } from '../engine/database.ts';
 import { sameContent, type StatementRow } from '../statements/statements.ts';
-import { type Db, rowsOf } from '../engine/database.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { ofMerchants } from '../account-filter.ts';
 

@@ -4,8 +4,7 @@
  */
 import { sql } from 'kysely';
 import { cutText, storableText } from '../../ledger/text.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import type { Db, Trx } from '../engine/database.ts';
+import { arrayLiteral, type Db, type Trx } from '../engine/database.ts';
 
 /** Names a list. `country` is '' for a list that belongs to no country. */
 export interface ReferenceListKey {

@@ -3,8 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts } from '../account-filter.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import { type Db, type Trx, rowsOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import {
   dayFigures,
   type AccountDayRow,

@@ -4,8 +4,7 @@ import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import { type Db, rowsOf, rowOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, rowsOf, rowOf } from '../engine/database.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
   publishedAccounts,

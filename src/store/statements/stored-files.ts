@@ -1,8 +1,7 @@
 /** What must lie in the object store, as rows of `artifact`: the current manifests, and what was last read back of each file. */
 import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import { type Db, type Trx, rowsOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import {
   statementFrom,
   statementJson,
