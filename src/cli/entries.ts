@@ -3,15 +3,9 @@ import type { Command } from 'commander';
 import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { placesOf, type EntryPlace, type EntryPlaces } from '../statements/entry-places.ts';
-import type { QuarantineRow } from '../store/amendments.ts';
+import type { QuarantineRow } from '../store/quarantine.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
-import {
-  adjacentBreaks,
-  ENTRIES_FOUND_MAX,
-  findEntries,
-  unreadableOfNumber,
-  type EntryHistory,
-} from '../store/entry-history.ts';
+import { adjacentBreaks, ENTRIES_FOUND_MAX, findEntries, unreadableOfNumber, type EntryHistory } from '../store/entry-history.ts';
 import { moneyText } from '../ledger/money.ts';
 import { amountOf, differences } from './amendments.ts';
 import { offlineSettings, print, withApp } from './context.ts';

@@ -1,7 +1,7 @@
 /** Collects what is open of merchants, of all days and whichever run found it. */
 import { sql, type Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
-import { unreadableByMerchant } from '../store/amendments.ts';
+import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { heldDaysOf } from '../store/absent-entries.ts';

@@ -20,9 +20,6 @@ export interface DayFilter extends AccountFilter {
 export const dayBefore = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc'));
 
-const accountDaysUpTo = (db: Db, account: Account, day: BusinessDay, limit: number): Promise<DayFigures[]> =>
-  all(ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit));
-
 export const lastClosing = async (db: Db, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
 
@@ -127,17 +124,8 @@ export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBooked
   readonly otherClosings?: readonly string[] | undefined;
 }
 
-export type FigureRow = Omit<
-  AccountDayRow,
-  | 'merchant_no'
-  | 'revision'
-  | 'publish_due'
-  | 'begun_revision'
-  | 'entries_fingerprint'
-  | 'content_hash'
-  | 'published_hash'
-  | 'is_due'
->;
+export type FigureRow = FigureColumns &
+  Pick<AccountDayRow, 'currency' | 'day' | 'last_batch_no' | 'last_booked_ms' | 'clean_end' | 'jumps_in'>;
 
 export const dayFigures = (row: FigureRow): DayFigures => ({
   currency: row.currency,
@@ -194,14 +182,12 @@ export const figureColumns = (figures: StatedFigures): FigureColumns => ({
 /**
  * Days whose entries changed after their figures were made: one item an account, days in order. Uses day_entries_changed.
  */
-export async function changedDays(
+export const changedDays = (
   db: Db,
   accounts: AccountFilter,
-): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  const rows = await rowsOf(db)<AccountsDay>`
-    SELECT * FROM changed_day WHERE ${ofAccounts(accounts)} ORDER BY merchant_no, currency, day`;
-  return byAccount(rows);
-}
+): Promise<{ account: Account; days: BusinessDay[] }[]> => rowsOf(db)`
+  SELECT json_build_object('merchantNo', merchant_no, 'currency', currency) AS account, json_agg(day ORDER BY day) AS days
+  FROM changed_day WHERE ${ofAccounts(accounts)} GROUP BY merchant_no, currency ORDER BY merchant_no, currency`;
 
 export async function changedDaysOfEach(
   db: Db,
@@ -209,25 +195,7 @@ export async function changedDaysOfEach(
 ): Promise<ReadonlyMap<string, readonly BusinessDay[]>> {
   const all = await changedDays(db, { merchants, currencies: null });
   const byMerchant = Map.groupBy(all, ({ account }) => account.merchantNo);
-  return new Map(
-    [...byMerchant].map(([merchantNo, accounts]) => [merchantNo, accounts.flatMap(({ days }) => days)]),
-  );
-}
-
-interface AccountsDay {
-  readonly merchant_no: string;
-  readonly currency: string;
-  readonly day: BusinessDay;
-}
-
-function byAccount(rows: readonly AccountsDay[]): { account: Account; days: BusinessDay[] }[] {
-  const accounts: { account: Account; days: BusinessDay[] }[] = [];
-  for (const { merchant_no: merchantNo, currency, day } of rows) {
-    const last = accounts.at(-1);
-    if (last?.account.merchantNo === merchantNo && last.account.currency === currency) last.days.push(day);
-    else accounts.push({ account: { merchantNo, currency }, days: [day] });
-  }
-  return accounts;
+  return new Map([...byMerchant].map(([merchantNo, own]) => [merchantNo, own.flatMap(({ days }) => days)]));
 }
 
 /** Makes days count as changed whatever their entries are, so that they get new figures. */
@@ -246,9 +214,8 @@ export async function markChangedDays(
     .execute();
 }
 
-export interface DaysTogether {
+export interface DaysTogether extends Pick<NearDays, 'before'> {
   readonly days: readonly DayFigures[];
-  readonly before: DayFigures | undefined;
 }
 
 export interface NearDays {
@@ -259,7 +226,8 @@ export interface NearDays {
 
 /** The day, with the days that were chained together with it; the columns `clean_end` and `restarted` say which. */
 export async function daysTogether(db: Db, account: Account, day: BusinessDay): Promise<DaysTogether | null> {
-  const [own, before] = await accountDaysUpTo(db, account, day, 2);
+  const upToDay = ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(2);
+  const [own, before] = await all(upToDay);
   if (own?.day !== day) return null;
   return daysTogetherWith(db, account, {
     own,

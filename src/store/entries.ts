@@ -211,9 +211,7 @@ export async function newestEntryIn(
   const rows = await rowsOf(db)<LedgerEntry>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT newest.* FROM held CROSS JOIN LATERAL (
-      SELECT batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
-        booked_at AS "bookedAt", booked_ms AS "bookedMs"
-      FROM ledger_entry e
+      SELECT ${ENTRY} FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
       ORDER BY e.booked_ms DESC LIMIT 1
@@ -245,38 +243,30 @@ export async function windowsHolding<
   return rows.map(({ nth }) => spans[nth - 1]!);
 }
 
-export interface EntryColumns {
-  readonly batch_no: string;
-  readonly currency: string;
-  readonly transaction_type: string;
-  readonly credit: string | null;
-  readonly debit: string | null;
-  readonly balance: string;
-  readonly booked_at: string;
-  readonly booked_ms: number;
-}
-
+/** The columns of an entry, for a select. */
 export const ENTRY_COLUMNS = [
-  'batch_no',
+  'batch_no as batchNo',
   'currency',
-  'transaction_type',
+  'transaction_type as transactionType',
   'credit',
   'debit',
   'balance',
-  'booked_at',
-  'booked_ms',
+  'booked_at as bookedAt',
+  'booked_ms as bookedMs',
 ] as const;
 
-export const entryOf = (row: EntryColumns): LedgerEntry => ({
-  batchNo: row.batch_no,
-  currency: row.currency,
-  transactionType: row.transaction_type,
-  credit: row.credit,
-  debit: row.debit,
-  balance: row.balance,
-  bookedAt: row.booked_at,
-  bookedMs: row.booked_ms,
-});
+/** The same for a statement in text. */
+export const ENTRY = sql`batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
+  booked_at AS "bookedAt", booked_ms AS "bookedMs"`;
+
+/** A row of this alias as a JSON object with the fields of an entry. Amounts are text, as JSON numbers would lose digits. */
+export const entryJson = (alias: string): RawBuilder<unknown> => {
+  const column = (name: string) => sql.ref(`${alias}.${name}`);
+  return sql`jsonb_build_object('batchNo', ${column('batch_no')}, 'currency', ${column('currency')},
+    'transactionType', ${column('transaction_type')}, 'credit', ${column('credit')}::text,
+    'debit', ${column('debit')}::text, 'balance', ${column('balance')}::text,
+    'bookedAt', to_char(${column('booked_at')}, 'YYYY-MM-DD HH24:MI:SS'), 'bookedMs', ${column('booked_ms')})`;
+};
 
 /**
  * Most entries taken from the span itself. Inside a break there are only entries of the same seconds as the two
@@ -284,44 +274,32 @@ export const entryOf = (row: EntryColumns): LedgerEntry => ({
  */
 export const ENTRIES_WITHIN_MAX = 2_000;
 
-const entriesOf = (db: Db, { merchantNo, currency }: Account) =>
-  db
-    .selectFrom('ledger_entry')
-    .select(ENTRY_COLUMNS)
-    .where('merchant_no', '=', merchantNo)
-    .where('currency', '=', currency)
-    .where('vanished_at', 'is', null);
-
 /**
  * Entries in time order: the last `background` before the window, up to `ENTRIES_WITHIN_MAX` in it, and the first
  * `background` after it. Three short walks along ledger_entry_in_time.
  */
 export async function entriesAround(
   db: Db,
-  account: Account,
+  { merchantNo, currency }: Account,
   { beginMs, endMs }: Window,
   background: number,
 ): Promise<LedgerEntry[]> {
-  const before = await entriesOf(db, account)
-    .where('booked_ms', '<', beginMs)
-    .orderBy('booked_ms', 'desc')
-    .orderBy('batch_no', 'desc')
-    .limit(background)
-    .execute();
-  const within = await entriesOf(db, account)
-    .where('booked_ms', '>=', beginMs)
-    .where('booked_ms', '<=', endMs)
-    .orderBy('booked_ms')
-    .orderBy('batch_no')
-    .limit(ENTRIES_WITHIN_MAX)
-    .execute();
-  const after = await entriesOf(db, account)
-    .where('booked_ms', '>', endMs)
-    .orderBy('booked_ms')
-    .orderBy('batch_no')
-    .limit(background)
-    .execute();
-  return [...before.reverse(), ...within, ...after].map(entryOf);
+  const walk = (where: RawBuilder<boolean>, order: 'asc' | 'desc', limit: number): Promise<LedgerEntry[]> =>
+    db
+      .selectFrom('ledger_entry')
+      .select(ENTRY_COLUMNS)
+      .where('merchant_no', '=', merchantNo)
+      .where('currency', '=', currency)
+      .where('vanished_at', 'is', null)
+      .where(where)
+      .orderBy('booked_ms', order)
+      .orderBy('batch_no', order)
+      .limit(limit)
+      .execute();
+  const before = await walk(sql`booked_ms < ${beginMs}`, 'desc', background);
+  const within = await walk(sql`booked_ms >= ${beginMs} AND booked_ms <= ${endMs}`, 'asc', ENTRIES_WITHIN_MAX);
+  const after = await walk(sql`booked_ms > ${endMs}`, 'asc', background);
+  return [...before.reverse(), ...within, ...after];
 }
 
 export async function entriesByNumber(
@@ -337,7 +315,7 @@ export async function entriesByNumber(
     .where('batch_no', 'in', [...batchNos])
     .where('vanished_at', 'is', null)
     .execute();
-  return new Map(rows.map((row) => [row.batch_no, entryOf(row)]));
+  return new Map(rows.map((entry) => [entry.batchNo, entry]));
 }
 
 const NEWEST_CHECKED = 50;

@@ -1,9 +1,13 @@
 /** Stores what came as an entry and cannot be read as one, with its raw text, until the platform no longer sends it. */
 import { createHash } from 'node:crypto';
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
+import { EVERY_ACCOUNT } from '../ledger/account-filter.ts';
 import type { UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/hints/evidence.ts';
+import { ofMerchants } from './account-filter.ts';
+import { LIST_ROWS_MAX, type PersonFilter } from './amendments.ts';
 import { arrayLiteral, type Db, type Trx, rowOf } from './engine/database.ts';
+import type { QuarantinedEntry } from './engine/schema.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it is unknown. */
@@ -123,3 +127,86 @@ const spansOf = (multirange: string): Window[] =>
     beginMs: Number(begin),
     endMs: Number(end) - 1,
   }));
+
+export type QuarantineRow = Selectable<Omit<QuarantinedEntry, 'span'>>;
+
+export const quarantineRows = (db: Db) =>
+  db
+    .selectFrom('quarantined_entry')
+    .select([
+      'id',
+      'merchant_no',
+      'batch_no',
+      'raw',
+      'reason',
+      'occurrences',
+      'fingerprint',
+      'begin_ms',
+      'end_ms',
+      'first_seen_at',
+      'run_id',
+      'released_at',
+      'acknowledged_at',
+      'note',
+    ]);
+
+/** Rejected entries with their raw text, newest first. Without `all`: only those that the platform still sends. */
+export function listQuarantine(
+  db: Db,
+  filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean } = EVERY_ACCOUNT,
+): Promise<QuarantineRow[]> {
+  let query = quarantineRows(db)
+    .where(ofMerchants(filter.merchants))
+    .orderBy('id', 'desc')
+    .limit(filter.limit ?? LIST_ROWS_MAX);
+  if (filter.all !== true)
+    query = query.where('released_at', 'is', null).where('acknowledged_at', 'is', null);
+  if (filter.runId !== undefined) query = query.where('run_id', '=', filter.runId);
+  return query.execute();
+}
+
+/** How many unreadable entries, which the platform still sends and no one has acknowledged, each merchant has that has any. */
+export async function unreadableByMerchant(
+  db: Db,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('quarantined_entry')
+    .select(['merchant_no', (eb) => eb.fn.countAll<number>().as('count')])
+    .where(ofMerchants(merchants))
+    .where('released_at', 'is', null)
+    .where('acknowledged_at', 'is', null)
+    .groupBy('merchant_no')
+    .execute();
+  return new Map(rows.map((row) => [row.merchant_no, row.count]));
+}
+
+/** Of these merchants, those with unreadable entries that the platform still sends, acknowledged or not. */
+export async function merchantsWithUnreadable(
+  db: Db,
+  merchants: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('quarantined_entry')
+    .select('merchant_no')
+    .distinct()
+    .where(ofMerchants(merchants))
+    .where('released_at', 'is', null)
+    .execute();
+  return new Set(rows.map((row) => row.merchant_no));
+}
+
+/**
+ * Marks an unreadable entry as acknowledged, with a person's note. Its text is kept as it came. False where no open
+ * one has that id.
+ */
+export async function acknowledgeUnreadable(db: Db, id: number, note: string, now: Date): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('quarantined_entry')
+    .set({ acknowledged_at: now, note })
+    .where('id', '=', id)
+    .where('released_at', 'is', null)
+    .where('acknowledged_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}

@@ -5,7 +5,7 @@ import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease, releaseLeases } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { listQuarantine } from '../../src/store/amendments.ts';
+import { listQuarantine } from '../../src/store/quarantine.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/absent-entries.ts';
 import { certifiedWindows } from '../../src/store/certificates.ts';
 import { planWindows } from '../../src/sync/wide-windows.ts';

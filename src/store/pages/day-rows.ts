@@ -1,7 +1,7 @@
 /** Reads a page of an account day: its entries, its balances to be drawn, its breaks. Never the complete day where it is a large one. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Account, LedgerEntry, Window, BusinessDay } from '../../ledger/entry.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entries.ts';
+import { ENTRY } from '../entries.ts';
 import { type Db, rowsOf, rowOf } from '../engine/database.ts';
 import type { ChainEntry } from '../../ledger/chain/chain-link.ts';
 import { addDays } from '../../ledger/business-day.ts';
@@ -20,8 +20,6 @@ export interface EntriesFound {
 const ofDay = ({ account, window }: DayOfAccount): RawBuilder<boolean> => sql`
   merchant_no = ${account.merchantNo} AND currency = ${account.currency} AND vanished_at IS NULL
   AND booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}`;
-
-const COLUMNS = sql.join(ENTRY_COLUMNS.map((column) => sql.ref(`e.${column}`)));
 
 export type EntryPlace = Pick<LedgerEntry, 'bookedMs' | 'batchNo'>;
 
@@ -51,9 +49,9 @@ export async function countEntries(db: Db, day: DayOfAccount): Promise<number> {
 }
 
 export async function entryNumbered(db: Db, day: DayOfAccount, batchNo: string): Promise<LedgerEntry | null> {
-  const rows = await rowsOf(db)<EntryColumns>`
-    SELECT ${COLUMNS} FROM ledger_entry e WHERE ${ofDay(day)} AND batch_no = ${batchNo}`;
-  return rows[0] === undefined ? null : entryOf(rows[0]);
+  const [entry] = await rowsOf(db)<LedgerEntry>`
+    SELECT ${ENTRY} FROM ledger_entry WHERE ${ofDay(day)} AND batch_no = ${batchNo}`;
+  return entry ?? null;
 }
 
 export const SORTS = ['time', 'latest', 'largest', 'number'] as const;
@@ -84,18 +82,15 @@ export async function entriesSearched(
   const text = contains.toLowerCase();
   const isAmount =
     amount === null ? sql`false` : sql`${amount}::numeric IN (coalesce(credit, debit), balance)`;
-  const rows = await rowsOf(db)<EntryColumns & { readonly total: number }>`
-    SELECT ${COLUMNS}, count(*) OVER () AS total FROM ledger_entry e
+  const rows = await rowsOf(db)<LedgerEntry & { readonly total: number }>`
+    SELECT ${ENTRY}, count(*) OVER () AS total FROM ledger_entry
     WHERE ${ofDay(day)}
       AND (strpos(lower(batch_no), ${text}) > 0 OR strpos(lower(transaction_type), ${text}) > 0 OR ${isAmount})
     ORDER BY ${ORDERS[sort]} LIMIT ${limit} OFFSET ${offset}`;
-  return { entries: rows.map(entryOf), total: rows[0]?.total ?? 0 };
+  return { entries: rows.map(({ total: _, ...entry }) => entry), total: rows[0]?.total ?? 0 };
 }
 
-export interface BalancePoint {
-  readonly bookedMs: number;
-  readonly balance: string;
-}
+export type BalancePoint = Pick<LedgerEntry, 'bookedMs' | 'balance'>;
 
 /** The last `limit` entries of each stretch of `widthMs`, one jump along ledger_entry_in_time each, however many entries the day has. */
 export async function stretchEnds(

@@ -5,6 +5,7 @@ import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
 import { arrayLiteral, type Db, rowsOf, rowOf } from '../engine/database.ts';
+import { ENTRY } from '../entries.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
   publishedAccounts,
@@ -222,9 +223,7 @@ export async function entriesOfDays(
       ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
     ) WITH ORDINALITY AS asked (currency, begin_ms, end_ms, nth)
     CROSS JOIN LATERAL (
-      SELECT batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
-        booked_at AS "bookedAt", booked_ms AS "bookedMs"
-      FROM ledger_entry
+      SELECT ${ENTRY} FROM ledger_entry
       WHERE merchant_no = ${merchantNo} AND currency = asked.currency AND vanished_at IS NULL
         AND booked_ms BETWEEN asked.begin_ms AND asked.end_ms
       ORDER BY booked_ms, batch_no
