@@ -75,10 +75,7 @@ interface DeadLetterFilter {
 }
 
 /** Dead letters, the oldest first. */
-export const deadLetters = (
-  db: Db,
-  { limit, merchants, ids }: DeadLetterFilter,
-): Promise<DeadLetter[]> => rowsOf(db)<DeadLetter>`
+export const deadLetters = (db: Db, { limit, merchants, ids }: DeadLetterFilter) => rowsOf(db)<DeadLetter>`
     SELECT id, (data->>'runId')::bigint AS "runId", data->>'merchantNo' AS "merchantNo", source_name AS lane,
       coalesce(source_output->>'message', source_output->'value'->>'message', 'no reason is known') AS problem,
       (source_output->>'exitCode')::int AS "exitCode", source_retry_count + 1 AS attempts,

@@ -304,7 +304,7 @@ export interface HeldDay extends Account {
   readonly acceptedAt: Date | null;
 }
 
-export const heldDaysOf = (db: Db, merchants: Chosen): Promise<HeldDay[]> => rowsOf(db)<HeldDay>`
+export const heldDaysOf = (db: Db, merchants: Chosen) => rowsOf(db)<HeldDay>`
     SELECT merchant_no AS "merchantNo", currency, ${DAY_OF_ABSENT} AS day, count(*) AS entries, min(held_since) AS since,
       CASE WHEN bool_and(accepted_at IS NOT NULL) THEN max(accepted_at) END AS "acceptedAt"
     FROM absent_entry WHERE ${ofMerchants(merchants)} AND held_since IS NOT NULL
@@ -332,11 +332,9 @@ interface HeldFilter extends AccountFilter {
  * Accepts what is held of these days and no one has accepted yet: the next reading that misses it marks it as vanished.
  * Returns what was accepted, day by day.
  */
-export const acceptHeld = (
-  trx: Trx,
-  { from, to, ...accounts }: HeldFilter,
-  now: Date,
-): Promise<Omit<HeldDay, 'acceptedAt'>[]> => rowsOf(trx)<Omit<HeldDay, 'acceptedAt'>>`
+export const acceptHeld = (trx: Trx, { from, to, ...accounts }: HeldFilter, now: Date) => rowsOf(trx)<
+  Omit<HeldDay, 'acceptedAt'>
+>`
     WITH accepted AS (
       UPDATE absent_entry SET accepted_at = ${now}
       WHERE ${ofAccounts(accounts)} AND held_since IS NOT NULL AND accepted_at IS NULL

@@ -31,7 +31,7 @@ export interface Amendment {
  * old or new content is in one of them. Walks along ledger_entry_version_recent and queries each next content by its
  * key.
  */
-export const listAmendments = (db: Db, filter: PersonFilter = EVERY_ACCOUNT): Promise<Amendment[]> =>
+export const listAmendments = (db: Db, filter: PersonFilter = EVERY_ACCOUNT) =>
   rowsOf(db)<Amendment>`
     SELECT old.merchant_no AS "merchantNo", ${entryJson('old')} AS before, next.content AS after, old.version,
       old.superseded_at AS "supersededAt", old.run_id AS "runId"

@@ -379,10 +379,10 @@ const saving = (
     ), cleared AS (
       UPDATE day_entries SET figured_fingerprint = fingerprint
       WHERE merchant_no = ${merchantNo} AND is_changed
-        AND ((currency, day) IN (SELECT one.* FROM ${rowsOf(done)})) IS TRUE AND EXISTS (SELECT FROM held)
+        AND ((currency, day) IN (SELECT one.* FROM ${dayRows(done)})) IS TRUE AND EXISTS (SELECT FROM held)
     ), listed AS (
       INSERT INTO day_entries (merchant_no, currency, day)
-      SELECT ${merchantNo}, one.* FROM held CROSS JOIN ${rowsOf(left)}
+      SELECT ${merchantNo}, one.* FROM held CROSS JOIN ${dayRows(left)}
       ON CONFLICT (merchant_no, currency, day) DO UPDATE SET figured_fingerprint = NULL
     ), gapless AS (
       INSERT INTO ledger_cursor AS known (merchant_no, currency, figured_from, figured_through)
@@ -401,7 +401,7 @@ const saving = (
     )})
     SELECT 1 FROM held`;
 
-const rowsOf = (days: readonly CurrencyDay[]): RawBuilder<unknown> => sql`unnest(
+const dayRows = (days: readonly CurrencyDay[]): RawBuilder<unknown> => sql`unnest(
   ${arrayLiteral(days.map(({ currency }) => currency))}::text[], ${arrayLiteral(days.map(({ day }) => day))}::date[]
 ) AS one (currency, day)`;
 

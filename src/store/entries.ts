@@ -297,7 +297,11 @@ export async function entriesAround(
       .limit(limit)
       .execute();
   const before = await walk(sql`booked_ms < ${beginMs}`, 'desc', background);
-  const within = await walk(sql`booked_ms >= ${beginMs} AND booked_ms <= ${endMs}`, 'asc', ENTRIES_WITHIN_MAX);
+  const within = await walk(
+    sql`booked_ms >= ${beginMs} AND booked_ms <= ${endMs}`,
+    'asc',
+    ENTRIES_WITHIN_MAX,
+  );
   const after = await walk(sql`booked_ms > ${endMs}`, 'asc', background);
   return [...before.reverse(), ...within, ...after];
 }

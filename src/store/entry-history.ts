@@ -48,7 +48,9 @@ export async function findEntries(db: Db, batchNo: string, merchants: Chosen): P
   const rows = await entriesOfNumber(db, batchNo, merchants);
   if (rows.length === 0) return [];
   const having = ofMerchants(rows.map(({ merchantNo }) => merchantNo));
-  const versions = await rowsOf(db)<Version & { merchantNo: string; supersededAt: Date; runId: number | null }>`
+  const versions = await rowsOf(db)<
+    Version & { merchantNo: string; supersededAt: Date; runId: number | null }
+  >`
     SELECT merchant_no AS "merchantNo", version, ${entryJson('v')} AS entry, superseded_at AS "supersededAt", run_id AS "runId"
     FROM ledger_entry_version v WHERE ${having} AND batch_no = ${batchNo} ORDER BY version`;
   const absent = await rowsOf(db)<{ merchantNo: string; since: Date }>`
@@ -204,7 +206,7 @@ export const healedBreaks = (
   { merchantNo, currency }: Account,
   day: BusinessDay,
   { from, to }: { readonly from: Date; readonly to: Date },
-): Promise<HealedBreak[]> => rowsOf(db)<HealedBreak>`
+) => rowsOf(db)<HealedBreak>`
     SELECT id, begin_ms AS "beginMs", end_ms AS "endMs", after_batch_no AS "afterBatchNo",
       before_batch_no AS "beforeBatchNo"
     FROM continuity_break
@@ -212,4 +214,3 @@ export const healedBreaks = (
       AND day BETWEEN ${day}::date AND ${day}::date + ${DAYS_AFTER_MAX}::int
       AND status = 'healed' AND closed_at BETWEEN ${from} AND ${to}
     ORDER BY id LIMIT ${HEALED_BREAKS_MAX}`;
-

@@ -108,10 +108,7 @@ export async function recordChanges(
 }
 
 /** All changes of the merchants that are not reported yet, whichever run stored them. */
-export const unreportedChanges = (
-  db: Db,
-  merchants: readonly string[],
-): Promise<readonly UnreportedChanges[]> => rowsOf(db)<UnreportedChanges>`
+export const unreportedChanges = (db: Db, merchants: readonly string[]) => rowsOf(db)<UnreportedChanges>`
     SELECT merchant_no AS "merchantNo", run_id AS "runId", (data -> 'amended')::int AS amended,
       (data -> 'vanished')::int AS vanished
     FROM event WHERE kind = 'change' AND reported_at IS NULL AND ${ofMerchants(merchants)}`;

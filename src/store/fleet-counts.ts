@@ -105,11 +105,7 @@ export interface OpenCounts {
 }
 
 /** `newSince`: the first run whose breaks count as new; null if none does. */
-export const openCounts = (
-  db: Db,
-  own: readonly string[],
-  newSince: number | null,
-): Promise<OpenCounts> => rowOf(db)<OpenCounts>`
+export const openCounts = (db: Db, own: readonly string[], newSince: number | null) => rowOf(db)<OpenCounts>`
     WITH asked AS (${activeWith(own)}), broken AS (
       SELECT ${isNewSince(newSince)} AS is_new, (
         SELECT command = 'breaks take' FROM audit_event
@@ -139,9 +135,7 @@ export interface GoodReadings {
 }
 
 /** One jump along task_good for each merchant, in one statement. */
-export const goodReadings = (db: Db, own: readonly string[]): Promise<GoodReadings> => rowOf(
-  db,
-)<GoodReadings>`
+export const goodReadings = (db: Db, own: readonly string[]) => rowOf(db)<GoodReadings>`
     WITH asked AS (${activeWith(own)})
     SELECT count(*) FILTER (WHERE last.finished_at IS NULL) AS "neverRead", min(last.finished_at) AS "oldestAt"
     FROM asked LEFT JOIN LATERAL (
@@ -164,9 +158,7 @@ export interface InboxCounts {
 }
 
 /** `needsPerson`: the outcomes that a person has to check. Served by partial indexes of table notification. */
-export const inboxCounts = (db: Db, needsPerson: readonly string[]): Promise<InboxCounts> => rowOf(
-  db,
-)<InboxCounts>`
+export const inboxCounts = (db: Db, needsPerson: readonly string[]) => rowOf(db)<InboxCounts>`
     SELECT waiting.*, (
         SELECT count(*) FROM notification
         WHERE outcome IN (${sql.join(needsPerson.map((outcome) => sql.lit(outcome)))}) AND resolved_at IS NULL

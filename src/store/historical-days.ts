@@ -74,7 +74,7 @@ export const storedIn = (
   merchantNo: string,
   { beginMs, endMs }: Window,
   limit: number | null = null,
-): Promise<StoredAt[]> => rowsOf(db)<StoredAt>`
+) => rowsOf(db)<StoredAt>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT here.batch_no AS "batchNo", here.booked_ms AS "bookedMs" FROM held CROSS JOIN LATERAL (
       SELECT batch_no, booked_ms FROM ledger_entry e

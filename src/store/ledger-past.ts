@@ -83,7 +83,7 @@ interface FirstDay {
  * that the currency has entries before the first certified instant, or has refused to say, only those whose opening is
  * not decided. One jump along account_day's key for each account.
  */
-export const firstDaysWithBalance = (db: Db, merchantNo: string): Promise<FirstDay[]> => rowsOf(db)<FirstDay>`
+export const firstDaysWithBalance = (db: Db, merchantNo: string) => rowsOf(db)<FirstDay>`
     WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)})
     SELECT account.currency, first.day, first.opening
     FROM figured AS account CROSS JOIN LATERAL (${firstWithBalance(merchantNo)}) AS first

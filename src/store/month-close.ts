@@ -71,11 +71,9 @@ const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.mon
 
 const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id`;
 
-export const listCloses = (
-  db: Db,
-  { merchants, month }: CloseFilter,
-  limit: number | null = null,
-): Promise<MonthClose[]> => rowsOf(db)<MonthClose>`
+export const listCloses = (db: Db, { merchants, month }: CloseFilter, limit: number | null = null) => rowsOf(
+  db,
+)<MonthClose>`
     SELECT ${CLOSE_COLUMNS} ${FROM_CLOSED}
     WHERE ${ofMerchants(merchants, 'closed')} AND ${ofMonth(month)}
     ORDER BY closed.merchant_no, closed.month, closed.number LIMIT ${limit}`;
@@ -88,7 +86,7 @@ export const closesOf = (
   db: Db,
   merchantNo: string,
   { from, to }: { readonly from: string; readonly to: string },
-): Promise<StoredClose[]> => rowsOf(db)<StoredClose>`
+) => rowsOf(db)<StoredClose>`
     SELECT ${CLOSE_COLUMNS}, closed.content, closed.signature ${FROM_CLOSED}
     WHERE closed.merchant_no = ${merchantNo} AND closed.month BETWEEN ${firstDay(from)}::date AND ${firstDay(to)}::date
     ORDER BY closed.month, closed.number`;

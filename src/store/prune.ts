@@ -3,7 +3,7 @@
  * Nothing here is needed to prove, publish, repair or verify a day, however old the day is.
  */
 import { sql, type RawBuilder } from 'kysely';
-import { applicationPathLives, beneficiaryPathLives } from './notifications/notify-path.ts';
+import { isPathClosed } from './notifications/notify-path.ts';
 import { type Db, rowsOf } from './engine/database.ts';
 
 /** What `before` has to be older than: paths of results live 30 days, and `status` reads back as far. */
@@ -11,23 +11,19 @@ export const PRUNE_KEEPS_DAYS = 90;
 
 interface Prunable {
   readonly what: string;
-  readonly table: PrunableTable;
+  readonly table: 'alert' | 'event' | 'notification' | 'quarantined_entry' | 'task';
   /** Which rows of the table, named `old`, may go. */
   readonly rows: (asked: PruneAsked) => RawBuilder<boolean>;
 }
 
-export interface PruneAsked {
+interface PruneAsked {
   readonly before: Date;
   readonly now: Date;
 }
 
-export interface Pruned {
-  readonly what: string;
-  readonly table: PrunableTable;
+export interface Pruned extends Pick<Prunable, 'what' | 'table'> {
   readonly rows: number;
 }
-
-export type PrunableTable = 'alert' | 'event' | 'notification' | 'quarantined_entry' | 'task';
 
 /** Runs whose tasks of single merchants may go. The last run of each job is not among them. */
 const endedRuns = ({ before }: PruneAsked): RawBuilder<unknown> => sql`
@@ -73,10 +69,7 @@ const PRUNABLE: readonly Prunable[] = [
     rows: ({ before, now }) => sql<boolean>`
       coalesce(old.resolved_at, old.processed_at) < ${before}
         AND (old.outcome IN ('applied', 'duplicate', 'unknown') OR old.resolved_at IS NOT NULL)
-        AND NOT EXISTS (SELECT FROM application
-          WHERE old.kind = 'onboarding' AND notify_hash = old.notify_hash AND ${applicationPathLives(now)})
-        AND NOT EXISTS (SELECT FROM beneficiary
-          WHERE old.kind = 'beneficiary' AND notify_hash = old.notify_hash AND ${beneficiaryPathLives(now)})`,
+        AND ${isPathClosed(now)}`,
   },
   {
     what: 'alerts that no target waits for, with what became of them',

@@ -199,9 +199,7 @@ interface UncomparedDay extends DayToCompare {
   readonly fingerprint: string | null;
 }
 
-export const uncomparedDays = (db: Db, merchants: readonly string[]): Promise<UncomparedDay[]> => rowsOf(
-  db,
-)<UncomparedDay>`
+export const uncomparedDays = (db: Db, merchants: readonly string[]) => rowsOf(db)<UncomparedDay>`
     SELECT merchant_no AS "merchantNo", currency, day, CASE WHEN NOT is_changed THEN fingerprint END AS fingerprint
     FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`;
 

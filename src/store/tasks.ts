@@ -130,7 +130,7 @@ export interface RunToFinish {
   readonly isQueued: boolean;
 }
 
-export const runsToFinish = (db: Db): Promise<RunToFinish[]> => rowsOf(db)<RunToFinish>`
+export const runsToFinish = (db: Db) => rowsOf(db)<RunToFinish>`
     SELECT id, request IS NOT NULL AS "isQueued" FROM run WHERE exit_code IS NULL AND NOT ${hasWaiting(sql<number>`run.id`)}
       AND (request IS NOT NULL OR EXISTS (SELECT FROM task WHERE task.run_id = run.id AND task.kind = 'backfill'))
     ORDER BY id`;
@@ -181,7 +181,7 @@ export const runReasons = (
   db: Db,
   runId: number,
   { limit, named }: { readonly limit: number; readonly named: number },
-): Promise<MerchantsReason[]> => rowsOf(db)<MerchantsReason>`
+) => rowsOf(db)<MerchantsReason>`
     SELECT (reason->>'exitCode')::int AS "exitCode", reason->>'what' AS what, reason->>'todo' AS todo,
       bool_or(reason ? 'merchantNo') AS "isNamed", bool_and(reason ? 'awaitsPerson') AS "awaitsPerson", count(*) AS count,
       (array_agg(merchant_no ORDER BY merchant_no))[1:${sql.lit(named)}] AS merchants

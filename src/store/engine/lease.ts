@@ -250,7 +250,7 @@ interface LiveLease {
   readonly expires_at: Date;
 }
 
-const liveOnes = (db: Db, names: readonly string[]): Promise<LiveLease[]> => rowsOf(db)<LiveLease>`
+const liveOnes = (db: Db, names: readonly string[]) => rowsOf(db)<LiveLease>`
     SELECT name, epoch, holder, acquired_at, expires_at FROM lease
     WHERE name = ANY (${arrayLiteral(names)}::text[]) AND expires_at > ${DATABASE_NOW}`;
 
@@ -295,7 +295,7 @@ async function takeRows(
 }
 
 /** The leases as rows `(name, epoch)` with the alias `own`. */
-const rowsOf = (leases: readonly Lease[]) => sql`unnest(
+const ownRows = (leases: readonly Lease[]) => sql`unnest(
   ${arrayLiteral(leases.map(({ name }) => name))}::text[],
   ${arrayLiteral(leases.map(({ epoch }) => epoch))}::bigint[]) AS own (name, epoch)`;
 
@@ -312,7 +312,7 @@ export async function renewLeases(
   // Locked in order of names first, as other transactions of this process do, so that none waits for the other.
   const rows = await rowsOf(db)<{ name: string }>`
     WITH kept AS (
-      SELECT lease.name FROM lease JOIN ${rowsOf(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
+      SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
       WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR NO KEY UPDATE OF lease
     )
     UPDATE lease SET expires_at = ${inMs(ttlMs)} FROM kept WHERE lease.name = kept.name
@@ -325,7 +325,7 @@ export async function renewLeases(
 export async function releaseLeases(db: Db, leases: readonly Lease[]): Promise<void> {
   if (leases.length === 0) return;
   await sql`
-    UPDATE lease SET expires_at = NULL FROM ${rowsOf(leases)}
+    UPDATE lease SET expires_at = NULL FROM ${ownRows(leases)}
     WHERE lease.name = own.name AND lease.epoch = own.epoch`.execute(db);
 }
 
@@ -334,7 +334,7 @@ export async function releaseLeases(db: Db, leases: readonly Lease[]): Promise<v
  */
 export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lease[]> {
   const rows = await rowsOf(trx)<{ name: string }>`
-    SELECT lease.name FROM lease JOIN ${rowsOf(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
+    SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
     WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR SHARE OF lease`;
   const held = new Set(rows.map(({ name }) => name));
   return leases.filter(({ name }) => held.has(name));

@@ -1,15 +1,11 @@
 /**
- * The inbox: stores results that the platform pushed (sp3101, sp3401; docs/platform.md 6), each complete and encrypted.
+ * The inbox: results that the platform pushed (sp3101, sp3401; docs/platform.md 6), each complete and encrypted, and what
+ * became of each. Posts by unknown paths are never processed, and only a limited number is kept.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
-import {
-  type NotificationKind,
-  applicationPathLives,
-  beneficiaryPathLives,
-  PATH_LIVES_DAYS,
-} from './notify-path.ts';
+import { isPathClosed, type NotificationKind, PATH_LIVES_DAYS } from './notify-path.ts';
 import { encryptSecret, type SecretKey, type SecretPlace, decryptSecret } from '../secrets/secrets.ts';
 
 /** A post, encrypted and ready to be stored. */
@@ -37,18 +33,10 @@ export const bodyPlace = (id: string): SecretPlace => ({
 /** Encrypts the body of a post for its own row. Throws `UnknownSecretKey` where there is no key to encrypt with. */
 export function sealNotification(
   secretKeys: readonly SecretKey[],
-  post: {
-    readonly kind: NotificationKind;
-    readonly notifyHash: string;
-    readonly body: string;
-    readonly receivedAt: Date;
-    readonly source: string | null;
-    readonly isUnknown: boolean;
-  },
+  { body, ...post }: Omit<SealedNotification, 'id' | 'bodyCiphertext'> & { readonly body: string },
 ): SealedNotification {
   const id = randomUUID();
-  const { body, ...rest } = post;
-  return { ...rest, id, bodyCiphertext: encryptSecret(secretKeys, bodyPlace(id), body) };
+  return { ...post, id, bodyCiphertext: encryptSecret(secretKeys, bodyPlace(id), body) };
 }
 
 /**
@@ -83,14 +71,9 @@ export async function keepNotifications(db: Db, sealed: readonly SealedNotificat
  */
 export async function settleUnknownPaths(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`
-    UPDATE notification AS n
+    UPDATE notification AS old
     SET outcome = 'unknown', reason = ${UNKNOWN_OR_ENDED}, processed_at = ${now}
-    WHERE n.outcome IS NULL
-      AND NOT EXISTS (SELECT FROM application
-        WHERE n.kind = 'onboarding' AND notify_hash = n.notify_hash AND ${applicationPathLives(now)})
-      AND NOT EXISTS (SELECT FROM beneficiary
-        WHERE n.kind = 'beneficiary' AND notify_hash = n.notify_hash AND ${beneficiaryPathLives(now)})
-  `.execute(db);
+    WHERE old.outcome IS NULL AND ${isPathClosed(now)}`.execute(db);
   return Number(numAffectedRows ?? 0n);
 }
 
@@ -144,6 +127,7 @@ export type NotificationOutcome =
  * Outcomes that a person has to check. `unknown` is noise, and the platform may send a result again (`duplicate`).
  */
 export const NEEDS_PERSON: readonly NotificationOutcome[] = ['contradiction', 'second-token', 'malformed'];
+const AWAITS_PERSON = sql<boolean>`(outcome IN (${sql.join(NEEDS_PERSON)}) AND resolved_at IS NULL)`;
 
 export interface OpenNotification {
   readonly id: string;
@@ -152,6 +136,11 @@ export interface OpenNotification {
   readonly notifyHash: string;
   readonly bodyCiphertext: string;
 }
+
+const OPEN_COLUMNS = sql`id, number, kind, notify_hash AS "notifyHash", body_ciphertext AS "bodyCiphertext"`;
+
+/** It is to be processed. */
+const IS_OPEN = sql`(outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL`;
 
 /** The decrypted body. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export const bodyOf = (
@@ -170,23 +159,16 @@ export async function openInFairOrder(
   const rows = await rowsOf(db)<{ number: number }>`
     SELECT number FROM (
       SELECT number, row_number() OVER (PARTITION BY notify_hash ORDER BY number) AS turn FROM notification
-      WHERE (outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL AND NOT number = ANY(${arrayLiteral(passed)}::bigint[])
+      WHERE ${IS_OPEN} AND NOT number = ANY(${arrayLiteral(passed)}::bigint[])
     ) AS open ORDER BY turn, number LIMIT ${limit}`;
   return rows.map(({ number }) => number);
 }
 
 /** Locks a notification to process it. Undefined if another process is at work on it, or has processed it. */
 export async function claimNotification(trx: Trx, number: number): Promise<OpenNotification | undefined> {
-  const row = await trx
-    .selectFrom('notification')
-    .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext'])
-    .where('number', '=', number)
-    .where('body_ciphertext', 'is not', null)
-    .where((where) => where.or([where('outcome', 'is', null), where('outcome', '=', 'waiting')]))
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst();
-  return row as OpenNotification | undefined;
+  const [open] = await rowsOf(trx)<OpenNotification>`
+    SELECT ${OPEN_COLUMNS} FROM notification WHERE number = ${number} AND ${IS_OPEN} FOR UPDATE SKIP LOCKED`;
+  return open;
 }
 
 /** Results of an earlier version have no digest. At most so many are read again to find an earlier one. */
@@ -197,13 +179,11 @@ const WITHOUT_DIGEST_MAX = 20;
  * one with the same digest, the last one of all, and those without a digest. An approval, if there was one, is the
  * last of all. Oldest first. The list is short, however many results were applied.
  */
-export const appliedBefore = (
-  trx: Trx,
-  notifyHash: string,
-  resultDigest: string,
-): Promise<OpenNotification[]> => rowsOf(trx)<OpenNotification>`
+export const appliedBefore = (trx: Trx, notifyHash: string, resultDigest: string) => rowsOf(
+  trx,
+)<OpenNotification>`
     WITH applied AS (
-      SELECT id, number, kind, notify_hash AS "notifyHash", body_ciphertext AS "bodyCiphertext", result_digest
+      SELECT ${OPEN_COLUMNS}, result_digest
       FROM notification WHERE notify_hash = ${notifyHash} AND outcome = 'applied' AND body_ciphertext IS NOT NULL
     )
     (SELECT * FROM applied WHERE result_digest = ${resultDigest} ORDER BY number DESC LIMIT 1)
@@ -243,21 +223,10 @@ export async function settleNotification(
 export async function notificationByNumber(
   trx: Trx,
   number: number,
-): Promise<(OpenNotification & { readonly outcome: NotificationOutcome | null }) | undefined> {
-  const row = await trx
-    .selectFrom('notification')
-    .select([
-      'id',
-      'number',
-      'kind',
-      'notify_hash as notifyHash',
-      'body_ciphertext as bodyCiphertext',
-      'outcome',
-    ])
-    .where('number', '=', number)
-    .forUpdate()
-    .executeTakeFirst();
-  return row as (OpenNotification & { readonly outcome: NotificationOutcome | null }) | undefined;
+): Promise<(OpenNotification & Pick<NotificationRow, 'outcome'>) | undefined> {
+  const [found] = await rowsOf(trx)<OpenNotification & Pick<NotificationRow, 'outcome'>>`
+    SELECT ${OPEN_COLUMNS}, outcome FROM notification WHERE number = ${number} FOR UPDATE`;
+  return found;
 }
 
 const APPLIED_BY_PERSON = 'applied by a person';
@@ -299,38 +268,15 @@ export interface NotificationRow {
  * Notifications without their bodies, newest first. Without `all`: those that are waiting, and those that a person
  * still has to check.
  */
-export async function listNotifications(
+export const listNotifications = (
   db: Db,
   { all, limit }: { readonly all: boolean; readonly limit: number },
-): Promise<NotificationRow[]> {
-  const rows = await db
-    .selectFrom('notification')
-    .select([
-      'number',
-      'kind',
-      'outcome',
-      'reason',
-      'mer_order_no as merOrderNo',
-      'received_at as receivedAt',
-      'source',
-      'processed_at as processedAt',
-      'resolved_at as resolvedAt',
-      'note',
-    ])
-    .$if(!all, (query) =>
-      query.where((where) =>
-        where.or([
-          where('outcome', 'is', null),
-          where('outcome', '=', 'waiting'),
-          where.and([where('outcome', 'in', NEEDS_PERSON), where('resolved_at', 'is', null)]),
-        ]),
-      ),
-    )
-    .orderBy('number', 'desc')
-    .limit(limit)
-    .execute();
-  return rows as NotificationRow[];
-}
+) => rowsOf(db)<NotificationRow>`
+  SELECT number, kind, outcome, reason, mer_order_no AS "merOrderNo", received_at AS "receivedAt", source,
+    processed_at AS "processedAt", resolved_at AS "resolvedAt", note
+  FROM notification
+  ${all ? sql`` : sql`WHERE outcome IS NULL OR outcome = 'waiting' OR ${AWAITS_PERSON}`}
+  ORDER BY number DESC LIMIT ${limit}`;
 
 /**
  * The body as it was posted. Undefined where there is no notification of that number; null where the body was
@@ -373,8 +319,7 @@ export async function resolveNotification(
     .updateTable('notification')
     .set({ resolved_at: now, note })
     .where('number', '=', number)
-    .where('outcome', 'in', NEEDS_PERSON)
-    .where('resolved_at', 'is', null)
+    .where(AWAITS_PERSON)
     .executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;
 }

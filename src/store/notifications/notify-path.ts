@@ -1,5 +1,6 @@
 /**
- * Makes callback addresses that cannot be guessed. The document shows no signature (docs/platform.md 5), so whoever
+ * The callback addresses that notifications come by: they cannot be guessed, and are known from when daybook issues them
+ * until some time after the final result. The document shows no signature (docs/platform.md 5), so whoever
  * knows the address is taken for the platform.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -40,15 +41,22 @@ export interface NotifyPath {
 }
 
 /** Whether a row of `application` still waits for its final result, or had it less than `PATH_LIVES_DAYS` ago. */
-export const applicationPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
+const applicationPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
   (state NOT IN ('approved', 'rejected') OR changed_at > ${endedBefore(now)})`;
 
 /** The same for a row of `beneficiary`. An approval without payeeId is not a final result (docs/platform.md 2.6). */
-export const beneficiaryPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
+const beneficiaryPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
   (status NOT IN ('03', '04') OR status = '04' AND payee_id IS NULL
     OR coalesce(decided_at, replied_at, recorded_at) > ${endedBefore(now)})`;
 
 const endedBefore = (now: Date): Date => new Date(now.getTime() - PATH_LIVES_DAYS * DAY_MS);
+
+/** Whether no path of a post `old` is known: it was never issued, or its time is over. */
+export const isPathClosed = (now: Date): RawBuilder<boolean> => sql<boolean>`(
+  NOT EXISTS (SELECT FROM application
+    WHERE old.kind = 'onboarding' AND notify_hash = old.notify_hash AND ${applicationPathLives(now)})
+  AND NOT EXISTS (SELECT FROM beneficiary
+    WHERE old.kind = 'beneficiary' AND notify_hash = old.notify_hash AND ${beneficiaryPathLives(now)}))`;
 
 /** Returns those of `paths` that are known. */
 export async function knownAmong(
@@ -68,9 +76,7 @@ export async function knownAmong(
 }
 
 /** The newest known paths, at most `limit` of each kind. */
-export const newestKnownPaths = (db: Db, limit: number, now: Date): Promise<readonly NotifyPath[]> => rowsOf(
-  db,
-)<NotifyPath>`
+export const newestKnownPaths = (db: Db, limit: number, now: Date) => rowsOf(db)<NotifyPath>`
     (SELECT 'onboarding' AS kind, notify_hash AS "notifyHash" FROM application
      WHERE notify_hash IS NOT NULL AND ${applicationPathLives(now)} ORDER BY id DESC LIMIT ${limit})
     UNION ALL

@@ -1,12 +1,12 @@
 /**
- * Applications for merchants (sp1101) as they stand, and what was sent and said of them (docs/platform.md 3.2, 4.3).
+ * Applications for merchants (sp1101; docs/platform.md 3.2, 4.3, 5): recorded before they are sent, then accepted, refused
+ * or unknown, and moved by the results that the platform pushes (sp3101).
  */
-import { sql, type Selectable } from 'kysely';
-import type { Db, Trx } from '../engine/database.ts';
-import type { Application } from '../engine/schema.ts';
-import { decryptSecret, type SecretKey, type SecretPlace, encryptSecret } from '../secrets/secrets.ts';
+import { sql } from 'kysely';
 import { hasExited, type Holder } from '../../host/process-identity.ts';
+import type { Db, Trx } from '../engine/database.ts';
 import { keepDeliveredToken, replaceToken } from '../merchants.ts';
+import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
 
 /**
  * `submitting` until its call ended; `accepted`: received, awaiting review (not an approval); `refused`: the platform
@@ -16,7 +16,7 @@ export type ApplicationState =
   'submitting' | 'accepted' | 'refused' | 'unknown' | 'approved' | 'supplement' | 'rejected';
 
 /** States in which the platform has the application, or may have it, and has not decided yet. */
-const OPEN_STATES = ['submitting', 'accepted', 'unknown'] as const satisfies ApplicationState[];
+const OPEN_STATES: readonly ApplicationState[] = ['submitting', 'accepted', 'unknown'];
 
 export interface ApplicationRow {
   readonly id: number;
@@ -37,87 +37,68 @@ export interface ApplicationRow {
   readonly forgottenAt: Date | null;
 }
 
+const COLUMNS = [
+  'id',
+  'mer_order_no as merOrderNo',
+  'biz_flow as bizFlow',
+  'state',
+  'merchant_no as merchantNo',
+  'process_version as processVersion',
+  'problem',
+  'is_received as isReceived',
+  'replaces',
+  sql<boolean>`notify_hash IS NOT NULL`.as('isNotified'),
+  'submitted_at as submittedAt',
+  'changed_at as changedAt',
+  'forgotten_at as forgottenAt',
+] as const;
+
+const applications = (db: Db) => db.selectFrom('application').select(COLUMNS).$castTo<ApplicationRow>();
+
 type SecretColumn = 'payload_ciphertext' | 'detail_ciphertext' | 'recorded_name_ciphertext';
 
 /** The place of an encrypted column. A ciphertext can be decrypted for its own place only. */
-export const applicationPlace = (merOrderNo: string, column: SecretColumn): SecretPlace => ({
+const placeOf = (merOrderNo: string, column: SecretColumn): SecretPlace => ({
   table: 'application',
   row: merOrderNo,
   column,
 });
 
-export const rowOf = (row: Selectable<Application>): ApplicationRow => ({
-  id: row.id,
-  merOrderNo: row.mer_order_no,
-  bizFlow: row.biz_flow,
-  state: row.state as ApplicationState,
-  merchantNo: row.merchant_no,
-  processVersion: row.process_version,
-  problem: row.problem,
-  isReceived: row.is_received,
-  replaces: row.replaces,
-  isNotified: row.notify_hash !== null,
-  submittedAt: row.submitted_at,
-  changedAt: row.changed_at,
-  forgottenAt: row.forgotten_at,
-});
-
-const found = (row: Selectable<Application> | undefined): ApplicationRow | null =>
-  row === undefined ? null : rowOf(row);
-
 /** Newest first. */
-export async function listApplications(db: Db, limit: number): Promise<ApplicationRow[]> {
-  const rows = await db.selectFrom('application').selectAll().orderBy('id', 'desc').limit(limit).execute();
-  return rows.map(rowOf);
-}
+export const listApplications = (db: Db, limit: number): Promise<ApplicationRow[]> =>
+  applications(db).orderBy('id', 'desc').limit(limit).execute();
 
-export async function applicationById(db: Db, id: number): Promise<ApplicationRow | null> {
-  return found(await db.selectFrom('application').selectAll().where('id', '=', id).executeTakeFirst());
-}
+const applicationWhere =
+  <Value extends string | number>(column: 'id' | 'mer_order_no' | 'biz_flow' | 'replaces') =>
+  async (db: Db, value: Value): Promise<ApplicationRow | null> =>
+    (await applications(db)
+      .where(sql<boolean>`${sql.ref(column)} = ${value}`)
+      .executeTakeFirst()) ?? null;
 
-export async function applicationByMerOrderNo(db: Db, merOrderNo: string): Promise<ApplicationRow | null> {
-  return found(
-    await db.selectFrom('application').selectAll().where('mer_order_no', '=', merOrderNo).executeTakeFirst(),
-  );
-}
-
-export async function applicationByBizFlow(db: Db, bizFlow: string): Promise<ApplicationRow | null> {
-  return found(
-    await db.selectFrom('application').selectAll().where('biz_flow', '=', bizFlow).executeTakeFirst(),
-  );
-}
-
+export const applicationById = applicationWhere<number>('id');
+export const applicationByMerOrderNo = applicationWhere<string>('mer_order_no');
+export const applicationByBizFlow = applicationWhere<string>('biz_flow');
 /** The application that replaces it; null if there is none. */
-export async function replacementOf(db: Db, id: number): Promise<ApplicationRow | null> {
-  return found(await db.selectFrom('application').selectAll().where('replaces', '=', id).executeTakeFirst());
-}
+export const replacementOf = applicationWhere<number>('replaces');
 
 /** Decrypts a column of an application; null if it is empty or there is no such application. */
-async function decrypted(
-  db: Db,
-  secretKeys: readonly SecretKey[],
-  id: number,
-  column: SecretColumn,
-): Promise<string | null> {
-  const row = await db
-    .selectFrom('application')
-    .select(['mer_order_no as merOrderNo', `${column} as ciphertext`])
-    .where('id', '=', id)
-    .executeTakeFirst();
-  if (row?.ciphertext == null) return null;
-  return decryptSecret(secretKeys, applicationPlace(row.merOrderNo, column), row.ciphertext);
-}
+const decrypted =
+  (column: SecretColumn) =>
+  async (db: Db, secretKeys: readonly SecretKey[], id: number): Promise<string | null> => {
+    const row = await db
+      .selectFrom('application')
+      .select(['mer_order_no as merOrderNo', `${column} as ciphertext`])
+      .where('id', '=', id)
+      .executeTakeFirst();
+    if (row?.ciphertext == null) return null;
+    return decryptSecret(secretKeys, placeOf(row.merOrderNo, column), row.ciphertext);
+  };
 
 /** What the platform said about it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
-export const applicationDetail = (
-  db: Db,
-  secretKeys: readonly SecretKey[],
-  id: number,
-): Promise<string | null> => decrypted(db, secretKeys, id, 'detail_ciphertext');
+export const applicationDetail = decrypted('detail_ciphertext');
 
 /** The merchant's English name by the last result, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
-export const recordedName = (db: Db, secretKeys: readonly SecretKey[], id: number): Promise<string | null> =>
-  decrypted(db, secretKeys, id, 'recorded_name_ciphertext');
+export const recordedName = decrypted('recorded_name_ciphertext');
 
 /**
  * What was sent, decrypted; null if there is no such application or it was forgotten. Throws `UnknownSecretKey` or
@@ -128,12 +109,9 @@ export async function applicationPayload(
   secretKeys: readonly SecretKey[],
   id: number,
 ): Promise<unknown> {
-  const payload = await decrypted(db, secretKeys, id, 'payload_ciphertext');
+  const payload = await decrypted('payload_ciphertext')(db, secretKeys, id);
   return payload === null ? null : JSON.parse(payload);
 }
-
-const readPayload = (secretKeys: readonly SecretKey[], merOrderNo: string, ciphertext: string): unknown =>
-  JSON.parse(decryptSecret(secretKeys, applicationPlace(merOrderNo, 'payload_ciphertext'), ciphertext));
 
 /**
  * Payloads of applications that are undecided and not replaced, and that the platform has or may have. Oldest first.
@@ -142,18 +120,17 @@ export async function openPayloads(
   trx: Db,
   secretKeys: readonly SecretKey[],
 ): Promise<{ application: ApplicationRow; payload: unknown }[]> {
-  const rows = await trx
-    .selectFrom('application')
-    .selectAll()
+  const rows = await applications(trx)
+    .select('payload_ciphertext as ciphertext')
     .where('state', 'in', OPEN_STATES)
     .where(sql<boolean>`NOT EXISTS (SELECT FROM application AS later WHERE later.replaces = application.id)`)
     .orderBy('id')
     .execute();
-  return rows.map((row) => ({
-    application: rowOf(row),
+  return rows.map(({ ciphertext, ...application }) => {
+    const place = placeOf(application.merOrderNo, 'payload_ciphertext');
     // It is there, as only closed applications are forgotten.
-    payload: readPayload(secretKeys, row.mer_order_no, row.payload_ciphertext!),
-  }));
+    return { application, payload: JSON.parse(decryptSecret(secretKeys, place, ciphertext!)) as unknown };
+  });
 }
 
 /** Longer than any call with its retries takes. After that a submission on another machine counts as broken off. */
@@ -164,29 +141,23 @@ export async function lockApplications(trx: Trx): Promise<void> {
   await sql`LOCK TABLE application IN SHARE ROW EXCLUSIVE MODE`.execute(trx);
 }
 
-export interface NewApplication {
-  readonly merOrderNo: string;
+export interface NewApplication extends Pick<ApplicationRow, 'merOrderNo' | 'processVersion' | 'replaces'> {
   readonly payload: object;
   readonly notifyHash: string | null;
-  readonly processVersion: string | null;
-  readonly replaces: number | null;
   readonly holder: Holder;
   readonly secretKeys: readonly SecretKey[];
   readonly now: Date;
 }
 
 /** Records an application that is about to be sent; its payload is encrypted. Throws `UnknownSecretKey`. */
-export async function recordApplication(trx: Db, application: NewApplication): Promise<ApplicationRow> {
+export function recordApplication(trx: Db, application: NewApplication): Promise<ApplicationRow> {
   const { merOrderNo, payload, notifyHash, processVersion, replaces, holder, secretKeys, now } = application;
-  const row = await trx
+  const place = placeOf(merOrderNo, 'payload_ciphertext');
+  return trx
     .insertInto('application')
     .values({
       mer_order_no: merOrderNo,
-      payload_ciphertext: encryptSecret(
-        secretKeys,
-        applicationPlace(merOrderNo, 'payload_ciphertext'),
-        JSON.stringify(payload),
-      ),
+      payload_ciphertext: encryptSecret(secretKeys, place, JSON.stringify(payload)),
       notify_hash: notifyHash,
       process_version: processVersion,
       replaces,
@@ -194,9 +165,9 @@ export async function recordApplication(trx: Db, application: NewApplication): P
       submitted_at: now,
       changed_at: now,
     })
-    .returningAll()
+    .returning(COLUMNS)
+    .$castTo<ApplicationRow>()
     .executeTakeFirstOrThrow();
-  return rowOf(row);
 }
 
 /**
@@ -214,9 +185,10 @@ export async function markAccepted(
     .where('id', '=', id)
     .where('state', 'in', ['submitting', 'unknown'])
     .where((eb) => eb.or([eb('biz_flow', 'is', null), eb('biz_flow', '=', bizFlow)]))
-    .returningAll()
+    .returning(COLUMNS)
+    .$castTo<ApplicationRow>()
     .executeTakeFirst();
-  return moved === undefined ? (await applicationById(db, id))! : rowOf(moved);
+  return moved ?? (await applicationById(db, id))!;
 }
 
 /**
@@ -252,15 +224,13 @@ export async function markRefused(
   },
 ): Promise<void> {
   const { problem, detail, secretKeys, now } = refusal;
+  const place = placeOf(merOrderNo, 'detail_ciphertext');
   await db
     .updateTable('application')
     .set({
       state: 'refused',
       problem,
-      detail_ciphertext:
-        detail === null
-          ? null
-          : encryptSecret(secretKeys, applicationPlace(merOrderNo, 'detail_ciphertext'), detail),
+      detail_ciphertext: detail === null ? null : encryptSecret(secretKeys, place, detail),
       changed_at: now,
     })
     .where('id', '=', id)
@@ -292,18 +262,11 @@ export async function markBrokenOff(db: Db, now: Date): Promise<number> {
 export type JudgedApplication = Pick<ApplicationRow, 'id' | 'merOrderNo' | 'bizFlow' | 'state'>;
 
 /** The application a path belongs to, locked until the transaction ends; null where that path was never issued. */
-export async function applicationByNotifyHash(
+export const applicationByNotifyHash = async (
   trx: Db,
   notifyHash: string,
-): Promise<JudgedApplication | null> {
-  const row = await trx
-    .selectFrom('application')
-    .select(['id', 'mer_order_no as merOrderNo', 'biz_flow as bizFlow', 'state'])
-    .where('notify_hash', '=', notifyHash)
-    .forUpdate()
-    .executeTakeFirst();
-  return row === undefined ? null : { ...row, state: row.state as ApplicationState };
-}
+): Promise<JudgedApplication | null> =>
+  (await applications(trx).where('notify_hash', '=', notifyHash).forUpdate().executeTakeFirst()) ?? null;
 
 export type ApplicationDecision =
   | { readonly to: 'approved'; readonly merchantNo: string; readonly token: string }
@@ -313,13 +276,7 @@ export type ApplicationDecision =
  * States a result can move: a rejection may have been an error in processing, which the result follows
  * (docs/platform.md 6.1).
  */
-const UNDECIDED = [
-  'submitting',
-  'accepted',
-  'unknown',
-  'supplement',
-  'rejected',
-] as const satisfies ApplicationState[];
+const UNDECIDED: readonly string[] = [...OPEN_STATES, 'supplement', 'rejected'] satisfies ApplicationState[];
 
 /**
  * Moves an application the way its result says; an approval's merchant becomes known, its token encrypted. `conflict`
@@ -348,8 +305,7 @@ export async function applyApplicationResult(
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirstOrThrow();
-  const movable: readonly string[] = UNDECIDED;
-  const isOpen = movable.includes(current.state) && (current.biz_flow ?? bizFlow) === bizFlow;
+  const isOpen = UNDECIDED.includes(current.state) && (current.biz_flow ?? bizFlow) === bizFlow;
   if (!isOpen && !byPerson) return 'conflict';
   if (decision.to === 'approved') {
     const delivered = { ...decision, secretKeys, now };
@@ -358,30 +314,21 @@ export async function applyApplicationResult(
       await replaceToken(trx, delivered);
     }
   }
-  const detail =
-    decision.to === 'approved' || decision.message === ''
-      ? null
-      : encryptSecret(secretKeys, applicationPlace(merOrderNo, 'detail_ciphertext'), decision.message);
+  const sealed = (column: SecretColumn, text: string): string | null =>
+    text === '' ? null : encryptSecret(secretKeys, placeOf(merOrderNo, column), text);
+  const name = sealed('recorded_name_ciphertext', merNameEn);
   await trx
     .updateTable('application')
     .set({
       state: decision.to,
       biz_flow: bizFlow,
       merchant_no: decision.to === 'approved' ? decision.merchantNo : null,
-      detail_ciphertext: detail,
+      detail_ciphertext: decision.to === 'approved' ? null : sealed('detail_ciphertext', decision.message),
       is_received: true,
       problem: null,
       changed_at: now,
-      ...(processVersion === null ? {} : { process_version: processVersion }),
-      ...(merNameEn === ''
-        ? {}
-        : {
-            recorded_name_ciphertext: encryptSecret(
-              secretKeys,
-              applicationPlace(merOrderNo, 'recorded_name_ciphertext'),
-              merNameEn,
-            ),
-          }),
+      ...(processVersion !== null && { process_version: processVersion }),
+      ...(name !== null && { recorded_name_ciphertext: name }),
     })
     .where('id', '=', id)
     .execute();
@@ -389,8 +336,8 @@ export async function applyApplicationResult(
 }
 
 /**
- * Removes the payload, what the platform said about it, and all posts to its path. From then on the path is unknown.
- * The merchant's token is removed only if its ledger is no longer read.
+ * Removes personal data of a closed application: the payload, what the platform said about it, and all posts to its path.
+ * Its row stays. From then on the path is unknown. The merchant's token is removed only if its ledger is no longer read.
  */
 export async function forgetApplication(trx: Trx, id: number, now: Date): Promise<void> {
   await sql`

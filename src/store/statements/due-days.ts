@@ -255,11 +255,9 @@ export async function dueAccountDays(
 }
 
 /** The current statements of account days that are due, by currency and day; one search along statement's key each. */
-export const statementsOfDueDays = (
-  db: Db,
-  accounts: AccountFilter,
-  toDay: BusinessDay,
-): Promise<StatementRow[]> => rowsOf(db)<StatementRow>`
+export const statementsOfDueDays = (db: Db, accounts: AccountFilter, toDay: BusinessDay) => rowsOf(
+  db,
+)<StatementRow>`
     SELECT s.* FROM account_day d CROSS JOIN LATERAL (
       SELECT * FROM statement
       WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day

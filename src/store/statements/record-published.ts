@@ -78,7 +78,7 @@ const kept = (
   held: RawBuilder<unknown>,
 ): RawBuilder<KeptRow> => sql<KeptRow>`
     WITH held AS MATERIALIZED ${held},
-    new_statement AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('statement', statements)} AS new),
+    new_statement AS MATERIALIZED (SELECT new.* FROM held, ${recordsOf('statement', statements)} AS new),
     kept_statement AS (
       INSERT INTO statement AS known SELECT * FROM new_statement
       ON CONFLICT (merchant_no, currency, day, revision) DO UPDATE SET sha256 = CASE
@@ -87,7 +87,7 @@ const kept = (
         THEN known.sha256 END
     ),
     new_unreported AS MATERIALIZED (
-      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held, ${rowsOf('statement', unreported)} AS new
+      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held, ${recordsOf('statement', unreported)} AS new
     ),
     kept_event AS (${EVENTS_KEPT}),
     kept_artifact AS (${artifactsKept({ summaries, stored, manifests }, sql`held`)}),
@@ -183,7 +183,7 @@ const artifactsKept = (
   rows: Pick<NewRows, 'summaries' | 'manifests' | 'stored'>,
   held = HELD_ALREADY,
 ): RawBuilder<unknown> => sql`
-  INSERT INTO artifact AS known SELECT new.* FROM ${held} AS held, ${rowsOf('artifact', artifactsOf(rows))} AS new
+  INSERT INTO artifact AS known SELECT new.* FROM ${held} AS held, ${recordsOf('artifact', artifactsOf(rows))} AS new
   ON CONFLICT (merchant_no, day, object_key) DO UPDATE SET
     kind = ${unlessFile('kind')}, revision = ${unlessFile('revision')}, byte_count = ${unlessFile('byte_count')},
     published_at = ${unlessFile('published_at')}, epoch = ${unlessFile('epoch')}, place = ${unlessFile('place')},
@@ -221,7 +221,7 @@ function artifactsOf({
 }
 
 /** Rows of a table as one parameter: far cheaper than one for each value. */
-const rowsOf = (table: keyof DB, rows: readonly object[]): RawBuilder<unknown> =>
+const recordsOf = (table: keyof DB, rows: readonly object[]): RawBuilder<unknown> =>
   sql`json_populate_recordset(NULL::${sql.table(table)}, ${JSON.stringify(rows)}::json)`;
 
 /** A day whose published statement changed after the day was proven. */
@@ -251,9 +251,7 @@ export interface RevisedDay {
  * All changes of the merchants that are not reported yet, by merchant, day and currency. Each day comes once: from
  * before its first such revision to its last.
  */
-export const unreportedRevisions = (db: Db, merchants: readonly string[]): Promise<RevisedDay[]> => rowsOf(
-  db,
-)<RevisedDay>`
+export const unreportedRevisions = (db: Db, merchants: readonly string[]) => rowsOf(db)<RevisedDay>`
     WITH unreported AS (
       SELECT merchant_no, data ->> 'currency' AS currency, (data ->> 'day')::date AS day,
         min((data -> 'revision')::int) AS first, max((data -> 'revision')::int) AS last

@@ -169,9 +169,7 @@ export const listStatements = (
     .$if(filter.limit !== undefined, (query) => query.limit(filter.limit!))
     .execute();
 
-export const summariesOfDay = (db: Db, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> => rowsOf(
-  db,
-)<SummaryRow>`
+export const summariesOfDay = (db: Db, merchantNo: string, day: BusinessDay) => rowsOf(db)<SummaryRow>`
     SELECT ${SUMMARY_COLUMNS} FROM artifact
     WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`;
 
