@@ -17,6 +17,11 @@ export interface DayFilter extends AccountFilter {
   readonly toDay?: BusinessDay | undefined;
 }
 
+/** Rows of the accounts that pass, whose `day` is one of these. */
+export const ofDays = ({ fromDay, toDay, ...accounts }: DayFilter): RawBuilder<boolean> => sql<boolean>`(
+  ${ofAccounts(accounts)} AND ${fromDay === undefined ? sql`true` : sql`day >= ${fromDay}`}
+  AND ${toDay === undefined ? sql`true` : sql`day <= ${toDay}`})`;
+
 export const dayBefore = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc'));
 
@@ -85,18 +90,15 @@ const ofAccount = (db: Db, account: Account) =>
     .where('merchant_no', '=', account.merchantNo)
     .where('currency', '=', account.currency);
 
-export function listAccountDays(db: Db, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> {
-  let query = db
+export const listAccountDays = (db: Db, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> =>
+  db
     .selectFrom('account_day')
     .selectAll()
-    .where(ofAccounts(filter))
+    .where(ofDays(filter))
     .orderBy('merchant_no')
     .orderBy('day')
-    .orderBy('currency');
-  if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
-  if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
-  return query.execute();
-}
+    .orderBy('currency')
+    .execute();
 
 export async function entriesOfBusiestDays(
   db: Db,

@@ -9,9 +9,6 @@ export const EVERY_CURRENCY = '';
 /** A currency as such a column has it. */
 export const storedCurrency = (currency: string | null): string => currency ?? EVERY_CURRENCY;
 
-/** A currency as such a column has it, read back; null for every one. */
-export const currencyFrom = (stored: string): string | null => (stored === EVERY_CURRENCY ? null : stored);
-
 /**
  * Whether a column's value is among those chosen. One value is compared by itself, as the server can then take rows
  * from an index in the order of the columns after it.

@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency, currencyFrom } from './account-filter.ts';
+import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency } from './account-filter.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
@@ -167,24 +167,30 @@ export async function uncertifiedOfEach(
   merchants: readonly string[],
   within: Window,
 ): Promise<ReadonlyMap<string, readonly UncertifiedWindow[]>> {
-  const rows = await rowsOf(db)<SpanOfMerchant & { problem: string }>`
-    SELECT merchant_no, begin_ms, end_ms, problem FROM sync_window
-    WHERE ${ofMerchants(merchants)} AND certified_at IS NULL
-      AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`;
-  const waiting = (await waitingWindows(db, merchants, within)).map((span) => ({
-    ...span,
-    problem:
-      `${span.absent} stored ${span.absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and ` +
-      (span.is_held
-        ? 'they are held: `daybook amendments` shows them'
-        : 'a later run has to miss them too before they count as vanished'),
-  }));
-  const open = [...rows, ...waiting]
-    .map((row) => ({ merchantNo: row.merchant_no, ...clip(row, within), problem: row.problem }))
-    .sort((a, b) => a.beginMs - b.beginMs || a.endMs - b.endMs);
+  const overlaps = sql`${ofMerchants(merchants)} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`;
+  const rows = await rowsOf(db)<
+    Window & { merchantNo: string; problem: string | null; absent: number; isHeld: boolean }
+  >`
+    SELECT merchant_no AS "merchantNo", greatest(begin_ms, ${within.beginMs}) AS "beginMs",
+      least(end_ms, ${within.endMs}) AS "endMs", problem, absent, "isHeld"
+    FROM (
+      SELECT merchant_no, begin_ms, end_ms, problem, 0 AS absent, false AS "isHeld" FROM sync_window
+      WHERE certified_at IS NULL AND ${overlaps}
+      UNION ALL
+      SELECT merchant_no, begin_ms, end_ms, NULL, count(*), bool_and(held_since IS NOT NULL) FROM absent_entry
+      WHERE ${overlaps} GROUP BY 1, 2, 3
+    ) AS open
+    ORDER BY 2, 3, problem IS NULL`;
   const windows = new Map<string, UncertifiedWindow[]>();
-  for (const { merchantNo, ...window } of open)
+  for (const { merchantNo, beginMs, endMs, problem, absent, isHeld } of rows) {
+    const missing =
+      `${absent} stored ${absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and ` +
+      (isHeld
+        ? 'they are held: `daybook amendments` shows them'
+        : 'a later run has to miss them too before they count as vanished');
+    const window = { beginMs, endMs, problem: problem ?? missing };
     windows.set(merchantNo, [...(windows.get(merchantNo) ?? []), window]);
+  }
   return windows;
 }
 
@@ -193,23 +199,10 @@ export interface Span {
   readonly end_ms: number;
 }
 
-type SpanOfMerchant = Span & { readonly merchant_no: string };
-
 const clip = (row: Span, within: Window): Window => ({
   beginMs: Math.max(row.begin_ms, within.beginMs),
   endMs: Math.min(row.end_ms, within.endMs),
 });
-
-const waitingWindows = (
-  db: Db,
-  merchants: readonly string[],
-  within: Window,
-): Promise<(SpanOfMerchant & { readonly absent: number; readonly is_held: boolean })[]> => rowsOf(db)<
-  SpanOfMerchant & { absent: number; is_held: boolean }
->`
-    SELECT merchant_no, begin_ms, end_ms, count(*) AS absent, bool_and(held_since IS NOT NULL) AS is_held FROM absent_entry
-    WHERE ${ofMerchants(merchants)} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
-    GROUP BY merchant_no, begin_ms, end_ms`;
 
 /**
  * Joins certified windows to the spans certified before. `windows` is a query of their `begin_ms` and `end_ms`. For the
@@ -308,26 +301,8 @@ export interface SeenWindow extends Window {
 }
 
 /** The windows that end inside `within`, in order. Goes along sync_window_end, so older ones cost nothing. */
-export async function seenWindows(
-  db: Db,
-  merchantNo: string,
-  { beginMs, endMs }: Window,
-): Promise<SeenWindow[]> {
-  const rows = await rowsOf(db)<{
-    currency: string;
-    begin_ms: number;
-    end_ms: number;
-    total: number;
-    is_doubtful: boolean;
-  }>`
-    SELECT currency, begin_ms, end_ms, total, certified_at IS NULL OR quarantined_count > 0 AS is_doubtful
-    FROM sync_window WHERE merchant_no = ${merchantNo} AND end_ms BETWEEN ${beginMs} AND ${endMs}
-    ORDER BY end_ms`;
-  return rows.map((row) => ({
-    beginMs: row.begin_ms,
-    endMs: row.end_ms,
-    currency: currencyFrom(row.currency),
-    total: row.total,
-    isDoubtful: row.is_doubtful,
-  }));
-}
+export const seenWindows = (db: Db, merchantNo: string, { beginMs, endMs }: Window) => rowsOf(db)<SeenWindow>`
+  SELECT begin_ms AS "beginMs", end_ms AS "endMs", nullif(currency, ${EVERY_CURRENCY}) AS currency, total,
+    certified_at IS NULL OR quarantined_count > 0 AS "isDoubtful"
+  FROM sync_window WHERE merchant_no = ${merchantNo} AND end_ms BETWEEN ${beginMs} AND ${endMs}
+  ORDER BY end_ms`;

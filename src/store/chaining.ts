@@ -1,4 +1,7 @@
-/** What shows which days of an account have up-to-date figures. Days known to have figures without a gap are not read again. */
+/**
+ * What shows which days of an account have up-to-date figures, and what chaining makes of them. Days known to have figures
+ * without a gap are not read again.
+ */
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, Window, Account } from '../ledger/entry.ts';
 import { PROVEN_SPANS } from './certificates.ts';
@@ -39,12 +42,13 @@ export interface ChainFacts {
   readonly certified: readonly Window[];
 }
 
-interface ChainFactsRow {
-  readonly begun: BusinessDay | null;
-  readonly figured: BusinessDay[] | null;
-  readonly derived: BusinessDay[] | null;
-  readonly certified: [number, number][] | null;
-}
+/** The values as a list, in order of days; an empty one where there are none. */
+const listOf = (
+  value: RawBuilder<unknown>,
+  from: RawBuilder<unknown>,
+  order = sql`day`,
+): RawBuilder<unknown> => sql`coalesce((SELECT json_agg(${value} ORDER BY ${order}) FROM ${from}), '[]')`;
+const DAY = sql`day`;
 
 /**
  * Columns about a row `account (currency, begun, since, begin_ms, end_ms)` of a merchant: `begun` is the account's first day with
@@ -54,18 +58,20 @@ interface ChainFactsRow {
 const chainFactColumns = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
   const ofAccount = sql`merchant_no = ${merchantNo} AND currency = account.currency`;
   return sql`
-      (SELECT json_agg(day ORDER BY day) FROM account_day
-       WHERE ${ofAccount} AND day BETWEEN account.since AND 'infinity') AS figured,
-      (SELECT json_agg(day ORDER BY day) FROM (
-         SELECT currency, day FROM account_day WHERE merchant_no = ${merchantNo} AND restarted OFFSET 0
-       ) AS one WHERE currency = account.currency AND day > account.begun) AS derived,
-      (SELECT json_agg(json_build_array(lower(span), upper(span) - 1) ORDER BY span)
-       FROM (SELECT ${merchantNo}::text AS merchant_no, account.currency, account.begin_ms, account.end_ms) AS asked
-       CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS span) AS certified`;
+      ${listOf(DAY, sql`account_day WHERE ${ofAccount} AND day BETWEEN account.since AND 'infinity'`)} AS figured,
+      ${listOf(
+        DAY,
+        sql`(
+          SELECT currency, day FROM account_day WHERE merchant_no = ${merchantNo} AND restarted OFFSET 0
+        ) AS one WHERE currency = account.currency AND day > account.begun`,
+      )} AS derived,
+      ${listOf(
+        sql`json_build_object('beginMs', lower(span), 'endMs', upper(span) - 1)`,
+        sql`(SELECT ${merchantNo}::text AS merchant_no, account.currency, account.begin_ms, account.end_ms) AS asked
+          CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS span`,
+        sql`span`,
+      )} AS certified`;
 };
-
-const windowsOf = (spans: ChainFactsRow['certified']): Window[] =>
-  (spans ?? []).map(([beginMs, endMs]) => ({ beginMs, endMs }));
 
 /** The days with a statement and without figures of such a row. From `begun` to `since` every day has figures, so it reads nothing there. */
 const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
@@ -114,16 +120,15 @@ export interface Gapless {
   readonly through: BusinessDay;
 }
 
-interface Row extends ChainFactsRow {
+interface Row extends Omit<ChainFacts, 'stated'> {
   readonly currency: string;
-  readonly changed: BusinessDay[] | null;
   readonly last: BusinessDay | null;
   readonly since: BusinessDay | null;
-  readonly statements: FigureRow[] | null;
+  readonly statements: FigureRow[];
   readonly first: BusinessDay | null;
-  readonly around: FigureRow[] | null;
-  readonly entries: (ChainBatch & { readonly day: BusinessDay })[] | null;
-  readonly busy: BusinessDay[] | null;
+  readonly around: FigureRow[];
+  readonly entries: (ChainBatch & { readonly day: BusinessDay })[];
+  readonly busy: BusinessDay[];
   readonly opens_on_balance: boolean;
 }
 
@@ -147,7 +152,7 @@ const accountsKnown = (merchantNo: string, chosen: string | null, within: Window
         SELECT known.currency,
           (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
            ORDER BY day LIMIT 1) AS begun,
-          (SELECT json_agg(day ORDER BY day) FROM changed WHERE changed.currency = known.currency) AS changed,
+          ${listOf(DAY, sql`changed WHERE changed.currency = known.currency`)} AS changed,
           (SELECT min(day) FROM changed WHERE changed.currency = known.currency) AS first,
           (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
            ORDER BY day DESC LIMIT 1) AS last
@@ -182,12 +187,12 @@ export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountT
       ) AS part (day, begin_ms, end_ms)
     ), account AS MATERIALIZED (${accountsKnown(merchantNo, chosen, within)})
     SELECT account.*, ${chainFactColumns(merchantNo)},
-      (SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
+      coalesce((SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
         SELECT ${FIGURES_OF_STATEMENT} AS figures FROM statement
         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = bare.day
         ORDER BY revision DESC LIMIT 1
-      ) AS last) AS statements,
-      (SELECT json_agg(near.figures ORDER BY near.day) FROM (
+      ) AS last), '[]') AS statements,
+      coalesce((SELECT json_agg(near.figures ORDER BY near.day) FROM (
         (SELECT day, ${FIGURES} AS figures FROM account_day
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < account.first
          ORDER BY day DESC LIMIT ${sql.lit(DAYS_BEFORE)})
@@ -195,8 +200,8 @@ export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountT
         (SELECT day, ${FIGURES} AS figures FROM account_day
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day >= account.first
          ORDER BY day LIMIT ${sql.lit(DAYS_FROM)})
-      ) AS near) AS around,
-      (SELECT json_agg(row_to_json(own)) FROM (
+      ) AS near), '[]') AS around,
+      coalesce((SELECT json_agg(row_to_json(own)) FROM (
         SELECT part.day, batch.*
         FROM part LEFT JOIN changed ON changed.currency = account.currency AND changed.day = part.day
         CROSS JOIN LATERAL (
@@ -209,13 +214,13 @@ export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountT
         ) AS batch
         WHERE coalesce(changed.nth <= ${sql.lit(DAYS_MAX)},
           part.day BETWEEN account.last + 1 AND account.last + ${sql.lit(QUIET_DAYS_MAX)})
-      ) AS own) AS entries,
-      (SELECT json_agg(busy.day) FROM (SELECT min(day) AS from_day, max(day) AS to_day FROM part) AS days
+      ) AS own), '[]') AS entries,
+      coalesce((SELECT json_agg(busy.day) FROM (SELECT min(day) AS from_day, max(day) AS to_day FROM part) AS days
        CROSS JOIN LATERAL (
          SELECT day FROM account_day
          WHERE merchant_no = ${merchantNo} AND currency = account.currency
            AND day BETWEEN days.from_day AND days.to_day AND credit_count + debit_count > 0 OFFSET 0
-       ) AS busy) AS busy,
+       ) AS busy), '[]') AS busy,
       EXISTS (${firstWithBalance(merchantNo)}) AS opens_on_balance
     FROM account ORDER BY account.currency`;
   return rows.map((row) => accountToChain(merchantNo, row));
@@ -230,29 +235,31 @@ function lastInRow(first: BusinessDay, days: readonly BusinessDay[]): BusinessDa
   return last;
 }
 
-function accountToChain(merchantNo: string, row: Row): AccountToChain {
+function accountToChain(
+  merchantNo: string,
+  { currency, since, first, opens_on_balance: opensOnBalance, ...row }: Row,
+): AccountToChain {
   const entries = new Map<BusinessDay, FirstEntries>();
-  for (const batch of row.entries ?? []) {
+  for (const batch of row.entries) {
     const read = chainEntriesOf(batch);
     if (read !== null) entries.set(batch.day, { entries: read, limit: ENTRIES_A_DAY_MAX });
   }
-  const statements = (row.statements ?? []).map(dayFigures);
+  const statements = row.statements.map(dayFigures);
   return {
-    account: { merchantNo, currency: row.currency },
-    changed: row.changed ?? [],
-    derived: row.derived ?? [],
+    account: { merchantNo, currency },
+    changed: row.changed,
+    derived: row.derived,
     begun: row.begun,
     stated: statements.map(({ day }) => day),
     last: row.last,
-    gapless:
-      row.begun === null ? null : { from: row.begun, through: lastInRow(row.since!, row.figured ?? []) },
-    figured: row.figured ?? [],
+    gapless: row.begun === null ? null : { from: row.begun, through: lastInRow(since!, row.figured) },
+    figured: row.figured,
     statements,
-    around: daysAround((row.around ?? []).map(dayFigures), row.first ?? statements[0]!.day),
-    certified: windowsOf(row.certified),
+    around: daysAround(row.around.map(dayFigures), first ?? statements[0]!.day),
+    certified: row.certified,
     entries,
-    busy: row.busy ?? [],
-    opensOnBalance: row.opens_on_balance,
+    busy: row.busy,
+    opensOnBalance,
   };
 }
 
@@ -267,10 +274,10 @@ export interface LawFacts extends Account, ChainFacts {
   readonly doubted: readonly BusinessDay[];
 }
 
-export async function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts[]> {
+export function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts[]> {
   const merchantNo = sql`account.merchant_no`;
   const ofAccount = sql`merchant_no = account.merchant_no AND currency = account.currency`;
-  const rows = await rowsOf(db)<FactRow>`
+  return rowsOf(db)`
     WITH asked AS (SELECT unnest(${arrayLiteral(merchants)}::text[]) COLLATE "C" AS merchant_no),
     known AS (
       SELECT asked.merchant_no, own.currency FROM asked CROSS JOIN LATERAL (
@@ -291,37 +298,18 @@ export async function lawFacts(db: Db, merchants: readonly string[]): Promise<La
     )
     SELECT account.merchant_no AS "merchantNo", account.currency, account.begun,
       ${chainFactColumns(merchantNo)},
-      (SELECT json_agg(day ORDER BY day) FROM (${statedWithoutFigures(merchantNo)}) AS bare) AS stated,
-      (SELECT json_agg(day ORDER BY day) FROM changed_day WHERE ${ofAccount}) AS changed,
-      (SELECT json_agg(due.day ORDER BY due.day) FROM account_day AS due
-       WHERE due.merchant_no = account.merchant_no AND due.currency = account.currency
-         AND due.is_due AND due.published_hash IS DISTINCT FROM due.content_hash) AS unpublished,
-      (SELECT json_agg(DISTINCT own.day) FROM (
+      ${listOf(DAY, sql`(${statedWithoutFigures(merchantNo)}) AS bare`)} AS stated,
+      ${listOf(DAY, sql`changed_day WHERE ${ofAccount}`)} AS changed,
+      ${listOf(DAY, sql`account_day WHERE ${ofAccount} AND is_due AND published_hash IS DISTINCT FROM content_hash`)} AS unpublished,
+      coalesce((SELECT json_agg(DISTINCT own.day) FROM (
          SELECT begin_ms, end_ms FROM sync_window
          WHERE merchant_no = account.merchant_no AND certified_at IS NULL
            AND currency IN (${EVERY_CURRENCY}, account.currency) AND account.currency <> ALL (proven_currencies)
          UNION ALL SELECT begin_ms, end_ms FROM absent_entry WHERE ${ofAccount} AND held_since IS NULL
        ) AS open JOIN account_day AS own ON ${ofAccount} AND own.revision IS NOT NULL
          AND own.day BETWEEN to_timestamp(open.begin_ms / 1000)::date - 1 AND to_timestamp(open.end_ms / 1000)::date + 1
-      ) AS doubted
+      ), '[]') AS doubted
     FROM account ORDER BY account.merchant_no, account.currency`;
-  return rows.map(({ figured, stated, changed, derived, unpublished, doubted, certified, ...account }) => ({
-    ...account,
-    figured: figured ?? [],
-    stated: stated ?? [],
-    changed: changed ?? [],
-    derived: derived ?? [],
-    unpublished: unpublished ?? [],
-    doubted: doubted ?? [],
-    certified: windowsOf(certified),
-  }));
-}
-
-interface FactRow extends Account, ChainFactsRow {
-  readonly stated: BusinessDay[] | null;
-  readonly changed: BusinessDay[] | null;
-  readonly unpublished: BusinessDay[] | null;
-  readonly doubted: BusinessDay[] | null;
 }
 
 interface CurrencyDay {

@@ -316,7 +316,7 @@ export async function entriesByNumber(
     .selectFrom('ledger_entry')
     .select(ENTRY_COLUMNS)
     .where('merchant_no', '=', merchantNo)
-    .where('batch_no', 'in', [...batchNos])
+    .where('batch_no', '=', sql<string>`ANY (${arrayLiteral(batchNos)}::text[])`)
     .where('vanished_at', 'is', null)
     .execute();
   return new Map(rows.map((entry) => [entry.batchNo, entry]));

@@ -30,14 +30,7 @@ export interface ProofShape {
  * How far merchants are proven, reported once for all to whom the same applies, as most are read at the same times. Left
  * out are those with a range asked for by date that is still open; `merchantsWithOpenRanges` names them.
  */
-export async function proofShapes(db: Db, own: readonly string[]): Promise<ProofShape[]> {
-  const rows = await rowsOf(db)<{
-    merchants: number;
-    certified: readonly (readonly [number, number])[];
-    uncertified: readonly (readonly [number, number])[];
-    broken: readonly (readonly [number, number])[];
-    changed: BusinessDay[] | null;
-  }>`
+export const proofShapes = (db: Db, own: readonly string[]) => rowsOf(db)<ProofShape>`
     WITH asked AS (${activeWith(own)}), open AS (
       SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans FROM (
         SELECT merchant_no, begin_ms, end_ms FROM sync_window WHERE certified_at IS NULL
@@ -65,22 +58,12 @@ export async function proofShapes(db: Db, own: readonly string[]): Promise<Proof
       GROUP BY 2, 3, 4, 5
     )
     SELECT merchants, ${spansAsJson('certified')} AS certified, ${spansAsJson('uncertified')} AS uncertified,
-      ${spansAsJson('broken')} AS broken, to_json(days) AS changed
+      ${spansAsJson('broken')} AS broken, coalesce(to_json(days), '[]') AS changed
     FROM shape`;
-  return rows.map((row) => ({
-    merchants: row.merchants,
-    certified: row.certified.map(windowOf),
-    uncertified: row.uncertified.map(windowOf),
-    broken: row.broken.map(windowOf),
-    changed: row.changed ?? [],
-  }));
-}
 
 const spansAsJson = (column: string) => sql`coalesce((
-  SELECT json_agg(json_build_array(lower(span), upper(span) - 1) ORDER BY span) FROM unnest(${sql.ref(column)}) AS span
+  SELECT json_agg(json_build_object('beginMs', lower(span), 'endMs', upper(span) - 1) ORDER BY span) FROM unnest(${sql.ref(column)}) AS span
 ), '[]')`;
-
-const windowOf = ([beginMs, endMs]: readonly [number, number]): Window => ({ beginMs, endMs });
 
 /** The merchants whose proof also hangs on a range that was asked for by date and is still open, in order. */
 export async function merchantsWithOpenRanges(db: Db, own: readonly string[]): Promise<string[]> {

@@ -64,17 +64,12 @@ export async function firstSeenSince(
   return rows.map((row) => row.batch_no);
 }
 
-interface StoredAt {
-  readonly batchNo: string;
-  readonly bookedMs: number;
-}
-
 export const storedIn = (
   db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
   limit: number | null = null,
-) => rowsOf(db)<StoredAt>`
+) => rowsOf(db)<Pick<LedgerEntry, 'batchNo' | 'bookedMs'>>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT here.batch_no AS "batchNo", here.booked_ms AS "bookedMs" FROM held CROSS JOIN LATERAL (
       SELECT batch_no, booked_ms FROM ledger_entry e
@@ -105,11 +100,9 @@ export interface HistoricalComparison extends Days {
   readonly round: OlderDaysRound;
 }
 
-interface Checked extends Omit<HistoricalComparison, 'round'> {
+interface Row extends Omit<HistoricalComparison, 'round'>, Omit<OlderDaysRound, 'refused'>, Window {
   readonly merchant_no: string;
-}
-
-interface Refused extends Window {
+  /** Since when it refuses the window; null if it refuses none. */
   readonly since: Date | null;
 }
 
@@ -123,7 +116,7 @@ export async function historicalComparisons(
   db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, HistoricalComparison>> {
-  const rows = await rowsOf(db)<Checked & Omit<OlderDaysRound, 'refused'> & Refused>`
+  const rows = await rowsOf(db)<Row>`
     SELECT merchant_no, checked_from AS "from", checked_to AS "to", checked_total AS total, is_held AS "isHeld",
       checked_at AS "checkedAt", round_read AS read, round_of AS of, round_began_at AS "beganAt",
       round_through_ms AS "throughMs", widest_ms AS "widestMs", page_order AS order,
@@ -269,14 +262,9 @@ const namedUnreadable = (merchantNo: string, { beginMs, endMs }: Window) => sql`
  * Spans in which the platform's total cannot be compared with what is stored. An unreadable entry without batchNo may
  * be an entry that is stored already. One that may lie outside the window may or may not be in the total.
  */
-export async function uncountableSpans(
-  db: Db,
-  merchantNo: string,
-  { beginMs, endMs }: Window,
-): Promise<Window[]> {
-  const rows = await rowsOf(db)<{ begin_ms: number; end_ms: number }>`
-    SELECT begin_ms, end_ms FROM quarantined_entry
-    WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
-      AND (batch_no IS NULL OR begin_ms < ${beginMs} OR end_ms > ${endMs})`;
-  return rows.map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms }));
-}
+export const uncountableSpans = (db: Db, merchantNo: string, { beginMs, endMs }: Window) => rowsOf(
+  db,
+)<Window>`
+  SELECT begin_ms AS "beginMs", end_ms AS "endMs" FROM quarantined_entry
+  WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
+    AND (batch_no IS NULL OR begin_ms < ${beginMs} OR end_ms > ${endMs})`;

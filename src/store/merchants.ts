@@ -144,16 +144,10 @@ export async function markJoined(db: Db, merchantNo: string, now: Date): Promise
 }
 
 /** All merchants in order, without their tokens. */
-export async function listMerchants(db: Db): Promise<MerchantRow[]> {
-  const rows = await db.selectFrom('merchant').selectAll().orderBy('merchant_no').execute();
-  return rows.map((row) => ({
-    merchantNo: row.merchant_no,
-    status: row.status as MerchantRow['status'],
-    hasToken: row.token_ciphertext !== null,
-    addedAt: row.added_at,
-    joinedAt: row.joined_at,
-  }));
-}
+export const listMerchants = (db: Db) => rowsOf(db)<MerchantRow>`
+  SELECT merchant_no AS "merchantNo", status, token_ciphertext IS NOT NULL AS "hasToken", added_at AS "addedAt",
+    joined_at AS "joinedAt"
+  FROM merchant ORDER BY merchant_no`;
 
 /** Those of these merchants that were added, or of whom figures or statements are stored. Uses primary keys alone. */
 export async function knownMerchants(db: Db, asked: readonly string[]): Promise<ReadonlySet<string>> {

@@ -37,6 +37,8 @@ const COLUMNS = [
   sql<boolean>`request IS NOT NULL`.as('isQueued'),
 ] as const;
 
+const runs = (db: Db) => db.selectFrom('run').select(COLUMNS).$castTo<RunRow>();
+
 /** Records that a run starts. Returns its id, which is stored with everything that the run writes. */
 export async function startRun(
   db: Db,
@@ -92,16 +94,14 @@ const ended = (db: Db, id: number, { exitCode, figures, now }: RunEndRow) =>
     .set({ exit_code: exitCode, figures: storableJson(figures), finished_at: now })
     .where('id', '=', id);
 
-export async function runById(db: Db, id: number): Promise<RunRow | undefined> {
-  const row = await db.selectFrom('run').select(COLUMNS).where('id', '=', id).executeTakeFirst();
-  return row as RunRow | undefined;
-}
+export const runById = (db: Db, id: number): Promise<RunRow | undefined> =>
+  runs(db).where('id', '=', id).executeTakeFirst();
 
 /**
  * The latest runs, newest first. `scheduled` true: only runs that the schedule started; false: only the others.
  * `nightsOnly`: without those that are known to be about a few merchants or days only.
  */
-export async function latestRuns(
+export const latestRuns = (
   db: Db,
   {
     limit,
@@ -114,10 +114,8 @@ export async function latestRuns(
     readonly scheduled?: boolean | undefined;
     readonly nightlyOnly?: boolean | undefined;
   },
-): Promise<RunRow[]> {
-  const rows = await db
-    .selectFrom('run')
-    .select(COLUMNS)
+): Promise<RunRow[]> =>
+  runs(db)
     .$if(command !== undefined, (query) => query.where('command', '=', command!))
     .$if(scheduled !== undefined, (query) => query.where('slot', scheduled ? 'is not' : 'is', null))
     .$if(nightlyOnly, (query) => query.where(sql<boolean>`is_night IS DISTINCT FROM false`))
@@ -125,8 +123,6 @@ export async function latestRuns(
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
-  return rows as unknown as RunRow[];
-}
 
 /** One way in which runs of a slot ended, and when the last of these runs did. */
 export interface SlotEnd extends Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'> {
@@ -225,15 +221,8 @@ const readWell = sql<number>`coalesce(
   (figures->>'merchantsReadWell')::int, jsonb_array_length(coalesce(figures->'merchantsDone', '[]'))
 )`;
 
-export async function runsOfSlot(db: Db, command: string, slot: string): Promise<RunRow[]> {
-  const rows = await db
-    .selectFrom('run')
-    .select(COLUMNS)
-    .where('slot', '=', slot)
-    .where('command', '=', command)
-    .execute();
-  return rows as unknown as RunRow[];
-}
+export const runsOfSlot = (db: Db, command: string, slot: string): Promise<RunRow[]> =>
+  runs(db).where('slot', '=', slot).where('command', '=', command).execute();
 
 /** A run that read a merchant's ledger and ended well for this merchant. */
 export interface GoodReading {
@@ -298,12 +287,12 @@ export async function clocksSeenBefore(
   db: Db,
   runId: number,
 ): Promise<{ readonly platformBehindMs: number; readonly platformAheadMs: number } | null> {
-  const rows = await rowsOf(db)<{ behind: number | null; ahead: number | null }>`
-    SELECT (figures->>'platformBehindMs')::bigint AS behind, (figures->>'platformAheadMs')::bigint AS ahead
+  const [seen] = await rowsOf(db)<{ platformBehindMs: number; platformAheadMs: number }>`
+    SELECT coalesce((figures->>'platformBehindMs')::bigint, 0) AS "platformBehindMs",
+      coalesce((figures->>'platformAheadMs')::bigint, 0) AS "platformAheadMs"
     FROM run WHERE id < ${runId} AND (figures->>'requests')::bigint > 0
     ORDER BY id DESC LIMIT 1`;
-  const row = rows[0];
-  return row === undefined ? null : { platformBehindMs: row.behind ?? 0, platformAheadMs: row.ahead ?? 0 };
+  return seen ?? null;
 }
 
 export interface QueuedRunRow extends Pick<RunRow, 'id' | 'startedAt' | 'exitCode'> {
@@ -316,8 +305,8 @@ export interface QueuedRunRow extends Pick<RunRow, 'id' | 'startedAt' | 'exitCod
 
 const queuedRuns = (db: Db) => db.selectFrom('run').where('request', 'is not', null);
 
-export async function queuedRun(db: Db, runId: number): Promise<QueuedRunRow | undefined> {
-  const row = await queuedRuns(db)
+export const queuedRun = (db: Db, runId: number): Promise<QueuedRunRow | undefined> =>
+  queuedRuns(db)
     .select([
       'id',
       'request',
@@ -327,10 +316,9 @@ export async function queuedRun(db: Db, runId: number): Promise<QueuedRunRow | u
       'exit_code as exitCode',
       hasWaiting(sql<number>`run.id`).as('isWaiting'),
     ])
+    .$castTo<QueuedRunRow>()
     .where('id', '=', runId)
     .executeTakeFirst();
-  return row as QueuedRunRow | undefined;
-}
 
 const oldestOpen = (db: Db) =>
   queuedRuns(db).select('id').where('exit_code', 'is', null).orderBy('id').limit(1);

@@ -6,7 +6,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
-import { currencyFrom, ofMerchants, storedCurrency } from './account-filter.ts';
+import { EVERY_CURRENCY, ofMerchants, storedCurrency } from './account-filter.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 
 export interface TaskEnd {
@@ -238,25 +238,10 @@ export async function recordRequestedRanges(
 }
 
 /** Open ranges of the merchants, in the order in which they were asked for. Uses task_range_open. */
-export async function openRequestedRanges(db: Db, merchants: readonly string[]): Promise<RequestedRange[]> {
-  const rows = await db
-    .selectFrom('task')
-    .selectAll()
-    .where(ofMerchants(merchants))
-    .where('kind', '=', 'range')
-    .where('state', '=', 'waiting')
-    .orderBy('number')
-    .execute();
-  return rows.map((row) => ({
-    id: row.number!,
-    merchantNo: row.merchant_no,
-    currency: currencyFrom(row.currency),
-    from: row.from_day!,
-    to: row.to_day!,
-    requestedAt: row.requested_at!,
-    runId: row.run_id,
-  }));
-}
+export const openRequestedRanges = (db: Db, merchants: readonly string[]) => rowsOf(db)<RequestedRange>`
+  SELECT number AS id, merchant_no AS "merchantNo", nullif(currency, ${EVERY_CURRENCY}) AS currency, from_day AS "from",
+    to_day AS "to", requested_at AS "requestedAt", run_id AS "runId"
+  FROM task WHERE ${ofMerchants(merchants)} AND kind = 'range' AND state = 'waiting' ORDER BY number`;
 
 /** Closes open ranges: all their days are under certificate, or a person gave them up. Returns how many were open. */
 export async function closeRanges(

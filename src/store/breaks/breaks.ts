@@ -4,7 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.t
 import type { KnownBreak } from '../../ledger/hints/stories.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak, Window } from '../../ledger/entry.ts';
 import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
-import type { DayFilter } from '../account-days.ts';
+import { ofDays, type DayFilter } from '../account-days.ts';
 import { ofAccounts } from '../account-filter.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from '../engine/database.ts';
 import type { ContinuityBreak as BreakTable } from '../engine/schema.ts';
@@ -26,40 +26,40 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
   isHealed: row.status === 'healed',
 });
 
-/** Breaks to show to a person, oldest day first. Without `all`: only open ones. */
-export function listBreaks(
-  db: Db,
-  filter: DayFilter & {
-    readonly all?: boolean;
-    readonly limit?: number | undefined;
-    readonly offset?: number;
-  } = EVERY_ACCOUNT,
-): Promise<BreakRow[]> {
-  let query = db
-    .selectFrom('continuity_break')
-    .selectAll()
-    .where(ofAccounts(filter))
-    .orderBy('day')
-    .orderBy('merchant_no')
-    .orderBy('id');
-  if (filter.all !== true) query = query.where('status', '=', 'open');
-  if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
-  if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
-  if (filter.limit !== undefined) query = query.limit(filter.limit);
-  if (filter.offset !== undefined) query = query.offset(filter.offset);
-  return query.execute();
+interface BreakFilter extends DayFilter {
+  /** Without it, only open ones. */
+  readonly all?: boolean;
 }
 
-export async function countBreaks(
-  db: Db,
-  filter: AccountFilter & { readonly all?: boolean },
-): Promise<number> {
-  let query = db
+const breaksFor = (db: Db, { all = false, ...filter }: BreakFilter) =>
+  db
     .selectFrom('continuity_break')
+    .where(ofDays(filter))
+    .$if(!all, (query) => query.where('status', '=', 'open'));
+
+/** Breaks to show to a person, oldest day first. */
+export const listBreaks = (
+  db: Db,
+  {
+    limit,
+    offset,
+    ...filter
+  }: BreakFilter & { readonly limit?: number | undefined; readonly offset?: number } = EVERY_ACCOUNT,
+): Promise<BreakRow[]> =>
+  breaksFor(db, filter)
+    .selectAll()
+    .orderBy('day')
+    .orderBy('merchant_no')
+    .orderBy('id')
+    .$if(limit !== undefined, (query) => query.limit(limit!))
+    .$if(offset !== undefined, (query) => query.offset(offset!))
+    .execute();
+
+export async function countBreaks(db: Db, filter: BreakFilter): Promise<number> {
+  const { count } = await breaksFor(db, filter)
     .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where(ofAccounts(filter));
-  if (filter.all !== true) query = query.where('status', '=', 'open');
-  return (await query.executeTakeFirstOrThrow()).count;
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 /** Most rows of one INSERT: a statement can have 65,535 parameters. */

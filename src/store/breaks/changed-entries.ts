@@ -1,5 +1,4 @@
 /** Finds entries that vanished or were amended, and what each change does to the balance across a break. */
-import { sql } from 'kysely';
 import type { Evidence } from '../../ledger/hints/evidence.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';

@@ -18,7 +18,9 @@ import {
 import { ofMerchants } from '../account-filter.ts';
 import { lastClosing } from '../account-days.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
+import type { BreakRow } from './breaks.ts';
 import { changedEntries, type ChangedEntry } from './changed-entries.ts';
+import { entriesByNumber } from '../entries.ts';
 import { unreadableWithin } from '../quarantine.ts';
 
 /** Most breaks of a merchant that are checked for hints. Where there are more, hints no longer help. */
@@ -90,22 +92,26 @@ const MISSING_ENTRY_HINTS: readonly Explanation['hint'][] = ['unexplained', 'amo
 const indexed = (own: readonly HintedRow[], hints: Hints): ReadonlyMap<number, Explanation> =>
   new Map(own.flatMap(({ id }, index) => (hints.has(id) ? [[index, hints.get(id)!] as const] : [])));
 
+const HINTED_COLUMNS = [
+  'id',
+  'currency',
+  'after_batch_no',
+  'before_batch_no',
+  'expected_balance',
+  'found_balance',
+  'missing_net',
+  'begin_ms',
+  'end_ms',
+  'hint',
+  'hint_batch_no',
+] as const;
+
+type HintedRow = Pick<BreakRow, (typeof HINTED_COLUMNS)[number]>;
+
 const rowsOfMerchant = (db: Db, merchantNo: string): Promise<HintedRow[]> =>
   db
     .selectFrom('continuity_break')
-    .select([
-      'id',
-      'currency',
-      'after_batch_no',
-      'before_batch_no',
-      'expected_balance',
-      'found_balance',
-      'missing_net',
-      'begin_ms',
-      'end_ms',
-      'hint',
-      'hint_batch_no',
-    ])
+    .select(HINTED_COLUMNS)
     .where('merchant_no', '=', merchantNo)
     .where('status', '<>', 'healed')
     .orderBy('currency')
@@ -149,23 +155,17 @@ async function addByNeighbours(
 
 /** For each break, by its id, the signed amounts of the entry before it and of the entry after it. */
 async function netsAround(db: Db, ids: readonly number[]) {
-  if (ids.length === 0) return new Map<number, { before: string | null; after: string | null }>();
-  const net = (alias: string) =>
-    sql<string | null>`coalesce(${sql.ref(`${alias}.credit`)}, -${sql.ref(`${alias}.debit`)})`;
-  const rows = await db
-    .selectFrom('continuity_break as b')
-    .leftJoin('ledger_entry as earlier', (join) =>
-      join
-        .onRef('earlier.merchant_no', '=', 'b.merchant_no')
-        .onRef('earlier.batch_no', '=', 'b.after_batch_no'),
-    )
-    .leftJoin('ledger_entry as later', (join) =>
-      join.onRef('later.merchant_no', '=', 'b.merchant_no').onRef('later.batch_no', '=', 'b.before_batch_no'),
-    )
-    .select(['b.id', net('earlier').as('before'), net('later').as('after')])
-    .where('b.id', '=', sql<number>`ANY (${ids}::bigint[])`)
-    .execute();
-  return new Map(rows.map(({ id, before, after }) => [id, { before, after }]));
+  const rows =
+    ids.length === 0
+      ? []
+      : await rowsOf(db)<{ id: number; before: string | null; after: string | null }>`
+          SELECT b.id, coalesce(earlier.credit, -earlier.debit) AS before, coalesce(later.credit, -later.debit) AS after
+          FROM continuity_break b
+          LEFT JOIN ledger_entry earlier
+            ON earlier.merchant_no = b.merchant_no AND earlier.batch_no = b.after_batch_no
+          LEFT JOIN ledger_entry later ON later.merchant_no = b.merchant_no AND later.batch_no = b.before_batch_no
+          WHERE b.id = ANY (${arrayLiteral(ids)}::bigint[])`;
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 export async function writeHints(trx: Trx, merchantNo: string, hints: Hints): Promise<void> {
@@ -196,26 +196,12 @@ export async function withHints<Row extends { readonly id: number; readonly merc
   return rows.map((row) => ({ ...row, ...byId.get(row.id) }));
 }
 
-export interface HintedRow {
-  readonly id: number;
-  readonly currency: string;
-  readonly after_batch_no: string | null;
-  readonly before_batch_no: string;
-  readonly expected_balance: string;
-  readonly found_balance: string;
-  readonly missing_net: string;
-  readonly begin_ms: number;
-  readonly end_ms: number;
-  readonly hint: string;
-  readonly hint_batch_no: string | null;
-}
-
 export type Hints = Map<number, Explanation>;
 
 /** Most quarantined entries of a merchant that are compared with its breaks. */
 const QUARANTINED_MAX = 1_000;
 
-export interface EvidenceHints {
+interface EvidenceHints {
   /** Breaks whose missing amount known changes make up. */
   readonly explained: Hints;
   /** The breaks at the place that an amended entry has left. Breaks at its new place have the same cause. */
@@ -238,7 +224,11 @@ async function hintsOfEvidence(
     db,
     rows.map(({ id }) => id),
   );
-  const quarantined = await quarantinedOf(db, merchantNo, rows, read);
+  const spans = {
+    beginMs: rows.reduce((least, row) => Math.min(least, row.begin_ms), Infinity),
+    endMs: rows.reduce((most, row) => Math.max(most, row.end_ms), -Infinity),
+  };
+  const quarantined = await unreadableWithin(db, merchantNo, spans, { read, limit: QUARANTINED_MAX });
   const spent = new Set<string>();
   const explanations = new Map<number, readonly Known[]>();
   for (const row of rows) {
@@ -280,20 +270,6 @@ const holdsAround = (
 const nameOf = (one: (Evidence & { readonly kind: 'vanished' | 'amended' }) | Quarantined): string =>
   `${one.kind} ${one.kind === 'quarantined' ? one.id : one.batchNo}`;
 
-async function quarantinedOf(
-  db: Db,
-  merchantNo: string,
-  rows: readonly HintedRow[],
-  read: QuarantinedReader,
-): Promise<readonly Quarantined[]> {
-  let [beginMs, endMs] = [Infinity, -Infinity];
-  for (const row of rows) {
-    beginMs = Math.min(beginMs, row.begin_ms);
-    endMs = Math.max(endMs, row.end_ms);
-  }
-  return await unreadableWithin(db, merchantNo, { beginMs, endMs }, { read, limit: QUARANTINED_MAX });
-}
-
 /**
  * Gives the breaks at the new place of an amended entry the cause of the break at its old place. Their own hints name
  * the same entry.
@@ -323,15 +299,17 @@ interface Pair {
 async function hintsAcrossCurrencies(db: Db, merchantNo: string, rows: readonly HintedRow[]): Promise<Hints> {
   const hints = await hintsOfFirstEntries(db, merchantNo, rows);
   const pairs = pairsOf(rows);
-  const entries = await entriesBehind(db, merchantNo, pairs);
+  const entries = await entriesByNumber(db, merchantNo, [
+    ...new Set(pairs.map(({ into }) => into.before_batch_no)),
+  ]);
   const behind = new Map(rows.map((row) => [row.after_batch_no, row]));
   for (const { lacking, into } of pairs) {
     const entry = entries.get(into.before_batch_no);
     if (entry?.currency !== into.currency || plain(entry.balance) !== plain(lacking.found_balance)) continue;
-    if (entry.booked_ms < lacking.begin_ms || entry.booked_ms > lacking.end_ms) continue;
-    const out = behind.get(entry.batch_no);
+    if (entry.bookedMs < lacking.begin_ms || entry.bookedMs > lacking.end_ms) continue;
+    const out = behind.get(entry.batchNo);
     for (const { id } of out === undefined ? [lacking, into] : [lacking, into, out]) {
-      hints.set(id, { hint: 'in-another-currency', hintBatchNo: entry.batch_no });
+      hints.set(id, { hint: 'in-another-currency', hintBatchNo: entry.batchNo });
     }
   }
   return hints;
@@ -387,17 +365,4 @@ function pairsOf(rows: readonly HintedRow[]): Pair[] {
     }
   }
   return pairs;
-}
-
-async function entriesBehind(db: Db, merchantNo: string, pairs: readonly Pair[]) {
-  const batchNos = [...new Set(pairs.map(({ into }) => into.before_batch_no))];
-  if (batchNos.length === 0) return new Map<string, never>();
-  const rows = await db
-    .selectFrom('ledger_entry')
-    .select(['batch_no', 'currency', 'balance', 'booked_ms'])
-    .where('merchant_no', '=', merchantNo)
-    .where('batch_no', '=', sql<string>`ANY (${batchNos}::text[])`)
-    .where('vanished_at', 'is', null)
-    .execute();
-  return new Map(rows.map((row) => [row.batch_no, row]));
 }

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { cutText, storableText } from '../../ledger/text.ts';
-import { arrayLiteral, type Db, type Trx } from '../engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 
 /** Names a list. `country` is '' for a list that belongs to no country. */
 export interface ReferenceListKey {
@@ -157,8 +157,8 @@ async function lockList(trx: Trx, { kind, country }: ReferenceListKey, readAt: D
   return read_at;
 }
 
-async function heldItems(trx: Trx, { kind, country }: ReferenceListKey): Promise<HeldItem[]> {
-  return trx
+const heldItems = (trx: Trx, { kind, country }: ReferenceListKey): Promise<HeldItem[]> =>
+  trx
     .selectFrom('reference_item')
     .select([
       'code',
@@ -170,7 +170,6 @@ async function heldItems(trx: Trx, { kind, country }: ReferenceListKey): Promise
     .where('kind', '=', kind)
     .where('country', '=', country)
     .execute();
-}
 
 async function writeItems(
   trx: Trx,
@@ -205,46 +204,27 @@ async function markRemoved(
 }
 
 /** Items of a kind, by country and code. Items that are gone from their list are only returned if asked for. */
-export async function listReferenceItems(
-  db: Db,
-  filter: { readonly kind: string; readonly country?: string | undefined; readonly withRemoved?: boolean },
-): Promise<ReferenceItemRow[]> {
-  const rows = await db
-    .selectFrom('reference_item as item')
-    .innerJoin('reference_list as list', (join) =>
-      join.onRef('list.kind', '=', 'item.kind').onRef('list.country', '=', 'item.country'),
-    )
-    .selectAll('item')
-    .select('list.read_at')
-    .where('item.kind', '=', filter.kind)
-    .$if(filter.country !== undefined, (query) => query.where('item.country', '=', filter.country!))
-    .$if(filter.withRemoved !== true, (query) => query.where('item.last_seen_at', 'is', null))
-    .orderBy('item.country')
-    .orderBy('item.code')
-    .execute();
-  return rows.map((row) => ({
-    kind: row.kind,
-    country: row.country,
-    code: row.code,
-    name: row.name,
-    methodType: row.method_type,
-    isPrompt: row.is_prompt,
-    firstSeenAt: row.first_seen_at,
-    lastSeenAt: row.last_seen_at ?? row.read_at,
-    hasExited: row.last_seen_at !== null,
-  }));
+export const listReferenceItems = (db: Db, { kind, country, withRemoved = false }: ItemFilter) => rowsOf(
+  db,
+)<ReferenceItemRow>`
+  SELECT item.kind, item.country, item.code, item.name, item.method_type AS "methodType", item.is_prompt AS "isPrompt",
+    item.first_seen_at AS "firstSeenAt", coalesce(item.last_seen_at, list.read_at) AS "lastSeenAt",
+    item.last_seen_at IS NOT NULL AS "hasExited"
+  FROM reference_item item JOIN reference_list list ON list.kind = item.kind AND list.country = item.country
+  WHERE item.kind = ${kind} ${country === undefined ? sql`` : sql`AND item.country = ${country}`}
+    ${withRemoved ? sql`` : sql`AND item.last_seen_at IS NULL`}
+  ORDER BY item.country, item.code`;
+
+interface ItemFilter {
+  readonly kind: string;
+  readonly country?: string | undefined;
+  readonly withRemoved?: boolean;
 }
 
 /** All lists that were ever read. */
-export async function listReferenceLists(db: Db): Promise<ReferenceListRow[]> {
-  const rows = await db
-    .selectFrom('reference_list')
-    .select(['kind', 'country', 'read_at as readAt', 'item_count as itemCount', 'set_aside as setAside'])
-    .orderBy('kind')
-    .orderBy('country')
-    .execute();
-  return rows.map((row) => ({ ...row, setAside: row.setAside as unknown as SetAsideItem[] }));
-}
+export const listReferenceLists = (db: Db) => rowsOf(db)<ReferenceListRow>`
+  SELECT kind, country, read_at AS "readAt", item_count AS "itemCount", set_aside AS "setAside"
+  FROM reference_list ORDER BY kind, country`;
 
 /** The type of each payout method that is listed for a country, by code; null if nothing is stored. */
 export async function payoutMethodTypes(

@@ -3,9 +3,10 @@ import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts } from '../account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from '../engine/database.ts';
 import {
   dayFigures,
+  ofDays,
   type AccountDayRow,
   type DayFilter,
   type DayFigures,
@@ -60,18 +61,10 @@ export async function looseOpenings(
 ): Promise<LooseOpening[]> {
   if (days.length === 0 && within === null) return [];
   const all = within === null ? asked(days) : sql`${asked(days)} UNION ${publishedOf(within)}`;
-  const rows = await rowsOf(db)<{
-    merchant_no: string;
-    currency: string;
-    day: BusinessDay;
-    opening: string;
-    restarted: boolean;
-    previous_day: BusinessDay;
-    previous_closing: string;
-  }>`
+  const rows = await rowsOf(db)<Account & Omit<LooseOpening, 'account'>>`
     WITH asked AS (${all}), checked_at AS (SELECT * FROM asked UNION ${dayAfterEach})
-    SELECT checked_at.merchant_no, checked_at.currency, checked_at.day, own.opening, own.restarted,
-      earlier.day AS previous_day, earlier.closing AS previous_closing
+    SELECT checked_at.merchant_no AS "merchantNo", checked_at.currency, checked_at.day, own.opening, own.restarted,
+      earlier.day AS "previousDay", earlier.closing AS "previousClosing"
     FROM checked_at
     CROSS JOIN LATERAL (
       SELECT opening, restarted FROM statement
@@ -85,13 +78,9 @@ export async function looseOpenings(
     ) AS earlier
     WHERE own.restarted OR own.opening <> earlier.closing
     ORDER BY checked_at.merchant_no, checked_at.currency, checked_at.day`;
-  return rows.map((row) => ({
-    account: { merchantNo: row.merchant_no, currency: row.currency },
-    day: row.day,
-    opening: row.opening,
-    restarted: row.restarted,
-    previousDay: row.previous_day,
-    previousClosing: row.previous_closing,
+  return rows.map(({ merchantNo, currency, ...opening }) => ({
+    account: { merchantNo, currency },
+    ...opening,
   }));
 }
 
@@ -163,10 +152,7 @@ const IN_ORDER = sql`ORDER BY merchant_no, due_day, currency, day`;
 
 /** `due_row`: the rows of the due days and of those next to them. */
 const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> =>
-  dueWithNear(sql`is_due AND ${ofAccounts(filter)}
-        AND ${filter.fromDay === undefined ? sql`true` : sql`day >= ${filter.fromDay}`}
-        AND ${filter.toDay === undefined ? sql`true` : sql`day <= ${filter.toDay}`}
-        AND ${within(start)}`);
+  dueWithNear(sql`is_due AND ${ofDays(filter)} AND ${within(start)}`);
 
 /** `due`: the account days of a batch that meet the condition. `due_row`: their rows, and those of the days next to them. */
 export const dueWithNear = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -225,20 +211,9 @@ function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
   };
 }
 
-const allDue = (db: Db, filter: DayFilter) =>
-  db
-    .selectFrom('account_day')
-    .where('is_due', '=', true)
-    .where(ofAccounts(filter))
-    .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
-    .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
-
 export async function countDueDays(db: Db, filter: DayFilter): Promise<number> {
-  const days = allDue(db, filter).select(['merchant_no', 'day']).distinct().as('days');
-  const { count } = await db
-    .selectFrom(days)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
+  const { count } = await rowOf(db)<{ count: number }>`
+    SELECT count(*) AS count FROM (SELECT DISTINCT merchant_no, day FROM account_day WHERE is_due AND ${ofDays(filter)}) AS days`;
   return count;
 }
 
@@ -247,7 +222,8 @@ export async function dueAccountDays(
   db: Db,
   filter: DayFilter,
 ): Promise<{ readonly account: Account; readonly figures: DayFigures }[]> {
-  const rows = await allDue(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+  const rows = await rowsOf(db)<AccountDayRow>`
+    SELECT * FROM account_day WHERE is_due AND ${ofDays(filter)} ORDER BY currency, day`;
   return rows.map((row) => ({
     account: { merchantNo: row.merchant_no, currency: row.currency },
     figures: dayFigures(row),

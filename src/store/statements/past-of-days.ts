@@ -9,10 +9,9 @@ import { ENTRY } from '../entries.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
   publishedAccounts,
-  statementFrom,
+  rowFrom,
   statementJson,
   SUMMARY_COLUMNS,
-  summaryFrom,
   type CertificateRow,
   type StatementRow,
   type SummaryRow,
@@ -173,11 +172,11 @@ function pastsByDay(
 
 function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Window): PastOfDay {
   const readings = row.readings ?? [];
-  const previous = (row.previous ?? []).map(statementFrom);
+  const previous = (row.previous ?? []).map(rowFrom);
   return {
     day: row.day,
-    statements: (row.statements ?? []).map(statementFrom),
-    summaries: (row.summaries ?? []).map(summaryFrom),
+    statements: (row.statements ?? []).map(rowFrom),
+    summaries: (row.summaries ?? []).map(rowFrom),
     manifest: row.manifest ?? undefined,
     storedManifest: row.stored ?? undefined,
     storedSignature: row.stored_signature ?? undefined,

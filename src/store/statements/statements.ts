@@ -2,31 +2,36 @@
 import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
-import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
-import type { DayFilter, FigureColumns } from '../account-days.ts';
+import { ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
+import { ofDays, type DayFilter, type FigureColumns } from '../account-days.ts';
 import { type Db, rowsOf } from '../engine/database.ts';
 import type { Statement, SyncWindow } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
 
 /** A revision of a day's summary. */
-export interface SummaryRow {
-  readonly merchant_no: string;
-  readonly day: BusinessDay;
-  readonly revision: number;
-  readonly sha256: string;
-  readonly object_key: string;
-  readonly published_at: Date;
+export interface SummaryRow extends Pick<
+  StatementRow,
+  'merchant_no' | 'day' | 'revision' | 'sha256' | 'object_key' | 'published_at'
+> {
   /** Its text where it names resolved breaks, as it could not be made again. */
   readonly content: string | null;
 }
 
 export const SUMMARY_COLUMNS = sql`merchant_no, day, revision, sha256, object_key, published_at, content`;
 
-export type CertificateRow = Pick<
-  Selectable<SyncWindow>,
-  'begin_ms' | 'end_ms' | 'currency' | 'total' | 'distinct_count' | 'quarantined_count'
-> & { readonly certified_at: Date };
+const CERTIFICATE_COLUMNS = [
+  'begin_ms',
+  'end_ms',
+  'currency',
+  'total',
+  'distinct_count',
+  'quarantined_count',
+] as const;
+
+export type CertificateRow = Pick<Selectable<SyncWindow>, (typeof CERTIFICATE_COLUMNS)[number]> & {
+  readonly certified_at: Date;
+};
 
 /** A statement's row as JSON, of the table under this alias: amounts as text, as JSON numbers would lose digits. */
 export const statementJson = (alias: string): RawBuilder<unknown> =>
@@ -36,12 +41,8 @@ export const statementJson = (alias: string): RawBuilder<unknown> =>
 
 const AMOUNTS = ['opening', 'credit_total', 'debit_total', 'closing'] as const;
 
-export const statementFrom = (json: StatementRow): StatementRow => ({
-  ...json,
-  published_at: new Date(json.published_at),
-});
-
-export const summaryFrom = (json: SummaryRow): SummaryRow => ({
+/** A row that came as JSON. */
+export const rowFrom = <Row extends { readonly published_at: Date }>(json: Row): Row => ({
   ...json,
   published_at: new Date(json.published_at),
 });
@@ -159,9 +160,7 @@ export const listStatements = (
   db
     .selectFrom('statement')
     .selectAll()
-    .where(ofAccounts(filter))
-    .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
-    .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!))
+    .where(ofDays(filter))
     .orderBy('merchant_no')
     .orderBy('day')
     .orderBy('currency')
@@ -173,15 +172,12 @@ export const summariesOfDay = (db: Db, merchantNo: string, day: BusinessDay) => 
     SELECT ${SUMMARY_COLUMNS} FROM artifact
     WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`;
 
-export async function certificatesOf(
+export const certificatesOf = (
   db: Db,
   merchantNo: string,
   window: Window,
   currency: string | null = null,
-): Promise<CertificateRow[]> {
-  const rows = await certificates(db, merchantNo, window, currency).execute();
-  return rows.map(certificateOf);
-}
+): Promise<CertificateRow[]> => certificates(db, merchantNo, window, currency).execute();
 
 /** The first of them, and how many there are: a day of very many entries is read in hundreds of parts. */
 export async function firstCertificates(
@@ -194,29 +190,13 @@ export async function firstCertificates(
     .select(sql<number>`count(*) OVER ()`.as('in_all'))
     .limit(limit)
     .execute();
-  return { certificates: rows.map(certificateOf), inAll: rows[0]?.in_all ?? 0 };
+  return { certificates: rows, inAll: rows[0]?.in_all ?? 0 };
 }
-
-const certificateOf = ({
-  certified_at,
-  ...row
-}: Omit<CertificateRow, 'certified_at'> & { readonly certified_at: Date | null }): CertificateRow => ({
-  ...row,
-  certified_at: certified_at!,
-});
 
 const certificates = (db: Db, merchantNo: string, window: Window, currency: string | null) =>
   db
     .selectFrom('sync_window')
-    .select([
-      'begin_ms',
-      'end_ms',
-      'currency',
-      'total',
-      'distinct_count',
-      'quarantined_count',
-      'certified_at',
-    ])
+    .select([...CERTIFICATE_COLUMNS, sql<Date>`certified_at`.as('certified_at')])
     .where('merchant_no', '=', merchantNo)
     .where('begin_ms', '<=', window.endMs)
     .where('end_ms', '>=', window.beginMs)

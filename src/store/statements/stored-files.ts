@@ -2,14 +2,7 @@
 import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
-import {
-  statementFrom,
-  statementJson,
-  SUMMARY_COLUMNS,
-  summaryFrom,
-  type StatementRow,
-  type SummaryRow,
-} from './statements.ts';
+import { rowFrom, statementJson, SUMMARY_COLUMNS, type StatementRow, type SummaryRow } from './statements.ts';
 
 /** A day's manifest as it must be in the store. */
 export interface ManifestRow {
@@ -142,8 +135,8 @@ const OF_ASKED = sql`
   artifact.merchant_no = asked.merchant_no AND artifact.day BETWEEN asked.from_day AND asked.to_day`;
 
 const publishedFrom = ({ statements, summaries, manifests, stored }: PublishedRow): PublishedDays => ({
-  statements: (statements ?? []).map(statementFrom),
-  summaries: (summaries ?? []).map(summaryFrom),
+  statements: (statements ?? []).map(rowFrom),
+  summaries: (summaries ?? []).map(rowFrom),
   manifests: manifests ?? [],
   stored: new Map((stored ?? []).map((row) => [row.object_key, row])),
 });
