@@ -1,6 +1,9 @@
-/** Keeps what people did by hand (table `audit_event`). Rows are added and never changed. */
+/**
+ * Keeps what people did by hand (table `audit_event`, whose rows are never changed), and who is logged in at the pages. A
+ * session ends with its row: at logout, or when its time is over.
+ */
 import type { Selectable } from 'kysely';
-import type { Db, Trx } from './engine/database.ts';
+import { type Db, rowsOf, type Trx } from './engine/database.ts';
 import type { DB } from './engine/schema.ts';
 
 export type AuditRow = Selectable<DB['audit_event']>;
@@ -86,23 +89,11 @@ export async function beginSession(db: Db, session: PageSession): Promise<void> 
 
 /** The session, unless it is over; undefined if there is none. Uses the primary key. */
 export async function findSession(db: Db, tokenSha256: string, now: Date): Promise<PageSession | undefined> {
-  const row = await db
-    .selectFrom('page_session')
-    .selectAll()
-    .where('token_sha256', '=', tokenSha256)
-    .where('ends_at', '>', now)
-    .executeTakeFirst();
-  return (
-    row && {
-      tokenSha256,
-      way: row.way as PageSession['way'],
-      name: row.name,
-      groups: row.groups,
-      proofSha256: row.proof_sha256,
-      begunAt: row.begun_at,
-      endsAt: row.ends_at,
-    }
-  );
+  const [session] = await rowsOf(db)<PageSession>`
+    SELECT token_sha256 AS "tokenSha256", way, name, groups, proof_sha256 AS "proofSha256", begun_at AS "begunAt",
+      ends_at AS "endsAt"
+    FROM page_session WHERE token_sha256 = ${tokenSha256} AND ends_at > ${now}`;
+  return session;
 }
 
 export async function endSession(db: Db, tokenSha256: string): Promise<void> {

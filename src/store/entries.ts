@@ -262,7 +262,7 @@ export const ENTRY = sql`batch_no AS "batchNo", currency, transaction_type AS "t
 /** A row of this alias as a JSON object with the fields of an entry. Amounts are text, as JSON numbers would lose digits. */
 export const entryJson = (alias: string): RawBuilder<unknown> => {
   const column = (name: string) => sql.ref(`${alias}.${name}`);
-  return sql`jsonb_build_object('batchNo', ${column('batch_no')}, 'currency', ${column('currency')},
+  return sql`json_build_object('batchNo', ${column('batch_no')}, 'currency', ${column('currency')},
     'transactionType', ${column('transaction_type')}, 'credit', ${column('credit')}::text,
     'debit', ${column('debit')}::text, 'balance', ${column('balance')}::text,
     'bookedAt', to_char(${column('booked_at')}, 'YYYY-MM-DD HH24:MI:SS'), 'bookedMs', ${column('booked_ms')})`;

@@ -102,9 +102,8 @@ export async function recordChanges(
     SELECT sent.*, ${of.runId}::bigint, ${now}::timestamptz FROM ${eventRows([changeEvent({ ...of, ...changes })])}
     ON CONFLICT (kind, merchant_no, subject) DO UPDATE SET reported_at = NULL, at = excluded.at,
       data = CASE WHEN known.reported_at IS NOT NULL THEN excluded.data
-        ELSE jsonb_build_object('amended', ${sum('amended')}, 'vanished', ${sum('vanished')}) END`.execute(
-    trx,
-  );
+        ELSE jsonb_build_object('amended', ${sum('amended')},
+          'vanished', ${sum('vanished')}) END`.execute(trx);
 }
 
 /** All changes of the merchants that are not reported yet, whichever run stored them. */

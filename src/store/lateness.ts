@@ -172,7 +172,6 @@ export async function keepSampledMonths(trx: Trx, held: readonly MonthsHeld[]): 
     ) AS made (merchant_no, month, sampled_on)
     LEFT JOIN lateness_count known
       ON (known.merchant_no, known.month, known.days_min, known.days_max) = (made.merchant_no, made.month, 0, 0)
-    ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET sampled_on = excluded.sampled_on`.execute(
-    trx,
-  );
+    ON CONFLICT (merchant_no, month, days_min, days_max)
+      DO UPDATE SET sampled_on = excluded.sampled_on`.execute(trx);
 }

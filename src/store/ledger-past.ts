@@ -67,9 +67,8 @@ export async function storePast(
     INSERT INTO ledger_cursor (merchant_no, currency, past_before_ms, past_total, past_asked_at)
     VALUES (${merchantNo}, ${storedCurrency(currency)}, ${beforeMs}, ${total}, ${now})
     ON CONFLICT (merchant_no, currency) DO UPDATE
-      SET past_before_ms = excluded.past_before_ms, past_total = excluded.past_total, past_asked_at = excluded.past_asked_at`.execute(
-    trx,
-  );
+      SET past_before_ms = excluded.past_before_ms, past_total = excluded.past_total,
+        past_asked_at = excluded.past_asked_at`.execute(trx);
 }
 
 interface FirstDay {

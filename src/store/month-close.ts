@@ -91,18 +91,7 @@ export const closesOf = (
     WHERE closed.merchant_no = ${merchantNo} AND closed.month BETWEEN ${firstDay(from)}::date AND ${firstDay(to)}::date
     ORDER BY closed.month, closed.number`;
 
-export type CloseToStore = Pick<
-  StoredClose,
-  | 'merchantNo'
-  | 'month'
-  | 'number'
-  | 'despite'
-  | 'openDays'
-  | 'objectKey'
-  | 'sha256'
-  | 'content'
-  | 'signature'
-> & { readonly auditEventId: number };
+type CloseToStore = Omit<StoredClose, 'closedAt' | 'by' | 'note' | 'statements'> & { readonly auditEventId: number };
 
 /** Throws a unique violation (23505) if somebody else stored a close of that number meanwhile. */
 export async function storeClose(

@@ -216,13 +216,7 @@ export async function oddEntries(
     currency,
     units: currencies.minorUnits(currency) ?? NO_UNITS,
   }));
-  const rows = await rowsOf(db)<{
-    kind: OddNotice['kind'];
-    currency: string;
-    day: BusinessDay;
-    count: number;
-    batch_nos: string[];
-  }>`
+  return rowsOf(db)<OddNotice>`
     WITH known AS (
       SELECT * FROM unnest(
         ${arrayLiteral(known.map(({ currency }) => currency))}::text[],
@@ -238,11 +232,7 @@ export async function oddEntries(
       ) AS one (kind, is_odd)
       WHERE one.is_odd
     )
-    SELECT kind, currency, day, count(*) AS count,
-      (array_agg(batch_no ORDER BY batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
+    SELECT kind, ${merchantNo}::text AS "merchantNo", currency, day, json_build_object('count', count(*),
+      'batchNos', (array_agg(batch_no ORDER BY batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}]) AS figures
     FROM odd GROUP BY kind, currency, day ORDER BY day, kind, currency`;
-  return rows.map(({ kind, currency, day, count, batch_nos: batchNos }) => ({
-    ...{ kind, merchantNo, currency, day },
-    figures: { count, batchNos },
-  }));
 }

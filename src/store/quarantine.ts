@@ -6,7 +6,7 @@ import type { UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/hints/evidence.ts';
 import { ofMerchants } from './account-filter.ts';
 import { LIST_ROWS_MAX, type PersonFilter } from './amendments.ts';
-import { arrayLiteral, type Db, type Trx, rowOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
 import type { QuarantinedEntry } from './engine/schema.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
@@ -100,33 +100,16 @@ export async function unreadableWithin(
   window: Window,
   { read, limit }: { readonly read: QuarantinedReader; readonly limit: number },
 ): Promise<UnreadableWithin[]> {
-  const rows = await db
-    .selectFrom('quarantined_entry')
-    .select(['id', 'batch_no', 'raw', 'reason', 'acknowledged_at', sql<string>`span::text`.as('span')])
-    .where('merchant_no', '=', merchantNo)
-    .where('released_at', 'is', null)
-    .where(sql<boolean>`span && int8range(${window.beginMs}, ${window.endMs}, '[]')`)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
-  return rows.map((row) => ({
-    kind: 'quarantined',
-    id: row.id,
-    batchNo: row.batch_no,
-    raw: row.raw,
-    reason: row.reason,
-    acknowledgedAt: row.acknowledged_at,
-    spans: spansOf(row.span),
-    ...read(row.raw),
-  }));
+  const rows = await rowsOf(db)<Omit<UnreadableWithin, 'kind' | 'currency' | 'nets'>>`
+    SELECT id, batch_no AS "batchNo", raw, reason, acknowledged_at AS "acknowledgedAt", coalesce((
+      SELECT json_agg(json_build_object('beginMs', lower(part), 'endMs', upper(part) - 1)) FROM unnest(span) AS part
+    ), '[]') AS spans
+    FROM quarantined_entry
+    WHERE merchant_no = ${merchantNo} AND released_at IS NULL
+      AND span && int8range(${window.beginMs}, ${window.endMs}, '[]')
+    ORDER BY id LIMIT ${limit}`;
+  return rows.map((row) => ({ kind: 'quarantined', ...row, ...read(row.raw) }));
 }
-
-/** The windows of a multirange, which the server writes as `{[1,5),[7,9)}`. */
-const spansOf = (multirange: string): Window[] =>
-  [...multirange.matchAll(/\[(-?\d+),(-?\d+)\)/g)].map(([, begin, end]) => ({
-    beginMs: Number(begin),
-    endMs: Number(end) - 1,
-  }));
 
 export type QuarantineRow = Selectable<Omit<QuarantinedEntry, 'span'>>;
 

@@ -214,7 +214,6 @@ export async function noteCompared(trx: Trx, days: readonly UncomparedDay[]): Pr
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
       ${column(({ day }) => day)}::date[], ${column(({ fingerprint }) => fingerprint)}::numeric[]
     ) AS compared (merchant_no, currency, day, fingerprint)
-    WHERE own.merchant_no = compared.merchant_no AND own.currency = compared.currency AND own.day = compared.day`.execute(
-    trx,
-  );
+    WHERE own.merchant_no = compared.merchant_no AND own.currency = compared.currency
+      AND own.day = compared.day`.execute(trx);
 }

@@ -30,9 +30,8 @@ export async function queueTasks(
     .execute();
   await sql`
     INSERT INTO task (kind, merchant_no, run_id, state)
-    SELECT 'run', merchant_no, ${runId}::bigint, 'waiting' FROM unnest(${arrayLiteral(merchants)}::text[]) AS one (merchant_no)`.execute(
-    trx,
-  );
+    SELECT 'run', merchant_no, ${runId}::bigint, 'waiting'
+      FROM unnest(${arrayLiteral(merchants)}::text[]) AS one (merchant_no)`.execute(trx);
 }
 
 /** Records ends of merchants' parts of a run, in one statement. `ifWaiting`: only of those that have no end yet. */

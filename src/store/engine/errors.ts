@@ -74,19 +74,6 @@ export class DatabaseRefused extends ServerTrouble {
   }
 }
 
-/** The server takes no writes: it is a standby, or is being switched over. */
-export class DatabaseReadOnly extends ServerTrouble {
-  override readonly name = 'DatabaseReadOnly';
-  readonly exitCode = EXIT.incomplete;
-
-  constructor(cause: unknown) {
-    const advice =
-      'Point DATABASE_URL at the server that takes writes and check default_transaction_read_only; then run the same ' +
-      'command again.';
-    super('the database is read-only', advice, cause);
-  }
-}
-
 /** A resource is used up, such as disk or memory, on the server or for the embedded database's folder. */
 export class DatabaseFull extends ServerTrouble {
   override readonly name = 'DatabaseFull';
@@ -95,44 +82,6 @@ export class DatabaseFull extends ServerTrouble {
   constructor(cause: unknown, place = 'the database') {
     const advice = 'Free some space, then run the same command again; what was committed is kept.';
     super(`${place} is full`, advice, cause);
-  }
-}
-
-/** Somebody else held a lock for longer than lock_timeout. */
-export class DatabaseLocked extends ServerTrouble {
-  override readonly name = 'DatabaseLocked';
-  readonly exitCode = EXIT.incomplete;
-
-  constructor(cause: unknown) {
-    const advice =
-      'Find who holds it in pg_locks and pg_stat_activity, let it end, and run the same command again.';
-    super('a lock in the database was not released in time', advice, cause);
-  }
-}
-
-/** A statement was ended by statement_timeout or by a person. */
-export class StatementCancelled extends ServerTrouble {
-  override readonly name = 'StatementCancelled';
-  readonly exitCode = EXIT.incomplete;
-
-  constructor(cause: unknown) {
-    const advice =
-      'Raise statement_timeout for the user in DATABASE_URL where that is the cause, and run the same command again.';
-    super('the database ended a statement', advice, cause);
-  }
-}
-
-/** The server reports a problem of its own: a file that it cannot read, or a person who stops sessions. */
-export class DatabaseFailing extends ServerTrouble {
-  override readonly name = 'DatabaseFailing';
-  readonly exitCode = EXIT.incomplete;
-
-  constructor(cause: unknown) {
-    super(
-      'the database has an internal error',
-      'Check its log; once it works, run the same command again.',
-      cause,
-    );
   }
 }
 
@@ -145,6 +94,46 @@ export class DatabaseUnusable extends ServerTrouble {
     super(`${place} cannot be used`, advice, cause);
   }
 }
+
+/** The class of a trouble of the server that passes, once somebody has done what the advice says. */
+const passingTrouble = (name: string, what: string, advice: string) =>
+  class extends ServerTrouble {
+    override readonly name = name;
+    readonly exitCode = EXIT.incomplete;
+
+    constructor(cause: unknown) {
+      super(what, advice, cause);
+    }
+  };
+
+/** The server takes no writes: it is a standby, or is being switched over. */
+const DatabaseReadOnly = passingTrouble(
+  'DatabaseReadOnly',
+  'the database is read-only',
+  'Point DATABASE_URL at the server that takes writes and check default_transaction_read_only; then run the same ' +
+    'command again.',
+);
+
+/** Somebody else held a lock for longer than lock_timeout. */
+export class DatabaseLocked extends passingTrouble(
+  'DatabaseLocked',
+  'a lock in the database was not released in time',
+  'Find who holds it in pg_locks and pg_stat_activity, let it end, and run the same command again.',
+) {}
+
+/** A statement was ended by statement_timeout or by a person. */
+const StatementCancelled = passingTrouble(
+  'StatementCancelled',
+  'the database ended a statement',
+  'Raise statement_timeout for the user in DATABASE_URL where that is the cause, and run the same command again.',
+);
+
+/** The server reports a problem of its own: a file that it cannot read, or a person who stops sessions. */
+const DatabaseFailing = passingTrouble(
+  'DatabaseFailing',
+  'the database has an internal error',
+  'Check its log; once it works, run the same command again.',
+);
 
 /** The error's own SQLSTATE, or the operating system's code; empty where it has neither. */
 export const codeOf = (error: unknown): string =>

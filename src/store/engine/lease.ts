@@ -56,10 +56,10 @@ const TAKEOVERS_MAX = 3;
 
 /** The time by the database's clock, at this moment also within a long transaction. */
 export const DATABASE_NOW: RawBuilder<Date> = sql<Date>`clock_timestamp()`;
-export const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
+const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
 
 /** The epoch of a lease that was never held. */
-export const FIRST_EPOCH: RawBuilder<number> = sql<number>`
+const FIRST_EPOCH: RawBuilder<number> = sql<number>`
   (SELECT coalesce(max(former.epoch), 0) + 1 FROM lease former WHERE former.name = ${sql.lit(FORMER_LEASE)})`;
 
 /**
@@ -69,12 +69,7 @@ export const FIRST_EPOCH: RawBuilder<number> = sql<number>`
  */
 export async function acquireLease(
   db: Db,
-  wanted: {
-    readonly name: string;
-    readonly holder: string;
-    readonly ttlMs: number;
-    readonly lockMs?: number;
-  },
+  wanted: LeaseWanted,
 ): Promise<Lease> {
   const { name, holder } = wanted;
   for (let attempt = 0; ; attempt++) {
@@ -104,13 +99,18 @@ export async function acquireLease(
   }
 }
 
-/** The error for a lease that another process holds. */
-export const heldBy = (held: {
-  readonly name: string;
-  readonly holder: string;
+interface LeaseWanted extends Pick<Lease, 'name' | 'holder'> {
+  readonly ttlMs: number;
+  readonly lockMs?: number;
+}
+
+interface HeldLease extends Lease {
   readonly acquired_at: Date;
   readonly expires_at: Date;
-}): LeaseHeld =>
+}
+
+/** The error for a lease that another process holds. */
+const heldBy = (held: HeldLease): LeaseHeld =>
   new LeaseHeld(
     held.holder,
     `another run (${held.holder}) holds the lease "${held.name}" since ${held.acquired_at.toISOString()}, ` +
@@ -128,7 +128,7 @@ const readLease = (db: Db, name: string) =>
 /** The new epoch; undefined if somebody else was faster. Throws `DatabaseLocked`. */
 async function takeRow(
   db: Db,
-  { name, holder, ttlMs, lockMs = LEASE_LOCK_MS }: Parameters<typeof acquireLease>[1],
+  { name, holder, ttlMs, lockMs = LEASE_LOCK_MS }: LeaseWanted,
   goneEpoch: number,
 ): Promise<number | undefined> {
   // lock_timeout is set inside the statement, so it ends with the statement.
@@ -199,7 +199,7 @@ export async function askLease(db: Db, lease: Lease): Promise<void> {
   if (rows[0] === undefined) throw new LeaseLost(lease);
 }
 
-export interface LeasesTaken {
+interface LeasesTaken {
   readonly taken: readonly Lease[];
   /** Why the others could not be taken, by the lease's name. */
   readonly held: ReadonlyMap<string, LeaseHeld>;
@@ -211,29 +211,24 @@ export interface LeasesTaken {
  */
 export async function acquireLeases(
   db: Db,
-  wanted: {
-    readonly names: readonly string[];
-    readonly holder: string;
-    readonly ttlMs: number;
-    readonly lockMs?: number;
-  },
+  wanted: Omit<LeaseWanted, 'name'> & { readonly names: readonly string[] },
 ): Promise<LeasesTaken> {
-  const { names, holder, ttlMs, lockMs = LEASE_LOCK_MS } = wanted;
+  const { names, lockMs = LEASE_LOCK_MS } = wanted;
   const held = new Map<string, LeaseHeld>();
-  const abandoned: { name: string; epoch: number }[] = [];
+  const abandoned: Lease[] = [];
   for (const row of await liveOnes(db, names)) {
     if (hasExited(row.holder)) abandoned.push(row);
     else held.set(row.name, heldBy(row));
   }
   const free = names.filter((name) => !held.has(name));
-  const taken = await takeRows(db, free, { holder, ttlMs, abandoned });
+  const taken = await takeRows(db, free, wanted, abandoned);
   const known = new Set(taken.map(({ name }) => name));
   // Somebody was faster, or a transaction has the row locked: asked for one by one, each with its own reason.
   const untilMs = performance.now() + lockMs;
   for (const name of free.filter((one) => !known.has(one))) {
     try {
       const leftMs = Math.max(1, Math.round(untilMs - performance.now()));
-      taken.push(await acquireLease(db, { name, holder, ttlMs, lockMs: leftMs }));
+      taken.push(await acquireLease(db, { ...wanted, name, lockMs: leftMs }));
     } catch (error) {
       if (!(error instanceof LeaseHeld)) throw error;
       held.set(name, error);
@@ -242,37 +237,21 @@ export async function acquireLeases(
   return { taken, held };
 }
 
-interface LiveLease {
-  readonly name: string;
-  readonly epoch: number;
-  readonly holder: string;
-  readonly acquired_at: Date;
-  readonly expires_at: Date;
-}
-
-const liveOnes = (db: Db, names: readonly string[]) => rowsOf(db)<LiveLease>`
-    SELECT name, epoch, holder, acquired_at, expires_at FROM lease
-    WHERE name = ANY (${arrayLiteral(names)}::text[]) AND expires_at > ${DATABASE_NOW}`;
+const liveOnes = (db: Db, names: readonly string[]) => rowsOf(db)<HeldLease>`
+  SELECT name, epoch, holder, acquired_at, expires_at FROM lease
+  WHERE name = ANY (${arrayLiteral(names)}::text[]) AND expires_at > ${DATABASE_NOW}`;
 
 /** Skips rows that are locked. Rows are locked in order of names, so that two processes do not wait for each other. */
 async function takeRows(
   db: Db,
   names: readonly string[],
-  {
-    holder,
-    ttlMs,
-    abandoned,
-  }: {
-    readonly holder: string;
-    readonly ttlMs: number;
-    readonly abandoned: readonly { readonly name: string; readonly epoch: number }[];
-  },
+  { holder, ttlMs }: Omit<LeaseWanted, 'name'>,
+  abandoned: readonly Lease[],
 ): Promise<Lease[]> {
   if (names.length === 0) return [];
-  const rows = await rowsOf(db)<{ name: string; epoch: number }>`
+  return rowsOf(db)<Lease>`
     WITH wanted AS (SELECT unnest(${arrayLiteral(names)}::text[]) AS name), abandoned AS (
-      SELECT * FROM unnest(${arrayLiteral(abandoned.map(({ name }) => name))}::text[],
-        ${arrayLiteral(abandoned.map(({ epoch }) => epoch))}::bigint[]) AS abandoned (name, epoch)
+      SELECT * FROM ${ownRows(abandoned)}
     ), free AS (
       SELECT lease.name FROM lease
       WHERE lease.name IN (SELECT name FROM wanted)
@@ -290,14 +269,18 @@ async function takeRows(
       ORDER BY name ON CONFLICT (name) DO NOTHING
       RETURNING name, epoch
     )
-    SELECT name, epoch FROM taken UNION ALL SELECT name, epoch FROM fresh`;
-  return rows.map(({ name, epoch }) => ({ name, epoch, holder }));
+    SELECT name, epoch, ${holder}::text AS holder FROM (SELECT * FROM taken UNION ALL SELECT * FROM fresh) AS own`;
 }
 
 /** The leases as rows `(name, epoch)` with the alias `own`. */
 const ownRows = (leases: readonly Lease[]) => sql`unnest(
   ${arrayLiteral(leases.map(({ name }) => name))}::text[],
   ${arrayLiteral(leases.map(({ epoch }) => epoch))}::bigint[]) AS own (name, epoch)`;
+
+/** Names of those that are held. Locked in order, as other transactions of this process do, so that none waits for the other. */
+const namesHeld = (leases: readonly Lease[], lock: RawBuilder<unknown>) => sql`
+  SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
+  WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR ${lock} OF lease`;
 
 /**
  * Extends the leases, also expired ones that no other process took over. Returns those that are lost: taken over or
@@ -309,12 +292,8 @@ export async function renewLeases(
   { ttlMs }: { readonly ttlMs: number },
 ): Promise<Lease[]> {
   if (leases.length === 0) return [];
-  // Locked in order of names first, as other transactions of this process do, so that none waits for the other.
   const rows = await rowsOf(db)<{ name: string }>`
-    WITH kept AS (
-      SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
-      WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR NO KEY UPDATE OF lease
-    )
+    WITH kept AS (${namesHeld(leases, sql`NO KEY UPDATE`)})
     UPDATE lease SET expires_at = ${inMs(ttlMs)} FROM kept WHERE lease.name = kept.name
     RETURNING lease.name`;
   const kept = new Set(rows.map(({ name }) => name));
@@ -333,9 +312,7 @@ export async function releaseLeases(db: Db, leases: readonly Lease[]): Promise<v
  * Returns those of the leases that are still held. Until the transaction ends, no process can take these over.
  */
 export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lease[]> {
-  const rows = await rowsOf(trx)<{ name: string }>`
-    SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
-    WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR SHARE OF lease`;
+  const rows = await rowsOf(trx)<{ name: string }>`${namesHeld(leases, sql`SHARE`)}`;
   const held = new Set(rows.map(({ name }) => name));
   return leases.filter(({ name }) => held.has(name));
 }

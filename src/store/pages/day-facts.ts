@@ -150,10 +150,7 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
     days: new Map(
       of('day').map(({ day, verdict, entries, revision, isDue, isRestarted }) => [
         day!,
-        {
-          ...{ verdict: verdict!, entries: entries!, revision },
-          ...{ isDue: isDue!, isRestarted: isRestarted! },
-        },
+        { verdict, entries, revision, isDue, isRestarted } as DayFact,
       ]),
     ),
     changed: days('changed'),

@@ -198,9 +198,8 @@ async function markRemoved(
 ): Promise<void> {
   await sql`
     UPDATE reference_item SET last_seen_at = ${lastSeenAt}::timestamptz
-    WHERE kind = ${kind} AND country = ${country} AND code = ANY (${arrayLiteral(codes)}::text[])`.execute(
-    trx,
-  );
+    WHERE kind = ${kind} AND country = ${country}
+      AND code = ANY (${arrayLiteral(codes)}::text[])`.execute(trx);
 }
 
 /** Items of a kind, by country and code. Items that are gone from their list are only returned if asked for. */

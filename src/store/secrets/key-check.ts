@@ -1,5 +1,6 @@
 /**
- * Finds out whether a secret key is the right one for its id. Without this check, a wrong key would go unnoticed
+ * The secret keys of a database: whether each is the right one for its id, how to change them, and the keys made for
+ * fingerprints. Without the check, a wrong key would go unnoticed
  * until its ciphertexts are needed, and the right key could not read them.
  */
 import { createHmac, randomBytes } from 'node:crypto';
@@ -122,7 +123,12 @@ async function readsItsOwn(db: Db, key: SecretKey): Promise<boolean | null> {
   let isSomethingStored = false;
   for (const place of CIPHERTEXT_COLUMNS) {
     for (let after: string | null = null; ;) {
-      const rows: Stored[] = await storedUnder(db, place, key.id, after);
+      const rows: Stored[] = await ciphertexts(db, place, {
+        after,
+        keyId: key.id,
+        isOfKey: true,
+        limit: BATCH_ROWS,
+      });
       if (rows.some(({ row, stored }) => isReadable(key, place, row, stored))) return true;
       isSomethingStored ||= rows.length > 0;
       if (rows.length < BATCH_ROWS) break;
@@ -137,19 +143,16 @@ interface Stored {
   readonly stored: string;
 }
 
-async function storedUnder(
+/** The next ciphertexts of a column behind a row, in the order of its index; those under the key of that id, or all others. */
+const ciphertexts = (
   db: Db,
   { table, key, column }: CiphertextColumn,
-  keyId: string,
-  after: string | null,
-): Promise<Stored[]> {
-  const [held, bound] = [sql.ref(column), sql.ref(key)];
-  const beyond = after === null ? sql`true` : sql`${bound} > ${after}`;
-  return rowsOf(db)<Stored>`
-    SELECT ${bound}::text AS row, ${held} AS stored FROM ${sql.table(table)}
-    WHERE ${beyond} AND starts_with(${held}, ${`v1:${keyId}:`})
-    ORDER BY ${bound} LIMIT ${BATCH_ROWS}`;
-}
+  { after, keyId, isOfKey, limit }: { after: string | null; keyId: string; isOfKey: boolean; limit: number },
+) => rowsOf(db)<Stored>`
+  SELECT ${sql.ref(key)}::text AS row, ${sql.ref(column)} AS stored FROM ${sql.table(table)}
+  WHERE ${after === null ? sql`true` : sql`${sql.ref(key)} > ${after}`}
+    AND ${isOfKey ? sql`` : sql`NOT`} starts_with(${sql.ref(column)}, ${`v1:${keyId}:`})
+  ORDER BY ${sql.ref(key)} LIMIT ${limit}`;
 
 function isReadable(
   key: SecretKey,
@@ -280,23 +283,17 @@ interface Batch {
 
 async function rekeyBatch(
   db: Db,
-  { table, key, column }: CiphertextColumn,
+  of: CiphertextColumn,
   keys: Keys,
   after: string | null,
   batchRows: number,
   onUnreadable: (problem: string) => void,
 ): Promise<Batch> {
-  const [held, bound, into] = [sql.ref(column), sql.ref(key), sql.table(table)];
-  const beyond = after === null ? sql`true` : sql`${bound} > ${after}`;
   return db.transaction().execute(async (trx) => {
-    // In the order of the index, which lets the query skip rows of the first key.
-    const rows = await rowsOf(trx)<{ row: string; stored: string }>`
-      SELECT ${bound}::text AS row, ${held} AS stored FROM ${into}
-      WHERE ${beyond} AND NOT starts_with(${held}, ${`v1:${keys[0].id}:`})
-      ORDER BY ${bound} LIMIT ${batchRows}`;
+    const rows = await ciphertexts(trx, of, { after, keyId: keys[0].id, isOfKey: false, limit: batchRows });
     let count = 0;
     for (const { row, stored } of rows) {
-      const place = { table, row, column };
+      const place = { table: of.table, row, column: of.column };
       let secret: string;
       try {
         secret = decryptSecret(keys, place, stored);
@@ -307,35 +304,27 @@ async function rekeyBatch(
       }
       // Only replace the value that was read: if somebody wrote another one meanwhile, that one is right.
       const { numAffectedRows } = await sql`
-        UPDATE ${into} SET ${held} = ${encryptSecret(keys, place, secret)}
-        WHERE ${bound} = ${row} AND ${held} = ${stored}`.execute(trx);
+        UPDATE ${sql.table(of.table)} SET ${sql.ref(of.column)} = ${encryptSecret(keys, place, secret)}
+        WHERE ${sql.ref(of.key)} = ${row} AND ${sql.ref(of.column)} = ${stored}`.execute(trx);
       count += Number(numAffectedRows ?? 0);
     }
     return { count, last: rows.at(-1)?.row ?? null };
   });
 }
 
-const KEY_BYTES = 32;
-
-/** The kind of data that is fingerprinted. */
-export type FingerprintName = 'payee' | 'result';
-
-const placeOf = (name: string): SecretPlace => ({
-  table: 'fingerprint_key',
-  row: name,
-  column: 'key_ciphertext',
-});
+const FINGERPRINT_KEY_BYTES = 32;
 
 /**
- * This database's key for fingerprints of that kind. It is made on first use; two callers at the same time get the
+ * This database's key for fingerprints of that kind of personal data, by which equal data is found without being
+ * readable. It is made on first use; two callers at the same time get the
  * same key. Throws `UnknownSecretKey`, `SecretKeyWrong` or `SecretUnreadable`.
  */
 export async function fingerprintKey(
   db: Db,
-  name: FingerprintName,
+  name: 'payee' | 'result',
   secretKeys: readonly SecretKey[],
 ): Promise<Buffer> {
-  const place = placeOf(name);
+  const place = { table: 'fingerprint_key', row: name, column: 'key_ciphertext' };
   const stored = async (): Promise<string | undefined> => {
     const row = await db
       .selectFrom('fingerprint_key')
@@ -347,7 +336,7 @@ export async function fingerprintKey(
   let ciphertext = await stored();
   if (ciphertext === undefined) {
     await adoptSecretKey(db, secretKeys);
-    const made = encryptSecret(secretKeys, place, randomBytes(KEY_BYTES).toString('base64'));
+    const made = encryptSecret(secretKeys, place, randomBytes(FINGERPRINT_KEY_BYTES).toString('base64'));
     await db
       .insertInto('fingerprint_key')
       .values({ name, key_ciphertext: made })

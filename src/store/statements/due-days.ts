@@ -19,6 +19,10 @@ export interface AccountOnDay {
   readonly day: BusinessDay;
 }
 
+/** A row `(merchant_no, currency, day)` as JSON of this shape. */
+export const ACCOUNT_ON_DAY = sql`json_build_object(
+  'account', json_build_object('merchantNo', merchant_no, 'currency', currency), 'day', day)`;
+
 /** Its opening differs from the closing of the account's statement before it, or was taken from the day's own first entry. */
 export interface LooseOpening extends AccountOnDay {
   readonly opening: string;
@@ -126,24 +130,15 @@ export async function firstDueBatch(
   db: Db,
   filter: DayFilter,
 ): Promise<{ readonly changed: readonly AccountOnDay[]; readonly batch: DueBatch | null }> {
-  const rows = await rowsOf(db)<(DueRow | { merchant_no: null }) & { changed_days: ChangedRow[] | null }>`
+  const rows = await rowsOf(db)<(DueRow | { merchant_no: null }) & { changed_days: AccountOnDay[] | null }>`
     WITH ${dueRows(filter, { after: null })}, changed AS (
       SELECT merchant_no, currency, min(day) AS day FROM changed_day WHERE ${ofAccounts(filter)}
       GROUP BY merchant_no, currency
     )
-    SELECT * FROM (SELECT (SELECT jsonb_agg(to_jsonb(changed)) FROM changed) AS changed_days) AS all_changed
+    SELECT * FROM (SELECT (SELECT json_agg(${ACCOUNT_ON_DAY}) FROM changed) AS changed_days) AS all_changed
     LEFT JOIN due_row ON true WHERE changed_days IS NOT NULL OR merchant_no IS NOT NULL ${IN_ORDER}`;
-  const changed = (rows[0]?.changed_days ?? []).map(({ merchant_no: merchantNo, currency, day }) => ({
-    account: { merchantNo, currency },
-    day,
-  }));
+  const changed = rows[0]?.changed_days ?? [];
   return { changed, batch: batchOf(rows.filter((row) => row.merchant_no !== null)) };
-}
-
-interface ChangedRow {
-  readonly merchant_no: string;
-  readonly currency: string;
-  readonly day: BusinessDay;
 }
 
 export type DueRow = AccountDayRow & { readonly due_day: BusinessDay };

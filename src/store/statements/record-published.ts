@@ -23,7 +23,7 @@ export interface NewRows {
 
 /** Of one merchant. The account's next published day becomes due, as its manifest names the statement before it. Returns these days, as they were before. */
 export async function recordPublished(trx: Trx, merchantNo: string, rows: NewRows): Promise<AccountOnDay[]> {
-  return nextDays((await kept(merchantNo, rows, HELD_ALREADY).execute(trx)).rows);
+  return (await kept(merchantNo, rows, HELD_ALREADY).execute(trx)).rows[0]!.next;
 }
 
 /** The same in one statement, which asks for the lease itself. Throws `LeaseLost`, or `StoreUnreachable` once the retries are used up. */
@@ -35,21 +35,14 @@ export function recordUnderLease(
 ): Promise<AccountOnDay[]> {
   return writeStatement(db, lease, async (held) => {
     const answer = await kept(merchantNo, rows, held).execute(db);
-    return answer.rows.length === 0 ? null : nextDays(answer.rows);
+    return answer.rows[0]?.next ?? null;
   });
 }
 
 /** One row, or none if `held` has none: nothing is stored then. */
 interface KeptRow {
-  readonly next:
-    { readonly merchant_no: string; readonly currency: string; readonly day: BusinessDay }[] | null;
+  readonly next: AccountOnDay[];
 }
-
-const nextDays = ([row]: readonly KeptRow[]): AccountOnDay[] =>
-  (row?.next ?? []).map(({ merchant_no: merchantNo, currency, day }) => ({
-    account: { merchantNo, currency },
-    day,
-  }));
 
 /** Events of the new statements that a run is to report, and of first ones whose month was closed without them. */
 const EVENTS_KEPT = sql`
@@ -116,7 +109,7 @@ const kept = (
       WHERE touched.merchant_no = ${merchantNo} AND marked.merchant_no = ${merchantNo}
         AND marked.currency = touched.currency AND marked.day = touched.day
     )
-    SELECT (SELECT jsonb_agg(to_jsonb(next)) FROM next) AS next FROM held`;
+    SELECT coalesce((SELECT jsonb_agg(${ACCOUNT_ON_DAY}) FROM next), '[]') AS next FROM held`;
 
 /** Should the run end before the row of this file is stored, the next one publishes it. Throws `LeaseLost` or `StoreUnreachable`. */
 export async function recordBegun(
