@@ -270,7 +270,6 @@ export async function waitAgain(trx: Trx, jobs: readonly MerchantJob[]): Promise
     FROM unnest(${runIds}::bigint[], ${merchants}::text[]) AS again (run_id, merchant_no)
     WHERE task.kind = 'run' AND task.run_id = again.run_id
       AND task.merchant_no = again.merchant_no`.execute(trx);
-  await sql`UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(
-    trx,
-  );
+  await sql`
+    UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(trx);
 }

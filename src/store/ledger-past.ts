@@ -1,6 +1,6 @@
 /**
- * Keeps how many entries the platform has from before the first day read, and what is known of the beginning of
- * accounts.
+ * What is known of a ledger beyond the days that were read: how many entries the platform has from before, the beginning
+ * of accounts, and what there is once in a database.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
@@ -121,8 +121,7 @@ export async function isClockOff(db: Db): Promise<boolean> {
 /** Records for good that such an entry was seen; `seen` describes it. Throws `LeaseLost` or `StoreUnreachable`. */
 export function storeClockOff(db: Db, lease: Lease, seen: string, now: Date): Promise<void> {
   return writeTransaction(db, lease, async (trx) => {
-    await sql`UPDATE installation SET clock_off_at = ${now}, clock_off = ${seen} WHERE clock_off_at IS NULL`.execute(
-      trx,
-    );
+    await sql`
+      UPDATE installation SET clock_off_at = ${now}, clock_off = ${seen} WHERE clock_off_at IS NULL`.execute(trx);
   });
 }

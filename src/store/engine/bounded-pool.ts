@@ -188,7 +188,11 @@ const NAMES_MAX = 200;
 /** Texts that vary with what they are about never come again; no more than these are counted. */
 const TEXTS_MAX = 1_000;
 
-export interface StatementNames {
+/**
+ * Names statements that come again and again. The server keeps a named one for its connection, and parses and plans it
+ * once instead of each time; for the many short statements of a run that is half of its work.
+ */
+interface StatementNames {
   /** The name of a statement, by its text; undefined if it is sent without. */
   readonly of: (text: string) => string | undefined;
   /** Gives no names from now on. */

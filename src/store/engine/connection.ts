@@ -146,8 +146,8 @@ const placeOf = (databaseUrl: string): string => {
 };
 
 /**
- * `local`: the traffic stays on this machine. `verified`: TLS with a checked certificate. `unverified`: TLS with an
- * unchecked certificate. `plain`: not encrypted.
+ * Whether the traffic with the server could be read or changed on its way. `local`: it stays on this machine. `verified`:
+ * TLS with a checked certificate. `unverified`: TLS with an unchecked certificate. `plain`: not encrypted.
  */
 export type Protection = 'local' | 'verified' | 'unverified' | 'plain';
 

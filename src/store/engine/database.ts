@@ -1,4 +1,4 @@
-/** A database that is open: a PostgreSQL server or the embedded one, which behave the same. */
+/** A database that is open, a PostgreSQL server or the embedded one, and how values and rows go in and out of both. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { DB } from './schema.ts';
 
@@ -28,7 +28,10 @@ export const rowOf =
 const NEEDS_ESCAPE = /["\\]/;
 const ESCAPED = /["\\]/g;
 
-/** Returns `{"a","b",NULL}`, for a parameter that is cast to `text[]` or to an array of another type. */
+/**
+ * A column of many rows as `{"a","b",NULL}`, for a parameter that is cast to `text[]` or to an array of another type: one
+ * parameter a column is far cheaper than one a value.
+ */
 export function arrayLiteral(values: readonly (string | number | null)[]): string {
   const spelt = values.map((value) => {
     if (value === null) return 'NULL';
@@ -62,7 +65,10 @@ export const COLUMN_PARSERS: Readonly<Record<number, (value: string) => string |
   [OID.timestamptz]: (value) => new Date(value),
 };
 
-/** `full`: the files shrink, and nothing of the old rows is left in them. Otherwise the space is only reused. */
+/**
+ * Frees the space of deleted rows. On a server, autovacuum does this; the embedded database has none. `full`: the files shrink,
+ * and nothing of the old rows is left in them. Otherwise the space is only reused.
+ */
 export async function freeSpace(
   { db, kind }: Pick<Database, 'db' | 'kind'>,
   tables: readonly (keyof DB)[],

@@ -1,6 +1,6 @@
 /**
- * Checks the embedded database's folder before it is opened, as PGlite takes any folder that it does not know for a
- * new one.
+ * The folder of the embedded database: checked before it is opened, as PGlite takes any folder that it does not know for a
+ * new one; locked for one process; its owner's alone; and what its failures mean, of which PGlite says next to nothing.
  */
 import { readdir, readFile, writeFile, chmod, mkdir, stat, statfs } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
@@ -71,7 +71,8 @@ export interface FolderLock {
 }
 
 /**
- * Locks `folder`, for this process and this part of it. The lock is on the file `<folder>.lock` next to it;
+ * Locks `folder`, for this process and this part of it. The lock is the operating system's own, taken through SQLite, as
+ * Node has no other way to it: it ends together with its process, however that ends. It is on the file `<folder>.lock` next to it;
  * `<folder>.holder` says who has it. Throws `EmbeddedDatabaseBusy` while somebody else has it.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {

@@ -1,4 +1,8 @@
-/** The one place where work is tried again after the database connection was cut. */
+/**
+ * How long daybook waits for a database server, and the one place where work is tried again after the connection was cut.
+ * Every wait has a limit, as a dead host, or a proxy that drops data, never reports it. The embedded database runs in this
+ * process and needs no limits.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectionError, isContention, reasonOf, StoreUnreachable } from './errors.ts';
 

@@ -192,7 +192,11 @@ const isLiteral = (value: unknown): value is string | number | boolean | null =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value);
 const newPlace = (): Place => ({ next: new Map(), sql: null });
 
-/** Compiles as `compiler` does, and asks it once for each statement that is made of `sql` templates, values and literals alone. */
+/**
+ * Compiles as `compiler` does, and asks it once for each statement that is made of `sql` templates, values and literals
+ * alone: putting a text together costs more than all its values do. With the same text object each time, all maps by text
+ * are quick as well.
+ */
 export function withKnownTexts(compiler: QueryCompiler): QueryCompiler {
   let start = newPlace();
   let places = 0;
