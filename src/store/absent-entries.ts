@@ -238,15 +238,12 @@ export const SECOND_READING_AFTER_MS = 3_600_000;
  * Whether one reading is enough. It never is if no entry would be left in the window, even if there was only one. So a
  * total of 0 alone never empties a statement.
  */
-function isBelievedAtOnce({ held, absent }: { readonly held: number; readonly absent: number }): boolean {
+function isBelievedAtOnce({ held, absent }: CurrencyAbsence): boolean {
   if (absent >= held) return false;
   return absent < ABSENT_FEW || absent <= held * ABSENT_SHARE_MAX;
 }
 
-const waitingText = (
-  planned: Window,
-  waiting: readonly { readonly currency: string; readonly held: number; readonly absent: number }[],
-): string => {
+const waitingText = (planned: Window, waiting: readonly CurrencyAbsence[]): string => {
   const reported = waiting
     .map(({ currency, held, absent }) => `${absent} of ${held} in ${currency}`)
     .join(', ');

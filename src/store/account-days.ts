@@ -4,7 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay, StatedFigures, Verdict, Window } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
 import type { AccountDay as AccountDayTable } from './engine/schema.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import { chainedTogether, daysChainedBefore } from '../ledger/chain/days-together.ts';
@@ -292,14 +292,10 @@ export async function hasUnreadable(
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<boolean> {
-  const row = await db
-    .selectFrom('sync_window')
-    .select('merchant_no')
-    .where('merchant_no', '=', merchantNo)
-    .where('begin_ms', '<=', endMs)
-    .where('end_ms', '>=', beginMs)
-    .where('quarantined_count', '>', 0)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+  const { found } = await rowOf(db)<{ found: boolean }>`
+    SELECT EXISTS (
+      SELECT FROM sync_window
+      WHERE merchant_no = ${merchantNo} AND begin_ms <= ${endMs} AND end_ms >= ${beginMs} AND quarantined_count > 0
+    ) AS found`;
+  return found;
 }

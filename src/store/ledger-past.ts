@@ -122,6 +122,8 @@ export async function isClockOff(db: Db): Promise<boolean> {
 export function storeClockOff(db: Db, lease: Lease, seen: string, now: Date): Promise<void> {
   return writeTransaction(db, lease, async (trx) => {
     await sql`
-      UPDATE installation SET clock_off_at = ${now}, clock_off = ${seen} WHERE clock_off_at IS NULL`.execute(trx);
+      UPDATE installation SET clock_off_at = ${now}, clock_off = ${seen} WHERE clock_off_at IS NULL`.execute(
+      trx,
+    );
   });
 }

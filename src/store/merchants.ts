@@ -77,12 +77,7 @@ export async function addMerchant(
  */
 export async function keepDeliveredToken(
   trx: Db,
-  delivered: {
-    readonly merchantNo: string;
-    readonly token: string;
-    readonly secretKeys: readonly SecretKey[];
-    readonly now: Date;
-  },
+  delivered: MerchantToken & { readonly secretKeys: readonly SecretKey[]; readonly now: Date },
 ): Promise<boolean> {
   const { merchantNo, token, secretKeys, now } = delivered;
   const place = placeOf(merchantNo);
@@ -109,11 +104,7 @@ export async function keepDeliveredToken(
 /** Replaces a merchant's token by a delivered one. Throws `UnknownSecretKey`. */
 export async function replaceToken(
   trx: Db,
-  {
-    merchantNo,
-    token,
-    secretKeys,
-  }: { readonly merchantNo: string; readonly token: string; readonly secretKeys: readonly SecretKey[] },
+  { merchantNo, token, secretKeys }: MerchantToken & { readonly secretKeys: readonly SecretKey[] },
 ): Promise<void> {
   await trx
     .updateTable('merchant')
@@ -124,13 +115,10 @@ export async function replaceToken(
 
 /** Which of these merchants are known only, and since when: an approval brought them, and no call has succeeded yet. */
 export async function notJoined(db: Db, merchants: readonly string[]): Promise<ReadonlyMap<string, Date>> {
-  const rows = await db
-    .selectFrom('merchant')
-    .select(['merchant_no', 'added_at'])
-    .where(ofMerchants(merchants))
-    .where('joined_at', 'is', null)
-    .execute();
-  return new Map(rows.map((row) => [row.merchant_no, row.added_at]));
+  const rows = await rowsOf(db)<{ merchantNo: string; addedAt: Date }>`
+    SELECT merchant_no AS "merchantNo", added_at AS "addedAt" FROM merchant
+    WHERE ${ofMerchants(merchants)} AND joined_at IS NULL`;
+  return new Map(rows.map(({ merchantNo, addedAt }) => [merchantNo, addedAt]));
 }
 
 /** Records that a call with the merchant's token succeeded. From now on the nightly job reads its ledger. */
@@ -161,13 +149,9 @@ export async function knownMerchants(db: Db, asked: readonly string[]): Promise<
 
 /** The numbers of the merchants whose ledgers are read, in order. */
 export async function activeMerchants(db: Db): Promise<string[]> {
-  const rows = await db
-    .selectFrom('merchant')
-    .select('merchant_no')
-    .where('status', '=', 'active')
-    .orderBy('merchant_no')
-    .execute();
-  return rows.map((row) => row.merchant_no);
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT merchant_no AS "merchantNo" FROM merchant WHERE status = 'active' ORDER BY merchant_no`;
+  return rows.map(({ merchantNo }) => merchantNo);
 }
 
 /**
@@ -232,15 +216,10 @@ export async function merchantTokens(
   secretKeys: readonly SecretKey[],
   merchants: Chosen = null,
 ): Promise<(MerchantToken | LockedMerchant)[]> {
-  const rows = await db
-    .selectFrom('merchant')
-    .select(['merchant_no', 'token_ciphertext'])
-    .where('status', '=', 'active')
-    .where('token_ciphertext', 'is not', null)
-    .where(ofMerchants(merchants))
-    .orderBy('merchant_no')
-    .execute();
-  return rows.map((row) => tokenOf(row.merchant_no, row.token_ciphertext!, secretKeys));
+  const rows = await rowsOf(db)<{ merchantNo: string; ciphertext: string }>`
+    SELECT merchant_no AS "merchantNo", token_ciphertext AS ciphertext FROM merchant
+    WHERE status = 'active' AND token_ciphertext IS NOT NULL AND ${ofMerchants(merchants)} ORDER BY merchant_no`;
+  return rows.map(({ merchantNo, ciphertext }) => tokenOf(merchantNo, ciphertext, secretKeys));
 }
 
 function tokenOf(

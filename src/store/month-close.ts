@@ -91,7 +91,9 @@ export const closesOf = (
     WHERE closed.merchant_no = ${merchantNo} AND closed.month BETWEEN ${firstDay(from)}::date AND ${firstDay(to)}::date
     ORDER BY closed.month, closed.number`;
 
-type CloseToStore = Omit<StoredClose, 'closedAt' | 'by' | 'note' | 'statements'> & { readonly auditEventId: number };
+type CloseToStore = Omit<StoredClose, 'closedAt' | 'by' | 'note' | 'statements'> & {
+  readonly auditEventId: number;
+};
 
 /** Throws a unique violation (23505) if somebody else stored a close of that number meanwhile. */
 export async function storeClose(

@@ -153,15 +153,10 @@ export async function unreadableByMerchant(
   db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await db
-    .selectFrom('quarantined_entry')
-    .select(['merchant_no', (eb) => eb.fn.countAll<number>().as('count')])
-    .where(ofMerchants(merchants))
-    .where('released_at', 'is', null)
-    .where('acknowledged_at', 'is', null)
-    .groupBy('merchant_no')
-    .execute();
-  return new Map(rows.map((row) => [row.merchant_no, row.count]));
+  const rows = await rowsOf(db)<{ merchantNo: string; count: number }>`
+    SELECT merchant_no AS "merchantNo", count(*) AS count FROM quarantined_entry
+    WHERE ${ofMerchants(merchants)} AND released_at IS NULL AND acknowledged_at IS NULL GROUP BY merchant_no`;
+  return new Map(rows.map(({ merchantNo, count }) => [merchantNo, count]));
 }
 
 /** Of these merchants, those with unreadable entries that the platform still sends, acknowledged or not. */
@@ -169,14 +164,10 @@ export async function merchantsWithUnreadable(
   db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await db
-    .selectFrom('quarantined_entry')
-    .select('merchant_no')
-    .distinct()
-    .where(ofMerchants(merchants))
-    .where('released_at', 'is', null)
-    .execute();
-  return new Set(rows.map((row) => row.merchant_no));
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM quarantined_entry
+    WHERE ${ofMerchants(merchants)} AND released_at IS NULL`;
+  return new Set(rows.map(({ merchantNo }) => merchantNo));
 }
 
 /**

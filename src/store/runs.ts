@@ -161,16 +161,10 @@ export async function slotEnds(
 
 /** The last run that has ended, without those of these commands; null if there is none. */
 export async function lastLedgerRun(db: Db, without: readonly string[]): Promise<number | null> {
-  const row = await db
-    .selectFrom('run')
-    .select('id')
-    .where('command', 'not in', [...without])
-    .where('finished_at', 'is not', null)
-    .orderBy('started_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row?.id ?? null;
+  const [last] = await rowsOf(db)<{ id: number }>`
+    SELECT id FROM run WHERE command NOT IN (${sql.join(without)}) AND finished_at IS NOT NULL
+    ORDER BY started_at DESC, id DESC LIMIT 1`;
+  return last?.id ?? null;
 }
 
 export interface GoodRun {
@@ -259,12 +253,8 @@ export async function latestOfEachJob(db: Db, jobs: readonly string[], limit: nu
 
 /** The processes that hold a lease which has not run out, by the database's clock. */
 export async function leaseHolders(db: Db): Promise<string[]> {
-  const rows = await db
-    .selectFrom('lease')
-    .select('holder')
-    .distinct()
-    .where('expires_at', '>', DATABASE_NOW)
-    .execute();
+  const rows = await rowsOf(db)<{ holder: string }>`
+    SELECT DISTINCT holder FROM lease WHERE expires_at > ${DATABASE_NOW}`;
   return rows.map(({ holder }) => holder);
 }
 

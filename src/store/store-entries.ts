@@ -83,13 +83,17 @@ const SETTLED_DAYS = 31;
 
 const NUMBERS_NAMED_MAX = 3;
 
-interface Known {
+interface Known extends Pick<EntriesStored, 'amended' | 'returned'> {
   readonly touched: number;
-  readonly amended: number;
-  readonly returned: number;
   readonly written: number;
   readonly reused: readonly ReusedNotice[];
 }
+
+/** The booked values of a row `sent`, and of a row `held`. */
+const SENT = sql`(sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_at,
+  sent.booked_ms)`;
+const HELD = sql`(held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at,
+  held.booked_ms)`;
 
 const hadContent = (merchantNo: string, columns: RawBuilder<unknown>): RawBuilder<boolean> => sql`
   EXISTS (
@@ -105,8 +109,7 @@ const hadContent = (merchantNo: string, columns: RawBuilder<unknown>): RawBuilde
  */
 export const alternates = (merchantNo: string): RawBuilder<boolean> => sql`
   held.version > 2
-  AND ${hadContent(merchantNo, sql`(sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_at, sent.booked_ms)`)}
-  AND ${hadContent(merchantNo, sql`(held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at, held.booked_ms)`)}`;
+  AND ${hadContent(merchantNo, SENT)} AND ${hadContent(merchantNo, HELD)}`;
 
 const isReused = ({ merchantNo, now }: Batch): RawBuilder<boolean> => sql`
   held.vanished_at IS NULL AND ${alternates(merchantNo)} AND EXISTS (
@@ -135,9 +138,7 @@ async function recordAmendments(trx: Trx, sent: RawBuilder<unknown>, batch: Batc
         held.currency AS was_currency, held.transaction_type AS was_type, held.credit AS was_credit,
         held.debit AS was_debit, held.balance AS was_balance, held.booked_at AS was_booked_at,
         held.booked_ms AS was_booked_ms, ${isReused(batch)} AS is_reused,
-        (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at, held.booked_ms)
-          IS DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
-            sent.booked_at, sent.booked_ms) AS differs
+        ${HELD} IS DISTINCT FROM ${SENT} AS differs
       FROM ${sent} CROSS JOIN LATERAL (
         SELECT ctid AS place, * FROM ledger_entry e
         WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0

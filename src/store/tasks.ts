@@ -61,18 +61,11 @@ export async function endTasks(
       ${run.ifWaiting === true ? sql`WHERE task.state = 'waiting'` : sql``}`.execute(db);
 }
 
-const partsOfRuns = (db: Db) => db.selectFrom('task').where('kind', '=', 'run');
-
 export async function merchantsDoneInSlot(db: Db, job: string, slot: string): Promise<ReadonlySet<string>> {
-  const rows = await partsOfRuns(db)
-    .innerJoin('run', 'run.id', 'task.run_id')
-    .select('merchant_no')
-    .distinct()
-    .where('run.slot', '=', slot)
-    .where('run.command', '=', job)
-    .where('task.exit_code', 'in', [0, 3])
-    .execute();
-  return new Set(rows.map((row) => row.merchant_no));
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM task JOIN run ON run.id = task.run_id
+    WHERE task.kind = 'run' AND run.slot = ${slot} AND run.command = ${job} AND task.exit_code IN (0, 3)`;
+  return new Set(rows.map(({ merchantNo }) => merchantNo));
 }
 
 /** How many of these merchants' ledgers each of the runs has read. Runs that read none of them are left out. */
@@ -82,14 +75,11 @@ export async function countRead(
   merchants: readonly string[],
 ): Promise<ReadonlyMap<number, number>> {
   if (runs.length === 0) return new Map();
-  const rows = await partsOfRuns(db)
-    .select(['run_id', (eb) => eb.fn.countAll<number>().as('count')])
-    .where(ofMerchants(merchants))
-    .where('run_id', '=', sql<number>`ANY (${[...runs]}::bigint[])`)
-    .where('reads', '=', true)
-    .groupBy('run_id')
-    .execute();
-  return new Map(rows.map((row) => [row.run_id!, row.count]));
+  const rows = await rowsOf(db)<{ runId: number; count: number }>`
+    SELECT run_id AS "runId", count(*) AS count FROM task
+    WHERE kind = 'run' AND ${ofMerchants(merchants)} AND run_id = ANY (${arrayLiteral(runs)}::bigint[]) AND reads
+    GROUP BY run_id`;
+  return new Map(rows.map(({ runId, count }) => [runId, count]));
 }
 
 /** The exit code of the merchant's part of the run, null while it waits; undefined if it is none of the run's. */
@@ -98,12 +88,10 @@ export async function merchantExitCode(
   runId: number,
   merchantNo: string,
 ): Promise<number | null | undefined> {
-  const row = await partsOfRuns(db)
-    .select('exit_code as exitCode')
-    .where('run_id', '=', runId)
-    .where('merchant_no', '=', merchantNo)
-    .executeTakeFirst();
-  return row?.exitCode;
+  const [part] = await rowsOf(db)<{ exitCode: number | null }>`
+    SELECT exit_code AS "exitCode" FROM task
+    WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ${merchantNo}`;
+  return part?.exitCode;
 }
 
 /** How many merchants the run is not done for, and the first few of them. */

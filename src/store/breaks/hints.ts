@@ -27,15 +27,10 @@ import { unreadableWithin } from '../quarantine.ts';
 const HINTED_BREAKS_MAX = 10_000;
 
 export async function merchantsWithBreaks(db: Db, merchants: Chosen): Promise<string[]> {
-  const rows = await db
-    .selectFrom('continuity_break')
-    .select('merchant_no')
-    .distinct()
-    .where('status', '<>', 'healed')
-    .where(ofMerchants(merchants))
-    .orderBy('merchant_no')
-    .execute();
-  return rows.map((row) => row.merchant_no);
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM continuity_break
+    WHERE status <> 'healed' AND ${ofMerchants(merchants)} ORDER BY 1`;
+  return rows.map(({ merchantNo }) => merchantNo);
 }
 
 /**

@@ -67,10 +67,7 @@ const FIRST_EPOCH: RawBuilder<number> = sql<number>`
  * `LeaseHeld`; if a transaction has the row locked, after `lockMs`. `holder` names this process, as `thisHolder()`
  * does.
  */
-export async function acquireLease(
-  db: Db,
-  wanted: LeaseWanted,
-): Promise<Lease> {
+export async function acquireLease(db: Db, wanted: LeaseWanted): Promise<Lease> {
   const { name, holder } = wanted;
   for (let attempt = 0; ; attempt++) {
     // Read the row before asking for it: a rehearsal locks the row for all of its work, and no process should wait for

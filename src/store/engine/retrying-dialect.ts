@@ -149,8 +149,6 @@ function retrying(connection: DatabaseConnection): RetryingConnection {
 
 function retryingDriver(driver: Driver, options: RetryOptions): Driver {
   const isRead = createReadCheck();
-  const using = (connection: DatabaseConnection, work: (inner: DatabaseConnection) => Promise<void>) =>
-    retrying(connection).using(work);
   return {
     init: (options) => driver.init(options),
     destroy: (options) => driver.destroy(options),
@@ -161,12 +159,6 @@ function retryingDriver(driver: Driver, options: RetryOptions): Driver {
     commitTransaction: (connection) => retrying(connection).end((inner) => driver.commitTransaction(inner)),
     rollbackTransaction: (connection) =>
       retrying(connection).end((inner) => driver.rollbackTransaction(inner)),
-    savepoint: (connection, name, compile) =>
-      using(connection, async (inner) => driver.savepoint?.(inner, name, compile)),
-    rollbackToSavepoint: (connection, name, compile) =>
-      using(connection, async (inner) => driver.rollbackToSavepoint?.(inner, name, compile)),
-    releaseSavepoint: (connection, name, compile) =>
-      using(connection, async (inner) => driver.releaseSavepoint?.(inner, name, compile)),
   };
 }
 

@@ -120,7 +120,12 @@ export async function saveReferenceList(
       readAt,
     );
     // A list that has stored items was read before, so `before` is the time at which they were last seen.
-    if (changes.gone.length > 0) await markRemoved(trx, key, changes.gone, before ?? readAt);
+    if (changes.gone.length > 0) {
+      await sql`
+        UPDATE reference_item SET last_seen_at = ${before ?? readAt}::timestamptz
+        WHERE kind = ${key.kind} AND country = ${key.country}
+          AND code = ANY (${arrayLiteral(changes.gone)}::text[])`.execute(trx);
+    }
     const kept = setAside.slice(0, SET_ASIDE_MAX).map(({ place, reason, raw }) => ({
       place,
       reason,
@@ -188,18 +193,6 @@ async function writeItems(
     ON CONFLICT (kind, country, code) DO UPDATE
       SET name = excluded.name, method_type = excluded.method_type, is_prompt = excluded.is_prompt,
           last_seen_at = NULL`.execute(trx);
-}
-
-async function markRemoved(
-  trx: Trx,
-  { kind, country }: ReferenceListKey,
-  codes: readonly string[],
-  lastSeenAt: Date,
-): Promise<void> {
-  await sql`
-    UPDATE reference_item SET last_seen_at = ${lastSeenAt}::timestamptz
-    WHERE kind = ${kind} AND country = ${country}
-      AND code = ANY (${arrayLiteral(codes)}::text[])`.execute(trx);
 }
 
 /** Items of a kind, by country and code. Items that are gone from their list are only returned if asked for. */

@@ -100,15 +100,9 @@ export async function publishedMerchants(
   fromDay: BusinessDay,
   toDay: BusinessDay,
 ): Promise<string[]> {
-  const rows = await db
-    .selectFrom('statement')
-    .select('merchant_no')
-    .distinct()
-    .where('day', '>=', fromDay)
-    .where('day', '<=', toDay)
-    .orderBy('merchant_no')
-    .execute();
-  return rows.map((row) => row.merchant_no);
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM statement WHERE day >= ${fromDay} AND day <= ${toDay} ORDER BY 1`;
+  return rows.map(({ merchantNo }) => merchantNo);
 }
 
 const ofAccount = (db: Db, { merchantNo, currency }: Account) =>
