@@ -30,11 +30,10 @@ export async function isEmpty(db: Db): Promise<boolean> {
 }
 
 export async function waitingOn(db: Db, lane: Lane): Promise<boolean> {
-  return (
-    await rowOf(db)<{ waits: boolean }>`
+  const { waits } = await rowOf(db)<{ waits: boolean }>`
     SELECT EXISTS (
-      SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`
-  ).waits;
+      SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`;
+  return waits;
 }
 
 export interface LaneCounts {
@@ -87,10 +86,9 @@ export const deadLetters = (db: Db, { limit, merchants, ids }: DeadLetterFilter)
     ORDER BY created_on, id LIMIT ${limit}`;
 
 export async function countDeadLetters(db: Db): Promise<number> {
-  return (
-    await rowOf(db)<{ count: number }>`
-    SELECT count(*) AS count FROM ${JOBS} WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}`
-  ).count;
+  const { count } = await rowOf(db)<{ count: number }>`
+    SELECT count(*) AS count FROM ${JOBS} WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}`;
+  return count;
 }
 
 export async function merchantsWithJob(

@@ -42,8 +42,7 @@ export async function noteAbsent(
 ): Promise<number> {
   const { merchantNo, window, planned, currency, batchNos, certified, runId, now } = within;
   const lastJudgedMs = certified ? window.endMs - 999 : window.beginMs - 1;
-  return (
-    await rowOf(trx)<{ absent: number }>`
+  const { absent } = await rowOf(trx)<{ absent: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)}), came (batch_no) AS MATERIALIZED (
       SELECT unnest(${arrayLiteral(batchNos)}::text[])
     ), gone AS (
@@ -71,8 +70,8 @@ export async function noteAbsent(
     SELECT (SELECT count(*) FROM noted) + (
       SELECT count(*) FROM known
       WHERE NOT is_back AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
-    ) AS absent`
-  ).absent;
+    ) AS absent`;
+  return absent;
 }
 
 export interface AbsenceJudged {
@@ -200,8 +199,7 @@ async function markBelieved(
   complete: readonly CurrencyAbsence[],
 ): Promise<number> {
   const { merchantNo, planned, currency, runId, now } = within;
-  return (
-    await rowOf(trx)<{ vanished: number }>`
+  const { vanished } = await rowOf(trx)<{ vanished: number }>`
     WITH believed AS (
       DELETE FROM absent_entry
       WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
@@ -217,8 +215,8 @@ async function markBelieved(
         AND vanished_at IS NULL
       RETURNING 1
     )
-    SELECT count(*) AS vanished FROM marked`
-  ).vanished;
+    SELECT count(*) AS vanished FROM marked`;
+  return vanished;
 }
 
 /**

@@ -41,14 +41,10 @@ export async function compareWithStored(db: Db, readings: readonly WindowToStore
   const entries = readings.flatMap(({ reading }) => reading.entries);
   if (!isPlain || entries.length > ENTRIES_MAX) return readings.map(fully);
   const compared = await compare(db, readings, entries);
-  const toStore = new Set(compared[0]!.to_store);
-  return readings.map(({ reading }, at) => ({
-    entries: reading.entries.filter(({ batchNo }) => toStore.has(batchNo)),
-    isAbsenceOpen: compared[at]!.has_differing || compared[at]!.has_absent,
-    lacking: compared[at]!.lacking,
-    isQuarantineOpen: compared[at]!.has_unreadable,
-    isCertificateOpen: !compared[at]!.is_certified,
-    isFailureOpen: compared[at]!.has_failed,
+  const toStore = new Set(compared[0]!.toStore);
+  return compared.map(({ toStore: _, ...open }, at) => ({
+    ...open,
+    entries: readings[at]!.reading.entries.filter(({ batchNo }) => toStore.has(batchNo)),
   }));
 }
 
@@ -68,14 +64,9 @@ const fully = ({ reading }: WindowToStore): Unstored => ({
   isFailureOpen: reading.certified,
 });
 
-interface Polled {
-  readonly to_store: readonly string[];
-  readonly has_differing: boolean;
-  readonly lacking: readonly string[];
-  readonly has_absent: boolean;
-  readonly has_unreadable: boolean;
-  readonly is_certified: boolean;
-  readonly has_failed: boolean;
+interface Polled extends Omit<Unstored, 'entries'> {
+  /** Numbers of the entries of all readings that are not stored as they came; in the first row. */
+  readonly toStore: readonly string[];
 }
 
 async function compare(
@@ -112,30 +103,30 @@ async function compare(
           stored.balance, stored.booked_at, stored.booked_ms)
     )
     SELECT
-      CASE WHEN nth = 1 THEN ARRAY(SELECT sent_no FROM differing WHERE sent_no IS NOT NULL) ELSE '{}' END AS to_store,
-      EXISTS (SELECT FROM differing WHERE stored_ms BETWEEN part.begin_ms AND part.end_ms) AS has_differing,
+      CASE WHEN nth = 1 THEN ARRAY(SELECT sent_no FROM differing WHERE sent_no IS NOT NULL) ELSE '{}' END AS "toStore",
+      EXISTS (SELECT FROM differing WHERE stored_ms BETWEEN part.begin_ms AND part.end_ms)
+        OR EXISTS (SELECT FROM absent_entry WHERE merchant_no = ${merchantNo}) AS "isAbsenceOpen",
       ARRAY(
         SELECT stored_no FROM differing WHERE sent_no IS NULL AND stored_ms BETWEEN part.begin_ms AND part.end_ms
       ) AS lacking,
-      EXISTS (SELECT FROM absent_entry WHERE merchant_no = ${merchantNo}) AS has_absent,
       EXISTS (
         SELECT FROM quarantined_entry WHERE merchant_no = ${merchantNo} AND released_at IS NULL
           AND span && int8range(part.begin_ms, part.end_ms, '[]')
-      ) AS has_unreadable,
-      EXISTS (
+      ) AS "isQuarantineOpen",
+      NOT EXISTS (
         SELECT FROM sync_window same
         WHERE same.merchant_no = ${merchantNo} AND (same.currency, same.begin_ms, same.end_ms) = ${own}
           AND same.certified_at IS NOT NULL AND same.quarantined_count = 0 AND same.total = part.total
           AND same.distinct_count = part.distinct_count
-      ) AND NOT EXISTS (
+      ) OR EXISTS (
         SELECT FROM sync_window inner_window
         WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)} AND begin_ms >= part.begin_ms
           AND end_ms BETWEEN part.begin_ms AND part.end_ms AND (currency, begin_ms, end_ms) <> ${own}
-      ) AS is_certified,
+      ) AS "isCertificateOpen",
       EXISTS (
         SELECT FROM sync_window WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
           AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms
-      ) AS has_failed
+      ) AS "isFailureOpen"
     FROM part ORDER BY nth`;
 }
 

@@ -174,16 +174,15 @@ export async function countStored(
   window: Window,
   currency: string | null = null,
 ): Promise<number> {
-  return (
-    await rowOf(db)<{ stored: number }>`
+  const { stored } = await rowOf(db)<{ stored: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)})
     SELECT coalesce(sum((
       SELECT count(*) FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
     )), 0)::bigint + ${currency === null ? namedUnreadable(merchantNo, window) : sql`0`} AS stored
-    FROM held WHERE currency IS NOT NULL`
-  ).stored;
+    FROM held WHERE currency IS NOT NULL`;
+  return stored;
 }
 
 /**
@@ -196,8 +195,7 @@ export async function countByFigures(
   days: Days,
   window: Window,
 ): Promise<number> {
-  return (
-    await rowOf(db)<{ stored: number }>`
+  const { stored } = await rowOf(db)<{ stored: number }>`
     WITH changed AS MATERIALIZED (
       SELECT currency, day FROM changed_day
       WHERE merchant_no = ${merchantNo} AND day BETWEEN ${days.from} AND ${days.to}
@@ -210,8 +208,8 @@ export async function countByFigures(
         - coalesce((SELECT d.credit_count + d.debit_count FROM account_day d
           WHERE d.merchant_no = ${merchantNo} AND d.currency = changed.currency AND d.day = changed.day), 0)
       ), 0)::bigint FROM changed
-    ) + ${namedUnreadable(merchantNo, window)} AS stored`
-  ).stored;
+    ) + ${namedUnreadable(merchantNo, window)} AS stored`;
+  return stored;
 }
 
 /** Entries of the days by their figures: the sum of the last check, and the days since; all days where there is none. */

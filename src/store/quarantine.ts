@@ -50,8 +50,7 @@ async function keepUnreadable(
   { merchantNo, window, runId, now }: WindowToStore,
 ): Promise<number> {
   const entries = [...unreadable.values()];
-  return (
-    await rowOf(trx)<{ kept: number }>`
+  const { kept } = await rowOf(trx)<{ kept: number }>`
     WITH sent AS (
       SELECT *, int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange AS span FROM unnest(
         ${arrayLiteral([...unreadable.keys()])}::text[], ${arrayLiteral(entries.map((entry) => entry.batchNo))}::text[],
@@ -80,8 +79,8 @@ async function keepUnreadable(
             WHEN q.span && excluded.span THEN q.span * excluded.span
             ELSE excluded.span END
     )
-    SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`
-  ).kept;
+    SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`;
+  return kept;
 }
 
 export interface UnreadableWithin extends Quarantined {

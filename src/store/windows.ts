@@ -107,10 +107,8 @@ async function writeOpen(
     if (unstored.isQuarantineOpen) quarantined += await storeUnreadable(trx, part);
   }
   const uncertain = open.filter(({ unstored }) => unstored.isCertificateOpen || unstored.isFailureOpen);
-  await storeCertificates(
-    trx,
-    uncertain.map(({ part }) => part),
-  );
+  const parts = uncertain.map(({ part }) => part);
+  await storeCertificates(trx, parts);
   for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
   await recordChanges(trx, { merchantNo, runId, now }, { amended: stored.amended, vanished: 0 });
   return { ...stored, vanished: 0, quarantined, absent };
@@ -164,34 +162,28 @@ const isPlain = (open: readonly Compared[], entries: readonly LedgerEntry[]): bo
     ({ unstored }) => !unstored.isAbsenceOpen && !unstored.isQuarantineOpen && !unstored.isFailureOpen,
   );
 
-interface PlainStored {
-  /** Entries inserted now, or by an attempt whose answer was lost. */
-  readonly inserted: number;
-  /** False if some entries are known: nothing was written now, and the known ones may have to be amended. */
-  readonly isAll: boolean;
-}
-
 /**
  * Inserts the entries and stores the certificates, if none of the entries is stored yet: all of it or nothing, and nothing
- * without the lease. Throws `LeaseLost` or `StoreUnreachable`.
+ * without the lease. `inserted`: now, or by an attempt whose answer was lost. `isAll` is false if some entries are known:
+ * nothing was written now, and the known ones may have to be amended. Throws `LeaseLost` or `StoreUnreachable`.
  */
-export async function storePlain(
+export function storePlain(
   db: Db,
   lease: Lease,
   open: readonly Compared[],
   entries: readonly LedgerEntry[],
-): Promise<PlainStored> {
+): Promise<{ readonly inserted: number; readonly isAll: boolean }> {
   const { merchantNo, runId, now } = open[0]!.part;
   const uncertain = open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : []));
   const batch = { merchantNo, entries, runId, now };
   return writeStatement(db, lease, async (held, isAgain) => {
     // If the answer was lost, the entries may be stored already.
     const before = isAgain ? await insertedBefore(db, batch) : 0;
-    const {
-      is_held: isHeld,
-      is_new: isNew,
-      inserted,
-    } = await rowOf(db)<{ is_held: boolean; is_new: boolean; inserted: number }>`
+    const { isHeld, isNew, inserted } = await rowOf(db)<{
+      isHeld: boolean;
+      isNew: boolean;
+      inserted: number;
+    }>`
       WITH held AS MATERIALIZED ${held},
       entry AS MATERIALIZED (SELECT * FROM ${sentRows(entries)}),
       unknown AS MATERIALIZED (SELECT 1 FROM held WHERE NOT EXISTS (
@@ -201,7 +193,7 @@ export async function storePlain(
       )),
       ${freshEntries(batch, { held: sql`unknown`, sent: sql`entry AS sent` })},
       ${keptCertificates(open[0]!.part, uncertain, sql`EXISTS (SELECT FROM unknown)`)}
-      SELECT EXISTS (SELECT FROM held) AS is_held, EXISTS (SELECT FROM unknown) AS is_new,
+      SELECT EXISTS (SELECT FROM held) AS "isHeld", EXISTS (SELECT FROM unknown) AS "isNew",
         (SELECT count(*) FROM fresh) AS inserted`;
     return isHeld ? { inserted: before + inserted, isAll: isNew } : null;
   });
@@ -212,13 +204,12 @@ async function insertedBefore(
   db: Db,
   { merchantNo, entries, now }: { merchantNo: string; entries: readonly LedgerEntry[]; now: Date },
 ): Promise<number> {
-  return (
-    await rowOf(db)<{ inserted: number }>`
+  const { inserted } = await rowOf(db)<{ inserted: number }>`
     SELECT count(*) AS inserted FROM ${sentRows(entries)} CROSS JOIN LATERAL (
       SELECT * FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
     ) AS held
     WHERE held.first_seen_at = ${now} AND held.vanished_at IS NULL
       AND (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_ms)
-        IS NOT DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_ms)`
-  ).inserted;
+        IS NOT DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_ms)`;
+  return inserted;
 }

@@ -56,7 +56,7 @@ const TAKEOVERS_MAX = 3;
 
 /** The time by the database's clock, at this moment also within a long transaction. */
 export const DATABASE_NOW: RawBuilder<Date> = sql<Date>`clock_timestamp()`;
-const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
+export const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
 
 /** The epoch of a lease that was never held. */
 const FIRST_EPOCH: RawBuilder<number> = sql<number>`

@@ -42,10 +42,9 @@ export async function placesAt(
 
 /** How many entries the day has now. It counts along ledger_entry_in_time, so it takes longer the more there are. */
 export async function countEntries(db: Db, day: DayOfAccount): Promise<number> {
-  return (
-    await rowOf(db)<{ readonly entries: number }>`
-    SELECT count(*) AS entries FROM ledger_entry WHERE ${ofDay(day)}`
-  ).entries;
+  const { entries } = await rowOf(db)<{ readonly entries: number }>`
+    SELECT count(*) AS entries FROM ledger_entry WHERE ${ofDay(day)}`;
+  return entries;
 }
 
 export async function entryNumbered(db: Db, day: DayOfAccount, batchNo: string): Promise<LedgerEntry | null> {

@@ -133,17 +133,14 @@ export async function revisionsOnDay(
     ) AS next`;
   const named = sql`SELECT DISTINCT s.merchant_no, s.currency FROM statement s
     WHERE ${ofMerchants(merchants, 's')} AND s.day = ${day}`;
-  const rows = await rowsOf(db)<{ merchant_no: string; currency: string; revisions: number[] }>`
+  return rowsOf(db)<RevisionsOfAccount>`
     WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : named})
-    SELECT account.merchant_no, account.currency, array_agg(s.revision ORDER BY s.revision) AS revisions
+    SELECT json_build_object('merchantNo', account.merchant_no, 'currency', account.currency) AS account,
+      array_agg(s.revision ORDER BY s.revision) AS revisions
     FROM account JOIN statement s
       ON s.merchant_no = account.merchant_no AND s.currency = account.currency AND s.day = ${day}
     WHERE ${ofCurrencies(currencies, 'account')}
-    GROUP BY 1, 2 ORDER BY 1, 2`;
-  return rows.map(({ merchant_no: merchantNo, currency, revisions }) => ({
-    account: { merchantNo, currency },
-    revisions,
-  }));
+    GROUP BY account.merchant_no, account.currency ORDER BY account.merchant_no, account.currency`;
 }
 
 /** Statements for a person, every revision, by merchant, day, currency and revision. */
