@@ -1,13 +1,13 @@
 /**
  * The secret keys of a database: whether each is the right one for its id, how to change them, and the keys made for
- * fingerprints. Without the check, a wrong key would go unnoticed
- * until its ciphertexts are needed, and the right key could not read them.
+ * fingerprints. Without the check, a wrong key would go unnoticed until its ciphertexts are needed, and the right key could
+ * not read them.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { codeOf } from '../engine/errors.ts';
-import { type Db, rowsOf } from '../engine/database.ts';
+import { type Db, rowsOf, type Trx } from '../engine/database.ts';
 import type { DB } from '../engine/schema.ts';
 import {
   decryptSecret,
@@ -15,7 +15,6 @@ import {
   type SecretKey,
   encryptSecret,
   UnknownSecretKey,
-  type SecretPlace,
 } from './secrets.ts';
 
 /** Ciphertexts that are read together. The body of a notification has up to 64 kB. */
@@ -267,49 +266,39 @@ async function rekeyColumn(
   onUnreadable: (problem: string) => void,
 ): Promise<number> {
   let count = 0;
-  for (let after: string | null = null; ;) {
-    const batch: Batch = await rekeyBatch(db, place, keys, after, batchRows, onUnreadable);
-    count += batch.count;
-    if (batch.last === null) return count;
-    after = batch.last;
+  for (let after: string | null | undefined = null; after !== undefined;) {
+    const from: string | null = after;
+    after = await db.transaction().execute(async (trx) => {
+      const asked = { after: from, keyId: keys[0].id, isOfKey: false, limit: batchRows };
+      const rows = await ciphertexts(trx, place, asked);
+      for (const one of rows) if (await rekeyOne(trx, place, keys, one, onUnreadable)) count += 1;
+      return rows.at(-1)?.row;
+    });
   }
+  return count;
 }
 
-interface Batch {
-  readonly count: number;
-  /** The last row read; null if there was none. */
-  readonly last: string | null;
-}
-
-async function rekeyBatch(
-  db: Db,
-  of: CiphertextColumn,
+/** False where it cannot be read, or where somebody wrote another value meanwhile, which is right then. */
+async function rekeyOne(
+  trx: Trx,
+  { table, key, column }: CiphertextColumn,
   keys: Keys,
-  after: string | null,
-  batchRows: number,
+  { row, stored }: Stored,
   onUnreadable: (problem: string) => void,
-): Promise<Batch> {
-  return db.transaction().execute(async (trx) => {
-    const rows = await ciphertexts(trx, of, { after, keyId: keys[0].id, isOfKey: false, limit: batchRows });
-    let count = 0;
-    for (const { row, stored } of rows) {
-      const place = { table: of.table, row, column: of.column };
-      let secret: string;
-      try {
-        secret = decryptSecret(keys, place, stored);
-      } catch (error) {
-        if (!(error instanceof UnknownSecretKey) && !(error instanceof SecretUnreadable)) throw error;
-        onUnreadable(error.message);
-        continue;
-      }
-      // Only replace the value that was read: if somebody wrote another one meanwhile, that one is right.
-      const { numAffectedRows } = await sql`
-        UPDATE ${sql.table(of.table)} SET ${sql.ref(of.column)} = ${encryptSecret(keys, place, secret)}
-        WHERE ${sql.ref(of.key)} = ${row} AND ${sql.ref(of.column)} = ${stored}`.execute(trx);
-      count += Number(numAffectedRows ?? 0);
-    }
-    return { count, last: rows.at(-1)?.row ?? null };
-  });
+): Promise<boolean> {
+  const place = { table, row, column };
+  let secret: string;
+  try {
+    secret = decryptSecret(keys, place, stored);
+  } catch (error) {
+    if (!(error instanceof UnknownSecretKey) && !(error instanceof SecretUnreadable)) throw error;
+    onUnreadable(error.message);
+    return false;
+  }
+  const { numAffectedRows } = await sql`
+    UPDATE ${sql.table(table)} SET ${sql.ref(column)} = ${encryptSecret(keys, place, secret)}
+    WHERE ${sql.ref(key)} = ${row} AND ${sql.ref(column)} = ${stored}`.execute(trx);
+  return (numAffectedRows ?? 0n) > 0n;
 }
 
 const FINGERPRINT_KEY_BYTES = 32;
