@@ -111,11 +111,8 @@ export async function databaseIdentity(db: Db): Promise<string> {
 
 /** Whether an entry was ever seen whose timestamp differs, within the clock tolerance, from the time the platform filters by. */
 export async function isClockOff(db: Db): Promise<boolean> {
-  const { clock_off_at: at } = await db
-    .selectFrom('installation')
-    .select('clock_off_at')
-    .executeTakeFirstOrThrow();
-  return at !== null;
+  const { off } = await rowOf(db)<{ off: boolean }>`SELECT clock_off_at IS NOT NULL AS off FROM installation`;
+  return off;
 }
 
 /** Records for good that such an entry was seen; `seen` describes it. Throws `LeaseLost` or `StoreUnreachable`. */

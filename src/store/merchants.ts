@@ -54,11 +54,8 @@ export async function addMerchant(
   },
 ): Promise<{ readonly added: boolean; readonly enabled: boolean }> {
   const { merchantNo, token, secretKeys, now } = merchant;
-  const held = await db
-    .selectFrom('merchant')
-    .select('status')
-    .where('merchant_no', '=', merchantNo)
-    .executeTakeFirst();
+  const [held] = await rowsOf(db)<{ status: string }>`
+    SELECT status FROM merchant WHERE merchant_no = ${merchantNo}`;
   const ciphertext = token === null ? null : encryptSecret(secretKeys, placeOf(merchantNo), token);
   const { added } = await rowOf(db)<{ added: boolean }>`
     INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at, joined_at, enabled_at)
@@ -93,12 +90,9 @@ export async function keepDeliveredToken(
     )
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 1n) return true;
-  const held = await trx
-    .selectFrom('merchant')
-    .select('token_ciphertext')
-    .where('merchant_no', '=', merchantNo)
-    .executeTakeFirstOrThrow();
-  return decryptSecret(secretKeys, place, held.token_ciphertext!) === token;
+  const { ciphertext } = await rowOf(trx)<{ ciphertext: string }>`
+    SELECT token_ciphertext AS ciphertext FROM merchant WHERE merchant_no = ${merchantNo}`;
+  return decryptSecret(secretKeys, place, ciphertext) === token;
 }
 
 /** Replaces a merchant's token by a delivered one. Throws `UnknownSecretKey`. */

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { hasExited, type Holder } from '../../host/process-identity.ts';
-import type { Db, Trx } from '../engine/database.ts';
+import { type Db, rowOf, type Trx } from '../engine/database.ts';
 import { isUniqueViolation } from '../engine/errors.ts';
 import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
 
@@ -182,12 +182,9 @@ export async function beneficiaryPayload(
   merOrderNo: string,
   keys: readonly SecretKey[],
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { payload_ciphertext } = await db
-    .selectFrom('beneficiary')
-    .select('payload_ciphertext')
-    .where('mer_order_no', '=', merOrderNo)
-    .executeTakeFirstOrThrow();
-  const payload = decryptSecret(keys, payloadPlace(merOrderNo), payload_ciphertext);
+  const { ciphertext } = await rowOf(db)<{ ciphertext: string }>`
+    SELECT payload_ciphertext AS ciphertext FROM beneficiary WHERE mer_order_no = ${merOrderNo}`;
+  const payload = decryptSecret(keys, payloadPlace(merOrderNo), ciphertext);
   return JSON.parse(payload) as Record<string, unknown>;
 }
 

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { cutText, storableText } from '../../ledger/text.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from '../engine/database.ts';
 
 /** Names a list. `country` is '' for a list that belongs to no country. */
 export interface ReferenceListKey {
@@ -152,14 +152,9 @@ async function lockList(trx: Trx, { kind, country }: ReferenceListKey, readAt: D
     .onConflict((conflict) => conflict.columns(['kind', 'country']).doNothing())
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 1n) return null;
-  const { read_at } = await trx
-    .selectFrom('reference_list')
-    .select('read_at')
-    .where('kind', '=', kind)
-    .where('country', '=', country)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
-  return read_at;
+  const { readAt: before } = await rowOf(trx)<{ readAt: Date }>`
+    SELECT read_at AS "readAt" FROM reference_list WHERE kind = ${kind} AND country = ${country} FOR UPDATE`;
+  return before;
 }
 
 const heldItems = (trx: Trx, { kind, country }: ReferenceListKey): Promise<HeldItem[]> =>

@@ -315,12 +315,9 @@ export async function fingerprintKey(
 ): Promise<Buffer> {
   const place = { table: 'fingerprint_key', row: name, column: 'key_ciphertext' };
   const stored = async (): Promise<string | undefined> => {
-    const row = await db
-      .selectFrom('fingerprint_key')
-      .select('key_ciphertext')
-      .where('name', '=', name)
-      .executeTakeFirst();
-    return row?.key_ciphertext;
+    const [row] = await rowsOf(db)<{ ciphertext: string }>`
+      SELECT key_ciphertext AS ciphertext FROM fingerprint_key WHERE name = ${name}`;
+    return row?.ciphertext;
   };
   let ciphertext = await stored();
   if (ciphertext === undefined) {

@@ -239,12 +239,7 @@ export const statementsOfDueDays = (db: Db, accounts: AccountFilter, toDay: Busi
 
 /** Locks the merchant's account days of that day, so that no one else changes them until the transaction ends. */
 export async function lockAccountDays(trx: Trx, merchantNo: string, day: BusinessDay): Promise<void> {
-  await trx
-    .selectFrom('account_day')
-    .select('currency')
-    .where('merchant_no', '=', merchantNo)
-    .where('day', '=', day)
-    .orderBy('currency')
-    .forUpdate()
-    .execute();
+  await sql`
+    SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} AND day = ${day}
+    ORDER BY currency FOR UPDATE`.execute(trx);
 }

@@ -84,16 +84,10 @@ export const statementOf = (
     .limit(1)
     .executeTakeFirst();
 
-export const newestStatements = (
-  db: Db,
-  limit: number,
-): Promise<Pick<StatementRow, 'object_key' | 'sha256'>[]> =>
-  db
-    .selectFrom('statement')
-    .select(['object_key', 'sha256'])
-    .orderBy('published_at', 'desc')
-    .limit(limit)
-    .execute();
+export const newestStatements = (db: Db, limit: number) => rowsOf(db)<
+  Pick<StatementRow, 'object_key' | 'sha256'>
+>`
+  SELECT object_key, sha256 FROM statement ORDER BY published_at DESC LIMIT ${limit}`;
 
 export async function publishedMerchants(
   db: Db,
