@@ -5,7 +5,7 @@ import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
 import { writeStatement } from '../engine/write-transaction.ts';
-import type { AccountOnDay } from './due-days.ts';
+import { ACCOUNT_ON_DAY, type AccountOnDay } from './due-days.ts';
 import { type StatementRow, type SummaryRow, sameContent } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
 import { ofMerchants } from '../account-filter.ts';
