@@ -5,7 +5,13 @@ import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { placesOf, type EntryPlace, type EntryPlaces } from '../statements/entry-places.ts';
 import type { QuarantineRow } from '../store/quarantine.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
-import { adjacentBreaks, ENTRIES_FOUND_MAX, findEntries, unreadableOfNumber, type EntryHistory } from '../store/entry-history.ts';
+import {
+  adjacentBreaks,
+  ENTRIES_FOUND_MAX,
+  findEntries,
+  unreadableOfNumber,
+  type EntryHistory,
+} from '../store/entry-history.ts';
 import { moneyText } from '../ledger/money.ts';
 import { amountOf, differences } from './amendments.ts';
 import { offlineSettings, print, withApp } from './context.ts';

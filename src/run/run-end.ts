@@ -8,7 +8,14 @@ import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import { clocksSeenBefore, finishOpenRun, finishRun, queuedRun } from '../store/runs.ts';
-import { endTasks, runReasons, runsToFinish, runTotals, type MerchantsReason, type TaskEnd } from '../store/tasks.ts';
+import {
+  endTasks,
+  runReasons,
+  runsToFinish,
+  runTotals,
+  type MerchantsReason,
+  type TaskEnd,
+} from '../store/tasks.ts';
 import { lostMerchants } from '../queue/jobs.ts';
 import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts';
 import { changeEvent, markEventsReported } from '../store/events.ts';
@@ -22,11 +29,32 @@ import { isForPerson } from './clock-text.ts';
 import type { HeldLeases } from './leases.ts';
 import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
 import { nothingDoneFor } from './merchant-work.ts';
-import { merchantFigures, outcomeOfAll, sumOpenItems, zeroFigures, type MerchantOutcome, runFigures, TIME_ZONE_ON_TRUST, type BusyMerchant, type RunReport, type StageOutcome, type OpenItems } from './report.ts';
+import {
+  merchantFigures,
+  outcomeOfAll,
+  sumOpenItems,
+  zeroFigures,
+  type MerchantOutcome,
+  runFigures,
+  TIME_ZONE_ON_TRUST,
+  type BusyMerchant,
+  type RunReport,
+  type StageOutcome,
+  type OpenItems,
+} from './report.ts';
 import { noticeShared } from './stages/notice-stage.ts';
 import { STAGES } from './stages/stages-of.ts';
 import { withExplainedFailure } from './stages/sync-stage.ts';
-import { EXIT, Interrupted, awaitsPerson, exitCodeOf, isGoodEnd, mostSevere, type ExitCode, type Reason } from './verdict/exit-codes.ts';
+import {
+  EXIT,
+  Interrupted,
+  awaitsPerson,
+  exitCodeOf,
+  isGoodEnd,
+  mostSevere,
+  type ExitCode,
+  type Reason,
+} from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
 import { reasonOfNotRead } from './verdict/finding-reasons.ts';

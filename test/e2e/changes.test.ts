@@ -2,7 +2,17 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { listAmendments } from '../../src/store/amendments.ts';
 import { listQuarantine } from '../../src/store/quarantine.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
-import { DAYS, FROM, MERCHANT, openStage, publishedIn, scenario, storedOf, truthOf, type Stage } from '../support/stage.ts';
+import {
+  DAYS,
+  FROM,
+  MERCHANT,
+  openStage,
+  publishedIn,
+  scenario,
+  storedOf,
+  truthOf,
+  type Stage,
+} from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 let stage: Stage;

@@ -6,7 +6,20 @@ import { listVanished } from '../../src/store/amendments.ts';
 import { TIME_ZONE_ON_TRUST } from '../../src/run/report.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { acceptAllHeld } from '../support/held.ts';
-import { DAYS, MERCHANT, NIGHT, objectsOf, openStage, publishedIn, scenario, storedOf, truthOf, ZONE, type Stage, type StageOptions } from '../support/stage.ts';
+import {
+  DAYS,
+  MERCHANT,
+  NIGHT,
+  objectsOf,
+  openStage,
+  publishedIn,
+  scenario,
+  storedOf,
+  truthOf,
+  ZONE,
+  type Stage,
+  type StageOptions,
+} from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 const DAY = '2026-03-03';

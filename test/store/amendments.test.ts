@@ -4,7 +4,18 @@ import { listAmendments, listVanished } from '../../src/store/amendments.ts';
 import { listQuarantine } from '../../src/store/quarantine.ts';
 import { finishRun, latestRuns, runById, startRun } from '../../src/store/runs.ts';
 import type { WindowReading } from '../../src/store/compare-with-stored.ts';
-import { certified, DAY, entries, entry, MERCHANT, NOW, onBothDatabases, unreadable, uncertified, storeAndJudge } from './support.ts';
+import {
+  certified,
+  DAY,
+  entries,
+  entry,
+  MERCHANT,
+  NOW,
+  onBothDatabases,
+  unreadable,
+  uncertified,
+  storeAndJudge,
+} from './support.ts';
 
 onBothDatabases((store) => {
   const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);

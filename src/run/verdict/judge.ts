@@ -3,13 +3,33 @@ import { counted } from '../../ledger/text.ts';
 import type { OpeningMismatch } from '../../statements/openings.ts';
 import { windowsInZone } from '../../ledger/wall-time.ts';
 import type { ChangesTogether } from '../../store/amendments.ts';
-import { reasonsOfCauses, reasonOfCommon, reasonOfMoved, reasonsOfHeld, reasonOfDiscrepancy, reasonOfNotRead } from './finding-reasons.ts';
+import {
+  reasonsOfCauses,
+  reasonOfCommon,
+  reasonOfMoved,
+  reasonsOfHeld,
+  reasonOfDiscrepancy,
+  reasonOfNotRead,
+} from './finding-reasons.ts';
 import { EXIT, mostSevere, type ExitCode, type Reason } from './exit-codes.ts';
-import { reasonsOfClock, reasonsOfContradictions, reasonsOfReading, reasonsOfUnsteadyTotals, reasonsOfFullMinutes, reasonsOfWithheld, NAMED_EACH_MAX } from './merchant-reasons.ts';
+import {
+  reasonsOfClock,
+  reasonsOfContradictions,
+  reasonsOfReading,
+  reasonsOfUnsteadyTotals,
+  reasonsOfFullMinutes,
+  reasonsOfWithheld,
+  NAMED_EACH_MAX,
+} from './merchant-reasons.ts';
 import { reasonsOfHistoricalDays } from './historical-reasons.ts';
 import type { OpenItems, BusyMerchant, StageOutcome } from '../report.ts';
 import { reasonsOfNotices, reasonsOfShared } from './notice-reasons.ts';
-import { reasonsOfRevised, reasonsOfForeign, reasonsOfLeftOut, reasonsOfRepair } from './published-reasons.ts';
+import {
+  reasonsOfRevised,
+  reasonsOfForeign,
+  reasonsOfLeftOut,
+  reasonsOfRepair,
+} from './published-reasons.ts';
 import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
 
