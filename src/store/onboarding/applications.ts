@@ -68,18 +68,18 @@ const placeOf = (merOrderNo: string, column: SecretColumn): SecretPlace => ({
 export const listApplications = (db: Db, limit: number): Promise<ApplicationRow[]> =>
   applications(db).orderBy('id', 'desc').limit(limit).execute();
 
-const applicationWhere =
-  <Value extends string | number>(column: 'id' | 'mer_order_no' | 'biz_flow' | 'replaces') =>
-  async (db: Db, value: Value): Promise<ApplicationRow | null> =>
-    (await applications(db)
-      .where(sql<boolean>`${sql.ref(column)} = ${value}`)
-      .executeTakeFirst()) ?? null;
+type By<Value> = (db: Db, value: Value) => Promise<ApplicationRow | null>;
 
-export const applicationById = applicationWhere<number>('id');
-export const applicationByMerOrderNo = applicationWhere<string>('mer_order_no');
-export const applicationByBizFlow = applicationWhere<string>('biz_flow');
+const applicationWhere =
+  (column: 'id' | 'mer_order_no' | 'biz_flow' | 'replaces'): By<string | number> =>
+  async (db, value) =>
+    (await applications(db).where(sql<boolean>`${sql.ref(column)} = ${value}`).executeTakeFirst()) ?? null;
+
+export const applicationById: By<number> = applicationWhere('id');
+export const applicationByMerOrderNo: By<string> = applicationWhere('mer_order_no');
+export const applicationByBizFlow: By<string> = applicationWhere('biz_flow');
 /** The application that replaces it; null if there is none. */
-export const replacementOf = applicationWhere<number>('replaces');
+export const replacementOf: By<number> = applicationWhere('replaces');
 
 /** Decrypts a column of an application; null if it is empty or there is no such application. */
 const decrypted =
