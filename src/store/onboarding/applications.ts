@@ -68,18 +68,20 @@ const placeOf = (merOrderNo: string, column: SecretColumn): SecretPlace => ({
 export const listApplications = (db: Db, limit: number): Promise<ApplicationRow[]> =>
   applications(db).orderBy('id', 'desc').limit(limit).execute();
 
-type By<Value> = (db: Db, value: Value) => Promise<ApplicationRow | null>;
+type FindBy<Value> = (db: Db, value: Value) => Promise<ApplicationRow | null>;
 
 const applicationWhere =
-  (column: 'id' | 'mer_order_no' | 'biz_flow' | 'replaces'): By<string | number> =>
+  (column: 'id' | 'mer_order_no' | 'biz_flow' | 'replaces'): FindBy<string | number> =>
   async (db, value) =>
-    (await applications(db).where(sql<boolean>`${sql.ref(column)} = ${value}`).executeTakeFirst()) ?? null;
+    (await applications(db)
+      .where(sql<boolean>`${sql.ref(column)} = ${value}`)
+      .executeTakeFirst()) ?? null;
 
-export const applicationById: By<number> = applicationWhere('id');
-export const applicationByMerOrderNo: By<string> = applicationWhere('mer_order_no');
-export const applicationByBizFlow: By<string> = applicationWhere('biz_flow');
+export const applicationById: FindBy<number> = applicationWhere('id');
+export const applicationByMerOrderNo: FindBy<string> = applicationWhere('mer_order_no');
+export const applicationByBizFlow: FindBy<string> = applicationWhere('biz_flow');
 /** The application that replaces it; null if there is none. */
-export const replacementOf: By<number> = applicationWhere('replaces');
+export const replacementOf: FindBy<number> = applicationWhere('replaces');
 
 /** Decrypts a column of an application; null if it is empty or there is no such application. */
 const decrypted =
