@@ -10,7 +10,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import Table from 'cli-table3';
 import { meets, type Bench, type Measure, type Measured, type MemoryPeak } from './measure.ts';
 import { calls } from './measures/calls.ts';
 import { chain } from './measures/chain.ts';
@@ -30,6 +29,7 @@ import { sync } from './measures/sync.ts';
 import { workers } from './measures/workers.ts';
 import { runDaybook, startSandbox } from './processes.ts';
 import { startServer } from './server.ts';
+import Table from 'cli-table3';
 
 const MEASURES: readonly Measure[] = [
   calls,

@@ -3,11 +3,11 @@
  * databases.
  */
 import { sql, type Kysely } from 'kysely';
-import pg from 'pg';
 import { openDatabase } from '../src/store/engine/connection.ts';
 import type { DB } from '../src/store/engine/schema.ts';
-import { MIGRATION_WAITS } from '../src/store/engine/waits.ts';
+import { MIGRATION_WAITS } from '../src/store/engine/retry.ts';
 import { createTemplate, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts';
+import pg from 'pg';
 
 /** With PostgreSQL's defaults there would be a checkpoint every few seconds, and the bench would measure those. */
 const FLAGS = ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB', '-c', 'checkpoint_timeout=30min'];

@@ -18,7 +18,7 @@ export async function schemaOf(databaseUrl: string): Promise<string> {
       dialect: new PostgresDialect(),
       outFile: null,
       excludePattern: 'kysely_*',
-      // The same types as in src/store/engine/column-values.ts.
+      // The same types as in src/store/engine/database.ts.
       typeMapping: {
         int8: 'number',
         numeric: 'string',

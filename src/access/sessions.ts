@@ -6,15 +6,15 @@ import type { Kysely } from 'kysely';
 import { sha256Of } from '../host/sha256.ts';
 import type { AccessSettings } from '../settings/settings.ts';
 import type { SecretKey } from '../settings/values/credentials.ts';
-import { recordAuditEvent } from '../store/audit.ts';
-import type { DB } from '../store/engine/schema.ts';
 import {
+  recordAuditEvent,
   beginSession,
   deleteOverSessions,
   endSession,
   findSession,
   type PageSession,
-} from '../store/page-sessions.ts';
+} from '../store/audit.ts';
+import type { DB } from '../store/engine/schema.ts';
 import type { Person } from './access.ts';
 import { groupsWithRole, personWithRole, type Identity } from './roles.ts';
 

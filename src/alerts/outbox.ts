@@ -1,7 +1,7 @@
 /** The outbox of alerts: what is to be sent to which target, what became of it, and lasting trouble that is reported again. */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
-import { arrayLiteral } from '../store/engine/array-literal.ts';
+import { arrayLiteral } from '../store/engine/database.ts';
 import { DATABASE_NOW, inMs } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { storableJson } from '../ledger/text.ts';

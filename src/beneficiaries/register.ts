@@ -16,8 +16,6 @@ import {
   type BeneficiaryRow,
   decideBeneficiary,
   lockBeneficiary,
-} from '../store/beneficiaries/beneficiaries.ts';
-import {
   beneficiaryPayload,
   claimBeneficiary,
   endBeneficiaryCall,
@@ -26,11 +24,11 @@ import {
   storeBeneficiaryReply,
   type BeneficiaryDraft,
   type Claim,
-} from '../store/beneficiaries/beneficiary-calls.ts';
+} from '../store/beneficiaries/beneficiaries.ts';
 import { retry } from '../store/engine/retry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../store/notifications/notify-path.ts';
-import { fingerprintKey } from '../store/secrets/fingerprint-key.ts';
+import { fingerprintKey } from '../store/secrets/key-check.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
 import {
   OrderNoTaken,

@@ -17,8 +17,11 @@ import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { oneMerchant } from '../run/chosen-merchants.ts';
 import type { FileRules } from '../settings/settings.ts';
-import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
-import { releaseBeneficiary } from '../store/beneficiaries/beneficiary-calls.ts';
+import {
+  listBeneficiaries,
+  type BeneficiaryRow,
+  releaseBeneficiary,
+} from '../store/beneficiaries/beneficiaries.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import {
   offlineSettings,

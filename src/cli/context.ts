@@ -3,7 +3,6 @@ import { readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { pino, type Logger } from 'pino';
-import pretty from 'pino-pretty';
 import { showableText } from '../ledger/text.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
@@ -15,6 +14,7 @@ import { observerOf, tracesOf } from './observed.ts';
 import { createRetryLog } from './output/progress-line.ts';
 import type { GlobalFlags } from './print.ts';
 import { ownVersion } from './version.ts';
+import pretty from 'pino-pretty';
 
 export * from './print.ts';
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { placesOf, type EntryPlace, type EntryPlaces } from '../statements/entry-places.ts';
-import type { QuarantineRow } from '../store/amendments.ts';
+import type { QuarantineRow } from '../store/quarantine.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import {
   adjacentBreaks,

@@ -14,8 +14,7 @@ import {
   setMerchantStatus,
   type MerchantRow,
 } from '../store/merchants.ts';
-import { adoptSecretKey } from '../store/secrets/key-check.ts';
-import { rekey, type RekeyReport } from '../store/secrets/rekey.ts';
+import { adoptSecretKey, rekey, type RekeyReport } from '../store/secrets/key-check.ts';
 import {
   auditEventOf,
   doneBy,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { installQueue, QUEUE_SCHEMA } from '../queue/queue.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { migrate } from '../store/engine/migrations.ts';
-import { MIGRATION_WAITS } from '../store/engine/waits.ts';
+import { MIGRATION_WAITS } from '../store/engine/retry.ts';
 import { offlineSettings, print } from './context.ts';
 import { lines } from './output/text.ts';
 

@@ -13,8 +13,8 @@ import {
   notificationBody,
   resolveNotification,
   type NotificationRow,
-} from '../store/notifications/notification-outcomes.ts';
-import { freeSpace } from '../store/engine/free-space.ts';
+} from '../store/notifications/notifications.ts';
+import { freeSpace } from '../store/engine/database.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import { offlineSettings, stopSignal, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
 import { counted, lines, table } from './output/text.ts';

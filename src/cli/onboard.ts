@@ -15,10 +15,10 @@ import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/su
 import { UsageError, EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { FileRules } from '../settings/settings.ts';
 import { recordAuditEvent } from '../store/audit.ts';
-import { freeSpace } from '../store/engine/free-space.ts';
+import { freeSpace } from '../store/engine/database.ts';
 import { callbackUrlOf, newNotifySecret } from '../store/notifications/notify-path.ts';
-import { markBrokenOff } from '../store/onboarding/application-calls.ts';
 import {
+  markBrokenOff,
   listApplications,
   type ApplicationRow,
   type ApplicationState,

@@ -7,7 +7,7 @@ import { UsageError } from '../run/verdict/exit-codes.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { assertMigrated } from '../store/engine/migrations.ts';
-import { MIGRATION_WAITS } from '../store/engine/waits.ts';
+import { MIGRATION_WAITS } from '../store/engine/retry.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import { offlineSettings, print, auditEventOf, withBy } from './context.ts';
 import { counted, lines, table } from './output/text.ts';

@@ -1,7 +1,7 @@
 /** `quarantine`: lists received entries that could not be read, with their raw text and the reason. */
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { acknowledgeUnreadable, listQuarantine } from '../store/amendments.ts';
+import { acknowledgeUnreadable, listQuarantine } from '../store/quarantine.ts';
 import { offlineSettings, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
 import { counted, line, lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';

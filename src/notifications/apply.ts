@@ -1,7 +1,7 @@
 /** Applies a notification that changed nothing so far, because a person has found that it is the result. */
 import type { Transaction } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { applicationByNotifyHash, applyApplicationResult } from '../store/onboarding/application-results.ts';
+import { applicationByNotifyHash, applyApplicationResult } from '../store/onboarding/applications.ts';
 import { beneficiaryByNotifyHash, decideBeneficiary } from '../store/beneficiaries/beneficiaries.ts';
 import {
   bodyOf,
@@ -9,7 +9,7 @@ import {
   notificationByNumber,
   type NotificationOutcome,
   type OpenNotification,
-} from '../store/notifications/notification-outcomes.ts';
+} from '../store/notifications/notifications.ts';
 import type { NotificationKind } from '../store/notifications/notify-path.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { readBeneficiaryResult } from './beneficiary-result.ts';

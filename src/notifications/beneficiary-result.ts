@@ -11,7 +11,7 @@ import {
   beneficiaryByNotifyHash,
 } from '../store/beneficiaries/beneficiaries.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { bodyOf, type OpenNotification } from '../store/notifications/notification-outcomes.ts';
+import { bodyOf, type OpenNotification } from '../store/notifications/notifications.ts';
 import {
   readJson,
   reference,

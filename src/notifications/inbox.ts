@@ -8,13 +8,18 @@ import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { lastError, retry } from '../store/engine/retry.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { knownAmong, type NotifyPath, newestKnownPaths } from '../store/notifications/known-paths.ts';
+import {
+  knownAmong,
+  type NotifyPath,
+  newestKnownPaths,
+  notifyHashOf,
+  type NotificationKind,
+} from '../store/notifications/notify-path.ts';
 import {
   keepNotifications,
   sealNotification,
   type SealedNotification,
 } from '../store/notifications/notifications.ts';
-import { notifyHashOf, type NotificationKind } from '../store/notifications/notify-path.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
 
 /** Posts of one commit. At 64 kB each, and a third more when encrypted, one statement takes them easily. */

@@ -8,18 +8,14 @@ import { z } from 'zod';
 import { MERCHANT_NO, TOKEN } from '../ledger/merchant-no.ts';
 import { APPLICATION_APPROVED, APPLICATION_NEEDS_DOCUMENTS } from '../platform/wire.ts';
 import type { DB } from '../store/engine/schema.ts';
-import {
-  appliedBefore,
-  bodyOf,
-  type OpenNotification,
-} from '../store/notifications/notification-outcomes.ts';
+import { appliedBefore, bodyOf, type OpenNotification } from '../store/notifications/notifications.ts';
 import {
   type ApplicationDecision,
   type JudgedApplication,
   applicationByNotifyHash,
   applyApplicationResult,
-} from '../store/onboarding/application-results.ts';
-import { applicationByBizFlow } from '../store/onboarding/applications.ts';
+  applicationByBizFlow,
+} from '../store/onboarding/applications.ts';
 import {
   readJson,
   reference,

@@ -9,14 +9,12 @@ import {
   settleNotification,
   type NotificationOutcome,
   type OpenNotification,
-} from '../store/notifications/notification-outcomes.ts';
-import {
   dropOldUnknown,
   settleUnknownPaths,
   type UnknownKept,
-} from '../store/notifications/unknown-notifications.ts';
-import { markBrokenOff } from '../store/onboarding/application-calls.ts';
-import { fingerprintKey } from '../store/secrets/fingerprint-key.ts';
+} from '../store/notifications/notifications.ts';
+import { markBrokenOff } from '../store/onboarding/applications.ts';
+import { fingerprintKey } from '../store/secrets/key-check.ts';
 import { SecretUnreadable, UnknownSecretKey, type SecretKey } from '../store/secrets/secrets.ts';
 import { processBeneficiaryResult } from './beneficiary-result.ts';
 import { processOnboardingResult } from './onboarding-result.ts';

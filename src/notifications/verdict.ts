@@ -1,7 +1,7 @@
 /** What is to become of a notification: the types that all operations share. */
 import { z } from 'zod';
 import { isPrintable, opened } from '../platform/reply.ts';
-import type { NotificationOutcome } from '../store/notifications/notification-outcomes.ts';
+import type { NotificationOutcome } from '../store/notifications/notifications.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
 
 export interface Verdict<Change> {

@@ -1,14 +1,14 @@
 /** Settles an `unknown` application by hand: a person has asked the platform, and the platform has it. */
 import type { Kysely, Transaction } from 'kysely';
 import type { DB } from '../store/engine/schema.ts';
-import { markAccepted } from '../store/onboarding/application-calls.ts';
 import {
+  markAccepted,
   applicationByBizFlow,
   type ApplicationRow,
   applicationById,
   replacementOf,
+  forgetApplication,
 } from '../store/onboarding/applications.ts';
-import { forgetApplication } from '../store/onboarding/forget-application.ts';
 import { ApplicationStands } from './errors.ts';
 
 /** Throws `ApplicationStands` if it is not unknown, or if the bizFlow belongs to another application. */

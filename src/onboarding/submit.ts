@@ -8,10 +8,9 @@ import type { Kysely } from 'kysely';
 import type { Holder } from '../host/process-identity.ts';
 import type { ApplicationReceipt, ApplicationClient } from '../platform/application.ts';
 import { isPlatformError, PlatformRejected, type PlatformError } from '../platform/errors.ts';
-import { isConnectionError } from '../store/engine/errors.ts';
+import { isConnectionError, isUniqueViolation } from '../store/engine/errors.ts';
 import { lastError, retry } from '../store/engine/retry.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { isUniqueViolation } from '../store/engine/unique-violation.ts';
 import { callbackUrlOf, notifyHashOf } from '../store/notifications/notify-path.ts';
 import {
   markAccepted,
@@ -20,8 +19,6 @@ import {
   lockApplications,
   recordApplication,
   type NewApplication,
-} from '../store/onboarding/application-calls.ts';
-import {
   applicationById,
   applicationDetail,
   type ApplicationRow,

@@ -1,7 +1,7 @@
 /** The page of an entry by its number: what it held over time, adjacent breaks, its lines in the statements. */
 import type { EntryPlaces } from '../statements/entry-places.ts';
 import type { EntryContent, EntryHistory } from '../store/entry-history.ts';
-import type { QuarantineRow } from '../store/amendments.ts';
+import type { QuarantineRow } from '../store/quarantine.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { explain } from '../ledger/hints/stories.ts';
 import { addressWith, breakAddress, dayAddress, dayDownloadAddress, entryAddress } from './addresses.ts';

@@ -1,6 +1,5 @@
 /** Every call to the platform goes through here: limited, shared fairly, timed, and sent again if that may help. */
 import { setImmediate as loopTurn } from 'node:timers/promises';
-import pLimit from 'p-limit';
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import { type Outcome, type OutgoingCall, type Reply, openConnections, type Connections } from './attempt.ts';
 import type { ClockReading } from './clock-reading.ts';
@@ -15,6 +14,7 @@ import type { SharedLimit } from './rate-limiter.ts';
 import { Tries } from './tries.ts';
 import { createWaits, UNWATCHED, type OnWaiting, type WatchedCall } from './waits.ts';
 import type { Operation } from './wire.ts';
+import pLimit from 'p-limit';
 
 /** A call that is about to be sent again. */
 export interface Retry {

@@ -2,8 +2,8 @@
  * Reads pg-boss's table of jobs, where pg-boss itself has no bounded way to ask. Its columns are those of the version
  * that package.json names.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
-import type { DB } from '../store/engine/schema.ts';
+import { sql } from 'kysely';
+import { type Db, type Trx, rowsOf, rowOf } from '../store/engine/database.ts';
 import {
   DEAD_LETTERS,
   LANES,
@@ -23,19 +23,17 @@ const IS_OPEN = sql`state <= 'active'`;
 const IS_DEAD = sql`state <> 'completed' AND state <> 'cancelled'`;
 const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
 
-export async function isEmpty(db: Kysely<DB>): Promise<boolean> {
-  const { rows } = await sql<{ open: boolean }>`
-    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}) AS open`.execute(db);
+export async function isEmpty(db: Db): Promise<boolean> {
+  const rows = await rowsOf(db)<{ open: boolean }>`
+    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}) AS open`;
   return !rows[0]!.open;
 }
 
-export async function waitingOn(db: Kysely<DB>, lane: Lane): Promise<boolean> {
-  const { rows } = await sql<{ waits: boolean }>`
+export async function waitingOn(db: Db, lane: Lane): Promise<boolean> {
+  const { waits } = await rowOf(db)<{ waits: boolean }>`
     SELECT EXISTS (
-      SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`.execute(
-    db,
-  );
-  return rows[0]!.waits;
+      SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`;
+  return waits;
 }
 
 export interface LaneCounts {
@@ -47,12 +45,12 @@ export interface LaneCounts {
   readonly oldest: Date | null;
 }
 
-export async function laneCounts(db: Kysely<DB>): Promise<LaneCounts[]> {
-  const { rows } = await sql<LaneCounts>`
+export async function laneCounts(db: Db): Promise<LaneCounts[]> {
+  const rows = await rowsOf(db)<LaneCounts>`
     SELECT name AS lane, count(*) FILTER (WHERE state < 'active') AS waiting,
       count(*) FILTER (WHERE state = 'active') AS active,
       min(created_on) FILTER (WHERE state < 'active') AS oldest
-    FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} GROUP BY name`.execute(db);
+    FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} GROUP BY name`;
   return LANES.map(
     (lane) => rows.find((row) => row.lane === lane) ?? { lane, waiting: 0, active: 0, oldest: null },
   );
@@ -76,11 +74,7 @@ interface DeadLetterFilter {
 }
 
 /** Dead letters, the oldest first. */
-export async function deadLetters(
-  db: Kysely<DB>,
-  { limit, merchants, ids }: DeadLetterFilter,
-): Promise<DeadLetter[]> {
-  const { rows } = await sql<DeadLetter>`
+export const deadLetters = (db: Db, { limit, merchants, ids }: DeadLetterFilter) => rowsOf(db)<DeadLetter>`
     SELECT id, (data->>'runId')::bigint AS "runId", data->>'merchantNo' AS "merchantNo", source_name AS lane,
       coalesce(source_output->>'message', source_output->'value'->>'message', 'no reason is known') AS problem,
       (source_output->>'exitCode')::int AS "exitCode", source_retry_count + 1 AS attempts,
@@ -89,24 +83,22 @@ export async function deadLetters(
     WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}
       ${merchants === undefined ? sql`` : sql`AND singleton_key = ANY(${merchants})`}
       ${ids === undefined ? sql`` : sql`AND id = ANY(${ids}::uuid[])`}
-    ORDER BY created_on, id LIMIT ${limit}`.execute(db);
-  return rows;
-}
+    ORDER BY created_on, id LIMIT ${limit}`;
 
-export async function countDeadLetters(db: Kysely<DB>): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    SELECT count(*) AS count FROM ${JOBS} WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}`.execute(db);
-  return rows[0]!.count;
+export async function countDeadLetters(db: Db): Promise<number> {
+  const { count } = await rowOf(db)<{ count: number }>`
+    SELECT count(*) AS count FROM ${JOBS} WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}`;
+  return count;
 }
 
 export async function merchantsWithJob(
-  db: Kysely<DB>,
+  db: Db,
   lane: Lane,
   merchants: readonly string[],
 ): Promise<Set<string>> {
-  const { rows } = await sql<{ merchantNo: string }>`
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
     SELECT singleton_key AS "merchantNo" FROM ${JOBS}
-    WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`.execute(db);
+    WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`;
   return new Set(rows.map(({ merchantNo }) => merchantNo));
 }
 
@@ -120,9 +112,9 @@ export interface QueueGlance {
 }
 
 /** What is on the queue; null if its tables are missing. */
-export async function glanceAtQueue(db: Kysely<DB>): Promise<QueueGlance | null> {
-  const { rows } = await sql<{ exists: boolean }>`
-    SELECT to_regclass(${`${QUEUE_SCHEMA}.job`}) IS NOT NULL AS exists`.execute(db);
+export async function glanceAtQueue(db: Db): Promise<QueueGlance | null> {
+  const rows = await rowsOf(db)<{ exists: boolean }>`
+    SELECT to_regclass(${`${QUEUE_SCHEMA}.job`}) IS NOT NULL AS exists`;
   if (!rows[0]!.exists) return null;
   return {
     lanes: await laneCounts(db),
@@ -146,7 +138,7 @@ export interface Redriven {
  */
 export async function redrive(
   { boss }: Pick<Queue, 'boss'>,
-  trx: Transaction<DB>,
+  trx: Trx,
   merchants?: readonly string[],
 ): Promise<Redriven> {
   const db = executorOf(trx);
@@ -162,7 +154,7 @@ export async function redrive(
 }
 
 /** The oldest letter of each merchant and queue where no other job of the merchant is open. */
-async function sendable(trx: Transaction<DB>, letters: readonly DeadLetter[]): Promise<DeadLetter[]> {
+async function sendable(trx: Trx, letters: readonly DeadLetter[]): Promise<DeadLetter[]> {
   const chosen: DeadLetter[] = [];
   for (const lane of LANES) {
     const own = letters.filter((letter) => letter.lane === lane);
@@ -185,7 +177,7 @@ const BATCH = 5_000;
  */
 export async function enqueue(
   { boss }: Pick<Queue, 'boss'>,
-  trx: Transaction<DB>,
+  trx: Trx,
   lane: Lane,
   jobs: readonly MerchantJob[],
 ): Promise<MerchantJob[]> {
@@ -242,15 +234,15 @@ interface LostMerchant extends MerchantJob {
  * Merchants that wait in a run that has not ended, and have no job that waits or is at work: it was given up, or waited
  * for too long. Each merchant has one or the other at any moment, as rows and jobs are written together.
  */
-export async function lostMerchants(db: Kysely<DB>): Promise<LostMerchant[]> {
-  const { rows } = await sql<MerchantJob>`
+export async function lostMerchants(db: Db): Promise<LostMerchant[]> {
+  const rows = await rowsOf(db)<MerchantJob>`
     SELECT waiting.run_id AS "runId", waiting.merchant_no AS "merchantNo"
     FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
     WHERE run.request IS NOT NULL AND run.exit_code IS NULL AND NOT EXISTS (
       SELECT 1 FROM ${JOBS}
       WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} AND singleton_key = waiting.merchant_no
         AND (data->>'runId')::bigint = waiting.run_id)
-    ORDER BY waiting.run_id, waiting.merchant_no LIMIT ${LOST_MAX}`.execute(db);
+    ORDER BY waiting.run_id, waiting.merchant_no LIMIT ${LOST_MAX}`;
   if (rows.length === 0) return [];
   const merchants = rows.map(({ merchantNo }) => merchantNo);
   const letters = await deadLetters(db, { limit: LOST_MAX * LETTERS_EACH_MAX, merchants });
@@ -268,16 +260,14 @@ export async function lostMerchants(db: Kysely<DB>): Promise<LostMerchant[]> {
 }
 
 /** Makes these merchants wait again, in the transaction that sends their jobs back. Their runs are open again. */
-export async function waitAgain(trx: Transaction<DB>, jobs: readonly MerchantJob[]): Promise<void> {
+export async function waitAgain(trx: Trx, jobs: readonly MerchantJob[]): Promise<void> {
   const runIds = jobs.map(({ runId }) => runId);
   const merchants = jobs.map(({ merchantNo }) => merchantNo);
   await sql`
     UPDATE task SET state = 'waiting', exit_code = NULL, finished_at = NULL, holder = NULL
     FROM unnest(${runIds}::bigint[], ${merchants}::text[]) AS again (run_id, merchant_no)
-    WHERE task.kind = 'run' AND task.run_id = again.run_id AND task.merchant_no = again.merchant_no`.execute(
-    trx,
-  );
-  await sql`UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(
-    trx,
-  );
+    WHERE task.kind = 'run' AND task.run_id = again.run_id
+      AND task.merchant_no = again.merchant_no`.execute(trx);
+  await sql`
+    UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(trx);
 }

@@ -1,8 +1,8 @@
 /** Opens the queue: pg-boss on daybook's own connections. */
-import { type Kysely, CompiledQuery, sql } from 'kysely';
-import type { PgBoss, Db, Queue as QueueOptions } from 'pg-boss';
+import { CompiledQuery } from 'kysely';
+import type { PgBoss, Db as Executor, Queue as QueueOptions } from 'pg-boss';
 import { MigrationsPending } from '../store/engine/errors.ts';
-import type { DB } from '../store/engine/schema.ts';
+import { type Db, rowsOf } from '../store/engine/database.ts';
 
 /** How often pg-boss searches for jobs of dead workers. All workers together search once in this time. */
 const SUPERVISE_EVERY_S = 10;
@@ -11,14 +11,14 @@ const FLOW_EVERY_S = 86_400;
 
 export interface Queue {
   readonly boss: PgBoss;
-  readonly db: Kysely<DB>;
+  readonly db: Db;
   /** Stops what runs in the background. The database stays open. */
   readonly close: () => Promise<void>;
 }
 
 /** Makes a pg-boss. Loading it takes long, so only who uses it does that. */
 async function newBoss(
-  db: Kysely<DB>,
+  db: Db,
   options: { readonly supervise: boolean; readonly migrate: boolean; readonly createSchema?: boolean },
 ): Promise<PgBoss> {
   const { PgBoss: Boss } = await import('pg-boss');
@@ -41,7 +41,7 @@ async function newBoss(
  * tables are missing, or are those of another version of pg-boss.
  */
 export async function openQueue(
-  db: Kysely<DB>,
+  db: Db,
   { supervises, onProblem }: { readonly supervises: boolean; readonly onProblem: (error: unknown) => void },
 ): Promise<Queue> {
   const boss = await newBoss(db, { supervise: supervises, migrate: false });
@@ -69,7 +69,7 @@ const isScript = (text: string): boolean => /^\s*BEGIN\b/i.test(text);
  * For pg-boss's option `db`. Given a transaction, the statements are part of it. Throws the errors of
  * src/store/engine/errors.ts.
  */
-export const executorOf = (db: Kysely<DB>): Db => ({
+export const executorOf = (db: Db): Executor => ({
   async executeSql(text, values = []) {
     const query = CompiledQuery.raw(text, [...values]);
     if (!isScript(text)) return { rows: [...(await db.executeQuery(query)).rows] };
@@ -89,9 +89,9 @@ export const executorOf = (db: Kysely<DB>): Db => ({
  * Makes or updates pg-boss's tables, and all queues with their options. Returns true if tables or queues were missing
  * or of an older version. The schema itself is only made if it is missing, as that needs a right on the database.
  */
-export async function installQueue(db: Kysely<DB>): Promise<boolean> {
-  const { rows } = await sql<{ exists: boolean }>`
-    SELECT to_regnamespace(${QUEUE_SCHEMA}) IS NOT NULL AS exists`.execute(db);
+export async function installQueue(db: Db): Promise<boolean> {
+  const rows = await rowsOf(db)<{ exists: boolean }>`
+    SELECT to_regnamespace(${QUEUE_SCHEMA}) IS NOT NULL AS exists`;
   const boss = await newBoss(db, { supervise: false, migrate: true, createSchema: !rows[0]!.exists });
   const before = (await boss.isInstalled()) ? await boss.schemaVersion() : null;
   try {

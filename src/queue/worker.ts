@@ -85,15 +85,7 @@ async function take({ boss }: Queue, places: Places): Promise<ClaimedJob[]> {
     const batchSize = places(lane, taken.length);
     if (batchSize <= 0) continue;
     const jobs = await boss.fetch<MerchantJob>(lane, { batchSize });
-    taken.push(
-      ...jobs.map(({ id, retryCount, data: { runId, merchantNo } }) => ({
-        lane,
-        id,
-        retryCount,
-        runId,
-        merchantNo,
-      })),
-    );
+    taken.push(...jobs.map(({ id, retryCount, data }) => ({ lane, id, retryCount, ...data })));
   }
   return taken;
 }
@@ -101,17 +93,10 @@ async function take({ boss }: Queue, places: Places): Promise<ClaimedJob[]> {
 async function workOn<Result>(
   queue: Queue,
   job: ClaimedJob,
-  {
-    work,
-    lost,
-    stop,
-    endAbandoned,
-    onEnd,
-    onProblem,
-  }: WorkerOptions<Result> & { readonly lost: AbortSignal; readonly stop: AbortSignal },
+  { endAbandoned, onEnd, onProblem, ...how }: WorkerOptions<Result> & Attempt<Result>,
 ): Promise<void> {
   try {
-    const end = await attempt(queue, job, { work, lost, stop });
+    const end = await attempt(queue, job, how);
     onEnd(end);
     if (end.outcome === 'failed') await endAbandoned();
   } catch (error) {
@@ -153,18 +138,8 @@ class JobTakenBack extends ExpectedError {
   readonly exitCode = EXIT.incomplete;
 }
 
-interface HeldJobs {
-  /** How many there are; of one lane, if it is given. */
-  readonly size: (lane?: Lane) => number;
-  /** Adds a job that was taken. The signal aborts with `JobTakenBack` once the job is no longer this worker's. */
-  readonly add: (job: ClaimedJob) => AbortSignal;
-  readonly remove: (job: ClaimedJob) => void;
-  readonly beat: () => Promise<void>;
-  readonly close: () => void;
-}
-
 /** Begins the heartbeats. `onProblem` is called if one could not be sent; the next one is sent in any case. */
-function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unknown) => void): HeldJobs {
+function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unknown) => void) {
   const held = new Map<string, { readonly job: ClaimedJob; readonly lost: AbortController }>();
   const beat = async (): Promise<void> => {
     for (const lane of LANES) {
@@ -193,18 +168,21 @@ function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unknown) => 
       .finally(() => (isBeating = false));
   }, HEARTBEAT_EVERY_MS);
   return {
-    size: (lane) =>
+    /** How many there are; of one lane, if it is given. */
+    size: (lane?: Lane): number =>
       lane === undefined ? held.size : [...held.values()].filter(({ job }) => job.lane === lane).length,
-    add: (job) => {
+    /** Adds a job that was taken. The signal aborts with `JobTakenBack` once the job is no longer this worker's. */
+    add: (job: ClaimedJob): AbortSignal => {
       const lost = new AbortController();
       held.set(job.id, { job, lost });
       return lost.signal;
     },
-    remove: ({ id }) => void held.delete(id),
-    beat,
-    close: () => clearInterval(timer),
+    remove: ({ id }: ClaimedJob): void => void held.delete(id),
+    close: (): void => clearInterval(timer),
   };
 }
+
+type HeldJobs = ReturnType<typeof holdJobs>;
 
 /** When to try again a merchant on whom another process is at work. */
 const BUSY_AGAIN_S = 15;
@@ -234,8 +212,7 @@ export interface JobEnd<Result> {
  */
 type Work<Result> = (job: ClaimedJob, signal: AbortSignal) => Promise<Result>;
 
-interface Attempt<Result> {
-  readonly work: Work<Result>;
+interface Attempt<Result> extends Pick<WorkerOptions<Result>, 'work'> {
   /** Aborts when the job is no longer this worker's. */
   readonly lost: AbortSignal;
   readonly stop: AbortSignal;

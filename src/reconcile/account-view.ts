@@ -11,7 +11,7 @@ import {
   type DaysAround,
 } from '../store/account-days.ts';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
-import type { AccountToChain } from '../store/chain-facts.ts';
+import type { AccountToChain } from '../store/chaining.ts';
 import { readAccountToChain } from '../store/entries.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { covers } from '../ledger/window.ts';

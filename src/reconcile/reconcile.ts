@@ -13,8 +13,7 @@ import { accountsToChain, type AccountWork, type ToChainOptions } from './up-to-
 import { chainAccount, PASS_MAX, type ChainedAccount, type PassMax } from './chain-account.ts';
 import type { Kysely } from 'kysely';
 import type { DB } from '../store/engine/schema.ts';
-import type { Gapless } from '../store/chain-facts.ts';
-import { saveChained, saveChainedUnderLease, type Chained } from '../store/save-chained.ts';
+import { type Gapless, saveChained, saveChainedUnderLease, type Chained } from '../store/chaining.ts';
 
 export interface ReconcileOptions extends ToChainOptions {
   readonly lease: Lease;

@@ -9,7 +9,7 @@ import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { type ChainFacts, daysToChain, type AccountToChain } from '../store/chain-facts.ts';
+import { type ChainFacts, daysToChain, type AccountToChain } from '../store/chaining.ts';
 import {
   knownDaysOf,
   firstBookedMs,

@@ -21,7 +21,7 @@ import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { publishedFormats } from '../statements/formats/all.ts';
 import { openDatabase } from '../store/engine/connection.ts';
-import { createLeaseAsker, type LeaseAsker } from '../store/engine/lease-asker.ts';
+import { createLeaseAsker, type LeaseAsker } from '../store/engine/lease.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';

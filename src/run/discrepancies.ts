@@ -7,7 +7,7 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { covers } from '../ledger/window.ts';
 import { daysOutOfDate } from '../reconcile/up-to-date.ts';
-import { lawFacts, type LawFacts } from '../store/chain-facts.ts';
+import { lawFacts, type LawFacts } from '../store/chaining.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { askInParts } from '../store/account-filter.ts';
 

@@ -11,7 +11,7 @@ import { secretKeysInUse, provenSecretKeys } from '../store/secrets/key-check.ts
 import type { Database } from '../store/engine/database.ts';
 import { MigrationsPending } from '../store/engine/errors.ts';
 import { migrate, pendingMigrations } from '../store/engine/migrations.ts';
-import { protectionOf } from '../store/engine/protection.ts';
+import { protectionOf } from '../store/engine/connection.ts';
 import { UnknownSecretKey } from '../store/secrets/secrets.ts';
 import { publishedFilesCheck } from './published-files-check.ts';
 import { createPlatformClock, type PlatformClock } from '../sync/clocks.ts';

@@ -10,7 +10,7 @@ import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { activeMerchants } from '../store/merchants.ts';
-import { NEEDS_PERSON } from '../store/notifications/notification-outcomes.ts';
+import { NEEDS_PERSON } from '../store/notifications/notifications.ts';
 import { lastGoodRun, lastLedgerRun, type GoodRun } from '../store/runs.ts';
 import {
   goodReadings,
@@ -22,8 +22,7 @@ import {
   type InboxCounts,
   type OpenCounts,
 } from '../store/fleet-counts.ts';
-import { backfillStatuses, type BackfillStatus } from './backfill/backfills.ts';
-import { BACKFILL_COMMAND } from './backfill/backfills.ts';
+import { backfillStatuses, type BackfillStatus, BACKFILL_COMMAND } from './backfill/backfills.ts';
 import { countDaysMissing } from './coverage.ts';
 import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';

@@ -8,7 +8,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { entriesOfBusiestDays } from '../store/account-days.ts';
 import { merchantsWithBreaks } from '../store/breaks/hints.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { merchantsWithUnreadable } from '../store/amendments.ts';
+import { merchantsWithUnreadable } from '../store/quarantine.ts';
 import { merchantsToCompare } from '../store/notices.ts';
 import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
 import { askInParts } from '../store/account-filter.ts';

@@ -1,7 +1,14 @@
 /** Holds the leases of a run's merchants while it works on them: renews them in time, and stops work on a lost one. */
 import type { Kysely } from 'kysely';
-import { LeaseHeld, LeaseLost, merchantLease, type Lease } from '../store/engine/lease.ts';
-import { acquireLeases, releaseLeases, renewLeases } from '../store/engine/leases.ts';
+import {
+  LeaseHeld,
+  LeaseLost,
+  merchantLease,
+  type Lease,
+  acquireLeases,
+  releaseLeases,
+  renewLeases,
+} from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 
 /** Long enough for a database fail-over, short enough that a dead host does not cost a night. */

@@ -2,8 +2,7 @@
 import pLimit from 'p-limit';
 import type { ExitCode } from '../ledger/ending.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { Lease } from '../store/engine/lease.ts';
-import { heldStill } from '../store/engine/leases.ts';
+import { type Lease, heldStill } from '../store/engine/lease.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { keepSampledMonths } from '../store/lateness.ts';

@@ -1,13 +1,13 @@
 /** Collects what is open of merchants, of all days and whichever run found it. */
 import { sql, type Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
-import { unreadableByMerchant } from '../store/amendments.ts';
+import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { heldDaysOf } from '../store/absent-entries.ts';
 import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
 import { unreportedChanges, type UnreportedChanges } from '../store/events.ts';
-import { unreportedRevisions } from '../store/statements/revisions.ts';
+import { unreportedRevisions } from '../store/statements/record-published.ts';
 import { discrepanciesOf } from './discrepancies.ts';
 import { askInParts } from '../store/account-filter.ts';
 import { provenOf } from './proven.ts';

@@ -13,7 +13,7 @@ import type { HeldDay } from '../store/absent-entries.ts';
 import { type SyncReport, sumOfSync } from '../sync/sync-report.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/events.ts';
-import type { RevisedDay } from '../store/statements/revisions.ts';
+import type { RevisedDay } from '../store/statements/record-published.ts';
 import type { CheckNotMade, HistoricalCheck } from '../sync/historical-days.ts';
 import { isGoodEnd, type ExitCode, type Reason } from './verdict/exit-codes.ts';
 import type { Discrepancy } from './discrepancies.ts';

@@ -3,7 +3,7 @@
  * made of the ends of its tasks.
  */
 import { MANY_MIN } from '../ledger/common-change.ts';
-import { changesTogether, type ChangesTogether } from '../store/common-changes.ts';
+import { changesTogether, type ChangesTogether } from '../store/amendments.ts';
 import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
@@ -19,7 +19,7 @@ import {
 import { lostMerchants } from '../queue/jobs.ts';
 import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts';
 import { changeEvent, markEventsReported } from '../store/events.ts';
-import { revisionEvents } from '../store/statements/revisions.ts';
+import { revisionEvents } from '../store/statements/record-published.ts';
 import { noteBreaks } from './alerts/alert-events.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';

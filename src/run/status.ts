@@ -6,7 +6,7 @@ import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { latenessOf, type Lateness } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
-import { unreadableByMerchant } from '../store/amendments.ts';
+import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks, isNewSince } from '../store/breaks/breaks.ts';
 import { adjustmentsOfEach, type Adjustment } from '../store/month-close.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';

@@ -8,10 +8,10 @@ import { entriesIn } from '../ledger/chain/figures.ts';
 import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import { figureColumns } from '../store/account-days.ts';
-import { databaseIdentity } from '../store/installation.ts';
+import { databaseIdentity } from '../store/ledger-past.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { recordPublished } from '../store/statements/record-published.ts';
+import { recordPublished, noteLateOf } from '../store/statements/record-published.ts';
 import {
   statementsOfDay,
   summariesOfDay,
@@ -40,7 +40,6 @@ import { figuresOfFile } from './verify-rows.ts';
 import { readSignature } from '../signing/signatures.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { closesOfMonth, storeClose } from '../store/month-close.ts';
-import { noteLateOf } from '../store/statements/revisions.ts';
 import { parseClose, type CloseFile } from './close-file.ts';
 import { problemsInClose } from './verify-closes.ts';
 import { sha256Of } from '../host/sha256.ts';

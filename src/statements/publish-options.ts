@@ -2,8 +2,7 @@
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { LatenessMeasured } from '../ledger/lateness.ts';
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
-import { askLease, type Lease } from '../store/engine/lease.ts';
-import type { LeaseAsker } from '../store/engine/lease-asker.ts';
+import { askLease, type Lease, type LeaseAsker } from '../store/engine/lease.ts';
 import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
 import type { SigningOptions, ForeignManifest } from './write-manifest.ts';

@@ -30,7 +30,7 @@ import {
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
 import { type DayFilter, markChangedDays } from '../store/account-days.ts';
-import { createLeaseAsker } from '../store/engine/lease-asker.ts';
+import { createLeaseAsker } from '../store/engine/lease.ts';
 
 /** What was done so far. */
 interface Progress {

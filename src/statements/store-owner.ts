@@ -3,7 +3,6 @@
  * that database, so that another one does not publish over statements that it does not know.
  */
 import type { Kysely } from 'kysely';
-import * as z from 'zod';
 import {
   ObjectExists,
   ObjectStoreRefused,
@@ -11,11 +10,12 @@ import {
   type Fence,
   type ObjectStore,
 } from '../objects/object-store.ts';
-import { databaseIdentity } from '../store/installation.ts';
+import { databaseIdentity } from '../store/ledger-past.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { newestStatements } from '../store/statements/statements.ts';
 import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';
 import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
+import * as z from 'zod';
 
 const FORMAT = 'daybook-store/1';
 /** In a store without a mark so many known statements are searched for: an older version may have published them. */

@@ -3,12 +3,11 @@
  * vanished once it is believed that they are gone. They are never deleted. Where a day lost too many at the same time, they
  * are held: only what a person accepted is believed then.
  */
-import { sql, type Transaction, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Window, BusinessDay, Account } from '../ledger/entry.ts';
 import { ofCurrency, ofAccounts, ofMerchants } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import { heldCurrenciesOf } from './entries.ts';
-import type { DB } from './engine/schema.ts';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 
 export interface PlannedWindow {
@@ -33,7 +32,7 @@ export interface CompleteReading extends PlannedWindow {
  * window cuts, the entry may lie on the other side. Reads one range of ledger_entry_in_time for each currency.
  */
 export async function noteAbsent(
-  trx: Transaction<DB>,
+  trx: Trx,
   within: PlannedWindow & {
     readonly window: Window;
     /** An uncertified reading proves nothing absent. */
@@ -43,7 +42,7 @@ export async function noteAbsent(
 ): Promise<number> {
   const { merchantNo, window, planned, currency, batchNos, certified, runId, now } = within;
   const lastJudgedMs = certified ? window.endMs - 999 : window.beginMs - 1;
-  const { rows } = await sql<{ absent: number }>`
+  const { absent } = await rowOf(trx)<{ absent: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)}), came (batch_no) AS MATERIALIZED (
       SELECT unnest(${arrayLiteral(batchNos)}::text[])
     ), gone AS (
@@ -71,8 +70,8 @@ export async function noteAbsent(
     SELECT (SELECT count(*) FROM noted) + (
       SELECT count(*) FROM known
       WHERE NOT is_back AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
-    ) AS absent`.execute(trx);
-  return rows[0]!.absent;
+    ) AS absent`;
+  return absent;
 }
 
 export interface AbsenceJudged {
@@ -96,10 +95,7 @@ interface CurrencyAbsence {
  * Judges what is noted of planned windows, once all that a run reads of the merchant is stored: only then it is known how many
  * are gone at the same time, and what came with another window. Marks as vanished what is believed, leaves the rest noted.
  */
-export async function judgeAbsent(
-  trx: Transaction<DB>,
-  windows: readonly CompleteReading[],
-): Promise<AbsenceJudged[]> {
+export async function judgeAbsent(trx: Trx, windows: readonly CompleteReading[]): Promise<AbsenceJudged[]> {
   if (windows.length === 0) return [];
   await hold(trx, windows[0]!);
   const judged: AbsenceJudged[] = [];
@@ -108,7 +104,7 @@ export async function judgeAbsent(
 }
 
 /** Where a reading brought unreadable entries without batchNo, each of them may be one of the absent: nothing is marked then. */
-async function judgeWindow(trx: Transaction<DB>, within: CompleteReading): Promise<AbsenceJudged> {
+async function judgeWindow(trx: Trx, within: CompleteReading): Promise<AbsenceJudged> {
   const { merchantNo, planned, currency, namelessCount: nameless } = within;
   const absences = await absencesIn(trx, within);
   const none = { vanished: 0, doubt: null, isHeld: false };
@@ -139,9 +135,9 @@ const CLOCK_CHANGE_MS = 2 * 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 
 /** Holds what is absent of the merchant's days that lost too many entries at the same time, wherever they lie. */
-async function hold(trx: Transaction<DB>, { merchantNo, now }: PlannedWindow): Promise<void> {
+async function hold(trx: Trx, { merchantNo, now }: PlannedWindow): Promise<void> {
   // By primary key, the keys as an array: so the planner cannot choose to read all entries.
-  const { rows } = await sql<AbsentDay & { batchNos: string[] }>`
+  const rows = await rowsOf(trx)<AbsentDay & { batchNos: string[] }>`
     WITH absent AS MATERIALIZED (
       SELECT batch_no, absent_since, held_since IS NOT NULL AS is_held FROM absent_entry WHERE merchant_no = ${merchantNo}
     ), gone AS MATERIALIZED (
@@ -162,7 +158,7 @@ async function hold(trx: Transaction<DB>, { merchantNo, now }: PlannedWindow): P
       FROM ledger_entry e
       WHERE e.booked_at::date = day.day AND e.merchant_no = ${merchantNo} AND e.currency = day.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN day.begin_ms - ${CLOCK_CHANGE_MS} AND day.begin_ms + ${DAY_MS + CLOCK_CHANGE_MS}
-    ) AS stored`.execute(trx);
+    ) AS stored`;
   const held = heldDays(rows);
   if (held.length === 0) return;
   await sql`
@@ -171,9 +167,9 @@ async function hold(trx: Transaction<DB>, { merchantNo, now }: PlannedWindow): P
       AND batch_no = ANY (${arrayLiteral(held.flatMap(({ batchNos }) => batchNos))}::text[])`.execute(trx);
 }
 
-async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<CurrencyAbsence[]> {
+async function absencesIn(trx: Trx, within: PlannedWindow): Promise<CurrencyAbsence[]> {
   const { merchantNo, planned, currency, runId } = within;
-  const { rows } = await sql<CurrencyAbsence>`
+  return rowsOf(trx)<CurrencyAbsence>`
     WITH absent AS (
       SELECT currency, count(*) AS absent,
         count(*) FILTER (WHERE held_since IS NULL) AS open,
@@ -189,8 +185,7 @@ async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<
       WHERE e.merchant_no = ${merchantNo} AND e.currency = absent.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
     ) AS held
-    FROM absent ORDER BY currency`.execute(trx);
-  return rows;
+    FROM absent ORDER BY currency`;
 }
 
 /**
@@ -199,12 +194,12 @@ async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<
  * primary key. The keys are passed as arrays, so that the planner cannot choose to read the entire table.
  */
 async function markBelieved(
-  trx: Transaction<DB>,
+  trx: Trx,
   within: PlannedWindow,
   complete: readonly CurrencyAbsence[],
 ): Promise<number> {
   const { merchantNo, planned, currency, runId, now } = within;
-  const { rows } = await sql<{ vanished: number }>`
+  const { vanished } = await rowOf(trx)<{ vanished: number }>`
     WITH believed AS (
       DELETE FROM absent_entry
       WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
@@ -220,8 +215,8 @@ async function markBelieved(
         AND vanished_at IS NULL
       RETURNING 1
     )
-    SELECT count(*) AS vanished FROM marked`.execute(trx);
-  return rows[0]!.vanished;
+    SELECT count(*) AS vanished FROM marked`;
+  return vanished;
 }
 
 /**
@@ -241,15 +236,12 @@ export const SECOND_READING_AFTER_MS = 3_600_000;
  * Whether one reading is enough. It never is if no entry would be left in the window, even if there was only one. So a
  * total of 0 alone never empties a statement.
  */
-function isBelievedAtOnce({ held, absent }: { readonly held: number; readonly absent: number }): boolean {
+function isBelievedAtOnce({ held, absent }: CurrencyAbsence): boolean {
   if (absent >= held) return false;
   return absent < ABSENT_FEW || absent <= held * ABSENT_SHARE_MAX;
 }
 
-const waitingText = (
-  planned: Window,
-  waiting: readonly { readonly currency: string; readonly held: number; readonly absent: number }[],
-): string => {
+const waitingText = (planned: Window, waiting: readonly CurrencyAbsence[]): string => {
   const reported = waiting
     .map(({ currency, held, absent }) => `${absent} of ${held} in ${currency}`)
     .join(', ');
@@ -307,17 +299,14 @@ export interface HeldDay extends Account {
   readonly acceptedAt: Date | null;
 }
 
-export async function heldDaysOf(db: Kysely<DB>, merchants: Chosen): Promise<HeldDay[]> {
-  const { rows } = await sql<HeldDay>`
+export const heldDaysOf = (db: Db, merchants: Chosen) => rowsOf(db)<HeldDay>`
     SELECT merchant_no AS "merchantNo", currency, ${DAY_OF_ABSENT} AS day, count(*) AS entries, min(held_since) AS since,
       CASE WHEN bool_and(accepted_at IS NOT NULL) THEN max(accepted_at) END AS "acceptedAt"
     FROM absent_entry WHERE ${ofMerchants(merchants)} AND held_since IS NOT NULL
-    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`.execute(db);
-  return rows;
-}
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 
 export async function absentWindowsOf(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Window[]>> {
   const rows = await db
@@ -338,12 +327,9 @@ interface HeldFilter extends AccountFilter {
  * Accepts what is held of these days and no one has accepted yet: the next reading that misses it marks it as vanished.
  * Returns what was accepted, day by day.
  */
-export async function acceptHeld(
-  trx: Transaction<DB>,
-  { from, to, ...accounts }: HeldFilter,
-  now: Date,
-): Promise<Omit<HeldDay, 'acceptedAt'>[]> {
-  const { rows } = await sql<Omit<HeldDay, 'acceptedAt'>>`
+export const acceptHeld = (trx: Trx, { from, to, ...accounts }: HeldFilter, now: Date) => rowsOf(trx)<
+  Omit<HeldDay, 'acceptedAt'>
+>`
     WITH accepted AS (
       UPDATE absent_entry SET accepted_at = ${now}
       WHERE ${ofAccounts(accounts)} AND held_since IS NOT NULL AND accepted_at IS NULL
@@ -351,9 +337,7 @@ export async function acceptHeld(
       RETURNING merchant_no, currency, ${DAY_OF_ABSENT} AS day, held_since
     )
     SELECT merchant_no AS "merchantNo", currency, day, count(*) AS entries, min(held_since) AS since
-    FROM accepted GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`.execute(trx);
-  return rows;
-}
+    FROM accepted GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 
 const DAY_OF_ABSENT: RawBuilder<BusinessDay> = sql`(
   SELECT booked_at::date FROM ledger_entry e

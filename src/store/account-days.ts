@@ -1,11 +1,11 @@
 /** Reads and writes the figures of account days. */
-import { sql, type Kysely, type RawBuilder, type Selectable, type Transaction } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay, StatedFigures, Verdict, Window } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
+import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
+import type { AccountDay as AccountDayTable } from './engine/schema.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import { chainedTogether, daysChainedBefore } from '../ledger/chain/days-together.ts';
 import { heldCurrencies } from './entries.ts';
@@ -17,22 +17,15 @@ export interface DayFilter extends AccountFilter {
   readonly toDay?: BusinessDay | undefined;
 }
 
-export const dayBefore = (
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<DayFigures | undefined> =>
+/** Rows of the accounts that pass, whose `day` is one of these. */
+export const ofDays = ({ fromDay, toDay, ...accounts }: DayFilter): RawBuilder<boolean> => sql<boolean>`(
+  ${ofAccounts(accounts)} AND ${fromDay === undefined ? sql`true` : sql`day >= ${fromDay}`}
+  AND ${toDay === undefined ? sql`true` : sql`day <= ${toDay}`})`;
+
+export const dayBefore = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc'));
 
-const accountDaysUpTo = (
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-  limit: number,
-): Promise<DayFigures[]> =>
-  all(ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit));
-
-export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> =>
+export const lastClosing = async (db: Db, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
 
 /**
@@ -57,11 +50,7 @@ export interface DaysAround {
   readonly days: readonly DayFigures[];
 }
 
-export async function accountDaysAround(
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<DaysAround> {
+export async function accountDaysAround(db: Db, account: Account, day: BusinessDay): Promise<DaysAround> {
   const before = ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(DAYS_BEFORE);
   const from = ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(DAYS_FROM);
   const rows = await db
@@ -85,7 +74,7 @@ export function daysAround(days: readonly DayFigures[], day: BusinessDay): DaysA
 export const FIRST_DAY = '0001-01-01';
 export const LAST_DAY = '9999-12-31';
 
-const dayAfter = (db: Kysely<DB>, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
+const dayAfter = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '>', day).orderBy('day'));
 
 type OfAccount = ReturnType<typeof ofAccount>;
@@ -94,38 +83,35 @@ const all = async (query: OfAccount): Promise<DayFigures[]> => (await query.exec
 
 const first = async (query: OfAccount): Promise<DayFigures | undefined> => (await all(query.limit(1)))[0];
 
-const ofAccount = (db: Kysely<DB>, account: Account) =>
+const ofAccount = (db: Db, account: Account) =>
   db
     .selectFrom('account_day')
     .selectAll()
     .where('merchant_no', '=', account.merchantNo)
     .where('currency', '=', account.currency);
 
-export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> {
-  let query = db
+export const listAccountDays = (db: Db, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> =>
+  db
     .selectFrom('account_day')
     .selectAll()
-    .where(ofAccounts(filter))
+    .where(ofDays(filter))
     .orderBy('merchant_no')
     .orderBy('day')
-    .orderBy('currency');
-  if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
-  if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
-  return query.execute();
-}
+    .orderBy('currency')
+    .execute();
 
 export async function entriesOfBusiestDays(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
 ): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ merchant_no: string; entries: number }>`
+  const rows = await rowsOf(db)<{ merchant_no: string; entries: number }>`
     SELECT merchant_no, max(entries) AS entries FROM (
       SELECT merchant_no, day, sum(credit_count + debit_count)::bigint AS entries FROM account_day
       WHERE merchant_no = ANY (${arrayLiteral(merchants)}::text[]) AND day BETWEEN ${from} AND ${to}
       GROUP BY merchant_no, day
     ) AS days
-    GROUP BY merchant_no`.execute(db);
+    GROUP BY merchant_no`;
   return new Map(rows.map((row) => [row.merchant_no, row.entries]));
 }
 
@@ -140,17 +126,8 @@ export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBooked
   readonly otherClosings?: readonly string[] | undefined;
 }
 
-export type FigureRow = Omit<
-  AccountDayRow,
-  | 'merchant_no'
-  | 'revision'
-  | 'publish_due'
-  | 'begun_revision'
-  | 'entries_fingerprint'
-  | 'content_hash'
-  | 'published_hash'
-  | 'is_due'
->;
+export type FigureRow = FigureColumns &
+  Pick<AccountDayRow, 'currency' | 'day' | 'last_batch_no' | 'last_booked_ms' | 'clean_end' | 'jumps_in'>;
 
 export const dayFigures = (row: FigureRow): DayFigures => ({
   currency: row.currency,
@@ -207,45 +184,25 @@ export const figureColumns = (figures: StatedFigures): FigureColumns => ({
 /**
  * Days whose entries changed after their figures were made: one item an account, days in order. Uses day_entries_changed.
  */
-export async function changedDays(
-  db: Kysely<DB>,
+export const changedDays = (
+  db: Db,
   accounts: AccountFilter,
-): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  const { rows } = await sql<AccountsDay>`
-    SELECT * FROM changed_day WHERE ${ofAccounts(accounts)} ORDER BY merchant_no, currency, day`.execute(db);
-  return byAccount(rows);
-}
+): Promise<{ account: Account; days: BusinessDay[] }[]> => rowsOf(db)`
+  SELECT json_build_object('merchantNo', merchant_no, 'currency', currency) AS account, json_agg(day ORDER BY day) AS days
+  FROM changed_day WHERE ${ofAccounts(accounts)} GROUP BY merchant_no, currency ORDER BY merchant_no, currency`;
 
 export async function changedDaysOfEach(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly BusinessDay[]>> {
   const all = await changedDays(db, { merchants, currencies: null });
   const byMerchant = Map.groupBy(all, ({ account }) => account.merchantNo);
-  return new Map(
-    [...byMerchant].map(([merchantNo, accounts]) => [merchantNo, accounts.flatMap(({ days }) => days)]),
-  );
-}
-
-interface AccountsDay {
-  readonly merchant_no: string;
-  readonly currency: string;
-  readonly day: BusinessDay;
-}
-
-function byAccount(rows: readonly AccountsDay[]): { account: Account; days: BusinessDay[] }[] {
-  const accounts: { account: Account; days: BusinessDay[] }[] = [];
-  for (const { merchant_no: merchantNo, currency, day } of rows) {
-    const last = accounts.at(-1);
-    if (last?.account.merchantNo === merchantNo && last.account.currency === currency) last.days.push(day);
-    else accounts.push({ account: { merchantNo, currency }, days: [day] });
-  }
-  return accounts;
+  return new Map([...byMerchant].map(([merchantNo, own]) => [merchantNo, own.flatMap(({ days }) => days)]));
 }
 
 /** Makes days count as changed whatever their entries are, so that they get new figures. */
 export async function markChangedDays(
-  trx: Transaction<DB>,
+  trx: Trx,
   account: Account,
   days: readonly BusinessDay[],
 ): Promise<void> {
@@ -259,9 +216,8 @@ export async function markChangedDays(
     .execute();
 }
 
-export interface DaysTogether {
+export interface DaysTogether extends Pick<NearDays, 'before'> {
   readonly days: readonly DayFigures[];
-  readonly before: DayFigures | undefined;
 }
 
 export interface NearDays {
@@ -271,12 +227,9 @@ export interface NearDays {
 }
 
 /** The day, with the days that were chained together with it; the columns `clean_end` and `restarted` say which. */
-export async function daysTogether(
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<DaysTogether | null> {
-  const [own, before] = await accountDaysUpTo(db, account, day, 2);
+export async function daysTogether(db: Db, account: Account, day: BusinessDay): Promise<DaysTogether | null> {
+  const upToDay = ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(2);
+  const [own, before] = await all(upToDay);
   if (own?.day !== day) return null;
   return daysTogetherWith(db, account, {
     own,
@@ -287,7 +240,7 @@ export async function daysTogether(
 
 /** The same for a day that was read already: makes no query unless more than the days next to it are chained together. */
 export async function daysTogetherWith(
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   { own, before: previous, after }: NearDays,
 ): Promise<DaysTogether> {
@@ -314,18 +267,18 @@ export async function daysTogetherWith(
 }
 
 export async function entriesADay(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
 ): Promise<Map<string, Map<BusinessDay, number>>> {
-  const { rows } = await sql<{ currency: string; day: BusinessDay; entries: number }>`
+  const rows = await rowsOf(db)<{ currency: string; day: BusinessDay; entries: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT held.currency, d.day, d.credit_count + d.debit_count AS entries
     FROM held CROSS JOIN LATERAL (
       SELECT * FROM account_day
       WHERE merchant_no = ${merchantNo} AND currency = held.currency AND day BETWEEN ${from} AND ${to} OFFSET 0
     ) AS d
-    WHERE d.credit_count + d.debit_count > 0`.execute(db);
+    WHERE d.credit_count + d.debit_count > 0`;
   const counts = new Map<string, Map<BusinessDay, number>>();
   for (const { currency, day, entries } of rows) {
     const own = counts.get(currency) ?? new Map<BusinessDay, number>();
@@ -335,18 +288,14 @@ export async function entriesADay(
 }
 
 export async function hasUnreadable(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<boolean> {
-  const row = await db
-    .selectFrom('sync_window')
-    .select('merchant_no')
-    .where('merchant_no', '=', merchantNo)
-    .where('begin_ms', '<=', endMs)
-    .where('end_ms', '>=', beginMs)
-    .where('quarantined_count', '>', 0)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+  const { found } = await rowOf(db)<{ found: boolean }>`
+    SELECT EXISTS (
+      SELECT FROM sync_window
+      WHERE merchant_no = ${merchantNo} AND begin_ms <= ${endMs} AND end_ms >= ${beginMs} AND quarantined_count > 0
+    ) AS found`;
+  return found;
 }

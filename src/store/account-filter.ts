@@ -1,16 +1,13 @@
 /** An account filter as SQL: a query is limited by the server, so that only the rows asked for are sent. */
 import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral } from './engine/database.ts';
 
 /** Stored in a currency column that stands for every currency of the merchant. */
 export const EVERY_CURRENCY = '';
 
 /** A currency as such a column has it. */
 export const storedCurrency = (currency: string | null): string => currency ?? EVERY_CURRENCY;
-
-/** A currency as such a column has it, read back; null for every one. */
-export const currencyFrom = (stored: string): string | null => (stored === EVERY_CURRENCY ? null : stored);
 
 /**
  * Whether a column's value is among those chosen. One value is compared by itself, as the server can then take rows

@@ -1,12 +1,15 @@
-/** The lists that a person works through: amended entries, vanished entries, and entries that cannot be read. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+/** Entries that were amended or vanished: the lists that a person works through, and what changed together in a run. */
+import { sql } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
-import type { LedgerEntry } from '../ledger/entry.ts';
+import { commonChange, MANY_MIN, type CommonChange, type ContentChange } from '../ledger/common-change.ts';
+import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
+import { balanceSteps, type BalanceStep } from '../ledger/moved-balances.ts';
 import { ofAccounts, ofCurrencies, ofMerchants } from './account-filter.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entries.ts';
-import type { DB, QuarantinedEntry } from './engine/schema.ts';
+import { ENTRY_COLUMNS, entryJson } from './entries.ts';
+import { type Db, rowOf, rowsOf } from './engine/database.ts';
 
-const LIST_ROWS_MAX = 10_000;
+/** Most rows of a list for a person. */
+export const LIST_ROWS_MAX = 10_000;
 
 export interface PersonFilter extends AccountFilter {
   readonly runId?: number | undefined;
@@ -23,69 +26,39 @@ export interface Amendment {
   readonly runId: number | null;
 }
 
-export interface VanishedEntry {
-  readonly merchantNo: string;
-  readonly entry: LedgerEntry;
-  readonly vanishedAt: Date;
-}
-
-export type QuarantineRow = Selectable<Omit<QuarantinedEntry, 'span'>>;
-
-type AmendmentRow = EntryColumns & {
-  readonly merchant_no: string;
-  readonly version: number;
-  readonly superseded_at: Date;
-  readonly run_id: number | null;
-  readonly after: Omit<EntryColumns, 'batch_no'>;
-};
-
 /**
  * Replaced contents of entries, each with the content that followed it, newest first. With `currencies`: those whose
  * old or new content is in one of them. Walks along ledger_entry_version_recent and queries each next content by its
  * key.
  */
-export async function listAmendments(
-  db: Kysely<DB>,
-  filter: PersonFilter = EVERY_ACCOUNT,
-): Promise<Amendment[]> {
-  const content = sql`jsonb_build_object('currency', currency, 'transaction_type', transaction_type,
-    'credit', credit::text, 'debit', debit::text, 'balance', balance::text,
-    'booked_at', to_char(booked_at, 'YYYY-MM-DD HH24:MI:SS'), 'booked_ms', booked_ms)`;
-  const { rows } = await sql<AmendmentRow>`
-    SELECT old.*, next.content AS after
+export const listAmendments = (db: Db, filter: PersonFilter = EVERY_ACCOUNT) =>
+  rowsOf(db)<Amendment>`
+    SELECT old.merchant_no AS "merchantNo", ${entryJson('old')} AS before, next.content AS after, old.version,
+      old.superseded_at AS "supersededAt", old.run_id AS "runId"
     FROM ledger_entry_version old CROSS JOIN LATERAL (
-      SELECT ${content} AS content, currency FROM ledger_entry_version v
+      SELECT ${entryJson('v')} AS content, currency FROM ledger_entry_version v
       WHERE v.merchant_no = old.merchant_no AND v.batch_no = old.batch_no AND v.version = old.version + 1
       UNION ALL
-      SELECT ${content}, currency FROM ledger_entry e
+      SELECT ${entryJson('e')}, currency FROM ledger_entry e
       WHERE e.merchant_no = old.merchant_no AND e.batch_no = old.batch_no AND e.version = old.version + 1
     ) AS next
     WHERE ${ofMerchants(filter.merchants, 'old')}
       AND (${ofCurrencies(filter.currencies, 'old')} OR ${ofCurrencies(filter.currencies, 'next')})
       ${filter.runId === undefined ? sql`` : sql`AND old.run_id = ${filter.runId}`}
     ORDER BY old.superseded_at DESC, old.merchant_no, old.batch_no, old.version DESC
-    LIMIT ${filter.limit ?? LIST_ROWS_MAX}`.execute(db);
-  return rows.map((row) => ({
-    merchantNo: row.merchant_no,
-    before: entryOf(row),
-    after: entryOf({ ...row.after, batch_no: row.batch_no }),
-    version: row.version,
-    supersededAt: row.superseded_at,
-    runId: row.run_id,
-  }));
-}
+    LIMIT ${filter.limit ?? LIST_ROWS_MAX}`;
 
 /**
  * Entries that the platform no longer shows, newest first. Uses ledger_entry_vanished, an index of vanished entries
  * only.
  */
 export async function listVanished(
-  db: Kysely<DB>,
+  db: Db,
   filter: Omit<PersonFilter, 'runId'> = EVERY_ACCOUNT,
-): Promise<VanishedEntry[]> {
+): Promise<{ readonly merchantNo: string; readonly entry: LedgerEntry; readonly vanishedAt: Date }[]> {
   const rows = await db
     .selectFrom('ledger_entry')
-    .select(['merchant_no', 'vanished_at', ...ENTRY_COLUMNS])
+    .select(['merchant_no as merchantNo', 'vanished_at as vanishedAt', ...ENTRY_COLUMNS])
     .where('vanished_at', 'is not', null)
     .where(ofAccounts(filter))
     .orderBy('vanished_at', 'desc')
@@ -93,95 +66,160 @@ export async function listVanished(
     .orderBy('batch_no')
     .limit(filter.limit ?? LIST_ROWS_MAX)
     .execute();
-  return rows.map((row) => ({
-    merchantNo: row.merchant_no,
-    entry: entryOf(row),
-    vanishedAt: row.vanished_at!,
-  }));
+  return rows.map(({ merchantNo, vanishedAt, ...entry }) => ({ merchantNo, entry, vanishedAt: vanishedAt! }));
 }
 
-export const quarantineRows = (db: Kysely<DB>) =>
-  db
-    .selectFrom('quarantined_entry')
-    .select([
-      'id',
-      'merchant_no',
-      'batch_no',
-      'raw',
-      'reason',
-      'occurrences',
-      'fingerprint',
-      'begin_ms',
-      'end_ms',
-      'first_seen_at',
-      'run_id',
-      'released_at',
-      'acknowledged_at',
-      'note',
-    ]);
+/** Most amendments of a run that are compared. A change of all entries shows in fewer. */
+const COMPARED_MAX = 1_000;
 
-/** Rejected entries with their raw text, newest first. Without `all`: only those that the platform still sends. */
-export function listQuarantine(
-  db: Kysely<DB>,
-  filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean } = EVERY_ACCOUNT,
-): Promise<QuarantineRow[]> {
-  let query = quarantineRows(db)
-    .where(ofMerchants(filter.merchants))
-    .orderBy('id', 'desc')
-    .limit(filter.limit ?? LIST_ROWS_MAX);
-  if (filter.all !== true)
-    query = query.where('released_at', 'is', null).where('acknowledged_at', 'is', null);
-  if (filter.runId !== undefined) query = query.where('run_id', '=', filter.runId);
-  return query.execute();
+export interface MerchantCommonChange extends CommonChange {
+  readonly merchantNo: string;
+  readonly of: number;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
 }
 
-/** How many unreadable entries, which the platform still sends and no one has acknowledged, each merchant has that has any. */
-export async function unreadableByMerchant(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const rows = await db
-    .selectFrom('quarantined_entry')
-    .select(['merchant_no', (eb) => eb.fn.countAll<number>().as('count')])
-    .where(ofMerchants(merchants))
-    .where('released_at', 'is', null)
-    .where('acknowledged_at', 'is', null)
-    .groupBy('merchant_no')
-    .execute();
-  return new Map(rows.map((row) => [row.merchant_no, row.count]));
+export interface ChangesTogether {
+  readonly common: MerchantCommonChange | null;
+  readonly moved: readonly MovedBalances[];
 }
 
-/** Of these merchants, those with unreadable entries that the platform still sends, acknowledged or not. */
-export async function merchantsWithUnreadable(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await db
-    .selectFrom('quarantined_entry')
-    .select('merchant_no')
-    .distinct()
-    .where(ofMerchants(merchants))
-    .where('released_at', 'is', null)
-    .execute();
-  return new Set(rows.map((row) => row.merchant_no));
+/** What this run found to have changed for the merchant's entries together. `amended`: how many amendments it found. */
+export async function changesTogether(
+  db: Db,
+  merchantNo: string,
+  { runId, amended }: { readonly runId: number; readonly amended: number },
+): Promise<ChangesTogether> {
+  const amendments =
+    amended === 0
+      ? []
+      : await listAmendments(db, { merchants: [merchantNo], currencies: null, runId, limit: COMPARED_MAX });
+  const moved = await movedBalancesOf(db, merchantNo, runId, amendments);
+  if (moved.length > 0) return { common: null, moved };
+  const found = commonChange(amendments);
+  if (found === null) return { common: await vanishedTogether(db, merchantNo, runId), moved };
+  const days = amendments.map(({ before }) => before.bookedAt.slice(0, 10)).sort();
+  const common = { merchantNo, ...found, of: amendments.length, from: days[0]!, to: days.at(-1)! };
+  return { common, moved };
+}
+
+interface VanishedCounts {
+  readonly gone: number;
+  /** Those whose content another number has now. */
+  readonly renumbered: number;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  readonly currencies: readonly string[];
+  /** The currencies of which the platform still shows an entry of that time or later. */
+  readonly laterIn: readonly string[];
 }
 
 /**
- * Marks an unreadable entry as acknowledged, with a person's note. Its text is kept as it came. False where no open
- * one has that id.
+ * Entries that are absent, or vanished in this run. Goes by ledger_entry_vanished, absent_entry's key and
+ * ledger_entry_in_time.
  */
-export async function acknowledgeUnreadable(
-  db: Kysely<DB>,
-  id: number,
-  note: string,
-  now: Date,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('quarantined_entry')
-    .set({ acknowledged_at: now, note })
-    .where('id', '=', id)
-    .where('released_at', 'is', null)
-    .where('acknowledged_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
+async function vanishedTogether(
+  db: Db,
+  merchantNo: string,
+  runId: number,
+): Promise<MerchantCommonChange | null> {
+  const { gone, renumbered, from, to, currencies, laterIn } = await rowOf(db)<VanishedCounts>`
+    WITH gone AS MATERIALIZED (
+      SELECT e.* FROM ledger_entry AS e
+      WHERE e.merchant_no = ${merchantNo} AND e.vanished_at >= (SELECT started_at FROM run WHERE id = ${runId})
+      UNION ALL
+      SELECT e.* FROM absent_entry AS a JOIN ledger_entry AS e USING (merchant_no, batch_no)
+      WHERE a.merchant_no = ${merchantNo} AND e.vanished_at IS NULL
+      LIMIT ${COMPARED_MAX}
+    )
+    SELECT count(*) AS gone, count(twin.is_there) AS renumbered, min(booked_at)::date AS from, max(booked_at)::date AS to,
+      array_agg(DISTINCT gone.currency) AS currencies,
+      ARRAY (
+        SELECT account.currency
+        FROM (SELECT DISTINCT currency FROM account_day WHERE merchant_no = ${merchantNo}) AS account CROSS JOIN LATERAL (
+          SELECT FROM ledger_entry AS e
+          WHERE e.merchant_no = ${merchantNo} AND e.currency = account.currency AND e.vanished_at IS NULL
+            AND e.booked_ms >= (SELECT min(booked_ms) FROM gone)
+            AND NOT EXISTS (SELECT FROM absent_entry AS a WHERE (a.merchant_no, a.batch_no) = (e.merchant_no, e.batch_no))
+          LIMIT 1
+        ) AS later
+      ) AS "laterIn"
+    FROM gone LEFT JOIN LATERAL (
+      SELECT true AS is_there FROM ledger_entry AS e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = gone.currency AND e.booked_ms = gone.booked_ms
+        AND e.vanished_at IS NULL AND e.batch_no <> gone.batch_no AND e.balance = gone.balance
+        AND (e.credit, e.debit) IS NOT DISTINCT FROM (gone.credit, gone.debit)
+        AND e.first_seen_at > gone.first_seen_at
+      LIMIT 1
+    ) AS twin ON true`;
+  if (gone < MANY_MIN) return null;
+  const found = { merchantNo, of: gone, from, to };
+  if (renumbered >= gone / 2)
+    return {
+      ...found,
+      count: renumbered,
+      what: 'have another number now, with the same content: they were renumbered',
+    };
+  if (currencies.some((currency) => laterIn.includes(currency))) return null;
+  const what =
+    laterIn.length === 0
+      ? 'are no longer shown, and nothing of that time or later is: an older state is answered'
+      : `are no longer shown, and nothing in ${currencies.join(', ')} of that time or later is, though it is in ${laterIn.join(', ')}`;
+  return { ...found, count: gone, what };
+}
+
+/** Only entries this close before the first balance that moved are checked. */
+const BEFORE_MAX = 10;
+
+export interface MovedBalances {
+  readonly merchantNo: string;
+  readonly kind: 'late' | 'vanished' | 'amended';
+  readonly entry: LedgerEntry;
+  readonly moved: number;
+}
+
+/** Balances that moved without an entry found to have moved them are left out. */
+export async function movedBalancesOf(
+  db: Db,
+  merchantNo: string,
+  runId: number,
+  changes: readonly ContentChange[],
+): Promise<MovedBalances[]> {
+  const found: MovedBalances[] = [];
+  for (const step of balanceSteps(changes)) {
+    const mover = step.isOwn
+      ? { kind: 'amended' as const, entry: step.first }
+      : await moverOf(db, merchantNo, runId, step);
+    if (mover !== null) found.push({ merchantNo, ...mover, moved: step.moved });
+  }
+  return found;
+}
+
+/**
+ * The nearest entry before the step that came or went in this run, and has its amount. Goes along ledger_entry_in_time
+ * and ledger_entry_vanished_in_time.
+ */
+async function moverOf(
+  db: Db,
+  merchantNo: string,
+  runId: number,
+  { currency, first, by }: BalanceStep,
+): Promise<Pick<MovedBalances, 'kind' | 'entry'> | null> {
+  const before = sql`e.merchant_no = ${merchantNo} AND e.currency = ${currency} AND e.booked_ms <= ${first.bookedMs}
+    AND e.batch_no <> ${first.batchNo}`;
+  const [mover] = await rowsOf(db)<Pick<MovedBalances, 'kind' | 'entry'>>`
+    WITH began AS (SELECT started_at AS at FROM run WHERE id = ${runId}),
+    near AS (
+      (SELECT e.*, 'late' AS kind FROM ledger_entry AS e WHERE ${before} AND e.vanished_at IS NULL
+        ORDER BY e.booked_ms DESC LIMIT ${BEFORE_MAX})
+      UNION ALL
+      (SELECT e.*, 'vanished' FROM ledger_entry AS e WHERE ${before} AND e.vanished_at IS NOT NULL
+        ORDER BY e.booked_ms DESC LIMIT ${BEFORE_MAX})
+    )
+    SELECT kind, ${entryJson('near')} AS entry
+    FROM near, began
+    WHERE CASE kind WHEN 'late' THEN first_seen_at >= began.at ELSE vanished_at >= began.at END
+      AND coalesce(credit, -debit) = CASE kind WHEN 'late' THEN 1 ELSE -1 END * ${by}::numeric
+    ORDER BY near.booked_ms DESC LIMIT 1`;
+  return mover ?? null;
 }

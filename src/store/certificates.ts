@@ -1,10 +1,9 @@
 /** Stores certificates, and says where the last reading failed. */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency, currencyFrom } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency } from './account-filter.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /**
@@ -23,10 +22,7 @@ const TOTAL_MAX = 2_147_483_647;
  *
  * The rows inside a window are queried in a subquery with OFFSET 0, which the planner cannot turn into a join.
  */
-export async function storeCertificates(
-  trx: Transaction<DB>,
-  readings: readonly WindowToStore[],
-): Promise<void> {
+export async function storeCertificates(trx: Trx, readings: readonly WindowToStore[]): Promise<void> {
   const [first] = readings;
   if (first !== undefined) await sql`WITH ${keptCertificates(first, readings)} SELECT`.execute(trx);
 }
@@ -95,7 +91,7 @@ function sentCertificates(readings: readonly WindowToStore[]): RawBuilder<unknow
  * all currencies also keeps the part inside the window; its row then names this currency as proven.
  */
 export async function cutFailedSpans(
-  trx: Transaction<DB>,
+  trx: Trx,
   { merchantNo, window: { beginMs, endMs }, currency: certified }: Omit<WindowToStore, 'reading'>,
 ): Promise<void> {
   const currency = storedCurrency(certified);
@@ -167,28 +163,34 @@ const isAbout = (proven: string, currency: string | null): boolean =>
  * reason.
  */
 export async function uncertifiedOfEach(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   within: Window,
 ): Promise<ReadonlyMap<string, readonly UncertifiedWindow[]>> {
-  const { rows } = await sql<SpanOfMerchant & { problem: string }>`
-    SELECT merchant_no, begin_ms, end_ms, problem FROM sync_window
-    WHERE ${ofMerchants(merchants)} AND certified_at IS NULL
-      AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`.execute(db);
-  const waiting = (await waitingWindows(db, merchants, within)).map((span) => ({
-    ...span,
-    problem:
-      `${span.absent} stored ${span.absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and ` +
-      (span.is_held
-        ? 'they are held: `daybook amendments` shows them'
-        : 'a later run has to miss them too before they count as vanished'),
-  }));
-  const open = [...rows, ...waiting]
-    .map((row) => ({ merchantNo: row.merchant_no, ...clip(row, within), problem: row.problem }))
-    .sort((a, b) => a.beginMs - b.beginMs || a.endMs - b.endMs);
+  const overlaps = sql`${ofMerchants(merchants)} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`;
+  const rows = await rowsOf(db)<
+    Window & { merchantNo: string; problem: string | null; absent: number; isHeld: boolean }
+  >`
+    SELECT merchant_no AS "merchantNo", greatest(begin_ms, ${within.beginMs}) AS "beginMs",
+      least(end_ms, ${within.endMs}) AS "endMs", problem, absent, "isHeld"
+    FROM (
+      SELECT merchant_no, begin_ms, end_ms, problem, 0 AS absent, false AS "isHeld" FROM sync_window
+      WHERE certified_at IS NULL AND ${overlaps}
+      UNION ALL
+      SELECT merchant_no, begin_ms, end_ms, NULL, count(*), bool_and(held_since IS NOT NULL) FROM absent_entry
+      WHERE ${overlaps} GROUP BY 1, 2, 3
+    ) AS open
+    ORDER BY 2, 3, problem IS NULL`;
   const windows = new Map<string, UncertifiedWindow[]>();
-  for (const { merchantNo, ...window } of open)
+  for (const { merchantNo, beginMs, endMs, problem, absent, isHeld } of rows) {
+    const missing =
+      `${absent} stored ${absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and ` +
+      (isHeld
+        ? 'they are held: `daybook amendments` shows them'
+        : 'a later run has to miss them too before they count as vanished');
+    const window = { beginMs, endMs, problem: problem ?? missing };
     windows.set(merchantNo, [...(windows.get(merchantNo) ?? []), window]);
+  }
   return windows;
 }
 
@@ -197,24 +199,10 @@ export interface Span {
   readonly end_ms: number;
 }
 
-type SpanOfMerchant = Span & { readonly merchant_no: string };
-
 const clip = (row: Span, within: Window): Window => ({
   beginMs: Math.max(row.begin_ms, within.beginMs),
   endMs: Math.min(row.end_ms, within.endMs),
 });
-
-async function waitingWindows(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-  within: Window,
-): Promise<(SpanOfMerchant & { readonly absent: number; readonly is_held: boolean })[]> {
-  const { rows } = await sql<SpanOfMerchant & { absent: number; is_held: boolean }>`
-    SELECT merchant_no, begin_ms, end_ms, count(*) AS absent, bool_and(held_since IS NOT NULL) AS is_held FROM absent_entry
-    WHERE ${ofMerchants(merchants)} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
-    GROUP BY merchant_no, begin_ms, end_ms`.execute(db);
-  return rows;
-}
 
 /**
  * Joins certified windows to the spans certified before. `windows` is a query of their `begin_ms` and `end_ms`. For the
@@ -245,7 +233,7 @@ interface CertifiedAsked {
  * Sorted, without overlap.
  */
 export async function certifiedWindows(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   within: Window,
   currency: string | null = null,
@@ -254,13 +242,10 @@ export async function certifiedWindows(
   return certified!;
 }
 
-export async function certifiedWindowsOf(
-  db: Kysely<DB>,
-  asked: readonly CertifiedAsked[],
-): Promise<Window[][]> {
+export async function certifiedWindowsOf(db: Db, asked: readonly CertifiedAsked[]): Promise<Window[][]> {
   const answers: Window[][] = asked.map(() => []);
   if (asked.length === 0) return answers;
-  const { rows } = await sql<{ nth: number; beginMs: number; endMs: number }>`
+  const rows = await rowsOf(db)<{ nth: number; beginMs: number; endMs: number }>`
     SELECT asked.nth::int AS nth, lower(proven) AS "beginMs", upper(proven) - 1 AS "endMs"
     FROM unnest(
       ${arrayLiteral(asked.map(({ merchantNo }) => merchantNo))}::text[],
@@ -269,16 +254,12 @@ export async function certifiedWindowsOf(
       ${arrayLiteral(asked.map(({ within }) => within.endMs))}::bigint[]
     ) WITH ORDINALITY AS asked (merchant_no, currency, begin_ms, end_ms, nth)
     CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven
-    ORDER BY nth, proven`.execute(db);
+    ORDER BY nth, proven`;
   for (const { nth, beginMs, endMs } of rows) answers[nth - 1]!.push({ beginMs, endMs });
   return answers;
 }
 
-export const certifiedOfEach = (
-  db: Kysely<DB>,
-  merchants: readonly string[],
-  within: Window,
-): Promise<Window[][]> =>
+export const certifiedOfEach = (db: Db, merchants: readonly string[], within: Window): Promise<Window[][]> =>
   certifiedWindowsOf(
     db,
     merchants.map((merchantNo) => ({ merchantNo, within, currency: null })),
@@ -320,26 +301,8 @@ export interface SeenWindow extends Window {
 }
 
 /** The windows that end inside `within`, in order. Goes along sync_window_end, so older ones cost nothing. */
-export async function seenWindows(
-  db: Kysely<DB>,
-  merchantNo: string,
-  { beginMs, endMs }: Window,
-): Promise<SeenWindow[]> {
-  const { rows } = await sql<{
-    currency: string;
-    begin_ms: number;
-    end_ms: number;
-    total: number;
-    is_doubtful: boolean;
-  }>`
-    SELECT currency, begin_ms, end_ms, total, certified_at IS NULL OR quarantined_count > 0 AS is_doubtful
-    FROM sync_window WHERE merchant_no = ${merchantNo} AND end_ms BETWEEN ${beginMs} AND ${endMs}
-    ORDER BY end_ms`.execute(db);
-  return rows.map((row) => ({
-    beginMs: row.begin_ms,
-    endMs: row.end_ms,
-    currency: currencyFrom(row.currency),
-    total: row.total,
-    isDoubtful: row.is_doubtful,
-  }));
-}
+export const seenWindows = (db: Db, merchantNo: string, { beginMs, endMs }: Window) => rowsOf(db)<SeenWindow>`
+  SELECT begin_ms AS "beginMs", end_ms AS "endMs", nullif(currency, ${EVERY_CURRENCY}) AS currency, total,
+    certified_at IS NULL OR quarantined_count > 0 AS "isDoubtful"
+  FROM sync_window WHERE merchant_no = ${merchantNo} AND end_ms BETWEEN ${beginMs} AND ${endMs}
+  ORDER BY end_ms`;

@@ -5,12 +5,11 @@
  * It is made outside the transaction that writes. Only the holder of the lease writes a merchant's ledger, and no write
  * succeeds without the lease, so what was seen here still holds when it is written.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { ofCurrency, storedCurrency } from './account-filter.ts';
 import { heldCurrenciesOf } from './entries.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 import { sentRows } from './store-entries.ts';
 
 interface Unstored {
@@ -37,22 +36,15 @@ const ENTRIES_MAX = 10_000;
  * What of each reading is to be written. The readings are of one merchant, and of windows that do not overlap. Where
  * one is not certified or has unreadable entries, or where they are very large, all of them is to be written.
  */
-export async function compareWithStored(
-  db: Kysely<DB>,
-  readings: readonly WindowToStore[],
-): Promise<Unstored[]> {
+export async function compareWithStored(db: Db, readings: readonly WindowToStore[]): Promise<Unstored[]> {
   const isPlain = readings.every(({ reading }) => reading.certified && reading.unreadable.length === 0);
   const entries = readings.flatMap(({ reading }) => reading.entries);
   if (!isPlain || entries.length > ENTRIES_MAX) return readings.map(fully);
   const compared = await compare(db, readings, entries);
-  const toStore = new Set(compared[0]!.to_store);
-  return readings.map(({ reading }, at) => ({
-    entries: reading.entries.filter(({ batchNo }) => toStore.has(batchNo)),
-    isAbsenceOpen: compared[at]!.has_differing || compared[at]!.has_absent,
-    lacking: compared[at]!.lacking,
-    isQuarantineOpen: compared[at]!.has_unreadable,
-    isCertificateOpen: !compared[at]!.is_certified,
-    isFailureOpen: compared[at]!.has_failed,
+  const toStore = new Set(compared[0]!.toStore);
+  return compared.map(({ toStore: _, ...open }, at) => ({
+    ...open,
+    entries: readings[at]!.reading.entries.filter(({ batchNo }) => toStore.has(batchNo)),
   }));
 }
 
@@ -72,18 +64,13 @@ const fully = ({ reading }: WindowToStore): Unstored => ({
   isFailureOpen: reading.certified,
 });
 
-interface Polled {
-  readonly to_store: readonly string[];
-  readonly has_differing: boolean;
-  readonly lacking: readonly string[];
-  readonly has_absent: boolean;
-  readonly has_unreadable: boolean;
-  readonly is_certified: boolean;
-  readonly has_failed: boolean;
+interface Polled extends Omit<Unstored, 'entries'> {
+  /** Numbers of the entries of all readings that are not stored as they came; in the first row. */
+  readonly toStore: readonly string[];
 }
 
 async function compare(
-  db: Kysely<DB>,
+  db: Db,
   readings: readonly WindowToStore[],
   entries: readonly LedgerEntry[],
 ): Promise<Polled[]> {
@@ -93,7 +80,7 @@ async function compare(
   const beginMs = Math.min(...readings.map(({ window }) => Math.floor(window.beginMs / 1_000) * 1_000));
   const endMs = Math.max(...readings.map(({ window }) => window.endMs));
   const own = sql`(${storedCurrency(currency)}, part.begin_ms, part.end_ms)`;
-  const { rows } = await sql<Polled>`
+  return rowsOf(db)<Polled>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)}),
     part AS MATERIALIZED (
       SELECT * FROM unnest(
@@ -116,32 +103,31 @@ async function compare(
           stored.balance, stored.booked_at, stored.booked_ms)
     )
     SELECT
-      CASE WHEN nth = 1 THEN ARRAY(SELECT sent_no FROM differing WHERE sent_no IS NOT NULL) ELSE '{}' END AS to_store,
-      EXISTS (SELECT FROM differing WHERE stored_ms BETWEEN part.begin_ms AND part.end_ms) AS has_differing,
+      CASE WHEN nth = 1 THEN ARRAY(SELECT sent_no FROM differing WHERE sent_no IS NOT NULL) ELSE '{}' END AS "toStore",
+      EXISTS (SELECT FROM differing WHERE stored_ms BETWEEN part.begin_ms AND part.end_ms)
+        OR EXISTS (SELECT FROM absent_entry WHERE merchant_no = ${merchantNo}) AS "isAbsenceOpen",
       ARRAY(
         SELECT stored_no FROM differing WHERE sent_no IS NULL AND stored_ms BETWEEN part.begin_ms AND part.end_ms
       ) AS lacking,
-      EXISTS (SELECT FROM absent_entry WHERE merchant_no = ${merchantNo}) AS has_absent,
       EXISTS (
         SELECT FROM quarantined_entry WHERE merchant_no = ${merchantNo} AND released_at IS NULL
           AND span && int8range(part.begin_ms, part.end_ms, '[]')
-      ) AS has_unreadable,
-      EXISTS (
+      ) AS "isQuarantineOpen",
+      NOT EXISTS (
         SELECT FROM sync_window same
         WHERE same.merchant_no = ${merchantNo} AND (same.currency, same.begin_ms, same.end_ms) = ${own}
           AND same.certified_at IS NOT NULL AND same.quarantined_count = 0 AND same.total = part.total
           AND same.distinct_count = part.distinct_count
-      ) AND NOT EXISTS (
+      ) OR EXISTS (
         SELECT FROM sync_window inner_window
         WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)} AND begin_ms >= part.begin_ms
           AND end_ms BETWEEN part.begin_ms AND part.end_ms AND (currency, begin_ms, end_ms) <> ${own}
-      ) AS is_certified,
+      ) AS "isCertificateOpen",
       EXISTS (
         SELECT FROM sync_window WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
           AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms
-      ) AS has_failed
-    FROM part ORDER BY nth`.execute(db);
-  return rows;
+      ) AS "isFailureOpen"
+    FROM part ORDER BY nth`;
 }
 
 export interface WindowReading {

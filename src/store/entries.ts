@@ -1,10 +1,9 @@
 /** Reads an account's entries in time order, in batches, as fast as the server can send them. */
 import { setImmediate as loopTurn } from 'node:timers/promises';
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { arrayLiteral, type Db, rowsOf, rowOf } from './engine/database.ts';
 
 /**
  * Larger batches are hardly faster and need more memory. The chain needs fewer columns, so its batches can be larger.
@@ -28,7 +27,7 @@ export interface FirstEntries {
  * one.
  */
 export const readAccount = (
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   window: Window,
   { batchSize = READ_BATCH_SIZE }: ReadOptions = {},
@@ -44,7 +43,7 @@ export const readAccount = (
  * time. The database is only asked for what comes after the `first` entries.
  */
 export const readAccountToChain = (
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   window: Window,
   {
@@ -121,15 +120,15 @@ interface ChainColumns {
 }
 
 async function readEntries(
-  db: Kysely<DB>,
+  db: Db,
   batch: RawBuilder<unknown>,
   { currency }: Account,
 ): Promise<LedgerEntry[]> {
-  const { rows } = await sql<
+  const rows = await rowsOf(db)<
     ChainColumns & { readonly transaction_types: string[]; readonly booked_ats: string }
   >`SELECT ${CHAIN_COLUMNS}, json_agg(transaction_type) AS transaction_types,
       string_agg(booked_at::text, ',') AS booked_ats
-    FROM ${batch}`.execute(db);
+    FROM ${batch}`;
   const columns = rows[0]!;
   if (columns.batch_nos === null) return [];
   const { credits, debits, balances, bookedMss } = split(columns);
@@ -146,12 +145,8 @@ async function readEntries(
   }));
 }
 
-async function readChainEntries(
-  db: Kysely<DB>,
-  batch: RawBuilder<unknown>,
-  account: Account,
-): Promise<ChainEntry[]> {
-  const { rows } = await sql<ChainBatch>`SELECT ${CHAIN_BATCH} FROM ${batch}`.execute(db);
+async function readChainEntries(db: Db, batch: RawBuilder<unknown>, account: Account): Promise<ChainEntry[]> {
+  const rows = await rowsOf(db)<ChainBatch>`SELECT ${CHAIN_BATCH} FROM ${batch}`;
   return chainEntriesOf(rows[0]!) ?? readEntries(db, batch, account);
 }
 
@@ -185,10 +180,10 @@ const split = ({ credits, debits, balances, booked_mss }: ChainColumns) => ({
   bookedMss: booked_mss.split(','),
 });
 
-export async function listAccounts(db: Kysely<DB>, merchantNo: string): Promise<Account[]> {
-  const { rows } = await sql<{ currency: string }>`
+export async function listAccounts(db: Db, merchantNo: string): Promise<Account[]> {
+  const rows = await rowsOf(db)<{ currency: string }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
-    SELECT currency FROM held WHERE currency IS NOT NULL ORDER BY currency`.execute(db);
+    SELECT currency FROM held WHERE currency IS NOT NULL ORDER BY currency`;
   return rows.map(({ currency }) => ({ merchantNo, currency }));
 }
 
@@ -209,29 +204,27 @@ export const heldCurrenciesOf = (merchantNo: string, currency: string | null): R
   currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`;
 
 export async function newestEntryIn(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<LedgerEntry | null> {
-  const { rows } = await sql<LedgerEntry>`
+  const rows = await rowsOf(db)<LedgerEntry>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT newest.* FROM held CROSS JOIN LATERAL (
-      SELECT batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
-        booked_at AS "bookedAt", booked_ms AS "bookedMs"
-      FROM ledger_entry e
+      SELECT ${ENTRY} FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
       ORDER BY e.booked_ms DESC LIMIT 1
     ) AS newest
-    ORDER BY "bookedMs" DESC LIMIT 1`.execute(db);
+    ORDER BY "bookedMs" DESC LIMIT 1`;
   return rows[0] ?? null;
 }
 
 export async function windowsHolding<
   Span extends { readonly window: Window; readonly currency: string | null },
->(db: Kysely<DB>, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
+>(db: Db, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
   if (spans.length === 0) return [];
-  const { rows } = await sql<{ nth: number }>`
+  const rows = await rowsOf(db)<{ nth: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT span.nth::int AS nth FROM unnest(
       ${arrayLiteral(spans.map(({ window }) => window.beginMs))}::bigint[],
@@ -246,42 +239,34 @@ export async function windowsHolding<
       ) AS one
       WHERE span.currency IS NULL OR span.currency = held.currency
     )
-    ORDER BY nth`.execute(db);
+    ORDER BY nth`;
   return rows.map(({ nth }) => spans[nth - 1]!);
 }
 
-export interface EntryColumns {
-  readonly batch_no: string;
-  readonly currency: string;
-  readonly transaction_type: string;
-  readonly credit: string | null;
-  readonly debit: string | null;
-  readonly balance: string;
-  readonly booked_at: string;
-  readonly booked_ms: number;
-}
-
+/** The columns of an entry, for a select. */
 export const ENTRY_COLUMNS = [
-  'batch_no',
+  'batch_no as batchNo',
   'currency',
-  'transaction_type',
+  'transaction_type as transactionType',
   'credit',
   'debit',
   'balance',
-  'booked_at',
-  'booked_ms',
+  'booked_at as bookedAt',
+  'booked_ms as bookedMs',
 ] as const;
 
-export const entryOf = (row: EntryColumns): LedgerEntry => ({
-  batchNo: row.batch_no,
-  currency: row.currency,
-  transactionType: row.transaction_type,
-  credit: row.credit,
-  debit: row.debit,
-  balance: row.balance,
-  bookedAt: row.booked_at,
-  bookedMs: row.booked_ms,
-});
+/** The same for a statement in text. */
+export const ENTRY = sql`batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
+  booked_at AS "bookedAt", booked_ms AS "bookedMs"`;
+
+/** A row of this alias as a JSON object with the fields of an entry. Amounts are text, as JSON numbers would lose digits. */
+export const entryJson = (alias: string): RawBuilder<unknown> => {
+  const column = (name: string) => sql.ref(`${alias}.${name}`);
+  return sql`json_build_object('batchNo', ${column('batch_no')}, 'currency', ${column('currency')},
+    'transactionType', ${column('transaction_type')}, 'credit', ${column('credit')}::text,
+    'debit', ${column('debit')}::text, 'balance', ${column('balance')}::text,
+    'bookedAt', to_char(${column('booked_at')}, 'YYYY-MM-DD HH24:MI:SS'), 'bookedMs', ${column('booked_ms')})`;
+};
 
 /**
  * Most entries taken from the span itself. Inside a break there are only entries of the same seconds as the two
@@ -289,48 +274,40 @@ export const entryOf = (row: EntryColumns): LedgerEntry => ({
  */
 export const ENTRIES_WITHIN_MAX = 2_000;
 
-const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
-  db
-    .selectFrom('ledger_entry')
-    .select(ENTRY_COLUMNS)
-    .where('merchant_no', '=', merchantNo)
-    .where('currency', '=', currency)
-    .where('vanished_at', 'is', null);
-
 /**
  * Entries in time order: the last `background` before the window, up to `ENTRIES_WITHIN_MAX` in it, and the first
  * `background` after it. Three short walks along ledger_entry_in_time.
  */
 export async function entriesAround(
-  db: Kysely<DB>,
-  account: Account,
+  db: Db,
+  { merchantNo, currency }: Account,
   { beginMs, endMs }: Window,
   background: number,
 ): Promise<LedgerEntry[]> {
-  const before = await entriesOf(db, account)
-    .where('booked_ms', '<', beginMs)
-    .orderBy('booked_ms', 'desc')
-    .orderBy('batch_no', 'desc')
-    .limit(background)
-    .execute();
-  const within = await entriesOf(db, account)
-    .where('booked_ms', '>=', beginMs)
-    .where('booked_ms', '<=', endMs)
-    .orderBy('booked_ms')
-    .orderBy('batch_no')
-    .limit(ENTRIES_WITHIN_MAX)
-    .execute();
-  const after = await entriesOf(db, account)
-    .where('booked_ms', '>', endMs)
-    .orderBy('booked_ms')
-    .orderBy('batch_no')
-    .limit(background)
-    .execute();
-  return [...before.reverse(), ...within, ...after].map(entryOf);
+  const walk = (where: RawBuilder<boolean>, order: 'asc' | 'desc', limit: number): Promise<LedgerEntry[]> =>
+    db
+      .selectFrom('ledger_entry')
+      .select(ENTRY_COLUMNS)
+      .where('merchant_no', '=', merchantNo)
+      .where('currency', '=', currency)
+      .where('vanished_at', 'is', null)
+      .where(where)
+      .orderBy('booked_ms', order)
+      .orderBy('batch_no', order)
+      .limit(limit)
+      .execute();
+  const before = await walk(sql`booked_ms < ${beginMs}`, 'desc', background);
+  const within = await walk(
+    sql`booked_ms >= ${beginMs} AND booked_ms <= ${endMs}`,
+    'asc',
+    ENTRIES_WITHIN_MAX,
+  );
+  const after = await walk(sql`booked_ms > ${endMs}`, 'asc', background);
+  return [...before.reverse(), ...within, ...after];
 }
 
 export async function entriesByNumber(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   batchNos: readonly string[],
 ): Promise<ReadonlyMap<string, LedgerEntry>> {
@@ -339,10 +316,10 @@ export async function entriesByNumber(
     .selectFrom('ledger_entry')
     .select(ENTRY_COLUMNS)
     .where('merchant_no', '=', merchantNo)
-    .where('batch_no', 'in', [...batchNos])
+    .where('batch_no', '=', sql<string>`ANY (${arrayLiteral(batchNos)}::text[])`)
     .where('vanished_at', 'is', null)
     .execute();
-  return new Map(rows.map((row) => [row.batch_no, entryOf(row)]));
+  return new Map(rows.map((entry) => [entry.batchNo, entry]));
 }
 
 const NEWEST_CHECKED = 50;
@@ -355,11 +332,14 @@ interface SecondsSeen {
 }
 
 export async function secondsSeen(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   entries: readonly { readonly batchNo: string; readonly bookedAt: string }[],
 ): Promise<SecondsSeen> {
-  const { rows } = await sql<{ has_seconds: boolean | null; cut: SecondsSeen['cut'] }>`
+  const { has_seconds: hasSeconds, cut } = await rowOf(db)<{
+    has_seconds: boolean | null;
+    cut: SecondsSeen['cut'];
+  }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT (
       SELECT bool_or(date_part('second', newest.booked_at) <> 0) FROM held CROSS JOIN LATERAL (
@@ -376,7 +356,6 @@ export async function secondsSeen(
       JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.batch_no = came.batch_no
       WHERE e.booked_at > came.booked_at AND e.booked_at < came.booked_at + interval '1 minute'
       ORDER BY e.batch_no LIMIT 1
-    ) AS cut`.execute(db);
-  const { has_seconds: hasSeconds, cut } = rows[0]!;
+    ) AS cut`;
   return { hasSeconds, cut };
 }

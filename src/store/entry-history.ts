@@ -2,18 +2,15 @@
  * Finds everything stored under one batch number: its contents over time, what came unreadable, and the breaks next to
  * it.
  */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { BreakHint, LedgerEntry, Account, BusinessDay } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
-import { quarantineRows, type QuarantineRow } from './amendments.ts';
+import { quarantineRows, type QuarantineRow } from './quarantine.ts';
 import type { BreakRow } from './breaks/breaks.ts';
-import { entryOf, type EntryColumns } from './entries.ts';
-import type { DB, LedgerEntry as EntryTable, LedgerEntryVersion } from './engine/schema.ts';
+import { entryJson, ENTRY } from './entries.ts';
+import { type Db, rowsOf, arrayLiteral } from './engine/database.ts';
 import { everyMerchant } from './shared-entries.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { ContentChange } from '../ledger/common-change.ts';
-import { balanceSteps, type BalanceStep } from '../ledger/moved-balances.ts';
 
 /** Most entries found for one number. Each merchant may count on its own, so all of them may have this number. */
 export const ENTRIES_FOUND_MAX = 20;
@@ -43,81 +40,53 @@ export interface EntryHistory {
   readonly absentSince: Date | null;
 }
 
-type EntryRow = Selectable<EntryTable>;
-type VersionRow = Selectable<LedgerEntryVersion>;
-
 /**
  * The entry of that number of each of these merchants, in their order, up to `ENTRIES_FOUND_MAX`. There is no index by number alone, as it would cost every entry stored: where all merchants are meant, each is jumped to
- * and read along the primary key instead.
+ * and read along the primary key instead. A content was first seen at the time when the content before it was replaced.
  */
-export async function findEntries(
-  db: Kysely<DB>,
-  batchNo: string,
-  merchants: Chosen,
-): Promise<EntryHistory[]> {
+export async function findEntries(db: Db, batchNo: string, merchants: Chosen): Promise<EntryHistory[]> {
   const rows = await entriesOfNumber(db, batchNo, merchants);
   if (rows.length === 0) return [];
-  const having = rows.map((row) => row.merchant_no);
-  const versions = await db
-    .selectFrom('ledger_entry_version')
-    .selectAll()
-    .where(ofMerchants(having))
-    .where('batch_no', '=', batchNo)
-    .orderBy('version')
-    .execute();
-  const absent = await db
-    .selectFrom('absent_entry')
-    .select(['merchant_no', 'absent_since'])
-    .where(ofMerchants(having))
-    .where('batch_no', '=', batchNo)
-    .execute();
-  return rows.map((row) => ({
-    merchantNo: row.merchant_no,
-    contents: contentsOf(
-      row,
-      versions.filter((version) => version.merchant_no === row.merchant_no),
-    ),
-    vanishedAt: row.vanished_at,
-    absentSince: absent.find((one) => one.merchant_no === row.merchant_no)?.absent_since ?? null,
-  }));
+  const having = ofMerchants(rows.map(({ merchantNo }) => merchantNo));
+  const versions = await rowsOf(db)<
+    Version & { merchantNo: string; supersededAt: Date; runId: number | null }
+  >`
+    SELECT merchant_no AS "merchantNo", version, ${entryJson('v')} AS entry, superseded_at AS "supersededAt", run_id AS "runId"
+    FROM ledger_entry_version v WHERE ${having} AND batch_no = ${batchNo} ORDER BY version`;
+  const absent = await rowsOf(db)<{ merchantNo: string; since: Date }>`
+    SELECT merchant_no AS "merchantNo", absent_since AS since FROM absent_entry WHERE ${having} AND batch_no = ${batchNo}`;
+  return rows.map(({ merchantNo, firstSeenAt, vanishedAt, ...current }) => {
+    const replaced = versions.filter((one) => one.merchantNo === merchantNo);
+    const contents = [...replaced, current].map(({ version, entry }, at) => ({
+      version,
+      entry,
+      seenAt: replaced[at - 1]?.supersededAt ?? firstSeenAt,
+      runId: replaced[at - 1]?.runId ?? null,
+    }));
+    const absentSince = absent.find((one) => one.merchantNo === merchantNo)?.since ?? null;
+    return { merchantNo, contents, vanishedAt, absentSince };
+  });
 }
 
-async function entriesOfNumber(db: Kysely<DB>, batchNo: string, merchants: Chosen): Promise<EntryRow[]> {
-  if (merchants !== null) {
-    return db
-      .selectFrom('ledger_entry')
-      .selectAll()
-      .where(ofMerchants(merchants))
-      .where('batch_no', '=', batchNo)
-      .orderBy('merchant_no')
-      .limit(ENTRIES_FOUND_MAX)
-      .execute();
-  }
-  const { rows } = await sql<EntryRow>`
-    WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
-    SELECT found.* FROM merchants CROSS JOIN LATERAL (
-      SELECT * FROM ledger_entry e
-      WHERE e.merchant_no = merchants.merchant_no AND e.batch_no = ${batchNo} LIMIT 1
-    ) AS found
-    LIMIT ${ENTRIES_FOUND_MAX}`.execute(db);
-  return rows;
+type Version = Pick<EntryContent, 'version' | 'entry'>;
+
+function entriesOfNumber(db: Db, batchNo: string, merchants: Chosen) {
+  const found =
+    merchants !== null
+      ? sql`SELECT * FROM ledger_entry WHERE ${ofMerchants(merchants)} AND batch_no = ${batchNo} ORDER BY merchant_no`
+      : sql`
+        WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
+        SELECT found.* FROM merchants CROSS JOIN LATERAL (
+          SELECT * FROM ledger_entry e
+          WHERE e.merchant_no = merchants.merchant_no AND e.batch_no = ${batchNo} LIMIT 1
+        ) AS found`;
+  return rowsOf(db)<Version & { merchantNo: string; firstSeenAt: Date; vanishedAt: Date | null }>`
+    SELECT merchant_no AS "merchantNo", version, ${entryJson('e')} AS entry, first_seen_at AS "firstSeenAt",
+      vanished_at AS "vanishedAt"
+    FROM (${found} LIMIT ${ENTRIES_FOUND_MAX}) AS e`;
 }
 
-/** A content was first seen at the time when the content before it was replaced. */
-function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryContent[] {
-  return [...superseded, row].map((content, at) => ({
-    version: content.version,
-    entry: entryOf(content),
-    seenAt: superseded[at - 1]?.superseded_at ?? row.first_seen_at,
-    runId: superseded[at - 1]?.run_id ?? null,
-  }));
-}
-
-export const unreadableOfNumber = (
-  db: Kysely<DB>,
-  batchNo: string,
-  merchants: Chosen,
-): Promise<QuarantineRow[]> =>
+export const unreadableOfNumber = (db: Db, batchNo: string, merchants: Chosen): Promise<QuarantineRow[]> =>
   quarantineRows(db)
     .where('batch_no', '=', batchNo)
     .where(ofMerchants(merchants))
@@ -130,7 +99,7 @@ export const unreadableOfNumber = (
  * in whose span a content lies that the entry no longer has, where their hint speaks of several such entries.
  */
 export const adjacentBreaks = (
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, contents, vanishedAt }: EntryHistory,
   batchNo: string,
 ): Promise<BreakRow[]> =>
@@ -171,46 +140,43 @@ export interface EntryPast {
   readonly vanishedAt: Date | null;
 }
 
-type Row = Omit<PastContent, 'since'> & { readonly firstSeenAt: Date; readonly vanishedAt: Date | null } & {
+interface Row extends Omit<PastContent, 'since'>, Pick<EntryPast, 'vanishedAt'> {
+  readonly firstSeenAt: Date;
   /** When the content before this one was replaced; null for the first. */
   readonly replacedAt: Date | null;
-};
+}
+
+const CONTENT = sql`batch_no, version, currency, transaction_type, credit, debit, balance, booked_at, booked_ms`;
 
 /**
  * The past of each entry, by batch number. Numbers that this database does not know are left out. Each is queried
  * by primary key.
  */
 export async function pastOfEntries(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   batchNos: readonly string[],
 ): Promise<ReadonlyMap<string, EntryPast>> {
   if (batchNos.length > ENTRIES_ASKED_MAX)
     throw new Error(`${batchNos.length} entries asked for at once, ${ENTRIES_ASKED_MAX} at most`);
-  const content = (table: string) => sql`${sql.ref(`${table}.version`)},
-    ${sql.ref(`${table}.currency`)}, ${sql.ref(`${table}.transaction_type`)}, ${sql.ref(`${table}.credit`)},
-    ${sql.ref(`${table}.debit`)}, ${sql.ref(`${table}.balance`)}, ${sql.ref(`${table}.booked_at`)},
-    ${sql.ref(`${table}.booked_ms`)}`;
-  const { rows } = await sql<Row>`
+  const rows = await rowsOf(db)<Row>`
     WITH asked (batch_no) AS MATERIALIZED (SELECT unnest(${arrayLiteral(batchNos)}::text[])), held AS MATERIALIZED (
       SELECT e.* FROM asked CROSS JOIN LATERAL (
         SELECT * FROM ledger_entry WHERE merchant_no = ${merchantNo} AND batch_no = asked.batch_no OFFSET 0
       ) AS e
     ), contents AS (
-      SELECT held.batch_no, ${content('held')}, NULL::timestamptz AS superseded_at, held.first_seen_at, held.vanished_at
-      FROM held
+      SELECT ${CONTENT}, NULL::timestamptz AS superseded_at, first_seen_at, vanished_at FROM held
       UNION ALL
-      SELECT held.batch_no, ${content('old')}, old.superseded_at, held.first_seen_at, held.vanished_at
+      SELECT old.*, held.first_seen_at, held.vanished_at
       FROM held CROSS JOIN LATERAL (
-        SELECT * FROM ledger_entry_version
+        SELECT ${CONTENT}, superseded_at FROM ledger_entry_version
         WHERE merchant_no = ${merchantNo} AND batch_no = held.batch_no OFFSET 0
       ) AS old
       WHERE held.version > 1
     )
-    SELECT batch_no AS "batchNo", version, currency, transaction_type AS "transactionType", credit, debit, balance,
-      booked_at AS "bookedAt", booked_ms AS "bookedMs", booked_at::date AS day, first_seen_at AS "firstSeenAt",
-      vanished_at AS "vanishedAt", lag(superseded_at) OVER (PARTITION BY batch_no ORDER BY version) AS "replacedAt"
-    FROM contents ORDER BY batch_no, version`.execute(db);
+    SELECT ${ENTRY}, version, booked_at::date AS day, first_seen_at AS "firstSeenAt", vanished_at AS "vanishedAt",
+      lag(superseded_at) OVER (PARTITION BY batch_no ORDER BY version) AS "replacedAt"
+    FROM contents ORDER BY batch_no, version`;
   const pasts = new Map<string, { contents: PastContent[]; vanishedAt: Date | null }>();
   for (const { firstSeenAt, vanishedAt, replacedAt, ...one } of rows) {
     const past = pasts.get(one.batchNo) ?? { contents: [], vanishedAt };
@@ -235,77 +201,16 @@ const HEALED_BREAKS_MAX = 1_000;
  */
 const DAYS_AFTER_MAX = 31;
 
-export async function healedBreaks(
-  db: Kysely<DB>,
+export const healedBreaks = (
+  db: Db,
   { merchantNo, currency }: Account,
   day: BusinessDay,
   { from, to }: { readonly from: Date; readonly to: Date },
-): Promise<HealedBreak[]> {
-  const { rows } = await sql<HealedBreak>`
+) => rowsOf(db)<HealedBreak>`
     SELECT id, begin_ms AS "beginMs", end_ms AS "endMs", after_batch_no AS "afterBatchNo",
       before_batch_no AS "beforeBatchNo"
     FROM continuity_break
     WHERE merchant_no = ${merchantNo} AND currency = ${currency}
       AND day BETWEEN ${day}::date AND ${day}::date + ${DAYS_AFTER_MAX}::int
       AND status = 'healed' AND closed_at BETWEEN ${from} AND ${to}
-    ORDER BY id LIMIT ${HEALED_BREAKS_MAX}`.execute(db);
-  return rows;
-}
-
-/** Only entries this close before the first balance that moved are checked. */
-const BEFORE_MAX = 10;
-
-export interface MovedBalances {
-  readonly merchantNo: string;
-  readonly kind: 'late' | 'vanished' | 'amended';
-  readonly entry: LedgerEntry;
-  readonly moved: number;
-}
-
-/** Balances that moved without an entry found to have moved them are left out. */
-export async function movedBalancesOf(
-  db: Kysely<DB>,
-  merchantNo: string,
-  runId: number,
-  changes: readonly ContentChange[],
-): Promise<MovedBalances[]> {
-  const found: MovedBalances[] = [];
-  for (const step of balanceSteps(changes)) {
-    const mover = step.isOwn
-      ? { kind: 'amended' as const, entry: step.first }
-      : await moverOf(db, merchantNo, runId, step);
-    if (mover !== null) found.push({ merchantNo, ...mover, moved: step.moved });
-  }
-  return found;
-}
-
-/**
- * The nearest entry before the step that came or went in this run, and has its amount. Goes along ledger_entry_in_time
- * and ledger_entry_vanished_in_time.
- */
-async function moverOf(
-  db: Kysely<DB>,
-  merchantNo: string,
-  runId: number,
-  { currency, first, by }: BalanceStep,
-): Promise<Pick<MovedBalances, 'kind' | 'entry'> | null> {
-  const before = sql`e.merchant_no = ${merchantNo} AND e.currency = ${currency} AND e.booked_ms <= ${first.bookedMs}
-    AND e.batch_no <> ${first.batchNo}`;
-  const { rows } = await sql<EntryColumns & { readonly kind: 'late' | 'vanished' }>`
-    WITH began AS (SELECT started_at AS at FROM run WHERE id = ${runId}),
-    near AS (
-      (SELECT e.*, 'late' AS kind FROM ledger_entry AS e WHERE ${before} AND e.vanished_at IS NULL
-        ORDER BY e.booked_ms DESC LIMIT ${BEFORE_MAX})
-      UNION ALL
-      (SELECT e.*, 'vanished' FROM ledger_entry AS e WHERE ${before} AND e.vanished_at IS NOT NULL
-        ORDER BY e.booked_ms DESC LIMIT ${BEFORE_MAX})
-    )
-    SELECT batch_no, kind, currency, transaction_type, credit::text, debit::text, balance::text,
-      to_char(booked_at, 'YYYY-MM-DD HH24:MI:SS') AS booked_at, booked_ms
-    FROM near, began
-    WHERE CASE kind WHEN 'late' THEN first_seen_at >= began.at ELSE vanished_at >= began.at END
-      AND coalesce(credit, -debit) = CASE kind WHEN 'late' THEN 1 ELSE -1 END * ${by}::numeric
-    ORDER BY near.booked_ms DESC LIMIT 1`.execute(db);
-  const [row] = rows;
-  return row === undefined ? null : { kind: row.kind, entry: entryOf(row) };
-}
+    ORDER BY id LIMIT ${HEALED_BREAKS_MAX}`;

@@ -2,10 +2,9 @@
  * Events: what is reported once. Each is stored with its cause, since the run that found it may be killed before its
  * report. Reports, alerts, pages and exit codes read the same rows, and `markEventsReported` alone marks them.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { ofMerchants } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import { storableJson } from '../ledger/text.ts';
 
 export interface EventKey {
@@ -40,7 +39,7 @@ export function eventRows(events: readonly ReadEvent[]): RawBuilder<unknown> {
 
 /** Stores events. One that is known stays as it is. */
 export async function recordEvents(
-  trx: Transaction<DB>,
+  trx: Trx,
   events: readonly NewEvent[],
   { runId, now }: FoundBy,
 ): Promise<void> {
@@ -56,18 +55,18 @@ export async function recordEvents(
  * read stays. Returns those that were not marked before.
  */
 export async function markEventsReported<Event extends ReadEvent>(
-  trx: Transaction<DB>,
+  trx: Trx,
   reported: readonly Event[],
   now: Date,
 ): Promise<Event[]> {
   if (reported.length === 0) return [];
   const keyOf = ({ kind, merchantNo, subject }: EventKey): string =>
     JSON.stringify([kind, merchantNo, subject]);
-  const { rows } = await sql<EventKey>`
+  const rows = await rowsOf(trx)<EventKey>`
     UPDATE event SET reported_at = ${now} FROM ${eventRows(reported)}
     WHERE (event.kind, event.merchant_no, event.subject) = (sent.kind, sent.merchant_no, sent.subject)
       AND event.reported_at IS NULL AND (sent.data IS NULL OR event.data = sent.data)
-    RETURNING event.kind, event.merchant_no AS "merchantNo", event.subject`.execute(trx);
+    RETURNING event.kind, event.merchant_no AS "merchantNo", event.subject`;
   const marked = new Set(rows.map(keyOf));
   return reported.filter((event) => marked.has(keyOf(event)));
 }
@@ -91,7 +90,7 @@ export const changeEvent = ({ merchantNo, runId, amended, vanished }: Unreported
 
 /** Stores changes in the transaction that makes them; they add up to those of the run that are not reported yet. */
 export async function recordChanges(
-  trx: Transaction<DB>,
+  trx: Trx,
   { now, ...of }: FoundBy & { readonly merchantNo: string },
   changes: Changes,
 ): Promise<void> {
@@ -103,19 +102,12 @@ export async function recordChanges(
     SELECT sent.*, ${of.runId}::bigint, ${now}::timestamptz FROM ${eventRows([changeEvent({ ...of, ...changes })])}
     ON CONFLICT (kind, merchant_no, subject) DO UPDATE SET reported_at = NULL, at = excluded.at,
       data = CASE WHEN known.reported_at IS NOT NULL THEN excluded.data
-        ELSE jsonb_build_object('amended', ${sum('amended')}, 'vanished', ${sum('vanished')}) END`.execute(
-    trx,
-  );
+        ELSE jsonb_build_object('amended', ${sum('amended')},
+          'vanished', ${sum('vanished')}) END`.execute(trx);
 }
 
 /** All changes of the merchants that are not reported yet, whichever run stored them. */
-export async function unreportedChanges(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<readonly UnreportedChanges[]> {
-  const { rows } = await sql<UnreportedChanges>`
+export const unreportedChanges = (db: Db, merchants: readonly string[]) => rowsOf(db)<UnreportedChanges>`
     SELECT merchant_no AS "merchantNo", run_id AS "runId", (data -> 'amended')::int AS amended,
       (data -> 'vanished')::int AS vanished
-    FROM event WHERE kind = 'change' AND reported_at IS NULL AND ${ofMerchants(merchants)}`.execute(db);
-  return rows;
-}
+    FROM event WHERE kind = 'change' AND reported_at IS NULL AND ${ofMerchants(merchants)}`;

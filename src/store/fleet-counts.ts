@@ -2,13 +2,12 @@
  * Counts what is stored of all merchants whose ledgers are read, in a few statements however many they are, and over
  * what is open alone: none of it grows with the history.
  */
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
 import { IS_DECISIVE } from './breaks/break-cases.ts';
 import { isNewSince, OPEN_UNREADABLE } from './breaks/breaks.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { arrayLiteral, type Db, rowsOf, rowOf } from './engine/database.ts';
 
 /** The active merchants, and `own`: the one that the settings name, which the database may not know yet. */
 export const activeWith = (own: readonly string[]) => sql`
@@ -31,14 +30,7 @@ export interface ProofShape {
  * How far merchants are proven, reported once for all to whom the same applies, as most are read at the same times. Left
  * out are those with a range asked for by date that is still open; `merchantsWithOpenRanges` names them.
  */
-export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promise<ProofShape[]> {
-  const { rows } = await sql<{
-    merchants: number;
-    certified: readonly (readonly [number, number])[];
-    uncertified: readonly (readonly [number, number])[];
-    broken: readonly (readonly [number, number])[];
-    changed: BusinessDay[] | null;
-  }>`
+export const proofShapes = (db: Db, own: readonly string[]) => rowsOf(db)<ProofShape>`
     WITH asked AS (${activeWith(own)}), open AS (
       SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans FROM (
         SELECT merchant_no, begin_ms, end_ms FROM sync_window WHERE certified_at IS NULL
@@ -66,29 +58,19 @@ export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promi
       GROUP BY 2, 3, 4, 5
     )
     SELECT merchants, ${spansAsJson('certified')} AS certified, ${spansAsJson('uncertified')} AS uncertified,
-      ${spansAsJson('broken')} AS broken, to_json(days) AS changed
-    FROM shape`.execute(db);
-  return rows.map((row) => ({
-    merchants: row.merchants,
-    certified: row.certified.map(windowOf),
-    uncertified: row.uncertified.map(windowOf),
-    broken: row.broken.map(windowOf),
-    changed: row.changed ?? [],
-  }));
-}
+      ${spansAsJson('broken')} AS broken, coalesce(to_json(days), '[]') AS changed
+    FROM shape`;
 
 const spansAsJson = (column: string) => sql`coalesce((
-  SELECT json_agg(json_build_array(lower(span), upper(span) - 1) ORDER BY span) FROM unnest(${sql.ref(column)}) AS span
+  SELECT json_agg(json_build_object('beginMs', lower(span), 'endMs', upper(span) - 1) ORDER BY span) FROM unnest(${sql.ref(column)}) AS span
 ), '[]')`;
 
-const windowOf = ([beginMs, endMs]: readonly [number, number]): Window => ({ beginMs, endMs });
-
 /** The merchants whose proof also hangs on a range that was asked for by date and is still open, in order. */
-export async function merchantsWithOpenRanges(db: Kysely<DB>, own: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ merchantNo: string }>`
+export async function merchantsWithOpenRanges(db: Db, own: readonly string[]): Promise<string[]> {
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
     WITH asked AS (${activeWith(own)})
     SELECT DISTINCT merchant_no AS "merchantNo" FROM task JOIN asked USING (merchant_no)
-    WHERE kind = 'range' AND state = 'waiting' ORDER BY 1`.execute(db);
+    WHERE kind = 'range' AND state = 'waiting' ORDER BY 1`;
   return rows.map(({ merchantNo }) => merchantNo);
 }
 
@@ -106,12 +88,7 @@ export interface OpenCounts {
 }
 
 /** `newSince`: the first run whose breaks count as new; null if none does. */
-export async function openCounts(
-  db: Kysely<DB>,
-  own: readonly string[],
-  newSince: number | null,
-): Promise<OpenCounts> {
-  const { rows } = await sql<OpenCounts>`
+export const openCounts = (db: Db, own: readonly string[], newSince: number | null) => rowOf(db)<OpenCounts>`
     WITH asked AS (${activeWith(own)}), broken AS (
       SELECT ${isNewSince(newSince)} AS is_new, (
         SELECT command = 'breaks take' FROM audit_event
@@ -131,9 +108,7 @@ export async function openCounts(
         SELECT count(*) FROM quarantined_entry JOIN asked USING (merchant_no)
         WHERE released_at IS NULL AND acknowledged_at IS NULL
       ) AS quarantined,
-      (SELECT count(*) FROM lease WHERE expires_at > clock_timestamp()) AS leases`.execute(db);
-  return rows[0]!;
-}
+      (SELECT count(*) FROM lease WHERE expires_at > clock_timestamp()) AS leases`;
 
 /** When merchants were last read and found well, over all of them. */
 export interface GoodReadings {
@@ -143,17 +118,14 @@ export interface GoodReadings {
 }
 
 /** One jump along task_good for each merchant, in one statement. */
-export async function goodReadings(db: Kysely<DB>, own: readonly string[]): Promise<GoodReadings> {
-  const { rows } = await sql<GoodReadings>`
+export const goodReadings = (db: Db, own: readonly string[]) => rowOf(db)<GoodReadings>`
     WITH asked AS (${activeWith(own)})
     SELECT count(*) FILTER (WHERE last.finished_at IS NULL) AS "neverRead", min(last.finished_at) AS "oldestAt"
     FROM asked LEFT JOIN LATERAL (
       SELECT finished_at FROM task own
       WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
       ORDER BY own.run_id DESC LIMIT 1
-    ) AS last ON true`.execute(db);
-  return rows[0]!;
-}
+    ) AS last ON true`;
 
 /** The inbox: what was pushed and no one has answered yet. */
 export interface InboxCounts {
@@ -169,8 +141,7 @@ export interface InboxCounts {
 }
 
 /** `needsPerson`: the outcomes that a person has to check. Served by partial indexes of table notification. */
-export async function inboxCounts(db: Kysely<DB>, needsPerson: readonly string[]): Promise<InboxCounts> {
-  const { rows } = await sql<InboxCounts>`
+export const inboxCounts = (db: Db, needsPerson: readonly string[]) => rowOf(db)<InboxCounts>`
     SELECT waiting.*, (
         SELECT count(*) FROM notification
         WHERE outcome IN (${sql.join(needsPerson.map((outcome) => sql.lit(outcome)))}) AND resolved_at IS NULL
@@ -178,14 +149,12 @@ export async function inboxCounts(db: Kysely<DB>, needsPerson: readonly string[]
     FROM (
       SELECT count(*) AS waiting, min(received_at) AS "oldestAt", coalesce(sum(body_bytes), 0)::bigint AS "waitingBytes"
       FROM notification WHERE (outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL
-    ) AS waiting`.execute(db);
-  return rows[0]!;
-}
+    ) AS waiting`;
 
 /** Which of these the login may read: a role of `sql/roles` sees either ledgers or the inbox. */
-export async function readableParts(db: Kysely<DB>): Promise<{ ledger: boolean; inbox: boolean }> {
-  const { rows } = await sql<{ ledger: boolean; inbox: boolean }>`
+export const readableParts = (db: Db): Promise<{ ledger: boolean; inbox: boolean }> => rowOf(db)<{
+  ledger: boolean;
+  inbox: boolean;
+}>`
     SELECT has_table_privilege('continuity_break', 'SELECT') AS ledger,
-      has_table_privilege('notification', 'SELECT') AS inbox`.execute(db);
-  return rows[0]!;
-}
+      has_table_privilege('notification', 'SELECT') AS inbox`;

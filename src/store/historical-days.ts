@@ -1,9 +1,8 @@
 /** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
-import { sql, type Kysely, type Transaction, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
-import type { DB } from './engine/schema.ts';
 import { heldCurrencies, heldCurrenciesOf } from './entries.ts';
 import { alternates, sentRows } from './store-entries.ts';
 import { figuredCurrencies } from './account-days.ts';
@@ -14,13 +13,13 @@ import { figuredCurrencies } from './account-days.ts';
  * read any more.
  */
 export async function differingDays(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   entries: readonly LedgerEntry[],
   unreadable: readonly UnreadableEntry[],
 ): Promise<BusinessDay[]> {
   const named = unreadable.flatMap(({ batchNo }) => batchNo ?? []);
-  const { rows } = await sql<{ day: string }>`
+  const rows = await rowsOf(db)<{ day: string }>`
     WITH found AS MATERIALIZED (
       SELECT sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
       FROM ${sentRows(entries)} LEFT JOIN LATERAL (
@@ -40,18 +39,18 @@ export async function differingDays(
         SELECT FROM quarantined_entry q
         WHERE q.merchant_no = ${merchantNo} AND q.batch_no = sent.batch_no AND q.released_at IS NULL
       )
-    ORDER BY day`.execute(db);
+    ORDER BY day`;
   return rows.map(({ day }) => day);
 }
 
 export async function firstSeenSince(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   windows: readonly Window[],
   since: Date,
 ): Promise<string[]> {
   const column = (value: (one: Window) => number) => arrayLiteral(windows.map(value));
-  const { rows } = await sql<{ batch_no: string }>`
+  const rows = await rowsOf(db)<{ batch_no: string }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT here.batch_no FROM held CROSS JOIN unnest(
       ${column(({ beginMs }) => beginMs)}::bigint[], ${column(({ endMs }) => endMs)}::bigint[]
@@ -61,22 +60,16 @@ export async function firstSeenSince(
         AND e.booked_ms BETWEEN part.begin_ms AND part.end_ms
       OFFSET 0
     ) AS here
-    WHERE here.first_seen_at >= ${since} ORDER BY here.booked_ms, here.batch_no`.execute(db);
+    WHERE here.first_seen_at >= ${since} ORDER BY here.booked_ms, here.batch_no`;
   return rows.map((row) => row.batch_no);
 }
 
-interface StoredAt {
-  readonly batchNo: string;
-  readonly bookedMs: number;
-}
-
-export async function storedIn(
-  db: Kysely<DB>,
+export const storedIn = (
+  db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
   limit: number | null = null,
-): Promise<StoredAt[]> {
-  const { rows } = await sql<StoredAt>`
+) => rowsOf(db)<Pick<LedgerEntry, 'batchNo' | 'bookedMs'>>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
     SELECT here.batch_no AS "batchNo", here.booked_ms AS "bookedMs" FROM held CROSS JOIN LATERAL (
       SELECT batch_no, booked_ms FROM ledger_entry e
@@ -84,11 +77,7 @@ export async function storedIn(
         AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
       ORDER BY e.booked_ms, e.batch_no LIMIT ${limit}::bigint
     ) AS here
-    WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT ${limit}::bigint`.execute(
-    db,
-  );
-  return rows;
-}
+    WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT ${limit}::bigint`;
 
 export interface OlderDaysRound {
   readonly read: number;
@@ -111,11 +100,9 @@ export interface HistoricalComparison extends Days {
   readonly round: OlderDaysRound;
 }
 
-interface Checked extends Omit<HistoricalComparison, 'round'> {
+interface Row extends Omit<HistoricalComparison, 'round'>, Omit<OlderDaysRound, 'refused'>, Window {
   readonly merchant_no: string;
-}
-
-interface Refused extends Window {
+  /** Since when it refuses the window; null if it refuses none. */
   readonly since: Date | null;
 }
 
@@ -126,17 +113,15 @@ const CHECKED = sql.raw(NAMES);
 const EXCLUDED = sql.raw(NAMES.replaceAll(/\w+/g, 'excluded.$&'));
 
 export async function historicalComparisons(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, HistoricalComparison>> {
-  const { rows } = await sql<Checked & Omit<OlderDaysRound, 'refused'> & Refused>`
+  const rows = await rowsOf(db)<Row>`
     SELECT merchant_no, checked_from AS "from", checked_to AS "to", checked_total AS total, is_held AS "isHeld",
       checked_at AS "checkedAt", round_read AS read, round_of AS of, round_began_at AS "beganAt",
       round_through_ms AS "throughMs", widest_ms AS "widestMs", page_order AS order,
       refused_from_ms AS "beginMs", refused_to_ms AS "endMs", refused_since AS since
-    FROM ledger_cursor WHERE ${ofMerchants(merchants)} AND currency = ${EVERY_CURRENCY} AND checked_at IS NOT NULL`.execute(
-    db,
-  );
+    FROM ledger_cursor WHERE ${ofMerchants(merchants)} AND currency = ${EVERY_CURRENCY} AND checked_at IS NOT NULL`;
   return new Map(
     rows.map(({ merchant_no, from, to, total, isHeld, checkedAt, beginMs, endMs, since, ...round }) => [
       merchant_no,
@@ -150,7 +135,7 @@ export async function historicalComparisons(
 
 /** Stores how far the comparisons of merchants' older days have come, with the sums of the days' figures. */
 export async function keepHistoricalComparisons(
-  trx: Transaction<DB>,
+  trx: Trx,
   made: readonly { readonly merchantNo: string; readonly comparison: HistoricalComparison }[],
 ): Promise<void> {
   if (made.length === 0) return;
@@ -184,20 +169,20 @@ export interface Days {
  * ledger_entry_in_time. With a currency, only its entries.
  */
 export async function countStored(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   window: Window,
   currency: string | null = null,
 ): Promise<number> {
-  const { rows } = await sql<{ stored: number }>`
+  const { stored } = await rowOf(db)<{ stored: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)})
     SELECT coalesce(sum((
       SELECT count(*) FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
     )), 0)::bigint + ${currency === null ? namedUnreadable(merchantNo, window) : sql`0`} AS stored
-    FROM held WHERE currency IS NOT NULL`.execute(db);
-  return rows[0]!.stored;
+    FROM held WHERE currency IS NOT NULL`;
+  return stored;
 }
 
 /**
@@ -205,12 +190,12 @@ export async function countStored(
  * since then. Entries are only counted one by one on days that changed after their figures were made.
  */
 export async function countByFigures(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   days: Days,
   window: Window,
 ): Promise<number> {
-  const { rows } = await sql<{ stored: number }>`
+  const { stored } = await rowOf(db)<{ stored: number }>`
     WITH changed AS MATERIALIZED (
       SELECT currency, day FROM changed_day
       WHERE merchant_no = ${merchantNo} AND day BETWEEN ${days.from} AND ${days.to}
@@ -223,8 +208,8 @@ export async function countByFigures(
         - coalesce((SELECT d.credit_count + d.debit_count FROM account_day d
           WHERE d.merchant_no = ${merchantNo} AND d.currency = changed.currency AND d.day = changed.day), 0)
       ), 0)::bigint FROM changed
-    ) + ${namedUnreadable(merchantNo, window)} AS stored`.execute(db);
-  return rows[0]!.stored;
+    ) + ${namedUnreadable(merchantNo, window)} AS stored`;
+  return stored;
 }
 
 /** Entries of the days by their figures: the sum of the last check, and the days since; all days where there is none. */
@@ -275,14 +260,9 @@ const namedUnreadable = (merchantNo: string, { beginMs, endMs }: Window) => sql`
  * Spans in which the platform's total cannot be compared with what is stored. An unreadable entry without batchNo may
  * be an entry that is stored already. One that may lie outside the window may or may not be in the total.
  */
-export async function uncountableSpans(
-  db: Kysely<DB>,
-  merchantNo: string,
-  { beginMs, endMs }: Window,
-): Promise<Window[]> {
-  const { rows } = await sql<{ begin_ms: number; end_ms: number }>`
-    SELECT begin_ms, end_ms FROM quarantined_entry
-    WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
-      AND (batch_no IS NULL OR begin_ms < ${beginMs} OR end_ms > ${endMs})`.execute(db);
-  return rows.map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms }));
-}
+export const uncountableSpans = (db: Db, merchantNo: string, { beginMs, endMs }: Window) => rowsOf(
+  db,
+)<Window>`
+  SELECT begin_ms AS "beginMs", end_ms AS "endMs" FROM quarantined_entry
+  WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
+    AND (batch_no IS NULL OR begin_ms < ${beginMs} OR end_ms > ${endMs})`;

@@ -2,7 +2,7 @@
  * Keeps how late entries come, as a few counts a merchant: they grow in the statement that stores a late entry, and at
  * month end. Nothing is counted in the ledger.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import {
   monthOf,
@@ -14,8 +14,7 @@ import {
 } from '../ledger/lateness.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -80,16 +79,16 @@ const certifiedAt = (merchantNo: string): RawBuilder<unknown> => {
 };
 
 export async function latenessMeasured(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   today: BusinessDay,
 ): Promise<ReadonlyMap<string, LatenessMeasured>> {
   const from = periodFrom(today);
-  const { rows } = await sql<Row>`
+  const rows = await rowsOf(db)<Row>`
     SELECT merchant_no, CASE WHEN days_max = 0 THEN month END AS month, sampled_on, days_min, days_max,
       sum(entries)::bigint AS entries
     FROM lateness_count WHERE ${ofMerchants(merchants)} AND month >= ${from}
-    GROUP BY 1, 2, 3, 4, 5 ORDER BY merchant_no, 2, days_max, days_min`.execute(db);
+    GROUP BY 1, 2, 3, 4, 5 ORDER BY merchant_no, 2, days_max, days_min`;
   return new Map(
     [...Map.groupBy(rows, (row) => row.merchant_no)].map(([merchantNo, own]) => [
       merchantNo,
@@ -160,7 +159,7 @@ export interface MonthsHeld {
  * Notes that months held. Of one that is new, the entries are counted from the figures of those days that were read in
  * time: late ones can be recognised only there. To be called in a transaction under the leases of these merchants.
  */
-export async function keepSampledMonths(trx: Transaction<DB>, held: readonly MonthsHeld[]): Promise<void> {
+export async function keepSampledMonths(trx: Trx, held: readonly MonthsHeld[]): Promise<void> {
   const rows = held.flatMap(({ months, ...one }) => months.map((month) => ({ ...one, month })));
   if (rows.length === 0) return;
   const column = (value: (one: (typeof rows)[number]) => string) => arrayLiteral(rows.map(value));
@@ -173,7 +172,6 @@ export async function keepSampledMonths(trx: Transaction<DB>, held: readonly Mon
     ) AS made (merchant_no, month, sampled_on)
     LEFT JOIN lateness_count known
       ON (known.merchant_no, known.month, known.days_min, known.days_max) = (made.merchant_no, made.month, 0, 0)
-    ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET sampled_on = excluded.sampled_on`.execute(
-    trx,
-  );
+    ON CONFLICT (merchant_no, month, days_min, days_max)
+      DO UPDATE SET sampled_on = excluded.sampled_on`.execute(trx);
 }

@@ -1,14 +1,16 @@
 /**
- * Keeps how many entries the platform has from before the first day read, and what is known of the beginning of
- * accounts.
+ * What is known of a ledger beyond the days that were read: how many entries the platform has from before, the beginning
+ * of accounts, and what there is once in a database.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, covers } from '../ledger/window.ts';
 import { storedCurrency } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
 import { certifiedWindows } from './certificates.ts';
-import type { DB } from './engine/schema.ts';
+import { type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
+import type { Lease } from './engine/lease.ts';
+import { writeTransaction } from './engine/write-transaction.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;
@@ -22,19 +24,20 @@ interface PastAndBegin {
 }
 
 export async function pastAndBegin(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   currency: string | null = null,
 ): Promise<PastAndBegin> {
-  const { rows } = await sql<{ before_ms: number | null; total: number | null; begin_ms: number | null }>`
+  const {
+    before_ms: beforeMs,
+    total,
+    begin_ms: beginMs,
+  } = await rowOf(db)<{ before_ms: number | null; total: number | null; begin_ms: number | null }>`
     SELECT past.past_before_ms AS before_ms, past.past_total AS total, (
       SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo}
     ) AS begin_ms
     FROM (VALUES (1)) AS always
-    LEFT JOIN ledger_cursor past ON past.merchant_no = ${merchantNo} AND past.currency = ${storedCurrency(currency)}`.execute(
-    db,
-  );
-  const { before_ms: beforeMs, total, begin_ms: beginMs } = rows[0]!;
+    LEFT JOIN ledger_cursor past ON past.merchant_no = ${merchantNo} AND past.currency = ${storedCurrency(currency)}`;
   return { past: beforeMs === null ? null : { beforeMs, total }, beginMs };
 }
 
@@ -43,7 +46,7 @@ export async function pastAndBegin(
  * under certificate, and everything from there through the window is certified.
  */
 export async function isLedgerBegin(
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, currency }: Account,
   window: Window,
 ): Promise<boolean> {
@@ -55,7 +58,7 @@ export async function isLedgerBegin(
 }
 
 export async function storePast(
-  trx: Transaction<DB>,
+  trx: Trx,
   merchantNo: string,
   { beforeMs, total, currency = null }: LedgerPast & { readonly currency?: string | null },
   now: Date,
@@ -64,9 +67,8 @@ export async function storePast(
     INSERT INTO ledger_cursor (merchant_no, currency, past_before_ms, past_total, past_asked_at)
     VALUES (${merchantNo}, ${storedCurrency(currency)}, ${beforeMs}, ${total}, ${now})
     ON CONFLICT (merchant_no, currency) DO UPDATE
-      SET past_before_ms = excluded.past_before_ms, past_total = excluded.past_total, past_asked_at = excluded.past_asked_at`.execute(
-    trx,
-  );
+      SET past_before_ms = excluded.past_before_ms, past_total = excluded.past_total,
+        past_asked_at = excluded.past_asked_at`.execute(trx);
 }
 
 interface FirstDay {
@@ -80,14 +82,11 @@ interface FirstDay {
  * that the currency has entries before the first certified instant, or has refused to say, only those whose opening is
  * not decided. One jump along account_day's key for each account.
  */
-export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): Promise<FirstDay[]> {
-  const { rows } = await sql<FirstDay>`
+export const firstDaysWithBalance = (db: Db, merchantNo: string) => rowsOf(db)<FirstDay>`
     WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)})
     SELECT account.currency, first.day, first.opening
     FROM figured AS account CROSS JOIN LATERAL (${firstWithBalance(merchantNo)}) AS first
-    ORDER BY account.currency`.execute(db);
-  return rows;
-}
+    ORDER BY account.currency`;
 
 export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql`
   SELECT first.day, first.opening FROM (
@@ -103,3 +102,25 @@ export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql
       AND (currency = account.currency AND past_total IS DISTINCT FROM 0 OR currency = '' AND past_total IS NULL)
       AND past_before_ms <= (SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo})
   )))`;
+
+/** A UUID that was made together with the tables. A copy of the database has the same one. */
+export async function databaseIdentity(db: Db): Promise<string> {
+  const { id } = await db.selectFrom('installation').select('id').executeTakeFirstOrThrow();
+  return id;
+}
+
+/** Whether an entry was ever seen whose timestamp differs, within the clock tolerance, from the time the platform filters by. */
+export async function isClockOff(db: Db): Promise<boolean> {
+  const { off } = await rowOf(db)<{ off: boolean }>`SELECT clock_off_at IS NOT NULL AS off FROM installation`;
+  return off;
+}
+
+/** Records for good that such an entry was seen; `seen` describes it. Throws `LeaseLost` or `StoreUnreachable`. */
+export function storeClockOff(db: Db, lease: Lease, seen: string, now: Date): Promise<void> {
+  return writeTransaction(db, lease, async (trx) => {
+    await sql`
+      UPDATE installation SET clock_off_at = ${now}, clock_off = ${seen} WHERE clock_off_at IS NULL`.execute(
+      trx,
+    );
+  });
+}

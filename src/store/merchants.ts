@@ -1,9 +1,8 @@
 /** Stores the merchants whose ledgers are synced, and their encrypted tokens. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { ofMerchants } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { arrayLiteral, type Db, rowOf, rowsOf } from './engine/database.ts';
 import {
   decryptSecret,
   encryptSecret,
@@ -46,7 +45,7 @@ const placeOf = (merchantNo: string): SecretPlace => ({
  * disabled before. Throws `UnknownSecretKey` where there is no key to encrypt with.
  */
 export async function addMerchant(
-  db: Kysely<DB>,
+  db: Db,
   merchant: {
     readonly merchantNo: string;
     readonly token: string | null;
@@ -55,20 +54,16 @@ export async function addMerchant(
   },
 ): Promise<{ readonly added: boolean; readonly enabled: boolean }> {
   const { merchantNo, token, secretKeys, now } = merchant;
-  const held = await db
-    .selectFrom('merchant')
-    .select('status')
-    .where('merchant_no', '=', merchantNo)
-    .executeTakeFirst();
+  const [held] = await rowsOf(db)<{ status: string }>`
+    SELECT status FROM merchant WHERE merchant_no = ${merchantNo}`;
   const ciphertext = token === null ? null : encryptSecret(secretKeys, placeOf(merchantNo), token);
-  const { rows } = await sql<{ added: boolean }>`
+  const { added } = await rowOf(db)<{ added: boolean }>`
     INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at, joined_at, enabled_at)
     VALUES (${merchantNo}, ${ciphertext}, ${now}, ${now}, ${now})
     ON CONFLICT (merchant_no) DO UPDATE
       SET token_ciphertext = coalesce(excluded.token_ciphertext, held.token_ciphertext), status = 'active',
         joined_at = coalesce(held.joined_at, excluded.joined_at), enabled_at = excluded.enabled_at
-    RETURNING xmax = 0 AS added`.execute(db);
-  const { added } = rows[0]!;
+    RETURNING xmax = 0 AS added`;
   return { added, enabled: !added && held?.status === 'disabled' };
 }
 
@@ -78,13 +73,8 @@ export async function addMerchant(
  * `UnknownSecretKey` or `SecretUnreadable`.
  */
 export async function keepDeliveredToken(
-  trx: Kysely<DB>,
-  delivered: {
-    readonly merchantNo: string;
-    readonly token: string;
-    readonly secretKeys: readonly SecretKey[];
-    readonly now: Date;
-  },
+  trx: Db,
+  delivered: MerchantToken & { readonly secretKeys: readonly SecretKey[]; readonly now: Date },
 ): Promise<boolean> {
   const { merchantNo, token, secretKeys, now } = delivered;
   const place = placeOf(merchantNo);
@@ -100,22 +90,15 @@ export async function keepDeliveredToken(
     )
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 1n) return true;
-  const held = await trx
-    .selectFrom('merchant')
-    .select('token_ciphertext')
-    .where('merchant_no', '=', merchantNo)
-    .executeTakeFirstOrThrow();
-  return decryptSecret(secretKeys, place, held.token_ciphertext!) === token;
+  const { ciphertext } = await rowOf(trx)<{ ciphertext: string }>`
+    SELECT token_ciphertext AS ciphertext FROM merchant WHERE merchant_no = ${merchantNo}`;
+  return decryptSecret(secretKeys, place, ciphertext) === token;
 }
 
 /** Replaces a merchant's token by a delivered one. Throws `UnknownSecretKey`. */
 export async function replaceToken(
-  trx: Kysely<DB>,
-  {
-    merchantNo,
-    token,
-    secretKeys,
-  }: { readonly merchantNo: string; readonly token: string; readonly secretKeys: readonly SecretKey[] },
+  trx: Db,
+  { merchantNo, token, secretKeys }: MerchantToken & { readonly secretKeys: readonly SecretKey[] },
 ): Promise<void> {
   await trx
     .updateTable('merchant')
@@ -125,21 +108,15 @@ export async function replaceToken(
 }
 
 /** Which of these merchants are known only, and since when: an approval brought them, and no call has succeeded yet. */
-export async function notJoined(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<ReadonlyMap<string, Date>> {
-  const rows = await db
-    .selectFrom('merchant')
-    .select(['merchant_no', 'added_at'])
-    .where(ofMerchants(merchants))
-    .where('joined_at', 'is', null)
-    .execute();
-  return new Map(rows.map((row) => [row.merchant_no, row.added_at]));
+export async function notJoined(db: Db, merchants: readonly string[]): Promise<ReadonlyMap<string, Date>> {
+  const rows = await rowsOf(db)<{ merchantNo: string; addedAt: Date }>`
+    SELECT merchant_no AS "merchantNo", added_at AS "addedAt" FROM merchant
+    WHERE ${ofMerchants(merchants)} AND joined_at IS NULL`;
+  return new Map(rows.map(({ merchantNo, addedAt }) => [merchantNo, addedAt]));
 }
 
 /** Records that a call with the merchant's token succeeded. From now on the nightly job reads its ledger. */
-export async function markJoined(db: Kysely<DB>, merchantNo: string, now: Date): Promise<void> {
+export async function markJoined(db: Db, merchantNo: string, now: Date): Promise<void> {
   await db
     .updateTable('merchant')
     .set({ joined_at: now })
@@ -149,44 +126,34 @@ export async function markJoined(db: Kysely<DB>, merchantNo: string, now: Date):
 }
 
 /** All merchants in order, without their tokens. */
-export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
-  const rows = await db.selectFrom('merchant').selectAll().orderBy('merchant_no').execute();
-  return rows.map((row) => ({
-    merchantNo: row.merchant_no,
-    status: row.status as MerchantRow['status'],
-    hasToken: row.token_ciphertext !== null,
-    addedAt: row.added_at,
-    joinedAt: row.joined_at,
-  }));
-}
+export const listMerchants = (db: Db) => rowsOf(db)<MerchantRow>`
+  SELECT merchant_no AS "merchantNo", status, token_ciphertext IS NOT NULL AS "hasToken", added_at AS "addedAt",
+    joined_at AS "joinedAt"
+  FROM merchant ORDER BY merchant_no`;
 
 /** Those of these merchants that were added, or of whom figures or statements are stored. Uses primary keys alone. */
-export async function knownMerchants(db: Kysely<DB>, asked: readonly string[]): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ readonly merchantNo: string }>`
+export async function knownMerchants(db: Db, asked: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await rowsOf(db)<{ readonly merchantNo: string }>`
     SELECT asked."merchantNo" FROM unnest(${arrayLiteral(asked)}::text[]) AS asked ("merchantNo")
     WHERE EXISTS (SELECT FROM merchant WHERE merchant_no = asked."merchantNo")
       OR EXISTS (SELECT FROM account_day WHERE merchant_no = asked."merchantNo")
-      OR EXISTS (SELECT FROM statement WHERE merchant_no = asked."merchantNo")`.execute(db);
+      OR EXISTS (SELECT FROM statement WHERE merchant_no = asked."merchantNo")`;
   return new Set(rows.map(({ merchantNo }) => merchantNo));
 }
 
 /** The numbers of the merchants whose ledgers are read, in order. */
-export async function activeMerchants(db: Kysely<DB>): Promise<string[]> {
-  const rows = await db
-    .selectFrom('merchant')
-    .select('merchant_no')
-    .where('status', '=', 'active')
-    .orderBy('merchant_no')
-    .execute();
-  return rows.map((row) => row.merchant_no);
+export async function activeMerchants(db: Db): Promise<string[]> {
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT merchant_no AS "merchantNo" FROM merchant WHERE status = 'active' ORDER BY merchant_no`;
+  return rows.map(({ merchantNo }) => merchantNo);
 }
 
 /**
  * Merchants that ought to be read and whose token is nowhere: active ones without one, and those with entries,
  * certificates or statements that were never added. `own` has its token in the settings; a disabled one has left.
  */
-export async function merchantsWithoutToken(db: Kysely<DB>, own: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ merchant_no: string }>`
+export async function merchantsWithoutToken(db: Db, own: readonly string[]): Promise<string[]> {
+  const rows = await rowsOf(db)<{ merchant_no: string }>`
     WITH RECURSIVE ${eachMerchantOf('ledger_entry')}, ${eachMerchantOf('statement')}
     (SELECT merchant_no FROM certified_span
       UNION SELECT merchant_no FROM of_ledger_entry WHERE merchant_no IS NOT NULL
@@ -194,7 +161,7 @@ export async function merchantsWithoutToken(db: Kysely<DB>, own: readonly string
       UNION SELECT merchant_no FROM merchant)
     EXCEPT SELECT merchant_no FROM merchant WHERE status = 'disabled' OR token_ciphertext IS NOT NULL
     EXCEPT SELECT unnest(${arrayLiteral(own)}::text[]) COLLATE "C"
-    ORDER BY merchant_no`.execute(db);
+    ORDER BY merchant_no`;
   return rows.map((row) => row.merchant_no);
 }
 
@@ -210,7 +177,7 @@ function eachMerchantOf(table: 'ledger_entry' | 'statement'): RawBuilder<unknown
 }
 
 /** Records that a merchant is not synced any more, also one that the settings alone named. False where it is not known. */
-export async function disableMerchant(db: Kysely<DB>, merchantNo: string, now: Date): Promise<boolean> {
+export async function disableMerchant(db: Db, merchantNo: string, now: Date): Promise<boolean> {
   if ((await setMerchantStatus(db, merchantNo, 'disabled', now)) !== null) return true;
   const withoutToken = await merchantsWithoutToken(db, []);
   if (!withoutToken.includes(merchantNo)) return false;
@@ -223,7 +190,7 @@ export async function disableMerchant(db: Kysely<DB>, merchantNo: string, now: D
 
 /** Syncs a merchant, or stops syncing it; what is stored stays. Null where it is not known. */
 export async function setMerchantStatus(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   status: MerchantRow['status'],
   now: Date,
@@ -239,19 +206,14 @@ export async function setMerchantStatus(
 
 /** Of these merchants, the active ones with their stored tokens, in order. A token that cannot be read is its merchant's problem alone. */
 export async function merchantTokens(
-  db: Kysely<DB>,
+  db: Db,
   secretKeys: readonly SecretKey[],
   merchants: Chosen = null,
 ): Promise<(MerchantToken | LockedMerchant)[]> {
-  const rows = await db
-    .selectFrom('merchant')
-    .select(['merchant_no', 'token_ciphertext'])
-    .where('status', '=', 'active')
-    .where('token_ciphertext', 'is not', null)
-    .where(ofMerchants(merchants))
-    .orderBy('merchant_no')
-    .execute();
-  return rows.map((row) => tokenOf(row.merchant_no, row.token_ciphertext!, secretKeys));
+  const rows = await rowsOf(db)<{ merchantNo: string; ciphertext: string }>`
+    SELECT merchant_no AS "merchantNo", token_ciphertext AS ciphertext FROM merchant
+    WHERE status = 'active' AND token_ciphertext IS NOT NULL AND ${ofMerchants(merchants)} ORDER BY merchant_no`;
+  return rows.map(({ merchantNo, ciphertext }) => tokenOf(merchantNo, ciphertext, secretKeys));
 }
 
 function tokenOf(

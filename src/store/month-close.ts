@@ -2,11 +2,12 @@
  * Keeps closed months with the statements that each close froze, and finds what was revised since. Rows are never changed,
  * but for a signature that was missing.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
-import type { DB, Json } from './engine/schema.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
+import type { Json } from './engine/schema.ts';
 
 export interface FrozenStatement {
   readonly currency: string;
@@ -70,50 +71,33 @@ const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.mon
 
 const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id`;
 
-export async function listCloses(
-  db: Kysely<DB>,
-  { merchants, month }: CloseFilter,
-  limit: number | null = null,
-): Promise<MonthClose[]> {
-  const { rows } = await sql<MonthClose>`
+export const listCloses = (db: Db, { merchants, month }: CloseFilter, limit: number | null = null) => rowsOf(
+  db,
+)<MonthClose>`
     SELECT ${CLOSE_COLUMNS} ${FROM_CLOSED}
     WHERE ${ofMerchants(merchants, 'closed')} AND ${ofMonth(month)}
-    ORDER BY closed.merchant_no, closed.month, closed.number LIMIT ${limit}`.execute(db);
-  return rows;
-}
+    ORDER BY closed.merchant_no, closed.month, closed.number LIMIT ${limit}`;
 
-export const closesOfMonth = (db: Kysely<DB>, merchantNo: string, month: string): Promise<StoredClose[]> =>
+export const closesOfMonth = (db: Db, merchantNo: string, month: string): Promise<StoredClose[]> =>
   closesOf(db, merchantNo, { from: month, to: month });
 
 /** The same of all its months from one to another. */
-export async function closesOf(
-  db: Kysely<DB>,
+export const closesOf = (
+  db: Db,
   merchantNo: string,
   { from, to }: { readonly from: string; readonly to: string },
-): Promise<StoredClose[]> {
-  const { rows } = await sql<StoredClose>`
+) => rowsOf(db)<StoredClose>`
     SELECT ${CLOSE_COLUMNS}, closed.content, closed.signature ${FROM_CLOSED}
     WHERE closed.merchant_no = ${merchantNo} AND closed.month BETWEEN ${firstDay(from)}::date AND ${firstDay(to)}::date
-    ORDER BY closed.month, closed.number`.execute(db);
-  return rows;
-}
+    ORDER BY closed.month, closed.number`;
 
-export type CloseToStore = Pick<
-  StoredClose,
-  | 'merchantNo'
-  | 'month'
-  | 'number'
-  | 'despite'
-  | 'openDays'
-  | 'objectKey'
-  | 'sha256'
-  | 'content'
-  | 'signature'
-> & { readonly auditEventId: number };
+type CloseToStore = Omit<StoredClose, 'closedAt' | 'by' | 'note' | 'statements'> & {
+  readonly auditEventId: number;
+};
 
 /** Throws a unique violation (23505) if somebody else stored a close of that number meanwhile. */
 export async function storeClose(
-  trx: Transaction<DB>,
+  trx: Trx,
   close: CloseToStore,
   statements: readonly FrozenStatement[],
 ): Promise<void> {
@@ -140,7 +124,7 @@ export async function storeClose(
 
 /** Keeps the signature of a close that has none yet, made before there was a key. */
 export async function storeCloseSignature(
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, month, number }: Pick<StoredClose, 'merchantNo' | 'month' | 'number'>,
   signature: string,
 ): Promise<void> {
@@ -202,7 +186,7 @@ const adjustedOf = (current: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   FROM (${current}) AS current WHERE ${FROZEN_REVISION} IS DISTINCT FROM current.revision`;
 
 /** Reads every statement of these months, so name a merchant, or a month. */
-export async function adjustmentsOf(db: Kysely<DB>, filter: CloseFilter): Promise<Adjustment[]> {
+export async function adjustmentsOf(db: Db, filter: CloseFilter): Promise<Adjustment[]> {
   const { rows } = await adjustments(filter, currentInMonth(sql`true`)).execute(db);
   return rows;
 }
@@ -213,12 +197,12 @@ export interface ClosedMonth extends Pick<Adjustment, 'merchantNo' | 'month' | '
 }
 
 /** Those of the months that are closed, in one statement. Name a merchant and a month, as for `adjustmentsOf`. */
-export async function closedMonths(db: Kysely<DB>, filter: CloseFilter): Promise<ClosedMonth[]> {
-  const { rows } = await sql<Omit<Adjustment, 'day'> & { readonly day: BusinessDay | null }>`
+export async function closedMonths(db: Db, filter: CloseFilter): Promise<ClosedMonth[]> {
+  const rows = await rowsOf(db)<Omit<Adjustment, 'day'> & { readonly day: BusinessDay | null }>`
     WITH closed AS MATERIALIZED (${LAST_CLOSES(filter)})
     SELECT closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number, adjusted.*
     FROM closed LEFT JOIN LATERAL (${adjustedOf(currentInMonth(sql`true`))}) AS adjusted ON true
-    ORDER BY closed.merchant_no, closed.month, adjusted.day, adjusted.currency`.execute(db);
+    ORDER BY closed.merchant_no, closed.month, adjusted.day, adjusted.currency`;
   return [...Map.groupBy(rows, ({ merchantNo, month }) => `${month} ${merchantNo}`).values()].map((own) => {
     const { merchantNo, month, number } = own[0]!;
     const adjusted = own.filter((row): row is Adjustment => row.day !== null);
@@ -228,7 +212,7 @@ export async function closedMonths(db: Kysely<DB>, filter: CloseFilter): Promise
 
 /** Cheap whatever lies in them: checks revised statements, every one of months closed with days open, and those before an account's first frozen day. */
 export async function adjustmentsOfEach(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Adjustment[]>> {
   const revised = currentInMonth(sql`one.revision > 1`);

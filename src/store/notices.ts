@@ -2,11 +2,10 @@
  * Stores notices: what is odd about a ledger although no balance breaks. A notice is kept when it is found, reported
  * once, and shown for a while after that.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { isChosen } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import { eventRows, type FoundBy, type NewEvent } from './events.ts';
 import type { Currencies } from '../ledger/money.ts';
 
@@ -93,7 +92,7 @@ export function noticeEvent(notice: Notice): NewEvent {
  * entries are left out where the account has had some in the weeks before, or on a later one of these days.
  */
 export async function keepNotices(
-  trx: Transaction<DB>,
+  trx: Trx,
   notices: readonly Notice[],
   { runId, now }: FoundBy,
 ): Promise<void> {
@@ -113,40 +112,32 @@ export async function keepNotices(
         AND (known.data #> '{figures,count}')::int < (excluded.data #> '{figures,count}')::int`.execute(trx);
 }
 
-export const unreportedNotices = (db: Kysely<DB>, merchants: readonly string[]): Promise<KnownNotice[]> =>
+export const unreportedNotices = (db: Db, merchants: readonly string[]): Promise<KnownNotice[]> =>
   noticesWhere(db, merchants, sql`reported_at IS NULL`);
 
-export const noticesSince = (
-  db: Kysely<DB>,
-  merchants: readonly string[],
-  since: Date,
-): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`at >= ${since}`);
+export const noticesSince = (db: Db, merchants: readonly string[], since: Date): Promise<KnownNotice[]> =>
+  noticesWhere(db, merchants, sql`at >= ${since}`);
 
 const SHARED_DAYS_MAX = 60;
 
 /** The last days of which a shared notice of the merchant is stored, reported or not. */
-export async function sharedNoticeDays(
-  db: Kysely<DB>,
+export const sharedNoticeDays = (
+  db: Db,
   merchantNo: string,
-): Promise<{ readonly currency: string; readonly day: BusinessDay }[]> {
-  const { rows } = await sql<{ currency: string; day: BusinessDay }>`
+): Promise<{ readonly currency: string; readonly day: BusinessDay }[]> => rowsOf(db)<{
+  currency: string;
+  day: BusinessDay;
+}>`
     SELECT DISTINCT data ->> 'currency' AS currency, (data ->> 'day')::date AS day
     FROM event WHERE kind = 'shared' AND ${ofEither([merchantNo])}
-    ORDER BY day DESC LIMIT ${sql.lit(SHARED_DAYS_MAX)}`.execute(db);
-  return rows;
-}
+    ORDER BY day DESC LIMIT ${sql.lit(SHARED_DAYS_MAX)}`;
 
 /** Those of the merchants that have a shared notice, or days left by an earlier run that are not compared yet. */
-export async function merchantsToCompare(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ merchant_no: string }>`
+export async function merchantsToCompare(db: Db, merchants: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await rowsOf(db)<{ merchant_no: string }>`
     SELECT merchant_no FROM day_entries WHERE ${isChosen('merchant_no', merchants)} AND is_uncompared AND NOT is_changed
     UNION SELECT merchant_no FROM event WHERE kind = 'shared' AND ${isChosen('merchant_no', merchants)}
-    UNION SELECT data ->> 'otherMerchantNo' FROM event WHERE kind = 'shared' AND ${isOther(merchants)}`.execute(
-    db,
-  );
+    UNION SELECT data ->> 'otherMerchantNo' FROM event WHERE kind = 'shared' AND ${isOther(merchants)}`;
   return new Set(rows.map((row) => row.merchant_no));
 }
 
@@ -183,11 +174,11 @@ const isFixed = sql`
 type StoredNotice = Omit<Notice, 'kind' | 'merchantNo' | 'currency'> & { readonly currency?: string };
 
 async function noticesWhere(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   is: RawBuilder<unknown>,
 ): Promise<KnownNotice[]> {
-  const { rows } = await sql<{
+  const rows = await rowsOf(db)<{
     kind: Notice['kind'];
     merchantNo: string;
     data: StoredNotice;
@@ -197,7 +188,7 @@ async function noticesWhere(
     SELECT kind, merchant_no AS "merchantNo", data, at AS "foundAt", run_id AS "runId" FROM event
     WHERE ${IS_NOTICE} AND ${is} AND ${ofEither(merchants)} AND NOT (${isFixed})
     ORDER BY kind, data ->> 'day', merchant_no, coalesce(data ->> 'currency', '') COLLATE "C",
-      (data ->> 'otherMerchantNo') COLLATE "C"`.execute(db);
+      (data ->> 'otherMerchantNo') COLLATE "C"`;
   return rows.map(
     ({ kind, merchantNo, data: { currency = null, day, ...data }, foundAt, runId }) =>
       ({ kind, merchantNo, currency, day, ...data, foundAt, runId }) as KnownNotice,
@@ -213,25 +204,19 @@ const NO_UNITS = 1_000;
  * currency has; by account and day, oldest first.
  */
 export async function oddEntries(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   fromMs: number,
   { zone, currencies }: { readonly zone: string; readonly currencies: Currencies },
 ): Promise<OddNotice[]> {
-  const { rows: held } = await sql<{ currency: string }>`
+  const held = await rowsOf(db)<{ currency: string }>`
     SELECT DISTINCT currency FROM ledger_entry
-    WHERE merchant_no = ${merchantNo} AND vanished_at IS NULL AND booked_ms >= ${fromMs}`.execute(db);
+    WHERE merchant_no = ${merchantNo} AND vanished_at IS NULL AND booked_ms >= ${fromMs}`;
   const known = held.map(({ currency }) => ({
     currency,
     units: currencies.minorUnits(currency) ?? NO_UNITS,
   }));
-  const { rows } = await sql<{
-    kind: OddNotice['kind'];
-    currency: string;
-    day: BusinessDay;
-    count: number;
-    batch_nos: string[];
-  }>`
+  return rowsOf(db)<OddNotice>`
     WITH known AS (
       SELECT * FROM unnest(
         ${arrayLiteral(known.map(({ currency }) => currency))}::text[],
@@ -247,11 +232,7 @@ export async function oddEntries(
       ) AS one (kind, is_odd)
       WHERE one.is_odd
     )
-    SELECT kind, currency, day, count(*) AS count,
-      (array_agg(batch_no ORDER BY batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
-    FROM odd GROUP BY kind, currency, day ORDER BY day, kind, currency`.execute(db);
-  return rows.map(({ kind, currency, day, count, batch_nos: batchNos }) => ({
-    ...{ kind, merchantNo, currency, day },
-    figures: { count, batchNos },
-  }));
+    SELECT kind, ${merchantNo}::text AS "merchantNo", currency, day, json_build_object('count', count(*),
+      'batchNos', (array_agg(batch_no ORDER BY batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}]) AS figures
+    FROM odd GROUP BY kind, currency, day ORDER BY day, kind, currency`;
 }

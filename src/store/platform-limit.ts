@@ -2,11 +2,10 @@
  * The platform's limit of calls a second and the waits it asked for, shared by all processes on one database. Only the
  * database's clock counts, as the clocks of hosts may differ: what goes in and out are spans of time.
  */
-import { sql, type Kysely } from 'kysely';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { sql } from 'kysely';
+import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { isLostOrRolledBack, retry } from './engine/retry.ts';
-import type { DB } from './engine/schema.ts';
 
 /** A time further ahead than this was not written by today's clock: the clock was put back since. */
 const AHEAD_MAX_S = 900;
@@ -28,7 +27,7 @@ interface Polled {
 }
 
 /** Opens the limit for one process. It remembers which holds that process was given already. */
-export function openPlatformLimit(db: Kysely<DB>) {
+export function openPlatformLimit(db: Db) {
   let from = '-infinity';
   const given = ({ nextFrom, holds }: Polled): readonly Held[] => {
     from = nextFrom;
@@ -48,7 +47,7 @@ export function openPlatformLimit(db: Kysely<DB>) {
     },
     /** The holds that were reported since the last check; at first all. Throws as `take` does. */
     holds: async () => {
-      const { rows } = await sql<{ polled: Polled }>`SELECT ${pollFrom(from)} AS polled`.execute(db);
+      const rows = await rowsOf(db)<{ polled: Polled }>`SELECT ${pollFrom(from)} AS polled`;
       return given(rows[0]!.polled);
     },
     /** Records holds. None is shortened by a later one. */
@@ -68,9 +67,9 @@ const pollFrom = (from: string) => sql<Polled>`json_build_object(
     FROM platform_hold AS known
     WHERE recorded_at > ${from}::timestamptz AND ${isAhead}))`;
 
-async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
+async function takeSlice(db: Db, spanMs: number, from: string) {
   const span = sql`${spanMs}::float8 * interval '1 millisecond'`;
-  const { rows } = await sql<{ afterMs: number; polled: Polled }>`
+  const rows = await rowsOf(db)<{ afterMs: number; polled: Polled }>`
     WITH taken AS (
       INSERT INTO platform_hold AS known (owner, held_until, recorded_at)
       VALUES (${RATE}, ${DATABASE_NOW} + ${span}, '-infinity')
@@ -79,11 +78,11 @@ async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
       RETURNING held_until)
     SELECT (extract(epoch FROM held_until - ${span} - ${DATABASE_NOW}) * 1000)::float8 AS "afterMs",
       ${pollFrom(from)} AS polled
-    FROM taken`.execute(db);
+    FROM taken`;
   return rows[0]!;
 }
 
-async function storeHolds(db: Kysely<DB>, holds: readonly Held[]): Promise<void> {
+async function storeHolds(db: Db, holds: readonly Held[]): Promise<void> {
   // In one order, so that no two processes wait for each other.
   await sql`
     INSERT INTO platform_hold AS known (owner, held_until, recorded_at)

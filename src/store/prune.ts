@@ -2,32 +2,28 @@
  * What may be deleted once it is old: records of work that is over, and results of the platform whose paths are closed.
  * Nothing here is needed to prove, publish, repair or verify a day, however old the day is.
  */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
-import { applicationPathLives, beneficiaryPathLives } from './notifications/known-paths.ts';
-import type { DB } from './engine/schema.ts';
+import { sql, type RawBuilder } from 'kysely';
+import { isPathClosed } from './notifications/notify-path.ts';
+import { type Db, rowsOf } from './engine/database.ts';
 
 /** What `before` has to be older than: paths of results live 30 days, and `status` reads back as far. */
 export const PRUNE_KEEPS_DAYS = 90;
 
 interface Prunable {
   readonly what: string;
-  readonly table: PrunableTable;
+  readonly table: 'alert' | 'event' | 'notification' | 'quarantined_entry' | 'task';
   /** Which rows of the table, named `old`, may go. */
   readonly rows: (asked: PruneAsked) => RawBuilder<boolean>;
 }
 
-export interface PruneAsked {
+interface PruneAsked {
   readonly before: Date;
   readonly now: Date;
 }
 
-export interface Pruned {
-  readonly what: string;
-  readonly table: PrunableTable;
+export interface Pruned extends Pick<Prunable, 'what' | 'table'> {
   readonly rows: number;
 }
-
-export type PrunableTable = 'alert' | 'event' | 'notification' | 'quarantined_entry' | 'task';
 
 /** Runs whose tasks of single merchants may go. The last run of each job is not among them. */
 const endedRuns = ({ before }: PruneAsked): RawBuilder<unknown> => sql`
@@ -73,10 +69,7 @@ const PRUNABLE: readonly Prunable[] = [
     rows: ({ before, now }) => sql<boolean>`
       coalesce(old.resolved_at, old.processed_at) < ${before}
         AND (old.outcome IN ('applied', 'duplicate', 'unknown') OR old.resolved_at IS NOT NULL)
-        AND NOT EXISTS (SELECT FROM application
-          WHERE old.kind = 'onboarding' AND notify_hash = old.notify_hash AND ${applicationPathLives(now)})
-        AND NOT EXISTS (SELECT FROM beneficiary
-          WHERE old.kind = 'beneficiary' AND notify_hash = old.notify_hash AND ${beneficiaryPathLives(now)})`,
+        AND ${isPathClosed(now)}`,
   },
   {
     what: 'alerts that no target waits for, with what became of them',
@@ -94,11 +87,11 @@ const PRUNABLE: readonly Prunable[] = [
   },
 ];
 
-export async function prunableRows(db: Kysely<DB>, asked: PruneAsked): Promise<Pruned[]> {
+export async function prunableRows(db: Db, asked: PruneAsked): Promise<Pruned[]> {
   const counts: Pruned[] = [];
   for (const { what, table, rows } of PRUNABLE) {
-    const { rows: found } = await sql<{ count: number }>`
-      SELECT count(*) AS count FROM ${sql.table(table)} AS old WHERE ${rows(asked)}`.execute(db);
+    const found = await rowsOf(db)<{ count: number }>`
+      SELECT count(*) AS count FROM ${sql.table(table)} AS old WHERE ${rows(asked)}`;
     counts.push({ what, table, rows: found[0]!.count });
   }
   return counts;
@@ -108,7 +101,7 @@ export async function prunableRows(db: Kysely<DB>, asked: PruneAsked): Promise<P
  * Deletes it, each kind in transactions of its own, so that runs next to it never wait for long. Stopped and started
  * again, it goes on where it was.
  */
-export async function pruneRows(db: Kysely<DB>, asked: PruneAsked): Promise<Pruned[]> {
+export async function pruneRows(db: Db, asked: PruneAsked): Promise<Pruned[]> {
   const gone: Pruned[] = [];
   for (const prunable of PRUNABLE) {
     const { what, table } = prunable;
@@ -120,7 +113,7 @@ export async function pruneRows(db: Kysely<DB>, asked: PruneAsked): Promise<Prun
 }
 
 async function pruned(
-  db: Kysely<DB>,
+  db: Db,
   { table, rows }: Prunable,
   asked: PruneAsked,
   only: RawBuilder<boolean> = sql<boolean>`true`,
@@ -131,10 +124,10 @@ async function pruned(
 }
 
 /** Run by run: there is a row for each merchant of each run, so that all together may be millions. */
-async function pruneMerchantEnds(db: Kysely<DB>, asked: PruneAsked): Promise<number> {
-  const { rows: runs } = await sql<{ id: number }>`
+async function pruneMerchantEnds(db: Db, asked: PruneAsked): Promise<number> {
+  const runs = await rowsOf(db)<{ id: number }>`
     SELECT id FROM (${endedRuns(asked)}) AS ended
-    WHERE EXISTS (SELECT FROM task WHERE run_id = ended.id AND kind = 'run') ORDER BY id`.execute(db);
+    WHERE EXISTS (SELECT FROM task WHERE run_id = ended.id AND kind = 'run') ORDER BY id`;
   let rows = 0;
   for (const { id } of runs) {
     rows += await pruned(db, MERCHANT_ENDS, asked, sql<boolean>`old.run_id = ${id}`);

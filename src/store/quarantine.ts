@@ -1,10 +1,13 @@
 /** Stores what came as an entry and cannot be read as one, with its raw text, until the platform no longer sends it. */
 import { createHash } from 'node:crypto';
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
+import { EVERY_ACCOUNT } from '../ledger/account-filter.ts';
 import type { UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/hints/evidence.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { ofMerchants } from './account-filter.ts';
+import { LIST_ROWS_MAX, type PersonFilter } from './amendments.ts';
+import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
+import type { QuarantinedEntry } from './engine/schema.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it is unknown. */
@@ -20,7 +23,7 @@ type RepeatedEntry = UnreadableEntry & { readonly occurrences: number };
  * they were gone. Reading the same unreadable entry again in the same window writes nothing. One without batchNo may have an
  * identical one elsewhere, so only certified readings without it narrow where it can lie.
  */
-export async function storeUnreadable(trx: Transaction<DB>, toStore: WindowToStore): Promise<number> {
+export async function storeUnreadable(trx: Trx, toStore: WindowToStore): Promise<number> {
   const { merchantNo, window, reading, currency } = toStore;
   const unreadable = new Map<string, RepeatedEntry>();
   for (const entry of reading.unreadable) {
@@ -42,12 +45,12 @@ export async function storeUnreadable(trx: Transaction<DB>, toStore: WindowToSto
 }
 
 async function keepUnreadable(
-  trx: Transaction<DB>,
+  trx: Trx,
   unreadable: ReadonlyMap<string, RepeatedEntry>,
   { merchantNo, window, runId, now }: WindowToStore,
 ): Promise<number> {
   const entries = [...unreadable.values()];
-  const { rows } = await sql<{ kept: number }>`
+  const { kept } = await rowOf(trx)<{ kept: number }>`
     WITH sent AS (
       SELECT *, int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange AS span FROM unnest(
         ${arrayLiteral([...unreadable.keys()])}::text[], ${arrayLiteral(entries.map((entry) => entry.batchNo))}::text[],
@@ -76,8 +79,8 @@ async function keepUnreadable(
             WHEN q.span && excluded.span THEN q.span * excluded.span
             ELSE excluded.span END
     )
-    SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`.execute(trx);
-  return rows[0]!.kept;
+    SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`;
+  return kept;
 }
 
 export interface UnreadableWithin extends Quarantined {
@@ -91,35 +94,92 @@ export interface UnreadableWithin extends Quarantined {
  * oldest first, at most `limit`. Served by the merchant's part of the unique key: there are few.
  */
 export async function unreadableWithin(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   window: Window,
   { read, limit }: { readonly read: QuarantinedReader; readonly limit: number },
 ): Promise<UnreadableWithin[]> {
-  const rows = await db
-    .selectFrom('quarantined_entry')
-    .select(['id', 'batch_no', 'raw', 'reason', 'acknowledged_at', sql<string>`span::text`.as('span')])
-    .where('merchant_no', '=', merchantNo)
-    .where('released_at', 'is', null)
-    .where(sql<boolean>`span && int8range(${window.beginMs}, ${window.endMs}, '[]')`)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
-  return rows.map((row) => ({
-    kind: 'quarantined',
-    id: row.id,
-    batchNo: row.batch_no,
-    raw: row.raw,
-    reason: row.reason,
-    acknowledgedAt: row.acknowledged_at,
-    spans: spansOf(row.span),
-    ...read(row.raw),
-  }));
+  const rows = await rowsOf(db)<Omit<UnreadableWithin, 'kind' | 'currency' | 'nets'>>`
+    SELECT id, batch_no AS "batchNo", raw, reason, acknowledged_at AS "acknowledgedAt", coalesce((
+      SELECT json_agg(json_build_object('beginMs', lower(part), 'endMs', upper(part) - 1)) FROM unnest(span) AS part
+    ), '[]') AS spans
+    FROM quarantined_entry
+    WHERE merchant_no = ${merchantNo} AND released_at IS NULL
+      AND span && int8range(${window.beginMs}, ${window.endMs}, '[]')
+    ORDER BY id LIMIT ${limit}`;
+  return rows.map((row) => ({ kind: 'quarantined', ...row, ...read(row.raw) }));
 }
 
-/** The windows of a multirange, which the server writes as `{[1,5),[7,9)}`. */
-const spansOf = (multirange: string): Window[] =>
-  [...multirange.matchAll(/\[(-?\d+),(-?\d+)\)/g)].map(([, begin, end]) => ({
-    beginMs: Number(begin),
-    endMs: Number(end) - 1,
-  }));
+export type QuarantineRow = Selectable<Omit<QuarantinedEntry, 'span'>>;
+
+export const quarantineRows = (db: Db) =>
+  db
+    .selectFrom('quarantined_entry')
+    .select([
+      'id',
+      'merchant_no',
+      'batch_no',
+      'raw',
+      'reason',
+      'occurrences',
+      'fingerprint',
+      'begin_ms',
+      'end_ms',
+      'first_seen_at',
+      'run_id',
+      'released_at',
+      'acknowledged_at',
+      'note',
+    ]);
+
+/** Rejected entries with their raw text, newest first. Without `all`: only those that the platform still sends. */
+export function listQuarantine(
+  db: Db,
+  filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean } = EVERY_ACCOUNT,
+): Promise<QuarantineRow[]> {
+  let query = quarantineRows(db)
+    .where(ofMerchants(filter.merchants))
+    .orderBy('id', 'desc')
+    .limit(filter.limit ?? LIST_ROWS_MAX);
+  if (filter.all !== true)
+    query = query.where('released_at', 'is', null).where('acknowledged_at', 'is', null);
+  if (filter.runId !== undefined) query = query.where('run_id', '=', filter.runId);
+  return query.execute();
+}
+
+/** How many unreadable entries, which the platform still sends and no one has acknowledged, each merchant has that has any. */
+export async function unreadableByMerchant(
+  db: Db,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await rowsOf(db)<{ merchantNo: string; count: number }>`
+    SELECT merchant_no AS "merchantNo", count(*) AS count FROM quarantined_entry
+    WHERE ${ofMerchants(merchants)} AND released_at IS NULL AND acknowledged_at IS NULL GROUP BY merchant_no`;
+  return new Map(rows.map(({ merchantNo, count }) => [merchantNo, count]));
+}
+
+/** Of these merchants, those with unreadable entries that the platform still sends, acknowledged or not. */
+export async function merchantsWithUnreadable(
+  db: Db,
+  merchants: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM quarantined_entry
+    WHERE ${ofMerchants(merchants)} AND released_at IS NULL`;
+  return new Set(rows.map(({ merchantNo }) => merchantNo));
+}
+
+/**
+ * Marks an unreadable entry as acknowledged, with a person's note. Its text is kept as it came. False where no open
+ * one has that id.
+ */
+export async function acknowledgeUnreadable(db: Db, id: number, note: string, now: Date): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('quarantined_entry')
+    .set({ acknowledged_at: now, note })
+    .where('id', '=', id)
+    .where('released_at', 'is', null)
+    .where('acknowledged_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}

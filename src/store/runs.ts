@@ -1,11 +1,11 @@
 /** Stores runs: what ran, when, over which days, and how it ended. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { hasWaiting } from './tasks.ts';
-import type { DB, JsonObject } from './engine/schema.ts';
+import type { JsonObject } from './engine/schema.ts';
 
 export interface RunRow {
   readonly id: number;
@@ -37,9 +37,11 @@ const COLUMNS = [
   sql<boolean>`request IS NOT NULL`.as('isQueued'),
 ] as const;
 
+const runs = (db: Db) => db.selectFrom('run').select(COLUMNS).$castTo<RunRow>();
+
 /** Records that a run starts. Returns its id, which is stored with everything that the run writes. */
 export async function startRun(
-  db: Kysely<DB>,
+  db: Db,
   run: {
     readonly command: string;
     readonly slot?: string | null;
@@ -73,12 +75,12 @@ export interface RunEndRow {
 }
 
 /** Records that a run ended. Characters in the figures that cannot be stored are replaced, so that they never prevent it. */
-export async function finishRun(db: Kysely<DB>, id: number, end: RunEndRow): Promise<void> {
+export async function finishRun(db: Db, id: number, end: RunEndRow): Promise<void> {
   await ended(db, id, end).execute();
 }
 
 /** The same, unless it has an end already or something of it waits. Of several processes that try, one gets true. */
-export async function finishOpenRun(db: Kysely<DB>, id: number, end: RunEndRow): Promise<boolean> {
+export async function finishOpenRun(db: Db, id: number, end: RunEndRow): Promise<boolean> {
   const { numUpdatedRows } = await ended(db, id, end)
     .where('exit_code', 'is', null)
     .where(sql<boolean>`NOT ${hasWaiting(sql<number>`${id}::bigint`)}`)
@@ -86,23 +88,21 @@ export async function finishOpenRun(db: Kysely<DB>, id: number, end: RunEndRow):
   return numUpdatedRows === 1n;
 }
 
-const ended = (db: Kysely<DB>, id: number, { exitCode, figures, now }: RunEndRow) =>
+const ended = (db: Db, id: number, { exitCode, figures, now }: RunEndRow) =>
   db
     .updateTable('run')
     .set({ exit_code: exitCode, figures: storableJson(figures), finished_at: now })
     .where('id', '=', id);
 
-export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | undefined> {
-  const row = await db.selectFrom('run').select(COLUMNS).where('id', '=', id).executeTakeFirst();
-  return row as RunRow | undefined;
-}
+export const runById = (db: Db, id: number): Promise<RunRow | undefined> =>
+  runs(db).where('id', '=', id).executeTakeFirst();
 
 /**
  * The latest runs, newest first. `scheduled` true: only runs that the schedule started; false: only the others.
  * `nightsOnly`: without those that are known to be about a few merchants or days only.
  */
-export async function latestRuns(
-  db: Kysely<DB>,
+export const latestRuns = (
+  db: Db,
   {
     limit,
     command,
@@ -114,10 +114,8 @@ export async function latestRuns(
     readonly scheduled?: boolean | undefined;
     readonly nightlyOnly?: boolean | undefined;
   },
-): Promise<RunRow[]> {
-  const rows = await db
-    .selectFrom('run')
-    .select(COLUMNS)
+): Promise<RunRow[]> =>
+  runs(db)
     .$if(command !== undefined, (query) => query.where('command', '=', command!))
     .$if(scheduled !== undefined, (query) => query.where('slot', scheduled ? 'is not' : 'is', null))
     .$if(nightlyOnly, (query) => query.where(sql<boolean>`is_night IS DISTINCT FROM false`))
@@ -125,8 +123,6 @@ export async function latestRuns(
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
-  return rows as unknown as RunRow[];
-}
 
 /** One way in which runs of a slot ended, and when the last of these runs did. */
 export interface SlotEnd extends Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'> {
@@ -143,7 +139,7 @@ const doesAwaitPerson = sql<boolean>`coalesce((figures->>'awaitsPerson')::boolea
  * the run ended early. `awaitsPerson`: another try would end the same.
  */
 export async function slotEnds(
-  db: Kysely<DB>,
+  db: Db,
   slots: readonly { readonly job: string; readonly slot: string }[],
   now: Date,
 ): Promise<SlotEnd[]> {
@@ -164,17 +160,11 @@ export async function slotEnds(
 }
 
 /** The last run that has ended, without those of these commands; null if there is none. */
-export async function lastLedgerRun(db: Kysely<DB>, without: readonly string[]): Promise<number | null> {
-  const row = await db
-    .selectFrom('run')
-    .select('id')
-    .where('command', 'not in', [...without])
-    .where('finished_at', 'is not', null)
-    .orderBy('started_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row?.id ?? null;
+export async function lastLedgerRun(db: Db, without: readonly string[]): Promise<number | null> {
+  const [last] = await rowsOf(db)<{ id: number }>`
+    SELECT id FROM run WHERE command NOT IN (${sql.join(without)}) AND finished_at IS NOT NULL
+    ORDER BY started_at DESC, id DESC LIMIT 1`;
+  return last?.id ?? null;
 }
 
 export interface GoodRun {
@@ -190,7 +180,7 @@ const GOOD_MANUAL_RUNS_READ_MAX = 50;
  * `throughDay` names for when it began, or a later one. Uses run_command.
  */
 export async function lastGoodRun(
-  db: Kysely<DB>,
+  db: Db,
   {
     jobs,
     merchants,
@@ -225,15 +215,8 @@ const readWell = sql<number>`coalesce(
   (figures->>'merchantsReadWell')::int, jsonb_array_length(coalesce(figures->'merchantsDone', '[]'))
 )`;
 
-export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string): Promise<RunRow[]> {
-  const rows = await db
-    .selectFrom('run')
-    .select(COLUMNS)
-    .where('slot', '=', slot)
-    .where('command', '=', command)
-    .execute();
-  return rows as unknown as RunRow[];
-}
+export const runsOfSlot = (db: Db, command: string, slot: string): Promise<RunRow[]> =>
+  runs(db).where('slot', '=', slot).where('command', '=', command).execute();
 
 /** A run that read a merchant's ledger and ended well for this merchant. */
 export interface GoodReading {
@@ -246,26 +229,22 @@ export interface GoodReading {
  * Merchants without such a run are left out. One jump along task_good for each merchant.
  */
 export async function lastGoodReadings(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, GoodReading>> {
-  const { rows } = await sql<GoodReading & { merchantNo: string }>`
+  const rows = await rowsOf(db)<GoodReading & { merchantNo: string }>`
     SELECT last.merchant_no AS "merchantNo", last.finished_at AS at,
       coalesce(last.checked, (SELECT run.figures->'checked' FROM run WHERE run.id = last.run_id), '[]') AS checked
     FROM unnest(${arrayLiteral(merchants)}::text[]) AS asked (merchant_no) CROSS JOIN LATERAL (
       SELECT own.merchant_no, own.run_id, own.finished_at, own.figures->'checked' AS checked FROM task own
       WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
       ORDER BY own.run_id DESC LIMIT 1
-    ) AS last`.execute(db);
+    ) AS last`;
   return new Map(rows.map(({ merchantNo, ...reading }) => [merchantNo, reading]));
 }
 
 /** The last `limit` runs of each job of the schedule, newest first. Uses run_command. */
-export async function latestOfEachJob(
-  db: Kysely<DB>,
-  jobs: readonly string[],
-  limit: number,
-): Promise<RunRow[]> {
+export async function latestOfEachJob(db: Db, jobs: readonly string[], limit: number): Promise<RunRow[]> {
   const perJob = await Promise.all(
     jobs.map((command) => latestRuns(db, { command, limit, scheduled: true })),
   );
@@ -273,21 +252,14 @@ export async function latestOfEachJob(
 }
 
 /** The processes that hold a lease which has not run out, by the database's clock. */
-export async function leaseHolders(db: Kysely<DB>): Promise<string[]> {
-  const rows = await db
-    .selectFrom('lease')
-    .select('holder')
-    .distinct()
-    .where('expires_at', '>', DATABASE_NOW)
-    .execute();
+export async function leaseHolders(db: Db): Promise<string[]> {
+  const rows = await rowsOf(db)<{ holder: string }>`
+    SELECT DISTINCT holder FROM lease WHERE expires_at > ${DATABASE_NOW}`;
   return rows.map(({ holder }) => holder);
 }
 
 /** The last run that each of these processes started. Its earlier runs cannot be at work any more. */
-export async function lastRunOfHolders(
-  db: Kysely<DB>,
-  holders: readonly string[],
-): Promise<Map<string, number>> {
+export async function lastRunOfHolders(db: Db, holders: readonly string[]): Promise<Map<string, number>> {
   if (holders.length === 0) return new Map();
   const rows = await db
     .selectFrom('run')
@@ -302,15 +274,15 @@ export async function lastRunOfHolders(
  * The difference between the clocks that the last earlier run measured when it called the platform; null if none did.
  */
 export async function clocksSeenBefore(
-  db: Kysely<DB>,
+  db: Db,
   runId: number,
 ): Promise<{ readonly platformBehindMs: number; readonly platformAheadMs: number } | null> {
-  const { rows } = await sql<{ behind: number | null; ahead: number | null }>`
-    SELECT (figures->>'platformBehindMs')::bigint AS behind, (figures->>'platformAheadMs')::bigint AS ahead
+  const [seen] = await rowsOf(db)<{ platformBehindMs: number; platformAheadMs: number }>`
+    SELECT coalesce((figures->>'platformBehindMs')::bigint, 0) AS "platformBehindMs",
+      coalesce((figures->>'platformAheadMs')::bigint, 0) AS "platformAheadMs"
     FROM run WHERE id < ${runId} AND (figures->>'requests')::bigint > 0
-    ORDER BY id DESC LIMIT 1`.execute(db);
-  const row = rows[0];
-  return row === undefined ? null : { platformBehindMs: row.behind ?? 0, platformAheadMs: row.ahead ?? 0 };
+    ORDER BY id DESC LIMIT 1`;
+  return seen ?? null;
 }
 
 export interface QueuedRunRow extends Pick<RunRow, 'id' | 'startedAt' | 'exitCode'> {
@@ -321,10 +293,10 @@ export interface QueuedRunRow extends Pick<RunRow, 'id' | 'startedAt' | 'exitCod
   readonly isWaiting: boolean;
 }
 
-const queuedRuns = (db: Kysely<DB>) => db.selectFrom('run').where('request', 'is not', null);
+const queuedRuns = (db: Db) => db.selectFrom('run').where('request', 'is not', null);
 
-export async function queuedRun(db: Kysely<DB>, runId: number): Promise<QueuedRunRow | undefined> {
-  const row = await queuedRuns(db)
+export const queuedRun = (db: Db, runId: number): Promise<QueuedRunRow | undefined> =>
+  queuedRuns(db)
     .select([
       'id',
       'request',
@@ -334,26 +306,25 @@ export async function queuedRun(db: Kysely<DB>, runId: number): Promise<QueuedRu
       'exit_code as exitCode',
       hasWaiting(sql<number>`run.id`).as('isWaiting'),
     ])
+    .$castTo<QueuedRunRow>()
     .where('id', '=', runId)
     .executeTakeFirst();
-  return row as QueuedRunRow | undefined;
-}
 
-const oldestOpen = (db: Kysely<DB>) =>
+const oldestOpen = (db: Db) =>
   queuedRuns(db).select('id').where('exit_code', 'is', null).orderBy('id').limit(1);
 
 /** The queued run of this slot that is open. */
-export async function openRunOfSlot(db: Kysely<DB>, job: string, slot: string): Promise<number | undefined> {
+export async function openRunOfSlot(db: Db, job: string, slot: string): Promise<number | undefined> {
   const run = oldestOpen(db).where('slot', '=', slot).where('command', '=', job);
   return (await run.executeTakeFirst())?.id;
 }
 
 /** A queued run that is open and began after this moment. */
-export async function openRunSince(db: Kysely<DB>, since: Date): Promise<number | undefined> {
+export async function openRunSince(db: Db, since: Date): Promise<number | undefined> {
   return (await oldestOpen(db).where('started_at', '>', since).executeTakeFirst())?.id;
 }
 
 /** One process at a time checks a slot of a job and puts it on the queue. Until the transaction ends. */
-export async function lockSlot(trx: Transaction<DB>, job: string, slot: string): Promise<void> {
+export async function lockSlot(trx: Trx, job: string, slot: string): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook slot ${job} ${slot}`}, 0))`.execute(trx);
 }

@@ -2,13 +2,12 @@
  * Finds entries that two merchants both have. They mean that the platform answered for one merchant with the ledger
  * of the other.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { isChosen, ofMerchants } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import type { SharedNotice } from './notices.ts';
-import type { DB } from './engine/schema.ts';
 
 /** Days of a currency that one statement checks. With 100,000 entries a day, that takes seconds. */
 const DAYS_A_STATEMENT = 20;
@@ -39,7 +38,7 @@ const isSame = sql`
  * asked for. Nothing if only one merchant has entries.
  */
 export async function sharedEntries(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
   days: readonly DayToCompare[],
   zone: string,
@@ -65,11 +64,14 @@ interface DayToCompare {
   readonly day: BusinessDay;
 }
 
-async function hasTwoMerchants(db: Kysely<DB>): Promise<boolean> {
-  const { rows } = await sql<{ found: number }>`
+async function hasTwoMerchants(db: Db): Promise<boolean> {
+  return (
+    (
+      await rowOf(db)<{ found: number }>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
-    SELECT count(merchant_no) AS found FROM (SELECT merchant_no FROM merchants LIMIT 2) AS two`.execute(db);
-  return rows[0]!.found > 1;
+    SELECT count(merchant_no) AS found FROM (SELECT merchant_no FROM merchants LIMIT 2) AS two`
+    ).found > 1
+  );
 }
 
 interface SharedRow {
@@ -87,13 +89,13 @@ interface SharedRow {
 }
 
 async function sharedOn(
-  db: Kysely<DB>,
+  db: Db,
   days: readonly DayToCompare[],
   merchants: readonly string[],
   zone: string,
 ): Promise<SharedDay[]> {
   const windows = days.map(({ day }) => dayWindow(day, zone));
-  const { rows } = await sql<SharedRow>`
+  const rows = await rowsOf(db)<SharedRow>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant}), asked AS (
       SELECT * FROM unnest(
         ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
@@ -130,7 +132,7 @@ async function sharedOn(
     ) AS other
     WHERE one.merchant_no < other.merchant_no AND ${isSame}
       AND (${isChosen('one.merchant_no', merchants)} OR ${isChosen('other.merchant_no', merchants)})
-    GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day) AS found`.execute(db);
+    GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day) AS found`;
   return rows.map((row) => {
     const both = [row.merchant_no, row.other_merchant_no];
     const doubted =
@@ -170,12 +172,12 @@ const goesOn = (merchant: 'merchant_no' | 'other_merchant_no'): RawBuilder<boole
 
 /** Another merchant that has one of the entries stored, with all booked values equal; null if there is none. */
 export async function merchantWith(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   entries: readonly LedgerEntry[],
 ): Promise<{ readonly merchantNo: string; readonly batchNo: string } | null> {
   const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
-  const { rows } = await sql<{ merchant_no: string; batch_no: string }>`
+  const rows = await rowsOf(db)<{ merchant_no: string; batch_no: string }>`
     WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
     SELECT other.merchant_no, other.batch_no
     FROM unnest(
@@ -185,7 +187,7 @@ export async function merchantWith(
     ) AS one (batch_no, currency, credit, debit, balance, booked_ms)
     CROSS JOIN merchants JOIN ledger_entry other
       ON other.merchant_no = merchants.merchant_no AND other.batch_no = one.batch_no AND ${isSame}
-    WHERE other.merchant_no <> ${merchantNo} LIMIT 1`.execute(db);
+    WHERE other.merchant_no <> ${merchantNo} LIMIT 1`;
   const found = rows[0];
   return found === undefined ? null : { merchantNo: found.merchant_no, batchNo: found.batch_no };
 }
@@ -197,15 +199,12 @@ interface UncomparedDay extends DayToCompare {
   readonly fingerprint: string | null;
 }
 
-export async function uncomparedDays(db: Kysely<DB>, merchants: readonly string[]): Promise<UncomparedDay[]> {
-  const { rows } = await sql<UncomparedDay>`
+export const uncomparedDays = (db: Db, merchants: readonly string[]) => rowsOf(db)<UncomparedDay>`
     SELECT merchant_no AS "merchantNo", currency, day, CASE WHEN NOT is_changed THEN fingerprint END AS fingerprint
-    FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`.execute(db);
-  return rows;
-}
+    FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`;
 
 /** Notes of which entries these days were compared. A day that changed meanwhile is compared again. */
-export async function noteCompared(trx: Transaction<DB>, days: readonly UncomparedDay[]): Promise<void> {
+export async function noteCompared(trx: Trx, days: readonly UncomparedDay[]): Promise<void> {
   const compared = days.filter(({ fingerprint }) => fingerprint !== null);
   if (compared.length === 0) return;
   const column = (value: (one: UncomparedDay) => string | null) => arrayLiteral(compared.map(value));
@@ -215,7 +214,6 @@ export async function noteCompared(trx: Transaction<DB>, days: readonly Uncompar
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
       ${column(({ day }) => day)}::date[], ${column(({ fingerprint }) => fingerprint)}::numeric[]
     ) AS compared (merchant_no, currency, day, fingerprint)
-    WHERE own.merchant_no = compared.merchant_no AND own.currency = compared.currency AND own.day = compared.day`.execute(
-    trx,
-  );
+    WHERE own.merchant_no = compared.merchant_no AND own.currency = compared.currency
+      AND own.day = compared.day`.execute(trx);
 }

@@ -2,11 +2,10 @@
  * Stores the entries of one reading in ledger_entry: new ones in one statement, changed ones together with their old
  * content.
  */
-import { sql, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { arrayLiteral, type Trx, rowOf, rowsOf } from './engine/database.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
-import type { DB } from './engine/schema.ts';
 import { countedLate } from './lateness.ts';
 import { keepNotices, type ReusedNotice } from './notices.ts';
 
@@ -31,7 +30,7 @@ export interface Batch {
 export const ENTRIES_A_STATEMENT = 1_000;
 
 /** Stores entries of one merchant. No batchNo may occur twice. */
-export async function storeEntries(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
+export async function storeEntries(trx: Trx, batch: Batch): Promise<EntriesStored> {
   const total = { inserted: 0, amended: 0, returned: 0, unchanged: 0 };
   for (let from = 0; from < batch.entries.length; from += ENTRIES_A_STATEMENT) {
     const entries = batch.entries.slice(from, from + ENTRIES_A_STATEMENT);
@@ -43,13 +42,10 @@ export async function storeEntries(trx: Transaction<DB>, batch: Batch): Promise<
 
 const FIGURES = ['inserted', 'amended', 'returned', 'unchanged'] as const;
 
-async function storeSome(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
+async function storeSome(trx: Trx, batch: Batch): Promise<EntriesStored> {
   const sent = sentRows(batch.entries);
-  const { rows } = await sql<{ inserted: number }>`
-    WITH ${freshEntries(batch, { held: HELD_ALREADY, sent })} SELECT count(*) AS inserted FROM fresh`.execute(
-    trx,
-  );
-  const { inserted } = rows[0]!;
+  const { inserted } = await rowOf(trx)<{ inserted: number }>`
+    WITH ${freshEntries(batch, { held: HELD_ALREADY, sent })} SELECT count(*) AS inserted FROM fresh`;
   if (inserted === batch.entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0 };
   const { touched, amended, returned } = await recordAmendments(trx, sent, batch);
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
@@ -87,13 +83,17 @@ const SETTLED_DAYS = 31;
 
 const NUMBERS_NAMED_MAX = 3;
 
-interface Known {
+interface Known extends Pick<EntriesStored, 'amended' | 'returned'> {
   readonly touched: number;
-  readonly amended: number;
-  readonly returned: number;
   readonly written: number;
   readonly reused: readonly ReusedNotice[];
 }
+
+/** The booked values of a row `sent`, and of a row `held`. */
+const SENT = sql`(sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_at,
+  sent.booked_ms)`;
+const HELD = sql`(held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at,
+  held.booked_ms)`;
 
 const hadContent = (merchantNo: string, columns: RawBuilder<unknown>): RawBuilder<boolean> => sql`
   EXISTS (
@@ -109,8 +109,7 @@ const hadContent = (merchantNo: string, columns: RawBuilder<unknown>): RawBuilde
  */
 export const alternates = (merchantNo: string): RawBuilder<boolean> => sql`
   held.version > 2
-  AND ${hadContent(merchantNo, sql`(sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_at, sent.booked_ms)`)}
-  AND ${hadContent(merchantNo, sql`(held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at, held.booked_ms)`)}`;
+  AND ${hadContent(merchantNo, SENT)} AND ${hadContent(merchantNo, HELD)}`;
 
 const isReused = ({ merchantNo, now }: Batch): RawBuilder<boolean> => sql`
   held.vanished_at IS NULL AND ${alternates(merchantNo)} AND EXISTS (
@@ -131,21 +130,15 @@ const contentText = (prefix: string): RawBuilder<string> => {
  * OFFSET 0, which the planner cannot turn into a join. With a join, a planner with old statistics might read the
  * complete table.
  */
-async function recordAmendments(
-  trx: Transaction<DB>,
-  sent: RawBuilder<unknown>,
-  batch: Batch,
-): Promise<Known> {
+async function recordAmendments(trx: Trx, sent: RawBuilder<unknown>, batch: Batch): Promise<Known> {
   const { merchantNo, runId, now } = batch;
-  const { rows } = await sql<Known>`
+  const rows = await rowsOf(trx)<Known>`
     WITH found AS MATERIALIZED (
       SELECT sent.*, held.place, held.version, held.vanished_at IS NOT NULL AS returns,
         held.currency AS was_currency, held.transaction_type AS was_type, held.credit AS was_credit,
         held.debit AS was_debit, held.balance AS was_balance, held.booked_at AS was_booked_at,
         held.booked_ms AS was_booked_ms, ${isReused(batch)} AS is_reused,
-        (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at, held.booked_ms)
-          IS DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
-            sent.booked_at, sent.booked_ms) AS differs
+        ${HELD} IS DISTINCT FROM ${SENT} AS differs
       FROM ${sent} CROSS JOIN LATERAL (
         SELECT ctid AS place, * FROM ledger_entry e
         WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
@@ -176,7 +169,7 @@ async function recordAmendments(
     SELECT count(*) AS touched, count(*) FILTER (WHERE differs) AS amended, count(*) FILTER (WHERE returns) AS returned,
       (SELECT count(*) FROM written) AS written,
       (SELECT coalesce(jsonb_agg(reused), '[]') FROM reused) AS reused
-    FROM changed`.execute(trx);
+    FROM changed`;
   const figures = rows[0]!;
   if (figures.written !== figures.touched) {
     throw new Error(`${merchantNo}: ${figures.touched} entries changed but ${figures.written} were written`);

@@ -2,13 +2,12 @@
  * Stores tasks, the units of work: what runs do for their merchants, which waits until a worker or the run's process has done
  * it, and ranges of days that people asked for. Those of backfills are in src/run/backfill/tasks.ts.
  */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
-import { currencyFrom, ofMerchants, storedCurrency } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { EVERY_CURRENCY, ofMerchants, storedCurrency } from './account-filter.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 
 export interface TaskEnd {
   readonly merchantNo: string;
@@ -19,7 +18,7 @@ export interface TaskEnd {
 
 /** Makes these merchants wait in a run that workers do, and stores what it was asked for. */
 export async function queueTasks(
-  trx: Transaction<DB>,
+  trx: Trx,
   runId: number,
   request: object,
   merchants: readonly string[],
@@ -31,14 +30,13 @@ export async function queueTasks(
     .execute();
   await sql`
     INSERT INTO task (kind, merchant_no, run_id, state)
-    SELECT 'run', merchant_no, ${runId}::bigint, 'waiting' FROM unnest(${arrayLiteral(merchants)}::text[]) AS one (merchant_no)`.execute(
-    trx,
-  );
+    SELECT 'run', merchant_no, ${runId}::bigint, 'waiting'
+      FROM unnest(${arrayLiteral(merchants)}::text[]) AS one (merchant_no)`.execute(trx);
 }
 
 /** Records ends of merchants' parts of a run, in one statement. `ifWaiting`: only of those that have no end yet. */
 export async function endTasks(
-  db: Kysely<DB>,
+  db: Db,
   ends: readonly TaskEnd[],
   run: {
     readonly runId: number;
@@ -63,64 +61,48 @@ export async function endTasks(
       ${run.ifWaiting === true ? sql`WHERE task.state = 'waiting'` : sql``}`.execute(db);
 }
 
-const partsOfRuns = (db: Kysely<DB>) => db.selectFrom('task').where('kind', '=', 'run');
-
-export async function merchantsDoneInSlot(
-  db: Kysely<DB>,
-  job: string,
-  slot: string,
-): Promise<ReadonlySet<string>> {
-  const rows = await partsOfRuns(db)
-    .innerJoin('run', 'run.id', 'task.run_id')
-    .select('merchant_no')
-    .distinct()
-    .where('run.slot', '=', slot)
-    .where('run.command', '=', job)
-    .where('task.exit_code', 'in', [0, 3])
-    .execute();
-  return new Set(rows.map((row) => row.merchant_no));
+export async function merchantsDoneInSlot(db: Db, job: string, slot: string): Promise<ReadonlySet<string>> {
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM task JOIN run ON run.id = task.run_id
+    WHERE task.kind = 'run' AND run.slot = ${slot} AND run.command = ${job} AND task.exit_code IN (0, 3)`;
+  return new Set(rows.map(({ merchantNo }) => merchantNo));
 }
 
 /** How many of these merchants' ledgers each of the runs has read. Runs that read none of them are left out. */
 export async function countRead(
-  db: Kysely<DB>,
+  db: Db,
   runs: readonly number[],
   merchants: readonly string[],
 ): Promise<ReadonlyMap<number, number>> {
   if (runs.length === 0) return new Map();
-  const rows = await partsOfRuns(db)
-    .select(['run_id', (eb) => eb.fn.countAll<number>().as('count')])
-    .where(ofMerchants(merchants))
-    .where('run_id', '=', sql<number>`ANY (${[...runs]}::bigint[])`)
-    .where('reads', '=', true)
-    .groupBy('run_id')
-    .execute();
-  return new Map(rows.map((row) => [row.run_id!, row.count]));
+  const rows = await rowsOf(db)<{ runId: number; count: number }>`
+    SELECT run_id AS "runId", count(*) AS count FROM task
+    WHERE kind = 'run' AND ${ofMerchants(merchants)} AND run_id = ANY (${arrayLiteral(runs)}::bigint[]) AND reads
+    GROUP BY run_id`;
+  return new Map(rows.map(({ runId, count }) => [runId, count]));
 }
 
 /** The exit code of the merchant's part of the run, null while it waits; undefined if it is none of the run's. */
 export async function merchantExitCode(
-  db: Kysely<DB>,
+  db: Db,
   runId: number,
   merchantNo: string,
 ): Promise<number | null | undefined> {
-  const row = await partsOfRuns(db)
-    .select('exit_code as exitCode')
-    .where('run_id', '=', runId)
-    .where('merchant_no', '=', merchantNo)
-    .executeTakeFirst();
-  return row?.exitCode;
+  const [part] = await rowsOf(db)<{ exitCode: number | null }>`
+    SELECT exit_code AS "exitCode" FROM task
+    WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ${merchantNo}`;
+  return part?.exitCode;
 }
 
 /** How many merchants the run is not done for, and the first few of them. */
 export async function undoneInRun(
-  db: Kysely<DB>,
+  db: Db,
   runId: number,
 ): Promise<{ readonly count: number; readonly merchants: readonly string[] }> {
-  const { rows } = await sql<{ merchantNo: string; count: number }>`
+  const rows = await rowsOf(db)<{ merchantNo: string; count: number }>`
     SELECT merchant_no AS "merchantNo", count(*) OVER () AS count FROM task
     WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' AND exit_code NOT IN (0, 3)
-    ORDER BY merchant_no LIMIT 5`.execute(db);
+    ORDER BY merchant_no LIMIT 5`;
   return { count: rows[0]?.count ?? 0, merchants: rows.map(({ merchantNo }) => merchantNo) };
 }
 
@@ -135,13 +117,10 @@ export interface RunToFinish {
   readonly isQueued: boolean;
 }
 
-export async function runsToFinish(db: Kysely<DB>): Promise<RunToFinish[]> {
-  const { rows } = await sql<RunToFinish>`
+export const runsToFinish = (db: Db) => rowsOf(db)<RunToFinish>`
     SELECT id, request IS NOT NULL AS "isQueued" FROM run WHERE exit_code IS NULL AND NOT ${hasWaiting(sql<number>`run.id`)}
       AND (request IS NOT NULL OR EXISTS (SELECT FROM task WHERE task.run_id = run.id AND task.kind = 'backfill'))
-    ORDER BY id`.execute(db);
-  return rows;
-}
+    ORDER BY id`;
 
 export interface RunTotals {
   readonly merchants: readonly string[];
@@ -152,14 +131,14 @@ export interface RunTotals {
   readonly largest: Readonly<Record<string, number>>;
 }
 
-export async function runTotals(db: Kysely<DB>, runId: number): Promise<RunTotals> {
-  const { rows: merchants } = await sql<{ merchantNo: string; exitCode: number; reads: boolean }>`
+export async function runTotals(db: Db, runId: number): Promise<RunTotals> {
+  const merchants = await rowsOf(db)<{ merchantNo: string; exitCode: number; reads: boolean }>`
     SELECT merchant_no AS "merchantNo", exit_code AS "exitCode", reads FROM task
-    WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' ORDER BY merchant_no`.execute(db);
-  const { rows: figures } = await sql<{ name: string; sum: number; largest: number }>`
+    WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' ORDER BY merchant_no`;
+  const figures = await rowsOf(db)<{ name: string; sum: number; largest: number }>`
     SELECT name, sum(value::bigint)::bigint AS sum, max(value::bigint) AS largest
     FROM task CROSS JOIN LATERAL jsonb_each(figures) AS figure (name, value)
-    WHERE run_id = ${runId} AND kind = 'run' AND jsonb_typeof(value) = 'number' GROUP BY name`.execute(db);
+    WHERE run_id = ${runId} AND kind = 'run' AND jsonb_typeof(value) = 'number' GROUP BY name`;
   const read = merchants.filter(({ reads }) => reads);
   const named = (rows: typeof merchants): string[] => rows.map(({ merchantNo }) => merchantNo);
   return {
@@ -185,12 +164,11 @@ export interface MerchantsReason {
 }
 
 /** The reasons of all merchants of the run, each once, the most severe and the most frequent first. */
-export async function runReasons(
-  db: Kysely<DB>,
+export const runReasons = (
+  db: Db,
   runId: number,
   { limit, named }: { readonly limit: number; readonly named: number },
-): Promise<MerchantsReason[]> {
-  const { rows } = await sql<MerchantsReason>`
+) => rowsOf(db)<MerchantsReason>`
     SELECT (reason->>'exitCode')::int AS "exitCode", reason->>'what' AS what, reason->>'todo' AS todo,
       bool_or(reason ? 'merchantNo') AS "isNamed", bool_and(reason ? 'awaitsPerson') AS "awaitsPerson", count(*) AS count,
       (array_agg(merchant_no ORDER BY merchant_no))[1:${sql.lit(named)}] AS merchants
@@ -200,9 +178,7 @@ export async function runReasons(
     GROUP BY 1, 2, 3
     ORDER BY CASE (reason->>'exitCode')::int WHEN 70 THEN 1 WHEN 2 THEN 2 WHEN 4 THEN 3 WHEN 5 THEN 4 WHEN 3 THEN 5 ELSE 6 END,
       count(*) DESC, 2
-    LIMIT ${limit}`.execute(db);
-  return rows;
-}
+    LIMIT ${limit}`;
 
 /** Days that were asked for by date. Open until each is under certificate, or until a person gives them up. */
 export interface RequestedRange {
@@ -217,7 +193,7 @@ export interface RequestedRange {
 
 /** Stores what a run was asked to read. A range that is open already is not changed, and keeps the run that asked first. */
 export async function recordRequestedRanges(
-  db: Kysely<DB>,
+  db: Db,
   asked: AccountFilter & {
     readonly merchants: readonly string[];
     readonly from: BusinessDay;
@@ -249,32 +225,14 @@ export async function recordRequestedRanges(
 }
 
 /** Open ranges of the merchants, in the order in which they were asked for. Uses task_range_open. */
-export async function openRequestedRanges(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<RequestedRange[]> {
-  const rows = await db
-    .selectFrom('task')
-    .selectAll()
-    .where(ofMerchants(merchants))
-    .where('kind', '=', 'range')
-    .where('state', '=', 'waiting')
-    .orderBy('number')
-    .execute();
-  return rows.map((row) => ({
-    id: row.number!,
-    merchantNo: row.merchant_no,
-    currency: currencyFrom(row.currency),
-    from: row.from_day!,
-    to: row.to_day!,
-    requestedAt: row.requested_at!,
-    runId: row.run_id,
-  }));
-}
+export const openRequestedRanges = (db: Db, merchants: readonly string[]) => rowsOf(db)<RequestedRange>`
+  SELECT number AS id, merchant_no AS "merchantNo", nullif(currency, ${EVERY_CURRENCY}) AS currency, from_day AS "from",
+    to_day AS "to", requested_at AS "requestedAt", run_id AS "runId"
+  FROM task WHERE ${ofMerchants(merchants)} AND kind = 'range' AND state = 'waiting' ORDER BY number`;
 
 /** Closes open ranges: all their days are under certificate, or a person gave them up. Returns how many were open. */
 export async function closeRanges(
-  db: Kysely<DB>,
+  db: Db,
   ids: readonly number[],
   { state, now }: { readonly state: 'ended' | 'cancelled'; readonly now: Date },
 ): Promise<number> {

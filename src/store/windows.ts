@@ -1,5 +1,5 @@
 /** Stores one reading of one window, completely or not at all. Entries get into the database in no other way. */
-import { type Kysely, type Transaction, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { cutFailedSpans, storeCertificates, keptCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
@@ -22,11 +22,10 @@ import {
   type CompleteReading,
 } from './absent-entries.ts';
 import { storeUnreadable } from './quarantine.ts';
-import type { DB } from './engine/schema.ts';
+import { type Db, type Trx, rowOf } from './engine/database.ts';
 import { storeEntries, ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
 import { recordChanges } from './events.ts';
-import { writeTransaction } from './engine/write-transaction.ts';
-import { writeStatement } from './engine/write-statement.ts';
+import { writeTransaction, writeStatement } from './engine/write-transaction.ts';
 
 /**
  * What storing readings changed, and how many entries of each planned window are absent. They are only noted:
@@ -42,7 +41,7 @@ interface PartsStored extends StoredWindow {
  * Throws `LeaseLost` or `StoreUnreachable`.
  */
 export async function storeWindow(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   toStore: WindowToStore,
 ): Promise<StoredWindow & { readonly absent: number }> {
@@ -52,7 +51,7 @@ export async function storeWindow(
 }
 
 /** Cuts a wide reading into its planned windows, and says of each what is not stored yet, and what of the stored it lacks. */
-export async function compareWideWithStored(db: Kysely<DB>, toStore: WideToStore): Promise<Compared[]> {
+export async function compareWideWithStored(db: Db, toStore: WideToStore): Promise<Compared[]> {
   const parts = cutAtPlanned(toStore);
   const compared = await compareWithStored(db, parts);
   return parts.map((part, at) => ({ part, unstored: compared[at]! }));
@@ -62,11 +61,7 @@ export async function compareWideWithStored(db: Kysely<DB>, toStore: WideToStore
  * Does what `storeWindow` does for planned windows of a wide reading, all in one transaction. Each has its own certificate.
  * Opens no transaction if all is stored as it is.
  */
-export async function storeWide(
-  db: Kysely<DB>,
-  lease: Lease,
-  checked: readonly Compared[],
-): Promise<PartsStored> {
+export async function storeWide(db: Db, lease: Lease, checked: readonly Compared[]): Promise<PartsStored> {
   const open = checked.filter(({ unstored }) => !isAllStored(unstored));
   const known = sum(checked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
   if (open.length === 0) return { ...NOTHING_CHANGED, unchanged: known, absent: checked.map(() => 0) };
@@ -81,7 +76,7 @@ export async function storeWide(
 }
 
 async function write(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   open: readonly Compared[],
   entries: readonly LedgerEntry[],
@@ -95,7 +90,7 @@ async function write(
 }
 
 async function writeOpen(
-  trx: Transaction<DB>,
+  trx: Trx,
   open: readonly Compared[],
   entries: readonly LedgerEntry[],
 ): Promise<PartsStored> {
@@ -112,10 +107,8 @@ async function writeOpen(
     if (unstored.isQuarantineOpen) quarantined += await storeUnreadable(trx, part);
   }
   const uncertain = open.filter(({ unstored }) => unstored.isCertificateOpen || unstored.isFailureOpen);
-  await storeCertificates(
-    trx,
-    uncertain.map(({ part }) => part),
-  );
+  const parts = uncertain.map(({ part }) => part);
+  await storeCertificates(trx, parts);
   for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
   await recordChanges(trx, { merchantNo, runId, now }, { amended: stored.amended, vanished: 0 });
   return { ...stored, vanished: 0, quarantined, absent };
@@ -138,7 +131,7 @@ const sum = (figures: readonly number[]): number => figures.reduce((total, figur
  * is stored. The answers are in the order of the windows. Throws like `storeWindow`.
  */
 export function judgeReading(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   windows: readonly CompleteReading[],
 ): Promise<AbsenceJudged[]> {
@@ -169,30 +162,28 @@ const isPlain = (open: readonly Compared[], entries: readonly LedgerEntry[]): bo
     ({ unstored }) => !unstored.isAbsenceOpen && !unstored.isQuarantineOpen && !unstored.isFailureOpen,
   );
 
-interface PlainStored {
-  /** Entries inserted now, or by an attempt whose answer was lost. */
-  readonly inserted: number;
-  /** False if some entries are known: nothing was written now, and the known ones may have to be amended. */
-  readonly isAll: boolean;
-}
-
 /**
  * Inserts the entries and stores the certificates, if none of the entries is stored yet: all of it or nothing, and nothing
- * without the lease. Throws `LeaseLost` or `StoreUnreachable`.
+ * without the lease. `inserted`: now, or by an attempt whose answer was lost. `isAll` is false if some entries are known:
+ * nothing was written now, and the known ones may have to be amended. Throws `LeaseLost` or `StoreUnreachable`.
  */
-export async function storePlain(
-  db: Kysely<DB>,
+export function storePlain(
+  db: Db,
   lease: Lease,
   open: readonly Compared[],
   entries: readonly LedgerEntry[],
-): Promise<PlainStored> {
+): Promise<{ readonly inserted: number; readonly isAll: boolean }> {
   const { merchantNo, runId, now } = open[0]!.part;
   const uncertain = open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : []));
   const batch = { merchantNo, entries, runId, now };
   return writeStatement(db, lease, async (held, isAgain) => {
     // If the answer was lost, the entries may be stored already.
     const before = isAgain ? await insertedBefore(db, batch) : 0;
-    const { rows } = await sql<{ is_held: boolean; is_new: boolean; inserted: number }>`
+    const { isHeld, isNew, inserted } = await rowOf(db)<{
+      isHeld: boolean;
+      isNew: boolean;
+      inserted: number;
+    }>`
       WITH held AS MATERIALIZED ${held},
       entry AS MATERIALIZED (SELECT * FROM ${sentRows(entries)}),
       unknown AS MATERIALIZED (SELECT 1 FROM held WHERE NOT EXISTS (
@@ -202,26 +193,23 @@ export async function storePlain(
       )),
       ${freshEntries(batch, { held: sql`unknown`, sent: sql`entry AS sent` })},
       ${keptCertificates(open[0]!.part, uncertain, sql`EXISTS (SELECT FROM unknown)`)}
-      SELECT EXISTS (SELECT FROM held) AS is_held, EXISTS (SELECT FROM unknown) AS is_new,
-        (SELECT count(*) FROM fresh) AS inserted`.execute(db);
-    const { is_held: isHeld, is_new: isNew, inserted } = rows[0]!;
+      SELECT EXISTS (SELECT FROM held) AS "isHeld", EXISTS (SELECT FROM unknown) AS "isNew",
+        (SELECT count(*) FROM fresh) AS inserted`;
     return isHeld ? { inserted: before + inserted, isAll: isNew } : null;
   });
 }
 
 /** How many of the entries an attempt inserted whose answer was lost: it gave them the same time, and the same content. */
 async function insertedBefore(
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, entries, now }: { merchantNo: string; entries: readonly LedgerEntry[]; now: Date },
 ): Promise<number> {
-  const { rows } = await sql<{ inserted: number }>`
+  const { inserted } = await rowOf(db)<{ inserted: number }>`
     SELECT count(*) AS inserted FROM ${sentRows(entries)} CROSS JOIN LATERAL (
       SELECT * FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
     ) AS held
     WHERE held.first_seen_at = ${now} AND held.vanished_at IS NULL
       AND (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_ms)
-        IS NOT DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_ms)`.execute(
-    db,
-  );
-  return rows[0]!.inserted;
+        IS NOT DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_ms)`;
+  return inserted;
 }

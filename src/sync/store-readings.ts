@@ -1,6 +1,5 @@
 /** Stores readings, judges missing entries when all is stored, and counts what it did. */
 import type { Kysely } from 'kysely';
-import pLimit from 'p-limit';
 import type { Window } from '../ledger/entry.ts';
 import { createTimesSeen, type FullMinutes } from '../ledger/whole-minutes.ts';
 import { lengthMs } from '../ledger/window.ts';
@@ -23,6 +22,7 @@ import type { Asked } from './certificate.ts';
 import { createBeliefs } from './beliefs.ts';
 import type { NotedReading } from './certify.ts';
 import { holds, plannedIn, type WideWindow, wideOf } from './wide-windows.ts';
+import pLimit from 'p-limit';
 
 /** Most different sentences counted one by one in a report; all others are counted together. */
 const NOTICES_MAX = 100;

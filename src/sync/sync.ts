@@ -1,5 +1,5 @@
 /** Brings one merchant's windows into the store; begins anew with what a pass finds out about the platform's clocks. */
-import { isClockOff, storeClockOff } from '../store/installation.ts';
+import { isClockOff, storeClockOff } from '../store/ledger-past.ts';
 import {
   CLOCK_STEPS_MAX,
   createPlatformClock,

@@ -7,7 +7,7 @@ import { createInbox } from '../notifications/inbox.ts';
 import { keepProcessing, type ProcessReport } from '../notifications/process.ts';
 import type { App } from '../run/app.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
-import { freeSpace } from '../store/engine/free-space.ts';
+import { freeSpace } from '../store/engine/database.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { UnknownSecretKey } from '../store/secrets/secrets.ts';

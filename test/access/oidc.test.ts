@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Provider from 'oidc-provider';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { createOidcLogin, identityOf } from '../../src/access/oidc.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accessSettings, Browser, guarded, type Guarded } from './support.ts';
+import Provider from 'oidc-provider';
 
 const CLIENT = { id: 'daybook', secret: 'made-up-secret-of-the-client' };
 /** By the name that somebody types at the provider. */

@@ -1,12 +1,12 @@
 /** Which access there is: none without a login where others can come, and the operator of this machine elsewhere. */
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import fastify from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AccessMissing, openAccess } from '../../src/access/open.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accessSettings, loginPages, random, withPasswords } from './support.ts';
+import fastify from 'fastify';
 
 let database: Database;
 beforeAll(async () => (database = await freshDatabase()));

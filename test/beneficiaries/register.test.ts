@@ -6,8 +6,11 @@ import { sql } from 'kysely';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
-import { applyBeneficiaryResult, listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
-import { releaseBeneficiary } from '../../src/store/beneficiaries/beneficiary-calls.ts';
+import {
+  applyBeneficiaryResult,
+  listBeneficiaries,
+  releaseBeneficiary,
+} from '../../src/store/beneficiaries/beneficiaries.ts';
 import { notifyHashOf } from '../../src/store/notifications/notify-path.ts';
 import { freshDatabase } from '../support/database.ts';
 import {

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/store/engine/connection.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { DATABASE_WAITS } from '../../src/store/engine/waits.ts';
+import { DATABASE_WAITS } from '../../src/store/engine/retry.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 
 const [, , databaseUrl = '', idleInTransactionMs = ''] = process.argv;

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import * as z from 'zod';
 import { referencePages } from '../../scripts/reference-pages.ts';
 import { commandsPage } from '../../scripts/reference/commands.ts';
 import { fieldsOf, filesPage, withMeanings } from '../../scripts/reference/files.ts';
 import { commentsOf } from '../../scripts/reference/settings.ts';
 import { relationsOf, tablesPage } from '../../scripts/reference/tables.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { lockFolder } from '../../src/store/engine/folder-lock.ts';
+import { lockFolder } from '../../src/store/engine/embedded-folder.ts';
 import { freshDatabase } from '../support/database.ts';
+import * as z from 'zod';
 
 let database: Database;
 beforeAll(async () => {

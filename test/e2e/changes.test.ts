@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { listAmendments, listQuarantine } from '../../src/store/amendments.ts';
+import { listAmendments } from '../../src/store/amendments.ts';
+import { listQuarantine } from '../../src/store/quarantine.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import {
   DAYS,

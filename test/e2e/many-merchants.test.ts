@@ -3,8 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
 import { zeroFigures } from '../../src/run/report.ts';
 import { executeScheduled } from '../../src/run/run.ts';
-import { acquireLease, merchantLease, type Lease } from '../../src/store/engine/lease.ts';
-import { releaseLeases } from '../../src/store/engine/leases.ts';
+import { acquireLease, merchantLease, type Lease, releaseLeases } from '../../src/store/engine/lease.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { FROM, MERCHANT, openStage, OTHER, scenario, type Stage, TO, ZONE } from '../support/stage.ts';
 

@@ -1,8 +1,4 @@
 import { randomBytes } from 'node:crypto';
-/**
- * From an application to the new merchant's statements and a beneficiary. daybook and sandbox call each other over
- * HTTP.
- */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +22,7 @@ import { applicationById } from '../../src/store/onboarding/applications.ts';
 import { listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
 import { referenceCodes } from '../../src/store/reference/reference-lists.ts';
 import { merchantTokens } from '../../src/store/merchants.ts';
-import { listNotifications } from '../../src/store/notifications/notification-outcomes.ts';
+import { listNotifications } from '../../src/store/notifications/notifications.ts';
 import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
@@ -34,6 +30,10 @@ import { serve, type Serving } from '../../src/web/serve.ts';
 import { application } from '../onboarding/applications.ts';
 import { ENTERPRISE } from '../beneficiaries/files.ts';
 import { freshDatabaseUrl } from '../support/database.ts';
+/**
+ * From an application to the new merchant's statements and a beneficiary. daybook and sandbox call each other over
+ * HTTP.
+ */
 
 const NIGHT = '2026-03-06T01:30:00+08:00';
 const RANGE = { from: '2026-03-02', to: '2026-03-05' };

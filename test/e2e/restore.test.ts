@@ -11,7 +11,7 @@ import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
+import { createLeaseAsker } from '../../src/store/engine/lease.ts';
 import { filesOfDatabase, filesOfStore, verifyProblems } from '../statements/store-oracle.ts';
 import { copyDatabase } from '../support/postgres-server.ts';
 import {

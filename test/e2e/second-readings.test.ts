@@ -1,7 +1,8 @@
 /** Changes that one reading is not enough for, and a time zone that is trusted without proof. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { dayOf } from '../../src/ledger/business-day.ts';
-import { listQuarantine, listVanished } from '../../src/store/amendments.ts';
+import { listQuarantine } from '../../src/store/quarantine.ts';
+import { listVanished } from '../../src/store/amendments.ts';
 import { TIME_ZONE_ON_TRUST } from '../../src/run/report.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { acceptAllHeld } from '../support/held.ts';

@@ -10,7 +10,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addMonths, monthOf } from '../../src/ledger/lateness.ts';
 import type { RunRequest } from '../../src/run/active-run.ts';
-import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
+import { createLeaseAsker } from '../../src/store/engine/lease.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
 import { verifyProblems } from '../statements/store-oracle.ts';

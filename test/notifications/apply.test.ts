@@ -2,10 +2,9 @@ import { expect, it } from 'vitest';
 import { applyNotification } from '../../src/notifications/apply.ts';
 import { createInbox } from '../../src/notifications/inbox.ts';
 import { processNotifications } from '../../src/notifications/process.ts';
-import { markRefused } from '../../src/store/onboarding/application-calls.ts';
-import { applicationById } from '../../src/store/onboarding/applications.ts';
+import { markRefused, applicationById } from '../../src/store/onboarding/applications.ts';
 import { merchantTokens, notJoined } from '../../src/store/merchants.ts';
-import { listNotifications } from '../../src/store/notifications/notification-outcomes.ts';
+import { listNotifications } from '../../src/store/notifications/notifications.ts';
 import { rejection } from '../platform/stranger.ts';
 import { onBothDatabases } from '../store/support.ts';
 import {

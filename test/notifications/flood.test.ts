@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { processNotifications } from '../../src/notifications/process.ts';
-import { countNotifications } from '../../src/store/notifications/notification-outcomes.ts';
+import { countNotifications } from '../../src/store/notifications/notifications.ts';
 import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { onBothDatabases } from '../store/support.ts';
 import {

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { processNotifications } from '../../src/notifications/process.ts';
-import { freeSpace } from '../../src/store/engine/free-space.ts';
+import { freeSpace } from '../../src/store/engine/database.ts';
 import { freshEmbedded } from '../support/database.ts';
 import { KEYS, NOW } from './support.ts';
 

@@ -10,14 +10,13 @@ import {
   createShares,
 } from '../../src/notifications/inbox.ts';
 import { processNotifications, UNKNOWN_KEPT } from '../../src/notifications/process.ts';
-import { PATH_LIVES_DAYS } from '../../src/store/notifications/known-paths.ts';
+import { PATH_LIVES_DAYS, newNotifySecret, notifyHashOf } from '../../src/store/notifications/notify-path.ts';
 import {
   appliedBefore,
   countNotifications,
   listNotifications,
   openInFairOrder,
-} from '../../src/store/notifications/notification-outcomes.ts';
-import { newNotifySecret, notifyHashOf } from '../../src/store/notifications/notify-path.ts';
+} from '../../src/store/notifications/notifications.ts';
 import { onBothDatabases } from '../store/support.ts';
 import { accepted, inReview, NEEDS_DOCUMENTS, onboardingResult, stateOf, type Subject } from './subjects.ts';
 import { KEYS, NOW } from './support.ts';

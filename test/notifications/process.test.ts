@@ -2,12 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { createInbox } from '../../src/notifications/inbox.ts';
 import { processNotifications, type ProcessReport } from '../../src/notifications/process.ts';
-import { markAccepted, markUnknown } from '../../src/store/onboarding/application-calls.ts';
+import { markAccepted, markUnknown } from '../../src/store/onboarding/applications.ts';
 import { addMerchant, merchantTokens, notJoined } from '../../src/store/merchants.ts';
-import {
-  listNotifications,
-  resolveNotification,
-} from '../../src/store/notifications/notification-outcomes.ts';
+import { listNotifications, resolveNotification } from '../../src/store/notifications/notifications.ts';
 import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';

@@ -10,7 +10,7 @@ import {
   readOnboardingResult,
   type OnboardingResult,
 } from '../../src/notifications/onboarding-result.ts';
-import type { JudgedApplication } from '../../src/store/onboarding/application-results.ts';
+import type { JudgedApplication } from '../../src/store/onboarding/applications.ts';
 
 const approval = {
   bizFlow: 'BF1',

@@ -1,8 +1,8 @@
 /** Applications and registrations in the state after submitting, and the results the platform posts for them. */
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { markAccepted, recordApplication } from '../../src/store/onboarding/application-calls.ts';
-import { recordBeneficiary, storeBeneficiaryReply } from '../../src/store/beneficiaries/beneficiary-calls.ts';
+import { markAccepted, recordApplication } from '../../src/store/onboarding/applications.ts';
+import { recordBeneficiary, storeBeneficiaryReply } from '../../src/store/beneficiaries/beneficiaries.ts';
 import { newNotifySecret, notifyHashOf } from '../../src/store/notifications/notify-path.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import type { DB } from '../../src/store/engine/schema.ts';

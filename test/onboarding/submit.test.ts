@@ -5,13 +5,11 @@ import { adviceOf } from '../../src/onboarding/application-status.ts';
 import { ApplicationInvalid, ApplicationStands, ReceiptNotStored } from '../../src/onboarding/errors.ts';
 import { settleApplication } from '../../src/onboarding/settle.ts';
 import { submitApplication, type SubmitDeps } from '../../src/onboarding/submit.ts';
-import { applyApplicationResult } from '../../src/store/onboarding/application-results.ts';
 import {
+  applyApplicationResult,
   markAccepted,
   markBrokenOff,
   SUBMITTING_MS_MAX,
-} from '../../src/store/onboarding/application-calls.ts';
-import {
   applicationDetail,
   listApplications,
   openPayloads,

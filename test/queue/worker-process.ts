@@ -7,8 +7,7 @@ import { thisHolder } from '../../src/host/process-identity.ts';
 import { openQueue } from '../../src/queue/queue.ts';
 import { keepWorking } from '../../src/queue/worker.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
-import { releaseLeases } from '../../src/store/engine/leases.ts';
+import { acquireLease, merchantLease, releaseLeases } from '../../src/store/engine/lease.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 
 const [, , databaseUrl, atOnce] = process.argv;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
-import { ENTRIES_A_DAY_MAX } from '../../src/store/chain-facts.ts';
+import { ENTRIES_A_DAY_MAX } from '../../src/store/chaining.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';

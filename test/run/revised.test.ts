@@ -9,7 +9,7 @@ import {
   revisionEvents,
   unreportedRevisions,
   type RevisedDay,
-} from '../../src/store/statements/revisions.ts';
+} from '../../src/store/statements/record-published.ts';
 import { revisedDays } from '../../src/store/pages/downloaded.ts';
 import { openBook, MERCHANT } from '../statements/book.ts';
 import { freshDatabase } from '../support/database.ts';

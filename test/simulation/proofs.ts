@@ -7,7 +7,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import fc from 'fast-check';
 import { openObjectStore } from '../../src/objects/open.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
@@ -23,6 +22,7 @@ import { acceptAllHeld } from '../support/held.ts';
 import { createKillSwitch, KILLED_AT, type Kill } from './kill-switch.ts';
 import type { Oracle } from './oracle.ts';
 import { MERCHANT, openRig, type Rig } from './rig.ts';
+import fc from 'fast-check';
 
 const DAY_MS = 86_400_000;
 const FIRST_MS = Date.UTC(2026, 0, 1);

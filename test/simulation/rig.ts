@@ -4,7 +4,7 @@ import { createCurrencies } from '../../src/ledger/money.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { openPlatform, runDeps } from '../../src/run/app.ts';
-import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
+import { createLeaseAsker } from '../../src/store/engine/lease.ts';
 import { createMerchantWaits } from '../../src/run/side-by-side.ts';
 import type { RunDeps } from '../../src/run/active-run.ts';
 import { loadSettings } from '../../src/settings/load.ts';

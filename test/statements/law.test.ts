@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
@@ -13,6 +12,7 @@ import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';
 import { lawlessIn, manifestsIn } from '../support/law.ts';
 import { openBook } from './book.ts';
+import fc from 'fast-check';
 
 const DAYS = ['2026-03-01', '2026-03-02', '2026-03-03', '2026-03-04', '2026-03-05'];
 const DAY_S = 86_400;

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
-import { listAmendments, listQuarantine, listVanished } from '../../src/store/amendments.ts';
+import { listAmendments, listVanished } from '../../src/store/amendments.ts';
+import { listQuarantine } from '../../src/store/quarantine.ts';
 import { finishRun, latestRuns, runById, startRun } from '../../src/store/runs.ts';
 import type { WindowReading } from '../../src/store/compare-with-stored.ts';
 import {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays, dayOf } from '../../src/ledger/business-day.ts';
 import type { Account } from '../../src/ledger/entry.ts';
 import { certifiedWindows } from '../../src/store/certificates.ts';
-import { daysToChain } from '../../src/store/chain-facts.ts';
+import { daysToChain } from '../../src/store/chaining.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
 import { findEntries } from '../../src/store/entry-history.ts';
 import { storeWindow } from '../../src/store/windows.ts';

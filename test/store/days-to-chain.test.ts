@@ -4,11 +4,10 @@ import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { ChainEntry } from '../../src/ledger/chain/chain-link.ts';
 import { accountDaysAround, type DayFigures, changedDays } from '../../src/store/account-days.ts';
 import { certifiedWindows } from '../../src/store/certificates.ts';
-import { daysToChain } from '../../src/store/chain-facts.ts';
+import { daysToChain, saveChained } from '../../src/store/chaining.ts';
 import { readAccountToChain } from '../../src/store/entries.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
-import { saveChained } from '../../src/store/save-chained.ts';
 import { certified, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';
 
 const D0 = '2026-03-09';

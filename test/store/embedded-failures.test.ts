@@ -7,8 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { embeddedDatabase } from '../../src/store/engine/embedded.ts';
-import { EMBEDDED_POSTGRES_MAJOR } from '../../src/store/engine/embedded-folder.ts';
-import { openingTrouble, statementTrouble } from '../../src/store/engine/embedded-failures.ts';
+import {
+  EMBEDDED_POSTGRES_MAJOR,
+  openingTrouble,
+  statementTrouble,
+} from '../../src/store/engine/embedded-folder.ts';
 import { daybook } from '../cli/daybook.ts';
 
 /** Creating an embedded database takes seconds. */

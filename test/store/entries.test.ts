@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { ChainEntry } from '../../src/ledger/chain/chain-link.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { arrayLiteral } from '../../src/store/engine/array-literal.ts';
+import { arrayLiteral } from '../../src/store/engine/database.ts';
 import { listAccounts, readAccount, readAccountToChain } from '../../src/store/entries.ts';
 import { certified, DAY, entries, entry, MERCHANT, NOW, onBothDatabases, storeAndJudge } from './support.ts';
 

@@ -4,7 +4,7 @@ import { stepsOf } from '../../src/store/breaks/break-cases.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import { unreportedChanges } from '../../src/store/events.ts';
 import { noticesSince, unreportedNotices } from '../../src/store/notices.ts';
-import { unreportedRevisions } from '../../src/store/statements/revisions.ts';
+import { unreportedRevisions } from '../../src/store/statements/record-published.ts';
 import { takeAlertEvents } from '../../src/run/alerts/alert-events.ts';
 import { databaseBefore } from '../support/database.ts';
 import { AT, DAY, fillEvents } from './rows-before.ts';

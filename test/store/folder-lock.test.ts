@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { EmbeddedDatabaseBusy } from '../../src/store/engine/errors.ts';
-import { lockFolder } from '../../src/store/engine/folder-lock.ts';
+import { lockFolder } from '../../src/store/engine/embedded-folder.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 
 const LOCK = new URL('../../src/store/engine/folder-lock.ts', import.meta.url).href;

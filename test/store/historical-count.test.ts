@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
-import { saveChained } from '../../src/store/save-chained.ts';
+import { saveChained } from '../../src/store/chaining.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
@@ -11,8 +11,8 @@ import { countByFigures, countStored, keepHistoricalComparisons } from '../../sr
 import { storeWindow } from '../../src/store/windows.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
-import '../support/fast-check.ts';
 import { entry, MERCHANT, NOW, uncertified } from './support.ts';
+import '../support/fast-check.ts';
 
 const FROM = '2026-01-01';
 const DAYS = 6;

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   adoptSecretKey,
@@ -7,14 +6,15 @@ import {
   provenSecretKeys,
   SecretKeyWrong,
   secretKeysProblem,
+  fingerprintKey,
+  rekey,
 } from '../../src/store/secrets/key-check.ts';
-import { fingerprintKey } from '../../src/store/secrets/fingerprint-key.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
-import { rekey } from '../../src/store/secrets/rekey.ts';
 import type { SecretKey } from '../../src/store/secrets/secrets.ts';
 import { createReadiness } from '../../src/web/readiness.ts';
 import { freshDatabase } from '../support/database.ts';
 import { NOW, onBothDatabases } from './support.ts';
+import fc from 'fast-check';
 
 const newKey = (id: string): SecretKey => ({ id, key: randomBytes(32) });
 const [k1, k2] = [newKey('k1'), newKey('k2')];

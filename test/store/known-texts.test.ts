@@ -1,6 +1,6 @@
 import { PostgresQueryCompiler, sql, type QueryCompiler, type RawBuilder } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { withKnownTexts } from '../../src/store/engine/known-texts.ts';
+import { withKnownTexts } from '../../src/store/engine/retrying-dialect.ts';
 
 /** Counts how often Kysely's own compiler is asked. */
 function compilers() {

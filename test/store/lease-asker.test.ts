@@ -2,9 +2,13 @@ import { sql, type Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
-import { acquireLease, LeaseLost, type Lease } from '../../src/store/engine/lease.ts';
-import { releaseLeases } from '../../src/store/engine/leases.ts';
+import {
+  createLeaseAsker,
+  acquireLease,
+  LeaseLost,
+  type Lease,
+  releaseLeases,
+} from '../../src/store/engine/lease.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';

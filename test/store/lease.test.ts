@@ -2,8 +2,15 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { sql, type Kysely } from 'kysely';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LeaseHeld, LeaseLost, acquireLease, assertLease, type Lease } from '../../src/store/engine/lease.ts';
-import { releaseLeases, renewLeases } from '../../src/store/engine/leases.ts';
+import {
+  LeaseHeld,
+  LeaseLost,
+  acquireLease,
+  assertLease,
+  type Lease,
+  releaseLeases,
+  renewLeases,
+} from '../../src/store/engine/lease.ts';
 import { hasExited, thisHolder } from '../../src/host/process-identity.ts';
 import { leaseHolders } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';

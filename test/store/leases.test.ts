@@ -2,8 +2,14 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { thisHolder } from '../../src/host/process-identity.ts';
-import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
-import { acquireLeases, heldStill, releaseLeases, renewLeases } from '../../src/store/engine/leases.ts';
+import {
+  acquireLease,
+  type Lease,
+  acquireLeases,
+  heldStill,
+  releaseLeases,
+  renewLeases,
+} from '../../src/store/engine/lease.ts';
 import { onBothDatabases } from './support.ts';
 
 onBothDatabases((store) => {

@@ -3,9 +3,8 @@ import { sql, type Kysely } from 'kysely';
 import { expect, test } from 'vitest';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { historicalComparisons } from '../../src/store/historical-days.ts';
-import { databaseIdentity, isClockOff } from '../../src/store/installation.ts';
+import { databaseIdentity, isClockOff, pastAndBegin } from '../../src/store/ledger-past.ts';
 import { latenessMeasured } from '../../src/store/lateness.ts';
-import { pastAndBegin } from '../../src/store/ledger-past.ts';
 import { uncomparedDays } from '../../src/store/shared-entries.ts';
 import { databaseBefore } from '../support/database.ts';
 

@@ -1,7 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { openDatabase } from '../../src/store/engine/connection.ts';
+import { openDatabase, protectionOf } from '../../src/store/engine/connection.ts';
 import { DatabaseUnprotected, DatabaseUnreachable } from '../../src/store/engine/errors.ts';
-import { protectionOf } from '../../src/store/engine/protection.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { prunableRows, pruneRows, type PrunableTable } from '../../src/store/prune.ts';
+import { prunableRows, pruneRows, type Pruned } from '../../src/store/prune.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 
 const NOW = new Date('2026-06-01T00:00:00Z');
@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => database.close());
 
 const asked = { before: BEFORE, now: NOW };
-const counts = (rows: readonly { readonly table: PrunableTable; readonly rows: number }[]) =>
+const counts = (rows: readonly { readonly table: Pruned['table']; readonly rows: number }[]) =>
   Object.fromEntries(rows.filter((one) => one.rows > 0).map((one) => [one.table, one.rows]));
 /** Counts, deletes what was counted, and finds nothing more. */
 async function prune(): Promise<Record<string, number>> {

@@ -1,15 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { recordApplication, markRefused } from '../../src/store/onboarding/application-calls.ts';
-import { applicationDetail, openPayloads } from '../../src/store/onboarding/applications.ts';
+import {
+  recordApplication,
+  markRefused,
+  applicationDetail,
+  openPayloads,
+} from '../../src/store/onboarding/applications.ts';
 import {
   CIPHERTEXT_COLUMNS,
   secretKeysInUse,
   type CiphertextColumn,
+  rekey,
 } from '../../src/store/secrets/key-check.ts';
 import { addMerchant, merchantTokens } from '../../src/store/merchants.ts';
-import { rekey } from '../../src/store/secrets/rekey.ts';
 import { decryptSecret, encryptSecret, type SecretKey } from '../../src/store/secrets/secrets.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -20,7 +20,7 @@ import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/ke
 import { readSignature } from '../../src/signing/signatures.ts';
 import { closeMonth } from '../../src/statements/close.ts';
 import { monthOf } from '../../src/statements/month.ts';
-import { beginSession, endSession, findSession } from '../../src/store/page-sessions.ts';
+import { beginSession, endSession, findSession } from '../../src/store/audit.ts';
 import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, LeaseLost, type Lease } from '../../src/store/engine/lease.ts';
-import { saveChainedUnderLease, type Chained } from '../../src/store/save-chained.ts';
+import { saveChainedUnderLease, type Chained } from '../../src/store/chaining.ts';
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { markEventsReported } from '../../src/store/events.ts';
 import { keepNotices, noticeEvent, unreportedNotices } from '../../src/store/notices.ts';
-import { saveChained } from '../../src/store/save-chained.ts';
+import { saveChained } from '../../src/store/chaining.ts';
 import { merchantWith, sharedEntries, noteCompared, uncomparedDays } from '../../src/store/shared-entries.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import {

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { createStatementNames } from '../../src/store/engine/statement-names.ts';
+import { createStatementNames } from '../../src/store/engine/bounded-pool.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 import { startProxy } from '../support/proxy.ts';
 

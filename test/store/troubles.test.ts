@@ -1,17 +1,16 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { isConnectionError } from '../../src/store/engine/errors.ts';
+import { isConnectionError, troubleOf } from '../../src/store/engine/errors.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { retryingDialect } from '../../src/store/engine/retrying-dialect.ts';
-import { troubleOf } from '../../src/store/engine/troubles.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { NOW } from './support.ts';
+import pg from 'pg';
 
 const ROLE = `weak_${process.pid}`;
 let admin: ServerDatabase;

@@ -4,9 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { rehearse } from '../../src/store/engine/rehearsal.ts';
-import { retry } from '../../src/store/engine/retry.ts';
+import { retry, DATABASE_WAITS, MIGRATION_WAITS, RETRY_WITHIN_MS } from '../../src/store/engine/retry.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
-import { DATABASE_WAITS, MIGRATION_WAITS, RETRY_WITHIN_MS } from '../../src/store/engine/waits.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';

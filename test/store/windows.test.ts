@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { LeaseLost } from '../../src/store/engine/lease.ts';
-import { releaseLeases } from '../../src/store/engine/leases.ts';
+import { LeaseLost, releaseLeases } from '../../src/store/engine/lease.ts';
 import { finishRun, runById, startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/absent-entries.ts';
 import { certifiedWindows, uncertifiedOfEach } from '../../src/store/certificates.ts';

@@ -9,7 +9,7 @@ import {
   type Lease,
 } from '../../src/store/engine/lease.ts';
 import { rehearse } from '../../src/store/engine/rehearsal.ts';
-import { writeStatement } from '../../src/store/engine/write-statement.ts';
+import { writeStatement } from '../../src/store/engine/write-transaction.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../support/database.ts';
 
 let direct: ServerDatabase;

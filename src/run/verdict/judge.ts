@@ -2,7 +2,7 @@
 import { counted } from '../../ledger/text.ts';
 import type { OpeningMismatch } from '../../statements/openings.ts';
 import { windowsInZone } from '../../ledger/wall-time.ts';
-import type { ChangesTogether } from '../../store/common-changes.ts';
+import type { ChangesTogether } from '../../store/amendments.ts';
 import {
   reasonsOfCauses,
   reasonOfCommon,

@@ -1,22 +1,23 @@
 /**
- * Registrations of beneficiaries (sp1401) as they stand, and how a result ends the review of one (docs/platform.md 3.1,
- * 6.2).
+ * Registrations of beneficiaries (sp1401; docs/platform.md 2.6, 3.1, 6.2): recorded and claimed before a call, answered or
+ * refused after it, and ended by a result. Only one process at a time makes a call.
  */
-import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
-import type { Beneficiary, DB } from '../engine/schema.ts';
-
-/**
- * `sending` until a reply is stored, or `refused`. The others are the platform's: `01` under review, `03` rejected,
- * `04` approved.
- */
-export type BeneficiaryState = 'sending' | 'refused' | '01' | '03' | '04';
+import { sql } from 'kysely';
+import { hasExited, type Holder } from '../../host/process-identity.ts';
+import { type Db, rowOf, type Trx } from '../engine/database.ts';
+import { isUniqueViolation } from '../engine/errors.ts';
+import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
 
 export interface BeneficiaryRow {
   readonly id: number;
   readonly merOrderNo: string;
   readonly merchantNo: string;
   readonly bizMode: 'B' | 'C';
-  readonly status: BeneficiaryState;
+  /**
+   * `sending` until a reply is stored, or `refused`. The others are the platform's: `01` under review, `03` rejected,
+   * `04` approved.
+   */
+  readonly status: 'sending' | 'refused' | '01' | '03' | '04';
   readonly bizFlowNo: string | null;
   readonly payeeId: string | null;
   readonly respCode: string | null;
@@ -32,88 +33,74 @@ export interface BeneficiaryRow {
   readonly decidedAt: Date | null;
 }
 
+const COLUMNS = [
+  'id',
+  'mer_order_no as merOrderNo',
+  'merchant_no as merchantNo',
+  'biz_mode as bizMode',
+  'status',
+  'biz_flow_no as bizFlowNo',
+  'payee_id as payeeId',
+  'resp_code as respCode',
+  sql<boolean>`notify_hash IS NOT NULL`.as('isNotified'),
+  'may_have_arrived as mayHaveArrived',
+  'problem',
+  'note',
+  'sends',
+  'recorded_at as recordedAt',
+  'replied_at as repliedAt',
+  'decided_at as decidedAt',
+] as const;
+
+const registrations = (db: Db) => db.selectFrom('beneficiary').select(COLUMNS).$castTo<BeneficiaryRow>();
+
 /** A payee of a merchant, known by the fingerprint of its account. */
-export interface Payee {
+interface Payee {
   readonly merchantNo: string;
   readonly payeeKey: string;
 }
 
-/** The payee is under review, or may be. The index `beneficiary_in_review` allows one such registration a payee. */
-const IN_REVIEW: readonly BeneficiaryState[] = ['sending', '01'];
+const ofPayee = (db: Db, { merchantNo, payeeKey }: Payee) =>
+  registrations(db).where('merchant_no', '=', merchantNo).where('payee_key', '=', payeeKey);
 
-const ofPayee = (db: Kysely<DB>, { merchantNo, payeeKey }: Payee) =>
-  db
-    .selectFrom('beneficiary')
-    .selectAll()
-    .where('merchant_no', '=', merchantNo)
-    .where('payee_key', '=', payeeKey);
-
-const found = (row: Selectable<Beneficiary> | undefined): BeneficiaryRow | null =>
-  row === undefined ? null : rowOf(row);
-
-/** The registration of this payee that is under review or may be; null if there is none. */
-export async function beneficiaryInReview(db: Kysely<DB>, payee: Payee): Promise<BeneficiaryRow | null> {
-  return found(await ofPayee(db, payee).where('status', 'in', IN_REVIEW).executeTakeFirst());
-}
+/**
+ * The registration of this payee that is under review or may be; null if there is none. The index
+ * `beneficiary_in_review` allows one such registration a payee.
+ */
+export const beneficiaryInReview = async (db: Db, payee: Payee): Promise<BeneficiaryRow | null> =>
+  (await ofPayee(db, payee).where('status', 'in', ['sending', '01']).executeTakeFirst()) ?? null;
 
 /** Approved registrations of the same payee, oldest first. */
-export async function beneficiariesApproved(db: Kysely<DB>, payee: Payee): Promise<BeneficiaryRow[]> {
-  const rows = await ofPayee(db, payee).where('status', '=', '04').orderBy('id').execute();
-  return rows.map(rowOf);
-}
+export const beneficiariesApproved = (db: Db, payee: Payee): Promise<BeneficiaryRow[]> =>
+  ofPayee(db, payee).where('status', '=', '04').orderBy('id').execute();
 
-export async function beneficiaryByMerOrderNo(
-  db: Kysely<DB>,
-  merOrderNo: string,
-): Promise<BeneficiaryRow | null> {
-  return found(
-    await db.selectFrom('beneficiary').selectAll().where('mer_order_no', '=', merOrderNo).executeTakeFirst(),
-  );
-}
+export const beneficiaryByMerOrderNo = async (db: Db, merOrderNo: string): Promise<BeneficiaryRow | null> =>
+  (await registrations(db).where('mer_order_no', '=', merOrderNo).executeTakeFirst()) ?? null;
 
 /** All registrations, oldest first. With `id`, that one only. */
-export async function listBeneficiaries(db: Kysely<DB>, id?: number): Promise<BeneficiaryRow[]> {
-  const rows = await db
-    .selectFrom('beneficiary')
-    .selectAll()
+export const listBeneficiaries = (db: Db, id?: number): Promise<BeneficiaryRow[]> =>
+  registrations(db)
     .$if(id !== undefined, (query) => query.where('id', '=', id!))
     .orderBy('id')
     .execute();
-  return rows.map(rowOf);
-}
 
 /** A registration, locked until the transaction ends; null if there is none of that number. */
-export async function lockBeneficiary(trx: Transaction<DB>, id: number): Promise<BeneficiaryRow | null> {
-  return found(
-    await trx.selectFrom('beneficiary').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
-  );
-}
+export const lockBeneficiary = async (trx: Trx, id: number): Promise<BeneficiaryRow | null> =>
+  (await registrations(trx).where('id', '=', id).forUpdate().executeTakeFirst()) ?? null;
 
 /** The registration a result's path belongs to, locked until the transaction ends. */
-export async function beneficiaryByNotifyHash(
-  trx: Transaction<DB>,
-  notifyHash: string,
-): Promise<BeneficiaryRow | null> {
-  return found(
-    await trx
-      .selectFrom('beneficiary')
-      .selectAll()
-      .where('notify_hash', '=', notifyHash)
-      .forUpdate()
-      .executeTakeFirst(),
-  );
-}
+export const beneficiaryByNotifyHash = async (trx: Trx, notifyHash: string): Promise<BeneficiaryRow | null> =>
+  (await registrations(trx).where('notify_hash', '=', notifyHash).forUpdate().executeTakeFirst()) ?? null;
 
 /**
  * Applies a result (sp3401): it ends the review, or adds a payeeId that the reply did not have. A payeeId never
  * changes. Returns false, with nothing changed, if the registration is in another state.
  */
 export async function applyBeneficiaryResult(
-  trx: Transaction<DB>,
-  result: {
+  trx: Trx,
+  result: Pick<BeneficiaryRow, 'payeeId'> & {
     readonly notifyHash: string;
     readonly status: '03' | '04';
-    readonly payeeId: string | null;
     readonly now: Date;
   },
 ): Promise<boolean> {
@@ -131,21 +118,16 @@ export async function applyBeneficiaryResult(
 }
 
 /** The columns of a registration that no process is sending. */
-export const NO_CLAIM = { claim: null, claimed_by: null, claimed_until: null };
+const NO_CLAIM = { claim: null, claimed_by: null, claimed_until: null };
 
 /**
  * Stores what a person knows about a registration, in whatever state it is. Without a payeeId the stored one stays. The
  * reply to a call on its way changes nothing any more. Null if there is no registration of that number.
  */
 export async function decideBeneficiary(
-  db: Kysely<DB>,
+  db: Db,
   id: number,
-  known: {
-    readonly status: '03' | '04';
-    readonly payeeId: string | null;
-    readonly note: string | null;
-    readonly now: Date;
-  },
+  known: Pick<BeneficiaryRow, 'payeeId' | 'note'> & { readonly status: '03' | '04'; readonly now: Date },
 ): Promise<BeneficiaryRow | null> {
   const row = await db
     .updateTable('beneficiary')
@@ -159,26 +141,206 @@ export async function decideBeneficiary(
       ...NO_CLAIM,
     })
     .where('id', '=', id)
-    .returningAll()
+    .returning(COLUMNS)
+    .$castTo<BeneficiaryRow>()
     .executeTakeFirst();
-  return found(row);
+  return row ?? null;
 }
 
-export const rowOf = (row: Selectable<Beneficiary>): BeneficiaryRow => ({
-  id: row.id,
-  merOrderNo: row.mer_order_no,
-  merchantNo: row.merchant_no,
-  bizMode: row.biz_mode as BeneficiaryRow['bizMode'],
-  status: row.status as BeneficiaryState,
-  bizFlowNo: row.biz_flow_no,
-  payeeId: row.payee_id,
-  respCode: row.resp_code,
-  isNotified: row.notify_hash !== null,
-  mayHaveArrived: row.may_have_arrived,
-  problem: row.problem,
-  note: row.note,
-  sends: row.sends,
-  recordedAt: row.recorded_at,
-  repliedAt: row.replied_at,
-  decidedAt: row.decided_at,
+/** What is recorded of a registration before it is sent. */
+export interface BeneficiaryDraft extends Payee, Pick<BeneficiaryRow, 'merOrderNo' | 'bizMode'> {
+  readonly payload: object;
+  readonly notifyHash: string | null;
+}
+
+/** One call about to be made. */
+export interface Claim {
+  /** A UUID of this call. */
+  readonly id: string;
+  readonly holder: Holder;
+  /** After this time the call has certainly ended, whatever became of the process. */
+  readonly holdsMs: number;
+}
+
+const payloadPlace = (merOrderNo: string): SecretPlace => ({
+  table: 'beneficiary',
+  row: merOrderNo,
+  column: 'payload_ciphertext',
 });
+
+const draftColumns = (keys: readonly SecretKey[], draft: BeneficiaryDraft) => ({
+  merchant_no: draft.merchantNo,
+  biz_mode: draft.bizMode,
+  payee_key: draft.payeeKey,
+  payload_ciphertext: encryptSecret(keys, payloadPlace(draft.merOrderNo), JSON.stringify(draft.payload)),
+  notify_hash: draft.notifyHash,
+});
+
+/** The request as it was recorded. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+export async function beneficiaryPayload(
+  db: Db,
+  merOrderNo: string,
+  keys: readonly SecretKey[],
+): Promise<Readonly<Record<string, unknown>>> {
+  const { ciphertext } = await rowOf(db)<{ ciphertext: string }>`
+    SELECT payload_ciphertext AS ciphertext FROM beneficiary WHERE mer_order_no = ${merOrderNo}`;
+  const payload = decryptSecret(keys, payloadPlace(merOrderNo), ciphertext);
+  return JSON.parse(payload) as Record<string, unknown>;
+}
+
+/**
+ * Records a registration and claims its first call. Null, with nothing changed, if its number is known or its payee is
+ * under review.
+ */
+export async function recordBeneficiary(
+  db: Db,
+  draft: BeneficiaryDraft,
+  claim: Claim,
+  { secretKeys, now }: { readonly secretKeys: readonly SecretKey[]; readonly now: Date },
+): Promise<BeneficiaryRow | null> {
+  const row = await db
+    .insertInto('beneficiary')
+    .values({
+      mer_order_no: draft.merOrderNo,
+      ...draftColumns(secretKeys, draft),
+      recorded_at: now,
+      sends: 1,
+      ...claimColumns(claim),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(COLUMNS)
+    .$castTo<BeneficiaryRow>()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/**
+ * Claims another call for a registration without a stored reply, unless another process is making one. `before` is the
+ * row as it was: its `mayHaveArrived` says whether an earlier call may have arrived.
+ */
+export function claimBeneficiary(
+  db: Db,
+  merOrderNo: string,
+  claim: Claim,
+): Promise<{ readonly claimed: boolean; readonly before: BeneficiaryRow }> {
+  return db.transaction().execute(async (trx) => {
+    const { isFree, claimedBy, ...before } = await registrations(trx)
+      .select([
+        sql<boolean>`coalesce(claimed_until <= clock_timestamp(), true) OR claim = ${claim.id}`.as('isFree'),
+        'claimed_by as claimedBy',
+      ])
+      .where('mer_order_no', '=', merOrderNo)
+      .forUpdate()
+      .executeTakeFirstOrThrow();
+    const claimed = before.status === 'sending' && (isFree || hasExited(claimedBy!));
+    if (claimed) {
+      await trx
+        .updateTable('beneficiary')
+        .set({ ...claimColumns(claim), sends: sql`sends + 1` })
+        .where('id', '=', before.id)
+        .execute();
+    }
+    return { claimed, before };
+  });
+}
+
+/**
+ * Opens a refused registration again, with what the file says now, and claims its call. Null if it is not refused any
+ * more, or if its payee is under review by another number.
+ */
+export async function reopenBeneficiary(
+  db: Db,
+  draft: BeneficiaryDraft,
+  claim: Claim,
+  secretKeys: readonly SecretKey[],
+): Promise<BeneficiaryRow | null> {
+  try {
+    const row = await db
+      .updateTable('beneficiary')
+      .set({
+        ...draftColumns(secretKeys, draft),
+        status: 'sending',
+        problem: null,
+        sends: sql`sends + 1`,
+        ...claimColumns(claim),
+      })
+      .where('mer_order_no', '=', draft.merOrderNo)
+      .where('status', '=', 'refused')
+      .returning(COLUMNS)
+      .$castTo<BeneficiaryRow>()
+      .executeTakeFirst();
+    return row ?? null;
+  } catch (error) {
+    if (isUniqueViolation(error)) return null;
+    throw error;
+  }
+}
+
+/** From the claim on, a call may arrive. */
+const claimColumns = ({ id, holder, holdsMs }: Claim) => ({
+  claim: id,
+  claimed_by: holder,
+  claimed_until: sql<Date>`clock_timestamp() + ${`${holdsMs} milliseconds`}::interval`,
+  may_have_arrived: true,
+});
+
+/**
+ * Stores the platform's reply (docs/platform.md 2.6). Only the first reply to a number changes the row, whichever call
+ * it answers. Returns the row as it is then.
+ */
+export async function storeBeneficiaryReply(
+  db: Db,
+  reply: Pick<BeneficiaryRow, 'merOrderNo' | 'bizFlowNo' | 'payeeId' | 'respCode'> & {
+    readonly status: '01' | '03' | '04';
+  },
+  now: Date,
+): Promise<BeneficiaryRow> {
+  await db
+    .updateTable('beneficiary')
+    .set({
+      status: reply.status,
+      biz_flow_no: reply.bizFlowNo,
+      payee_id: reply.payeeId,
+      resp_code: reply.respCode,
+      replied_at: now,
+      may_have_arrived: false,
+      problem: null,
+      ...NO_CLAIM,
+    })
+    .where('mer_order_no', '=', reply.merOrderNo)
+    .where('status', '=', 'sending')
+    .execute();
+  return (await beneficiaryByMerOrderNo(db, reply.merOrderNo))!;
+}
+
+/**
+ * Ends a call that brought no reply. The registration stays `sending` and can be sent again, or is `refused` if the
+ * platform certainly did not take it. Does nothing if another call has taken over.
+ */
+export async function endBeneficiaryCall(
+  db: Db,
+  claimId: string,
+  end: Pick<BeneficiaryRow, 'mayHaveArrived' | 'problem'> & { readonly status: 'sending' | 'refused' },
+): Promise<void> {
+  await db
+    .updateTable('beneficiary')
+    .set({ status: end.status, may_have_arrived: end.mayHaveArrived, problem: end.problem, ...NO_CLAIM })
+    .where('claim', '=', claimId)
+    .where('status', '=', 'sending')
+    .execute();
+}
+
+/**
+ * Marks a registration as refused, as a person knows that the platform never took it. False if it is not `sending`, or
+ * if a call for it is on its way.
+ */
+export async function releaseBeneficiary(db: Db, id: number, problem: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('beneficiary')
+    .set({ status: 'refused', may_have_arrived: false, problem })
+    .where('id', '=', id)
+    .where('status', '=', 'sending')
+    .where('claim', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}

@@ -2,11 +2,10 @@
  * A break as a case: the steps that people took about it. Its own row (`continuity_break.status`) says whether it is
  * open, resolved or healed. A step is the audit event of its command, with the number of the break.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Window } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import type { BreakRow } from './breaks.ts';
-import type { DB } from '../engine/schema.ts';
 import { doneBy, type AuditEvent } from '../audit.ts';
 
 export type StepKind = 'taken' | 'commented' | 'resolved' | 'reopened';
@@ -37,7 +36,7 @@ export const stateOf = ({ status }: Pick<BreakRow, 'status'>, last: CaseStep | u
 
 const STEPS_SHOWN_MAX = 1_000;
 
-export const breakById = (db: Kysely<DB>, id: number): Promise<BreakRow | undefined> =>
+export const breakById = (db: Db, id: number): Promise<BreakRow | undefined> =>
   db.selectFrom('continuity_break').selectAll().where('id', '=', id).executeTakeFirst();
 
 type StepRow = Omit<CaseStep, 'kind'> & { readonly command: string };
@@ -45,7 +44,7 @@ type StepRow = Omit<CaseStep, 'kind'> & { readonly command: string };
 const stepOf = ({ command, ...row }: StepRow): CaseStep => ({ kind: STEP_KINDS[command]!, ...row });
 
 /** The steps of a break, oldest first. Where there are too many to show, the newest ones. Uses audit_event_of_break. */
-export async function stepsOf(db: Kysely<DB>, breakId: number): Promise<CaseStep[]> {
+export async function stepsOf(db: Db, breakId: number): Promise<CaseStep[]> {
   const rows = await db
     .selectFrom('audit_event')
     .select(['command', 'by_whom as by', 'at', 'note'])
@@ -57,15 +56,12 @@ export async function stepsOf(db: Kysely<DB>, breakId: number): Promise<CaseStep
   return rows.map(stepOf).reverse();
 }
 
-export async function lastSteps(
-  db: Kysely<DB>,
-  breakIds: readonly number[],
-): Promise<ReadonlyMap<number, CaseStep>> {
+export async function lastSteps(db: Db, breakIds: readonly number[]): Promise<ReadonlyMap<number, CaseStep>> {
   if (breakIds.length === 0) return new Map();
-  const { rows } = await sql<StepRow & { readonly subject: string }>`
+  const rows = await rowsOf(db)<StepRow & { readonly subject: string }>`
     SELECT DISTINCT ON (subject) subject, command, by_whom AS by, at, note FROM audit_event
     WHERE subject = ANY (${arrayLiteral(breakIds)}::text[]) AND ${IS_DECISIVE}
-    ORDER BY subject, id DESC`.execute(db);
+    ORDER BY subject, id DESC`;
   return new Map(rows.map(({ subject, ...row }) => [Number(subject), stepOf(row)]));
 }
 
@@ -74,7 +70,7 @@ export async function lastSteps(
  * Undefined where no open break has that id.
  */
 export async function resolveBreak(
-  db: Kysely<DB>,
+  db: Db,
   id: number,
   note: string,
   now: Date,
@@ -91,7 +87,7 @@ export async function resolveBreak(
 }
 
 /** Opens a resolved break again, and makes its days due. Undefined where no resolved break has that id. */
-export async function reopenBreak(db: Kysely<DB>, id: number): Promise<BreakRow | undefined> {
+export async function reopenBreak(db: Db, id: number): Promise<BreakRow | undefined> {
   const row = await db
     .updateTable('continuity_break')
     .set({ status: 'open', note: null, closed_at: null })
@@ -109,7 +105,7 @@ export async function reopenBreak(db: Kysely<DB>, id: number): Promise<BreakRow 
  * as it is.
  */
 async function makeDaysDue(
-  db: Kysely<DB>,
+  db: Db,
   { merchant_no, currency, begin_ms: beginMs, end_ms: endMs }: BreakRow,
 ): Promise<void> {
   const utcDay = (ms: number) => sql`(to_timestamp(${ms}::bigint / 1000) AT TIME ZONE 'UTC')::date`;
@@ -140,11 +136,11 @@ export interface ExplainedBreak {
 
 /** The merchant's resolved breaks that overlap the window, by id. Uses continuity_break_resolved. */
 export async function explainedBreaks(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { beginMs, endMs }: Window,
 ): Promise<ExplainedBreak[]> {
-  const { rows } = await sql<Omit<ExplainedBreak, 'span'> & Window>`
+  const rows = await rowsOf(db)<Omit<ExplainedBreak, 'span'> & Window>`
     SELECT found.id, found.currency, found.after_batch_no AS "afterBatchNo",
       found.before_batch_no AS "beforeBatchNo", found.missing_net AS "missingNet",
       found.begin_ms AS "beginMs", found.end_ms AS "endMs", found.note,
@@ -156,7 +152,7 @@ export async function explainedBreaks(
     ) AS last ON true
     WHERE found.merchant_no = ${merchantNo} AND found.status = 'resolved'
       AND found.end_ms >= ${beginMs} AND found.begin_ms <= ${endMs}
-    ORDER BY found.id`.execute(db);
+    ORDER BY found.id`;
   return rows.map(({ beginMs, endMs, ...row }) => ({ ...row, span: { beginMs, endMs } }));
 }
 
@@ -168,7 +164,7 @@ export interface BreakStep {
   readonly name: string;
   readonly needsNote: boolean;
   /** Changes the row of the break. Undefined if this cannot be done to this break. */
-  readonly act: (trx: Transaction<DB>, id: number, note: string, now: Date) => Promise<BreakRow | undefined>;
+  readonly act: (trx: Trx, id: number, note: string, now: Date) => Promise<BreakRow | undefined>;
 }
 
 export const BREAK_STEPS: Readonly<Record<StepKind, BreakStep>> = {
@@ -191,7 +187,7 @@ export const BREAK_STEPS: Readonly<Record<StepKind, BreakStep>> = {
  * everything taken back, where this cannot be done to the break.
  */
 export const takeStep = (
-  db: Kysely<DB>,
+  db: Db,
   { act }: BreakStep,
   {
     id,

@@ -1,13 +1,13 @@
 /** Stores, lists and counts the breaks of the balance chain. */
-import { sql, type Kysely, type Selectable, type Transaction, type RawBuilder } from 'kysely';
+import { sql, type Selectable, type RawBuilder } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { KnownBreak } from '../../ledger/hints/stories.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak, Window } from '../../ledger/entry.ts';
 import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
-import type { DayFilter } from '../account-days.ts';
+import { ofDays, type DayFilter } from '../account-days.ts';
 import { ofAccounts } from '../account-filter.ts';
-import type { ContinuityBreak as BreakTable, DB } from '../engine/schema.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
+import { type Db, type Trx, rowsOf, arrayLiteral } from '../engine/database.ts';
+import type { ContinuityBreak as BreakTable } from '../engine/schema.ts';
 
 export type BreakRow = Selectable<BreakTable>;
 
@@ -26,40 +26,40 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
   isHealed: row.status === 'healed',
 });
 
-/** Breaks to show to a person, oldest day first. Without `all`: only open ones. */
-export function listBreaks(
-  db: Kysely<DB>,
-  filter: DayFilter & {
-    readonly all?: boolean;
-    readonly limit?: number | undefined;
-    readonly offset?: number;
-  } = EVERY_ACCOUNT,
-): Promise<BreakRow[]> {
-  let query = db
-    .selectFrom('continuity_break')
-    .selectAll()
-    .where(ofAccounts(filter))
-    .orderBy('day')
-    .orderBy('merchant_no')
-    .orderBy('id');
-  if (filter.all !== true) query = query.where('status', '=', 'open');
-  if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
-  if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
-  if (filter.limit !== undefined) query = query.limit(filter.limit);
-  if (filter.offset !== undefined) query = query.offset(filter.offset);
-  return query.execute();
+interface BreakFilter extends DayFilter {
+  /** Without it, only open ones. */
+  readonly all?: boolean;
 }
 
-export async function countBreaks(
-  db: Kysely<DB>,
-  filter: AccountFilter & { readonly all?: boolean },
-): Promise<number> {
-  let query = db
+const breaksFor = (db: Db, { all = false, ...filter }: BreakFilter) =>
+  db
     .selectFrom('continuity_break')
+    .where(ofDays(filter))
+    .$if(!all, (query) => query.where('status', '=', 'open'));
+
+/** Breaks to show to a person, oldest day first. */
+export const listBreaks = (
+  db: Db,
+  {
+    limit,
+    offset,
+    ...filter
+  }: BreakFilter & { readonly limit?: number | undefined; readonly offset?: number } = EVERY_ACCOUNT,
+): Promise<BreakRow[]> =>
+  breaksFor(db, filter)
+    .selectAll()
+    .orderBy('day')
+    .orderBy('merchant_no')
+    .orderBy('id')
+    .$if(limit !== undefined, (query) => query.limit(limit!))
+    .$if(offset !== undefined, (query) => query.offset(offset!))
+    .execute();
+
+export async function countBreaks(db: Db, filter: BreakFilter): Promise<number> {
+  const { count } = await breaksFor(db, filter)
     .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where(ofAccounts(filter));
-  if (filter.all !== true) query = query.where('status', '=', 'open');
-  return (await query.executeTakeFirstOrThrow()).count;
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 /** Most rows of one INSERT: a statement can have 65,535 parameters. */
@@ -85,7 +85,7 @@ export interface BreaksReplaced {
  * that a person resolved stays resolved.
  */
 export async function replaceBreaks(
-  trx: Transaction<DB>,
+  trx: Trx,
   account: Account,
   days: readonly BusinessDay[],
   found: readonly ContinuityBreak[],
@@ -150,16 +150,11 @@ const isSameBreak = (row: BreakRow, one: ContinuityBreak): boolean =>
   row.begin_ms === one.span.beginMs &&
   row.end_ms === one.span.endMs;
 
-const updateBreak = (trx: Transaction<DB>, id: number, one: ContinuityBreak) =>
+const updateBreak = (trx: Trx, id: number, one: ContinuityBreak) =>
   trx.updateTable('continuity_break').set(columnsOf(one)).where('id', '=', id).execute();
 
 /** Only a resolved break has a note. */
-const bringBack = (
-  trx: Transaction<DB>,
-  id: number,
-  one: ContinuityBreak,
-  runId: number,
-): Promise<BreakRow> =>
+const bringBack = (trx: Trx, id: number, one: ContinuityBreak, runId: number): Promise<BreakRow> =>
   trx
     .updateTable('continuity_break')
     .set({
@@ -175,7 +170,7 @@ const bringBack = (
     .executeTakeFirstOrThrow();
 
 const insertBreaks = (
-  trx: Transaction<DB>,
+  trx: Trx,
   account: Account,
   fresh: readonly ContinuityBreak[],
   context: { readonly runId: number; readonly now: Date },
@@ -194,7 +189,7 @@ const insertBreaks = (
     .returningAll()
     .execute();
 
-const healBreaks = (trx: Transaction<DB>, ids: readonly number[], now: Date): Promise<BreakRow[]> =>
+const healBreaks = (trx: Trx, ids: readonly number[], now: Date): Promise<BreakRow[]> =>
   trx
     .updateTable('continuity_break')
     .set({ status: 'healed', closed_at: now })
@@ -220,15 +215,15 @@ export interface OpenBreakCount {
  * continuity_break_open.
  */
 export async function countOpenBreaks(
-  db: Kysely<DB>,
+  db: Db,
   accounts: AccountFilter,
   isNew: RawBuilder<boolean>,
 ): Promise<ReadonlyMap<string, OpenBreakCount>> {
-  const { rows } = await sql<OpenBreakCount & { merchantNo: string }>`
+  const rows = await rowsOf(db)<OpenBreakCount & { merchantNo: string }>`
     SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE ${isNew}) AS opened,
       count(*) FILTER (WHERE (${isNew}) IS NOT TRUE) AS known
     FROM continuity_break
-    WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`.execute(db);
+    WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`;
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
@@ -243,15 +238,15 @@ export const OPEN_UNREADABLE = sql`
  * that could not be read.
  */
 export async function unprovenSpans(
-  db: Kysely<DB>,
+  db: Db,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Window[]>> {
   const asked = sql`${arrayLiteral(merchants)}::text[]`;
-  const { rows } = await sql<Window & { readonly merchantNo: string }>`
+  const rows = await rowsOf(db)<Window & { readonly merchantNo: string }>`
     SELECT merchant_no AS "merchantNo", begin_ms AS "beginMs", end_ms AS "endMs" FROM (
       SELECT merchant_no, begin_ms, end_ms FROM continuity_break WHERE status = 'open' AND merchant_no = ANY (${asked})
       UNION ${OPEN_UNREADABLE} AND q.merchant_no = ANY (${asked})
-    ) AS open`.execute(db);
+    ) AS open`;
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }
 
@@ -260,7 +255,7 @@ export async function unprovenSpans(
  * yet, newest first; and those whose last reading (or finding) is longest ago. A break may be in both.
  */
 export async function breaksToHeal(
-  db: Kysely<DB>,
+  db: Db,
   asked: {
     readonly accounts: AccountFilter;
     readonly spanMsMax: number;
@@ -285,7 +280,7 @@ export async function breaksToHeal(
 
 /** Records that the spans of the merchant's breaks were read again, so that other breaks come first next time. */
 export async function markHealingRead(
-  trx: Transaction<DB>,
+  trx: Trx,
   merchantNo: string,
   ids: readonly number[],
   now: Date,

@@ -1,12 +1,10 @@
 /** Finds entries that vanished or were amended, and what each change does to the balance across a break. */
-import { sql, type Kysely } from 'kysely';
 import type { Evidence } from '../../ledger/hints/evidence.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
-import { entryOf, type EntryColumns } from '../entries.ts';
+import { arrayLiteral, type Db, rowsOf } from '../engine/database.ts';
+import { entryJson } from '../entries.ts';
 
 /** Most changed contents that are compared with one break. More mean that the entire stretch changed. */
 const CONTENTS_MAX = 100;
@@ -33,8 +31,8 @@ interface Place {
 }
 
 type Row = Place & {
-  readonly old: EntryColumns;
-  readonly now: EntryColumns;
+  readonly old: LedgerEntry;
+  readonly now: LedgerEntry;
   readonly supersededAt: string | null;
   readonly vanishedAt: string | null;
 };
@@ -44,22 +42,22 @@ type Row = Place & {
  * latest amendment first. Goes by the indexes of changed contents in time, and by primary key.
  */
 export async function changedEntries(
-  db: Kysely<DB>,
+  db: Db,
   breakIds: readonly number[],
 ): Promise<ReadonlyMap<number, readonly ChangedEntry[]>> {
   if (breakIds.length === 0) return new Map();
-  const { rows } = await sql<Row>`
+  const rows = await rowsOf(db)<Row>`
     SELECT b.id, b.currency, b.after_batch_no AS after, b.before_batch_no AS before, b.begin_ms AS "beginMs",
       b.end_ms AS "endMs", b.found_balance AS "foundBalance", changed.*
     FROM continuity_break AS b CROSS JOIN LATERAL (
-      (SELECT ${contentOf('e')} AS old, ${contentOf('e')} AS now, NULL::timestamptz AS "supersededAt",
+      (SELECT ${entryJson('e')} AS old, ${entryJson('e')} AS now, NULL::timestamptz AS "supersededAt",
         e.vanished_at AS "vanishedAt"
       FROM ledger_entry AS e
       WHERE e.merchant_no = b.merchant_no AND e.currency = b.currency AND e.vanished_at IS NOT NULL
         AND e.booked_ms BETWEEN b.begin_ms AND b.end_ms
       LIMIT ${CONTENTS_MAX})
       UNION ALL
-      (SELECT ${contentOf('v')}, ${contentOf('e')}, v.superseded_at, e.vanished_at
+      (SELECT ${entryJson('v')}, ${entryJson('e')}, v.superseded_at, e.vanished_at
       FROM (
         SELECT * FROM ledger_entry_version
         WHERE merchant_no = b.merchant_no AND currency = b.currency AND booked_ms BETWEEN b.begin_ms AND b.end_ms
@@ -71,22 +69,14 @@ export async function changedEntries(
       ) AS v JOIN ledger_entry AS e ON (e.merchant_no, e.batch_no) = (v.merchant_no, v.batch_no))
     ) AS changed
     WHERE b.id = ANY (${arrayLiteral(breakIds)}::bigint[])
-    ORDER BY b.id, changed."vanishedAt" IS NULL, changed."supersededAt" DESC NULLS FIRST`.execute(db);
+    ORDER BY b.id, changed."vanishedAt" IS NULL, changed."supersededAt" DESC NULLS FIRST`;
   return new Map(
     [...Map.groupBy(rows, ({ id }) => id)].map(([id, own]) => [
       id,
-      thatFit([...Map.groupBy(own, ({ old }) => old.batch_no).values()].flatMap(changedEntry), own[0]!),
+      thatFit([...Map.groupBy(own, ({ old }) => old.batchNo).values()].flatMap(changedEntry), own[0]!),
     ]),
   );
 }
-
-const contentOf = (table: string) => {
-  const column = (name: string) => sql.ref(`${table}.${name}`);
-  return sql`jsonb_build_object('batch_no', ${column('batch_no')}, 'currency', ${column('currency')},
-    'transaction_type', ${column('transaction_type')}, 'credit', ${column('credit')}::text,
-    'debit', ${column('debit')}::text, 'balance', ${column('balance')}::text,
-    'booked_at', to_char(${column('booked_at')}, 'YYYY-MM-DD HH24:MI:SS'), 'booked_ms', ${column('booked_ms')})`;
-};
 
 /**
  * Entries that left count only if the break starts from the balance of one of them, which then comes first: it did belong
@@ -102,11 +92,10 @@ function thatFit(all: readonly ChangedEntry[], { foundBalance }: Place): Changed
 
 /** One entry's contents that are no longer current; none where they do not bear on the break. */
 function changedEntry(rows: readonly Row[]): ChangedEntry[] {
-  const [first] = rows;
-  const { vanishedAt, supersededAt } = first!;
-  const [now, before] = [entryOf(first!.now), entryOf(first!.old)];
-  const hasLeft = vanishedAt === null && !isWithin(now, first!);
-  const effects = rows.map((row) => effectOf(entryOf(row.old), now, row)).filter((net) => net !== null);
+  const first = rows[0]!;
+  const { vanishedAt, supersededAt, now, old: before } = first;
+  const hasLeft = vanishedAt === null && !isWithin(now, first);
+  const effects = rows.map((row) => effectOf(row.old, now, row)).filter((net) => net !== null);
   const nets = [...new Set(effects)];
   if (nets.length === 0) return [];
   const kind = vanishedAt === null ? 'amended' : 'vanished';

@@ -1,7 +1,7 @@
 /**
  * Works out the hints of stored breaks. A hint depends on all breaks of the merchant and on the entries next to each.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { explainTogether, type Explanation, plain } from '../../ledger/hints/patterns.ts';
 import {
@@ -17,24 +17,20 @@ import {
 } from '../../ledger/hints/evidence.ts';
 import { ofMerchants } from '../account-filter.ts';
 import { lastClosing } from '../account-days.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
+import type { BreakRow } from './breaks.ts';
 import { changedEntries, type ChangedEntry } from './changed-entries.ts';
+import { entriesByNumber } from '../entries.ts';
 import { unreadableWithin } from '../quarantine.ts';
 
 /** Most breaks of a merchant that are checked for hints. Where there are more, hints no longer help. */
 const HINTED_BREAKS_MAX = 10_000;
 
-export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Promise<string[]> {
-  const rows = await db
-    .selectFrom('continuity_break')
-    .select('merchant_no')
-    .distinct()
-    .where('status', '<>', 'healed')
-    .where(ofMerchants(merchants))
-    .orderBy('merchant_no')
-    .execute();
-  return rows.map((row) => row.merchant_no);
+export async function merchantsWithBreaks(db: Db, merchants: Chosen): Promise<string[]> {
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM continuity_break
+    WHERE status <> 'healed' AND ${ofMerchants(merchants)} ORDER BY 1`;
+  return rows.map(({ merchantNo }) => merchantNo);
 }
 
 /**
@@ -48,7 +44,7 @@ export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Pr
  * Hints depend only on what is stored now. So the same breaks get the same hints, in whatever order they were found.
  */
 export async function hintsToChange(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   minorUnitsOf: (currency: string) => number | null,
   readQuarantined: QuarantinedReader = () => ({ currency: null, nets: [] }),
@@ -91,22 +87,26 @@ const MISSING_ENTRY_HINTS: readonly Explanation['hint'][] = ['unexplained', 'amo
 const indexed = (own: readonly HintedRow[], hints: Hints): ReadonlyMap<number, Explanation> =>
   new Map(own.flatMap(({ id }, index) => (hints.has(id) ? [[index, hints.get(id)!] as const] : [])));
 
-const rowsOfMerchant = (db: Kysely<DB>, merchantNo: string): Promise<HintedRow[]> =>
+const HINTED_COLUMNS = [
+  'id',
+  'currency',
+  'after_batch_no',
+  'before_batch_no',
+  'expected_balance',
+  'found_balance',
+  'missing_net',
+  'begin_ms',
+  'end_ms',
+  'hint',
+  'hint_batch_no',
+] as const;
+
+type HintedRow = Pick<BreakRow, (typeof HINTED_COLUMNS)[number]>;
+
+const rowsOfMerchant = (db: Db, merchantNo: string): Promise<HintedRow[]> =>
   db
     .selectFrom('continuity_break')
-    .select([
-      'id',
-      'currency',
-      'after_batch_no',
-      'before_batch_no',
-      'expected_balance',
-      'found_balance',
-      'missing_net',
-      'begin_ms',
-      'end_ms',
-      'hint',
-      'hint_batch_no',
-    ])
+    .select(HINTED_COLUMNS)
     .where('merchant_no', '=', merchantNo)
     .where('status', '<>', 'healed')
     .orderBy('currency')
@@ -117,7 +117,7 @@ const rowsOfMerchant = (db: Kysely<DB>, merchantNo: string): Promise<HintedRow[]
     .execute();
 
 async function addByNeighbours(
-  db: Kysely<DB>,
+  db: Db,
   at: { readonly rows: readonly HintedRow[]; readonly hints: Hints; readonly minorUnits: number | null },
 ): Promise<void> {
   const { hints, minorUnits } = at;
@@ -149,27 +149,21 @@ async function addByNeighbours(
 }
 
 /** For each break, by its id, the signed amounts of the entry before it and of the entry after it. */
-async function netsAround(db: Kysely<DB>, ids: readonly number[]) {
-  if (ids.length === 0) return new Map<number, { before: string | null; after: string | null }>();
-  const net = (alias: string) =>
-    sql<string | null>`coalesce(${sql.ref(`${alias}.credit`)}, -${sql.ref(`${alias}.debit`)})`;
-  const rows = await db
-    .selectFrom('continuity_break as b')
-    .leftJoin('ledger_entry as earlier', (join) =>
-      join
-        .onRef('earlier.merchant_no', '=', 'b.merchant_no')
-        .onRef('earlier.batch_no', '=', 'b.after_batch_no'),
-    )
-    .leftJoin('ledger_entry as later', (join) =>
-      join.onRef('later.merchant_no', '=', 'b.merchant_no').onRef('later.batch_no', '=', 'b.before_batch_no'),
-    )
-    .select(['b.id', net('earlier').as('before'), net('later').as('after')])
-    .where('b.id', '=', sql<number>`ANY (${ids}::bigint[])`)
-    .execute();
-  return new Map(rows.map(({ id, before, after }) => [id, { before, after }]));
+async function netsAround(db: Db, ids: readonly number[]) {
+  const rows =
+    ids.length === 0
+      ? []
+      : await rowsOf(db)<{ id: number; before: string | null; after: string | null }>`
+          SELECT b.id, coalesce(earlier.credit, -earlier.debit) AS before, coalesce(later.credit, -later.debit) AS after
+          FROM continuity_break b
+          LEFT JOIN ledger_entry earlier
+            ON earlier.merchant_no = b.merchant_no AND earlier.batch_no = b.after_batch_no
+          LEFT JOIN ledger_entry later ON later.merchant_no = b.merchant_no AND later.batch_no = b.before_batch_no
+          WHERE b.id = ANY (${arrayLiteral(ids)}::bigint[])`;
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
-export async function writeHints(trx: Transaction<DB>, merchantNo: string, hints: Hints): Promise<void> {
+export async function writeHints(trx: Trx, merchantNo: string, hints: Hints): Promise<void> {
   const rows = [...hints];
   await sql`
     UPDATE continuity_break b SET hint = sent.hint, hint_batch_no = sent.batch_no
@@ -183,7 +177,7 @@ export async function writeHints(trx: Transaction<DB>, merchantNo: string, hints
 
 /** Replaces the hints of `rows` by the stored ones, which may have been settled after the rows were read. */
 export async function withHints<Row extends { readonly id: number; readonly merchant_no: string }>(
-  db: Pick<Transaction<DB>, 'selectFrom'>,
+  db: Pick<Trx, 'selectFrom'>,
   rows: readonly Row[],
 ): Promise<Row[]> {
   if (rows.length === 0) return [];
@@ -197,26 +191,12 @@ export async function withHints<Row extends { readonly id: number; readonly merc
   return rows.map((row) => ({ ...row, ...byId.get(row.id) }));
 }
 
-export interface HintedRow {
-  readonly id: number;
-  readonly currency: string;
-  readonly after_batch_no: string | null;
-  readonly before_batch_no: string;
-  readonly expected_balance: string;
-  readonly found_balance: string;
-  readonly missing_net: string;
-  readonly begin_ms: number;
-  readonly end_ms: number;
-  readonly hint: string;
-  readonly hint_batch_no: string | null;
-}
-
 export type Hints = Map<number, Explanation>;
 
 /** Most quarantined entries of a merchant that are compared with its breaks. */
 const QUARANTINED_MAX = 1_000;
 
-export interface EvidenceHints {
+interface EvidenceHints {
   /** Breaks whose missing amount known changes make up. */
   readonly explained: Hints;
   /** The breaks at the place that an amended entry has left. Breaks at its new place have the same cause. */
@@ -228,7 +208,7 @@ type Known = ChangedEntry | Quarantined;
 
 /** Each vanished or unreadable entry explains one break only; an amended one may explain several. */
 async function hintsOfEvidence(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   rows: readonly HintedRow[],
   read: QuarantinedReader,
@@ -239,7 +219,11 @@ async function hintsOfEvidence(
     db,
     rows.map(({ id }) => id),
   );
-  const quarantined = await quarantinedOf(db, merchantNo, rows, read);
+  const spans = {
+    beginMs: rows.reduce((least, row) => Math.min(least, row.begin_ms), Infinity),
+    endMs: rows.reduce((most, row) => Math.max(most, row.end_ms), -Infinity),
+  };
+  const quarantined = await unreadableWithin(db, merchantNo, spans, { read, limit: QUARANTINED_MAX });
   const spent = new Set<string>();
   const explanations = new Map<number, readonly Known[]>();
   for (const row of rows) {
@@ -281,20 +265,6 @@ const holdsAround = (
 const nameOf = (one: (Evidence & { readonly kind: 'vanished' | 'amended' }) | Quarantined): string =>
   `${one.kind} ${one.kind === 'quarantined' ? one.id : one.batchNo}`;
 
-async function quarantinedOf(
-  db: Kysely<DB>,
-  merchantNo: string,
-  rows: readonly HintedRow[],
-  read: QuarantinedReader,
-): Promise<readonly Quarantined[]> {
-  let [beginMs, endMs] = [Infinity, -Infinity];
-  for (const row of rows) {
-    beginMs = Math.min(beginMs, row.begin_ms);
-    endMs = Math.max(endMs, row.end_ms);
-  }
-  return await unreadableWithin(db, merchantNo, { beginMs, endMs }, { read, limit: QUARANTINED_MAX });
-}
-
 /**
  * Gives the breaks at the new place of an amended entry the cause of the break at its old place. Their own hints name
  * the same entry.
@@ -321,22 +291,20 @@ interface Pair {
   readonly into: HintedRow;
 }
 
-async function hintsAcrossCurrencies(
-  db: Kysely<DB>,
-  merchantNo: string,
-  rows: readonly HintedRow[],
-): Promise<Hints> {
+async function hintsAcrossCurrencies(db: Db, merchantNo: string, rows: readonly HintedRow[]): Promise<Hints> {
   const hints = await hintsOfFirstEntries(db, merchantNo, rows);
   const pairs = pairsOf(rows);
-  const entries = await entriesBehind(db, merchantNo, pairs);
+  const entries = await entriesByNumber(db, merchantNo, [
+    ...new Set(pairs.map(({ into }) => into.before_batch_no)),
+  ]);
   const behind = new Map(rows.map((row) => [row.after_batch_no, row]));
   for (const { lacking, into } of pairs) {
     const entry = entries.get(into.before_batch_no);
     if (entry?.currency !== into.currency || plain(entry.balance) !== plain(lacking.found_balance)) continue;
-    if (entry.booked_ms < lacking.begin_ms || entry.booked_ms > lacking.end_ms) continue;
-    const out = behind.get(entry.batch_no);
+    if (entry.bookedMs < lacking.begin_ms || entry.bookedMs > lacking.end_ms) continue;
+    const out = behind.get(entry.batchNo);
     for (const { id } of out === undefined ? [lacking, into] : [lacking, into, out]) {
-      hints.set(id, { hint: 'in-another-currency', hintBatchNo: entry.batch_no });
+      hints.set(id, { hint: 'in-another-currency', hintBatchNo: entry.batchNo });
     }
   }
   return hints;
@@ -346,19 +314,15 @@ async function hintsAcrossCurrencies(
  * An account's first entry fits whatever balance it starts from, so no break is there. It belongs to another account if it
  * fits exactly at a break of that one.
  */
-async function hintsOfFirstEntries(
-  db: Kysely<DB>,
-  merchantNo: string,
-  rows: readonly HintedRow[],
-): Promise<Hints> {
+async function hintsOfFirstEntries(db: Db, merchantNo: string, rows: readonly HintedRow[]): Promise<Hints> {
   if (rows.length === 0) return new Map();
-  const { rows: entries } = await sql<FirstEntry>`
+  const entries = await rowsOf(db)<FirstEntry>`
     SELECT first.* FROM (SELECT DISTINCT currency FROM account_day WHERE merchant_no = ${merchantNo}) AS account
     CROSS JOIN LATERAL (
       SELECT batch_no, currency, balance, balance - coalesce(credit, -debit) AS start, booked_ms FROM ledger_entry AS e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = account.currency AND e.vanished_at IS NULL
       ORDER BY booked_ms, batch_no LIMIT 1
-    ) AS first`.execute(db);
+    ) AS first`;
   const fits = (entry: FirstEntry, row: HintedRow): boolean =>
     entry.currency !== row.currency &&
     plain(entry.start) !== '0' &&
@@ -396,17 +360,4 @@ function pairsOf(rows: readonly HintedRow[]): Pair[] {
     }
   }
   return pairs;
-}
-
-async function entriesBehind(db: Kysely<DB>, merchantNo: string, pairs: readonly Pair[]) {
-  const batchNos = [...new Set(pairs.map(({ into }) => into.before_batch_no))];
-  if (batchNos.length === 0) return new Map<string, never>();
-  const rows = await db
-    .selectFrom('ledger_entry')
-    .select(['batch_no', 'currency', 'balance', 'booked_ms'])
-    .where('merchant_no', '=', merchantNo)
-    .where('batch_no', '=', sql<string>`ANY (${batchNos}::text[])`)
-    .where('vanished_at', 'is', null)
-    .execute();
-  return new Map(rows.map((row) => [row.batch_no, row]));
 }

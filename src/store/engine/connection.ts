@@ -1,10 +1,8 @@
 /** Opens the database: a PostgreSQL server or the embedded one. The `Database` behaves the same for both. */
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
-import pg from 'pg';
 import { ExpectedError } from '../../ledger/ending.ts';
 import { boundedPool, createPool } from './bounded-pool.ts';
-import { COLUMN_PARSERS } from './column-values.ts';
-import type { Database } from './database.ts';
+import { COLUMN_PARSERS, type Database } from './database.ts';
 import { openEmbeddedFolder } from './embedded.ts';
 import {
   codeOf,
@@ -13,13 +11,21 @@ import {
   DatabaseUnsupported,
   isConnectionError,
   reasonOf,
+  troubleOf,
+  DatabaseUnprotected,
 } from './errors.ts';
-import { assertProtected } from './protection.ts';
-import { RETRY_DELAYS_MS } from './retry.ts';
+import {
+  RETRY_DELAYS_MS,
+  CLIENT_SILENCE_MS,
+  DATABASE_WAITS,
+  idleLimitSql,
+  type DatabaseWaits,
+} from './retry.ts';
 import type { DB } from './schema.ts';
 import { retryingDialect } from './retrying-dialect.ts';
-import { troubleOf } from './troubles.ts';
-import { CLIENT_SILENCE_MS, DATABASE_WAITS, idleLimitSql, type DatabaseWaits } from './waits.ts';
+import { isLoopback } from '../../host/loopback.ts';
+
+import pg from 'pg';
 
 const POOL_CONNECTIONS_MAX = 10;
 const SERVER_VERSION_MIN = 140_000;
@@ -138,3 +144,40 @@ const placeOf = (databaseUrl: string): string => {
     return 'in DATABASE_URL (which is no URL)';
   }
 };
+
+/**
+ * Whether the traffic with the server could be read or changed on its way. `local`: it stays on this machine. `verified`:
+ * TLS with a checked certificate. `unverified`: TLS with an unchecked certificate. `plain`: not encrypted.
+ */
+export type Protection = 'local' | 'verified' | 'unverified' | 'plain';
+
+/** Throws the driver's own error if the driver cannot read the URL. */
+export function protectionOf(databaseUrl: string): Protection {
+  // This client never connects. It is made because only the driver knows what follows from the URL, PGHOST, PGSSLMODE
+  // and the like.
+  const client: { readonly host: string; readonly ssl: unknown } = new pg.Client({
+    connectionString: databaseUrl,
+  });
+  const { host, ssl } = client;
+  if (host.startsWith('/') || isLoopback(host)) return 'local';
+  if (ssl === false || ssl === undefined || ssl === null) return 'plain';
+  const checked =
+    typeof ssl !== 'object' || !('rejectUnauthorized' in ssl) || ssl.rejectUnauthorized !== false;
+  return checked ? 'verified' : 'unverified';
+}
+
+/**
+ * Throws `DatabaseUnprotected` for an unencrypted connection that the settings do not allow. `place` names the server
+ * without the password.
+ */
+export function assertProtected(
+  databaseUrl: string,
+  place: string,
+  { allowInsecure = [] }: { readonly allowInsecure?: readonly string[] },
+): void {
+  if (allowInsecure.includes('database') || protectionOf(databaseUrl) !== 'plain') return;
+  throw new DatabaseUnprotected(
+    `${place} would be spoken to without TLS, password and ledger in the open: add ?sslmode=verify-full to DATABASE_URL ` +
+      '(and sslrootcert=FILE for an authority of your own), or answer for it with DAYBOOK_ALLOW_INSECURE=database.',
+  );
+}

@@ -6,15 +6,20 @@ import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { join } from 'node:path';
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { Kysely, PGliteDialect, type PGliteDialectConfig } from 'kysely';
-import { COLUMN_PARSERS } from './column-values.ts';
-import type { Database } from './database.ts';
-import { openingTrouble, statementTrouble } from './embedded-failures.ts';
-import { isNewFolder } from './embedded-folder.ts';
-import { lockFolder, type FolderLock } from './folder-lock.ts';
-import { closeFiles, ownFiles, ownFolder } from './owner-only.ts';
+import { COLUMN_PARSERS, type Database } from './database.ts';
+import {
+  openingTrouble,
+  statementTrouble,
+  isNewFolder,
+  lockFolder,
+  type FolderLock,
+  closeFiles,
+  ownFiles,
+  ownFolder,
+} from './embedded-folder.ts';
 import type { DB } from './schema.ts';
 import { retryingDialect, type RetryOptions } from './retrying-dialect.ts';
-import { troubleOf } from './troubles.ts';
+import { troubleOf } from './errors.ts';
 
 type DialectPglite = Extract<PGliteDialectConfig['pglite'], { closed: boolean }>;
 type Query = DialectPglite['query'];

@@ -74,19 +74,6 @@ export class DatabaseRefused extends ServerTrouble {
   }
 }
 
-/** The server takes no writes: it is a standby, or is being switched over. */
-export class DatabaseReadOnly extends ServerTrouble {
-  override readonly name = 'DatabaseReadOnly';
-  readonly exitCode = EXIT.incomplete;
-
-  constructor(cause: unknown) {
-    const advice =
-      'Point DATABASE_URL at the server that takes writes and check default_transaction_read_only; then run the same ' +
-      'command again.';
-    super('the database is read-only', advice, cause);
-  }
-}
-
 /** A resource is used up, such as disk or memory, on the server or for the embedded database's folder. */
 export class DatabaseFull extends ServerTrouble {
   override readonly name = 'DatabaseFull';
@@ -95,44 +82,6 @@ export class DatabaseFull extends ServerTrouble {
   constructor(cause: unknown, place = 'the database') {
     const advice = 'Free some space, then run the same command again; what was committed is kept.';
     super(`${place} is full`, advice, cause);
-  }
-}
-
-/** Somebody else held a lock for longer than lock_timeout. */
-export class DatabaseLocked extends ServerTrouble {
-  override readonly name = 'DatabaseLocked';
-  readonly exitCode = EXIT.incomplete;
-
-  constructor(cause: unknown) {
-    const advice =
-      'Find who holds it in pg_locks and pg_stat_activity, let it end, and run the same command again.';
-    super('a lock in the database was not released in time', advice, cause);
-  }
-}
-
-/** A statement was ended by statement_timeout or by a person. */
-export class StatementCancelled extends ServerTrouble {
-  override readonly name = 'StatementCancelled';
-  readonly exitCode = EXIT.incomplete;
-
-  constructor(cause: unknown) {
-    const advice =
-      'Raise statement_timeout for the user in DATABASE_URL where that is the cause, and run the same command again.';
-    super('the database ended a statement', advice, cause);
-  }
-}
-
-/** The server reports a problem of its own: a file that it cannot read, or a person who stops sessions. */
-export class DatabaseFailing extends ServerTrouble {
-  override readonly name = 'DatabaseFailing';
-  readonly exitCode = EXIT.incomplete;
-
-  constructor(cause: unknown) {
-    super(
-      'the database has an internal error',
-      'Check its log; once it works, run the same command again.',
-      cause,
-    );
   }
 }
 
@@ -145,6 +94,46 @@ export class DatabaseUnusable extends ServerTrouble {
     super(`${place} cannot be used`, advice, cause);
   }
 }
+
+/** The class of a trouble of the server that passes, once somebody has done what the advice says. */
+const passingTrouble = (name: string, what: string, advice: string) =>
+  class extends ServerTrouble {
+    override readonly name = name;
+    readonly exitCode = EXIT.incomplete;
+
+    constructor(cause: unknown) {
+      super(what, advice, cause);
+    }
+  };
+
+/** The server takes no writes: it is a standby, or is being switched over. */
+const DatabaseReadOnly = passingTrouble(
+  'DatabaseReadOnly',
+  'the database is read-only',
+  'Point DATABASE_URL at the server that takes writes and check default_transaction_read_only; then run the same ' +
+    'command again.',
+);
+
+/** Somebody else held a lock for longer than lock_timeout. */
+export class DatabaseLocked extends passingTrouble(
+  'DatabaseLocked',
+  'a lock in the database was not released in time',
+  'Find who holds it in pg_locks and pg_stat_activity, let it end, and run the same command again.',
+) {}
+
+/** A statement was ended by statement_timeout or by a person. */
+const StatementCancelled = passingTrouble(
+  'StatementCancelled',
+  'the database ended a statement',
+  'Raise statement_timeout for the user in DATABASE_URL where that is the cause, and run the same command again.',
+);
+
+/** The server reports a problem of its own: a file that it cannot read, or a person who stops sessions. */
+const DatabaseFailing = passingTrouble(
+  'DatabaseFailing',
+  'the database has an internal error',
+  'Check its log; once it works, run the same command again.',
+);
 
 /** The error's own SQLSTATE, or the operating system's code; empty where it has neither. */
 export const codeOf = (error: unknown): string =>
@@ -199,3 +188,42 @@ export const isContention = (error: unknown): boolean => /^40(P01|001)$/.test(co
 /** An error for work that is to be made again, with the code that a server gives to what it rolled back. */
 export const toBeMadeAgain = (message: string, cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), { code: '40001' });
+
+/** By SQLSTATE (PostgreSQL's appendix A); the first match counts. Lost connections are handled elsewhere. */
+const TROUBLES: readonly (readonly [RegExp, new (cause: unknown) => Error])[] = [
+  [/^(28...|3D000|42501|0P000)$/, DatabaseRefused],
+  [/^25006$/, DatabaseReadOnly],
+  [/^53...$/, DatabaseFull],
+  [/^55P03$/, DatabaseLocked],
+  [/^57014$/, StatementCancelled],
+  [/^(57...|58...|F0...)$/, DatabaseFailing],
+  [/^XX00[12]$/, DatabaseUnusable],
+];
+
+/**
+ * Codes and messages without a SQLSTATE that mean a refused connection: a missing password, or a certificate problem.
+ */
+const REFUSED_CODES = /^(CERT_|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH)/;
+const REFUSED_MESSAGES = /^(SASL|The server does not support SSL)/;
+
+/** Converts a known error of the server to one with an exit code. Returns any other error unchanged. */
+export function troubleOf(error: unknown): unknown {
+  if (isConnectionError(error)) {
+    if (error instanceof StoreUnreachable) return error;
+    return new StoreUnreachable(
+      `the connection to the database was lost: ${reasonOf(error)}. What was committed is kept; once the server is ` +
+        'up, the same command takes up from there.',
+      { cause: error },
+    );
+  }
+  const code = codeOf(error);
+  const Trouble = TROUBLES.find(([codes]) => codes.test(code))?.[1];
+  if (Trouble !== undefined) return new Trouble(error);
+  const isRefused =
+    error instanceof Error && (REFUSED_CODES.test(code) || REFUSED_MESSAGES.test(error.message));
+  return isRefused ? new DatabaseRefused(error) : error;
+}
+
+const UNIQUE_VIOLATION = '23505';
+
+export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === UNIQUE_VIOLATION;

@@ -4,11 +4,11 @@
  * lost connection. Only the database's clock decides whether it has run out, as the clocks of hosts may differ.
  */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
-import type { DB } from './schema.ts';
-import { LEASE_LOCK_MS } from './waits.ts';
+import { type Db, type Trx, rowsOf, arrayLiteral } from './database.ts';
+import { LEASE_LOCK_MS } from './retry.ts';
 
 export interface Lease {
   readonly name: string;
@@ -59,7 +59,7 @@ export const DATABASE_NOW: RawBuilder<Date> = sql<Date>`clock_timestamp()`;
 export const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
 
 /** The epoch of a lease that was never held. */
-export const FIRST_EPOCH: RawBuilder<number> = sql<number>`
+const FIRST_EPOCH: RawBuilder<number> = sql<number>`
   (SELECT coalesce(max(former.epoch), 0) + 1 FROM lease former WHERE former.name = ${sql.lit(FORMER_LEASE)})`;
 
 /**
@@ -67,15 +67,7 @@ export const FIRST_EPOCH: RawBuilder<number> = sql<number>`
  * `LeaseHeld`; if a transaction has the row locked, after `lockMs`. `holder` names this process, as `thisHolder()`
  * does.
  */
-export async function acquireLease(
-  db: Kysely<DB>,
-  wanted: {
-    readonly name: string;
-    readonly holder: string;
-    readonly ttlMs: number;
-    readonly lockMs?: number;
-  },
-): Promise<Lease> {
+export async function acquireLease(db: Db, wanted: LeaseWanted): Promise<Lease> {
   const { name, holder } = wanted;
   for (let attempt = 0; ; attempt++) {
     // Read the row before asking for it: a rehearsal locks the row for all of its work, and no process should wait for
@@ -104,20 +96,25 @@ export async function acquireLease(
   }
 }
 
-/** The error for a lease that another process holds. */
-export const heldBy = (held: {
-  readonly name: string;
-  readonly holder: string;
+interface LeaseWanted extends Pick<Lease, 'name' | 'holder'> {
+  readonly ttlMs: number;
+  readonly lockMs?: number;
+}
+
+interface HeldLease extends Lease {
   readonly acquired_at: Date;
   readonly expires_at: Date;
-}): LeaseHeld =>
+}
+
+/** The error for a lease that another process holds. */
+const heldBy = (held: HeldLease): LeaseHeld =>
   new LeaseHeld(
     held.holder,
     `another run (${held.holder}) holds the lease "${held.name}" since ${held.acquired_at.toISOString()}, ` +
       `until ${held.expires_at.toISOString()} unless renewed; wait for it to end.`,
   );
 
-const readLease = (db: Kysely<DB>, name: string) =>
+const readLease = (db: Db, name: string) =>
   db
     .selectFrom('lease')
     .selectAll()
@@ -127,12 +124,12 @@ const readLease = (db: Kysely<DB>, name: string) =>
 
 /** The new epoch; undefined if somebody else was faster. Throws `DatabaseLocked`. */
 async function takeRow(
-  db: Kysely<DB>,
-  { name, holder, ttlMs, lockMs = LEASE_LOCK_MS }: Parameters<typeof acquireLease>[1],
+  db: Db,
+  { name, holder, ttlMs, lockMs = LEASE_LOCK_MS }: LeaseWanted,
   goneEpoch: number,
 ): Promise<number | undefined> {
   // lock_timeout is set inside the statement, so it ends with the statement.
-  const { rows } = await sql<{ epoch: number }>`
+  const rows = await rowsOf(db)<{ epoch: number }>`
     WITH bounded AS (SELECT set_config('lock_timeout', ${String(lockMs)}, true) AS lock_timeout)
     INSERT INTO lease AS held (name, epoch, holder, acquired_at, expires_at)
     SELECT ${name}, ${FIRST_EPOCH}, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM bounded WHERE lock_timeout IS NOT NULL
@@ -140,18 +137,18 @@ async function takeRow(
       SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)},
         void_through = 0
       WHERE held.expires_at IS NULL OR held.expires_at <= ${DATABASE_NOW} OR held.epoch = ${goneEpoch}
-    RETURNING epoch`.execute(db);
+    RETURNING epoch`;
   return rows[0]?.epoch;
 }
 
 /** Describes the transaction that has the lease locked, in brackets; empty if it has ended or cannot be seen. */
-async function blockerOf(db: Kysely<DB>): Promise<string> {
+async function blockerOf(db: Db): Promise<string> {
   // The oldest transaction at work on the table; the others wait for it.
-  const { rows } = await sql<{ pid: number; client: string | null; since: Date }>`
+  const rows = await rowsOf(db)<{ pid: number; client: string | null; since: Date }>`
     SELECT pid, host(client_addr) AS client, xact_start AS since FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE relation = 'lease'::regclass AND granted AND mode <> 'AccessShareLock' AND pid <> pg_backend_pid()
       AND xact_start IS NOT NULL
-    ORDER BY xact_start LIMIT 1`.execute(db);
+    ORDER BY xact_start LIMIT 1`;
   if (rows[0] === undefined) return '';
   const { pid, client, since } = rows[0];
   return ` (server process ${pid}, from ${client ?? 'its own host'}, open since ${since.toISOString()})`;
@@ -161,12 +158,12 @@ async function blockerOf(db: Kysely<DB>): Promise<string> {
  * Throws `LeaseLost` unless this run still holds the lease. Until the transaction ends, no process can take it over.
  * Returns the transaction's id, which later shows whether it was committed.
  */
-export async function assertLease(trx: Transaction<DB>, lease: Lease): Promise<string> {
+export async function assertLease(trx: Trx, lease: Lease): Promise<string> {
   // Without parameters, so that it is sent together with the statement that begins the transaction.
-  const { rows } = await sql<{ xid: string }>`
+  const rows = await rowsOf(trx)<{ xid: string }>`
     SELECT pg_current_xact_id()::text AS xid FROM lease
     WHERE name = ${sql.lit(lease.name)} AND epoch = ${sql.lit(lease.epoch)} AND expires_at IS NOT NULL
-    FOR SHARE`.execute(trx);
+    FOR SHARE`;
   if (rows[0] === undefined) throw new LeaseLost(lease);
   return rows[0].xid;
 }
@@ -184,17 +181,199 @@ export const heldLease = (lease: Lease, attempt: bigint): RawBuilder<unknown> =>
 export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1)`;
 
 /** Waits for attempts that are still being made, up to this number, and has the server refuse later ones. */
-export async function voidAttempts(db: Kysely<DB>, lease: Lease, through: bigint): Promise<void> {
+export async function voidAttempts(db: Db, lease: Lease, through: bigint): Promise<void> {
   await sql`
     UPDATE lease SET void_through = greatest(void_through, ${String(through)}::bigint)
     WHERE name = ${lease.name} AND epoch = ${lease.epoch}`.execute(db);
 }
 
 /** Throws `LeaseLost` unless this run holds the lease at this moment. For work that is not written in a transaction. */
-export async function askLease(db: Kysely<DB>, lease: Lease): Promise<void> {
+export async function askLease(db: Db, lease: Lease): Promise<void> {
   // FOR SHARE waits for a run that is about to commit its takeover.
-  const { rows } = await sql`
+  const rows = await rowsOf(db)`
     SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
-    FOR SHARE`.execute(db);
+    FOR SHARE`;
   if (rows[0] === undefined) throw new LeaseLost(lease);
+}
+
+interface LeasesTaken {
+  readonly taken: readonly Lease[];
+  /** Why the others could not be taken, by the lease's name. */
+  readonly held: ReadonlyMap<string, LeaseHeld>;
+}
+
+/**
+ * Takes those of the leases that are free, have run out, or belong to a dead process of this machine. A lease
+ * whose row is locked by an open transaction is waited for, up to `lockMs` for all of them together.
+ */
+export async function acquireLeases(
+  db: Db,
+  wanted: Omit<LeaseWanted, 'name'> & { readonly names: readonly string[] },
+): Promise<LeasesTaken> {
+  const { names, lockMs = LEASE_LOCK_MS } = wanted;
+  const held = new Map<string, LeaseHeld>();
+  const abandoned: Lease[] = [];
+  for (const row of await liveOnes(db, names)) {
+    if (hasExited(row.holder)) abandoned.push(row);
+    else held.set(row.name, heldBy(row));
+  }
+  const free = names.filter((name) => !held.has(name));
+  const taken = await takeRows(db, free, wanted, abandoned);
+  const known = new Set(taken.map(({ name }) => name));
+  // Somebody was faster, or a transaction has the row locked: asked for one by one, each with its own reason.
+  const untilMs = performance.now() + lockMs;
+  for (const name of free.filter((one) => !known.has(one))) {
+    try {
+      const leftMs = Math.max(1, Math.round(untilMs - performance.now()));
+      taken.push(await acquireLease(db, { ...wanted, name, lockMs: leftMs }));
+    } catch (error) {
+      if (!(error instanceof LeaseHeld)) throw error;
+      held.set(name, error);
+    }
+  }
+  return { taken, held };
+}
+
+const liveOnes = (db: Db, names: readonly string[]) => rowsOf(db)<HeldLease>`
+  SELECT name, epoch, holder, acquired_at, expires_at FROM lease
+  WHERE name = ANY (${arrayLiteral(names)}::text[]) AND expires_at > ${DATABASE_NOW}`;
+
+/** Skips rows that are locked. Rows are locked in order of names, so that two processes do not wait for each other. */
+async function takeRows(
+  db: Db,
+  names: readonly string[],
+  { holder, ttlMs }: Omit<LeaseWanted, 'name'>,
+  abandoned: readonly Lease[],
+): Promise<Lease[]> {
+  if (names.length === 0) return [];
+  return rowsOf(db)<Lease>`
+    WITH wanted AS (SELECT unnest(${arrayLiteral(names)}::text[]) AS name), abandoned AS (
+      SELECT * FROM ${ownRows(abandoned)}
+    ), free AS (
+      SELECT lease.name FROM lease
+      WHERE lease.name IN (SELECT name FROM wanted)
+        AND (expires_at IS NULL OR expires_at <= ${DATABASE_NOW} OR (lease.name, lease.epoch) IN (SELECT * FROM abandoned))
+      ORDER BY lease.name FOR UPDATE SKIP LOCKED
+    ), taken AS (
+      UPDATE lease SET epoch = lease.epoch + 1, void_through = 0, holder = ${holder}, acquired_at = ${DATABASE_NOW},
+        expires_at = ${inMs(ttlMs)}
+      FROM free WHERE lease.name = free.name
+      RETURNING lease.name, lease.epoch
+    ), fresh AS (
+      INSERT INTO lease (name, epoch, holder, acquired_at, expires_at)
+      SELECT name, ${FIRST_EPOCH}, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM wanted
+      WHERE NOT EXISTS (SELECT FROM lease known WHERE known.name = wanted.name)
+      ORDER BY name ON CONFLICT (name) DO NOTHING
+      RETURNING name, epoch
+    )
+    SELECT name, epoch, ${holder}::text AS holder FROM (SELECT * FROM taken UNION ALL SELECT * FROM fresh) AS own`;
+}
+
+/** The leases as rows `(name, epoch)` with the alias `own`. */
+const ownRows = (leases: readonly Lease[]) => sql`unnest(
+  ${arrayLiteral(leases.map(({ name }) => name))}::text[],
+  ${arrayLiteral(leases.map(({ epoch }) => epoch))}::bigint[]) AS own (name, epoch)`;
+
+/** Names of those that are held. Locked in order, as other transactions of this process do, so that none waits for the other. */
+const namesHeld = (leases: readonly Lease[], lock: RawBuilder<unknown>) => sql`
+  SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
+  WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR ${lock} OF lease`;
+
+/**
+ * Extends the leases, also expired ones that no other process took over. Returns those that are lost: taken over or
+ * released.
+ */
+export async function renewLeases(
+  db: Db,
+  leases: readonly Lease[],
+  { ttlMs }: { readonly ttlMs: number },
+): Promise<Lease[]> {
+  if (leases.length === 0) return [];
+  const rows = await rowsOf(db)<{ name: string }>`
+    WITH kept AS (${namesHeld(leases, sql`NO KEY UPDATE`)})
+    UPDATE lease SET expires_at = ${inMs(ttlMs)} FROM kept WHERE lease.name = kept.name
+    RETURNING lease.name`;
+  const kept = new Set(rows.map(({ name }) => name));
+  return leases.filter(({ name }) => !kept.has(name));
+}
+
+/** Ends the leases, so that others can take them. Leaves those alone that somebody else holds already. */
+export async function releaseLeases(db: Db, leases: readonly Lease[]): Promise<void> {
+  if (leases.length === 0) return;
+  await sql`
+    UPDATE lease SET expires_at = NULL FROM ${ownRows(leases)}
+    WHERE lease.name = own.name AND lease.epoch = own.epoch`.execute(db);
+}
+
+/**
+ * Returns those of the leases that are still held. Until the transaction ends, no process can take these over.
+ */
+export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lease[]> {
+  const rows = await rowsOf(trx)<{ name: string }>`${namesHeld(leases, sql`SHARE`)}`;
+  const held = new Set(rows.map(({ name }) => name));
+  return leases.filter(({ name }) => held.has(name));
+}
+
+/** Throws `LeaseLost` unless the lease is held at a moment after the question. */
+export type LeaseAsker = (lease: Lease) => Promise<void>;
+
+interface Question {
+  readonly lease: Lease;
+  readonly resolve: (answer: Promise<void> | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Returns an asker for any number of leases of this process. Questions of the same moment share a statement, and so do
+ * later ones wait for the next answer, as an answer counts only if its statement was
+ * sent after the question. A failed statement fails the questions it was sent for, and no others.
+ */
+export function createLeaseAsker(db: Db): LeaseAsker {
+  let waiting: Question[] = [];
+  let isAsking = false;
+  const askAll = async (): Promise<void> => {
+    isAsking = true;
+    // Lets others of this moment ask as well.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const questions = waiting;
+      waiting = [];
+      await answer(db, questions);
+    }
+    isAsking = false;
+  };
+  return (lease) =>
+    new Promise<void>((resolve, reject) => {
+      waiting.push({ lease, resolve, reject });
+      if (!isAsking) void askAll();
+    });
+}
+
+/** Answers each question. Never throws. */
+async function answer(db: Db, questions: readonly Question[]): Promise<void> {
+  const leases = new Map(questions.map(({ lease }) => [keyOf(lease), lease]));
+  let held: ReadonlySet<string>;
+  try {
+    held = await heldOf(db, [...leases.values()]);
+  } catch (error) {
+    for (const { reject } of questions) reject(error);
+    return;
+  }
+  // A lease that does not show as held is asked for alone, so that no other question waits for whoever locks it.
+  const alone = new Map<string, Promise<void>>();
+  for (const [key, lease] of leases) if (!held.has(key)) alone.set(key, askLease(db, lease));
+  for (const { lease, resolve } of questions) resolve(alone.get(keyOf(lease)));
+}
+
+const keyOf = ({ name, epoch }: Pick<Lease, 'name' | 'epoch'>): string => `${epoch} ${name}`;
+
+/**
+ * Those of the leases that show as held. A plain read, which writes nothing: who asks has written all of its bytes
+ * before. A holder who takes over after that read finds them when it searches for unfinished writes.
+ */
+async function heldOf(db: Db, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
+  const rows = await rowsOf(db)<{ name: string; epoch: number }>`
+    SELECT name, epoch FROM lease
+    WHERE name = ANY (${arrayLiteral(leases.map(({ name }) => name))}::text[]) AND expires_at IS NOT NULL`;
+  return new Set(rows.map(keyOf));
 }

@@ -7,6 +7,7 @@ import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration, type MigrationProvider } from 'kysely/migration';
 import { packageFile } from '../../host/package-file.ts';
 import { codeOf, DatabaseNewer, MigrationsPending } from './errors.ts';
+import { rowsOf } from './database.ts';
 
 const SQL_FOLDER = packageFile('sql');
 /** The SQLSTATE of a database that was never migrated. */
@@ -57,7 +58,7 @@ export async function migrationNames(folder: string = SQL_FOLDER): Promise<strin
 
 /** Names of the migrations that a database has, by one cheap query. */
 export async function appliedMigrations<Schema>(db: Kysely<Schema>): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(db);
+  const rows = await rowsOf(db)<{ name: string }>`SELECT name FROM kysely_migration`;
   return rows.map(({ name }) => name);
 }
 

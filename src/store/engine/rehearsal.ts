@@ -10,7 +10,7 @@ import {
   type Driver,
   type QueryResult,
 } from 'kysely';
-import { idleLimitSql, REHEARSAL_IDLE_MS } from './waits.ts';
+import { idleLimitSql, REHEARSAL_IDLE_MS } from './retry.ts';
 
 const WRITES = /\b(insert|update|delete|merge)\b/i;
 

@@ -1,7 +1,10 @@
-/** The one place where work is tried again after the database connection was cut. */
+/**
+ * How long daybook waits for a database server, and the one place where work is tried again after the connection was cut.
+ * Every wait has a limit, as a dead host, or a proxy that drops data, never reports it. The embedded database runs in this
+ * process and needs no limits.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectionError, isContention, reasonOf, StoreUnreachable } from './errors.ts';
-import { RETRY_WITHIN_MS } from './waits.ts';
 
 /** Pauses between attempts: together about as long as a server takes to restart. */
 export const RETRY_DELAYS_MS: readonly number[] = [100, 400, 1_600, 6_400];
@@ -64,3 +67,75 @@ const lostForGood = (cause: unknown, attempts: number): StoreUnreachable =>
       'from there.',
     { cause, isFinal: true },
   );
+
+export interface DatabaseWaits {
+  /** To make a connection: TCP, TLS, login and the session's settings. */
+  readonly connectMs: number;
+  /** After a connection took too long: how long no other one is tried. Callers get the same error meanwhile. */
+  readonly againMs: number;
+  /** For a connection of the pool, while all are in use. */
+  readonly freeConnectionMs: number;
+  /**
+   * For the answer to one statement, COMMIT included. A run never handles more than a batch of rows in one statement.
+   */
+  readonly statementMs: number;
+  /** For the server to close a connection that is no longer needed. */
+  readonly goodbyeMs: number;
+  /** How long the server lets a transaction do nothing, before it ends the connection and so frees its locks. */
+  readonly idleInTransactionMs: number;
+}
+
+export const DATABASE_WAITS: DatabaseWaits = {
+  // PgBouncer makes a login wait while it tries to reach its server again, every 15 s (server_login_retry).
+  connectMs: 20_000,
+  againMs: 5_000,
+  freeConnectionMs: 300_000,
+  statementMs: 60_000,
+  goodbyeMs: 2_000,
+  // Shorter than a lease lasts: if a holder hangs inside a transaction, its locks are released when its lease runs out.
+  idleInTransactionMs: 30_000,
+};
+
+/**
+ * For migrations: an index on a big table takes time, and Kysely waits up to an hour for the migration of another
+ * process. Also for `prune`, which reads complete tables.
+ */
+export const MIGRATION_WAITS: DatabaseWaits = { ...DATABASE_WAITS, statementMs: 2 * 3_600_000 };
+
+/** A rehearsal calls the platform inside its transaction. As long as its lease lasts. */
+export const REHEARSAL_IDLE_MS = 15 * 60_000;
+
+/** How long to wait for the row of a lease while somebody has it locked. */
+export const LEASE_LOCK_MS = 5_000;
+
+/** Work that a lost connection interrupted is not tried again after this time. */
+export const RETRY_WITHIN_MS = 90_000;
+
+/** How the server notices that a client's host is dead. After this long without traffic it begins to ask. */
+const SILENCE_S = 15;
+/** It asks this often, at this interval, and then gives up. */
+const PROBES = 3;
+const PROBE_EVERY_S = 5;
+/** It also gives up if sent data is not acknowledged for as long as all of that takes. */
+const UNACKNOWLEDGED_MS = (SILENCE_S + PROBES * PROBE_EVERY_S) * 1_000;
+/** The same for our side. Node then asks ten times, every second. */
+export const CLIENT_SILENCE_MS = SILENCE_S * 1_000;
+
+/**
+ * Settings of a new connection. Behind PgBouncer other programs may share it, so none of these settings would disturb
+ * them. Only the date format would, and PgBouncer sets that for each of its clients.
+ */
+export const SESSION_SETTINGS = [
+  // daybook reads the text of days and times, so it has to be ISO, whatever the role's own setting is.
+  'SET datestyle TO ISO',
+  `SET tcp_keepalives_idle TO ${SILENCE_S}`,
+  `SET tcp_keepalives_interval TO ${PROBE_EVERY_S}`,
+  `SET tcp_keepalives_count TO ${PROBES}`,
+  `SET tcp_user_timeout TO ${UNACKNOWLEDGED_MS}`,
+].join('; ');
+
+/**
+ * Sent with the statement that begins a transaction. It ends with the transaction, so it also works behind PgBouncer.
+ */
+export const idleLimitSql = (idleInTransactionMs: number): string =>
+  `SET LOCAL idle_in_transaction_session_timeout TO ${idleInTransactionMs}`;

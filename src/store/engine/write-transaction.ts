@@ -1,8 +1,9 @@
 /** Every write of a run goes through here: under the lease, and exactly once even if the connection is cut. */
-import { sql, type Kysely, type Transaction } from 'kysely';
-import { assertLease, type Lease } from './lease.ts';
+import { assertLease, type Lease, askLease, heldLease, voidAttempts } from './lease.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
-import type { DB } from './schema.ts';
+import { type Db, type Trx, rowsOf } from './database.ts';
+import type { RawBuilder } from 'kysely';
+import { toBeMadeAgain } from './errors.ts';
 
 /**
  * Runs `work` in one transaction that holds the lease, and commits it. If the connection is cut, the transaction is
@@ -10,9 +11,9 @@ import type { DB } from './schema.ts';
  * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
  */
 export async function writeTransaction<Result>(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
-  work: (trx: Transaction<DB>) => Promise<Result>,
+  work: (trx: Trx) => Promise<Result>,
   delaysMs?: readonly number[],
 ): Promise<Result> {
   let finished: { readonly xid: string; readonly result: Result } | null = null;
@@ -30,12 +31,37 @@ export async function writeTransaction<Result>(
 }
 
 /** Whether the server has committed the transaction. False if it does not know it, as after a fail-over. */
-async function wasCommitted(db: Kysely<DB>, xid: string): Promise<boolean> {
-  const { rows } = await sql<{ status: string | null }>`
+async function wasCommitted(db: Db, xid: string): Promise<boolean> {
+  const rows = await rowsOf(db)<{ status: string | null }>`
     SELECT CASE WHEN ${xid}::xid8 < pg_snapshot_xmax(pg_current_snapshot())
-      THEN pg_xact_status(${xid}::xid8) END AS status`.execute(db);
+      THEN pg_xact_status(${xid}::xid8) END AS status`;
   const status = rows[0]?.status ?? null;
   // The server has not noticed yet that the connection is cut: this is asked again after a pause.
   if (status === 'in progress') throw Object.assign(new Error(`transaction ${xid} hangs`), { code: '08006' });
   return status === 'committed';
+}
+
+/**
+ * Sends a statement that writes only if `held` has a row, and that says the same if it is sent again. `send` returns null
+ * if `held` had none. If the answer is lost, the server first refuses that attempt, should it still be on its way: it
+ * might undo what is written after it. Numbers from `clock` grow with every call. Throws `LeaseLost`, or `StoreUnreachable`
+ * once the retries are used up.
+ */
+export function writeStatement<Result>(
+  db: Db,
+  lease: Lease,
+  send: (held: RawBuilder<unknown>, isAgain: boolean) => Promise<Result | null>,
+  clock: () => bigint = () => process.hrtime.bigint(),
+): Promise<Result> {
+  let last: bigint | null = null;
+  const attempt = async (): Promise<Result> => {
+    const isAgain = last !== null;
+    if (last !== null) await voidAttempts(db, lease, last);
+    last = clock();
+    const result = await send(heldLease(lease, last), isAgain);
+    if (result !== null) return result;
+    await askLease(db, lease);
+    throw toBeMadeAgain('a later write of this run was made again');
+  };
+  return retry(attempt, { isPassing: isLostOrRolledBack });
 }

@@ -2,13 +2,12 @@
  * Collects what the state of account days is judged by (figures, certificates, open breaks, changes), and which of them
  * were revised since a person downloaded them.
  */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Verdict, Window } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { overlaps } from '../../ledger/window.ts';
 import { PROVEN_SPANS } from '../certificates.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import { arrayLiteral, type Db, rowsOf } from '../engine/database.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
@@ -63,12 +62,12 @@ interface DaysAsked {
 
 /** Facts of each account, in their order: one statement, every part of it along an index, however many are asked for. */
 export async function dayFacts(
-  db: Kysely<DB>,
+  db: Db,
   accounts: readonly Account[],
   { from, to, window, by }: DaysAsked,
 ): Promise<AccountFacts[]> {
   if (accounts.length === 0) return [];
-  const { rows } = await sql<FactRow>`
+  const rows = await rowsOf(db)<FactRow>`
     WITH asked AS (
       SELECT *, ${window.beginMs}::bigint AS begin_ms, ${window.endMs}::bigint AS end_ms FROM unnest(
         (SELECT ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[]),
@@ -104,7 +103,7 @@ export async function dayFacts(
     FROM asked CROSS JOIN LATERAL (${UNREADABLE_SPANS}) AS lying CROSS JOIN LATERAL unnest(lying.spans) AS part
     UNION ALL
     SELECT 'certified', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(proven), upper(proven) - 1
-    FROM asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven`.execute(db);
+    FROM asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven`;
   const byAccount = Map.groupBy(rows, ({ nth }) => nth);
   return accounts.map((account, at) => factsOf(account, byAccount.get(at + 1) ?? [], by));
 }
@@ -151,10 +150,7 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
     days: new Map(
       of('day').map(({ day, verdict, entries, revision, isDue, isRestarted }) => [
         day!,
-        {
-          ...{ verdict: verdict!, entries: entries!, revision },
-          ...{ isDue: isDue!, isRestarted: isRestarted! },
-        },
+        { verdict, entries, revision, isDue, isRestarted } as DayFact,
       ]),
     ),
     changed: days('changed'),
@@ -181,16 +177,15 @@ interface AccountsAsked {
 
 /** Accounts by merchant and currency. One jump along the key of account_day finds each. */
 export async function accountsPage(
-  db: Kysely<DB>,
+  db: Db,
   { merchants, contains, after, limit }: AccountsAsked,
 ): Promise<Account[]> {
   const source = merchants === null ? everyAccount(after) : accountsOf(merchants, after);
-  const { rows } = await sql<Account>`
+  return rowsOf(db)<Account>`
     ${source}
     SELECT merchant_no AS "merchantNo", currency FROM account
     WHERE merchant_no IS NOT NULL AND strpos(lower(merchant_no), ${contains.toLowerCase()}) > 0
-    LIMIT ${limit}`.execute(db);
-  return rows;
+    LIMIT ${limit}`;
 }
 
 const behind = (after: Account | null): RawBuilder<boolean> =>

@@ -1,8 +1,8 @@
 /** Reads a page of an account day: its entries, its balances to be drawn, its breaks. Never the complete day where it is a large one. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Account, LedgerEntry, Window, BusinessDay } from '../../ledger/entry.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryColumns } from '../entries.ts';
-import type { DB } from '../engine/schema.ts';
+import { ENTRY } from '../entries.ts';
+import { type Db, rowsOf, rowOf } from '../engine/database.ts';
 import type { ChainEntry } from '../../ledger/chain/chain-link.ts';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BreakRow } from '../breaks/breaks.ts';
@@ -21,13 +21,11 @@ const ofDay = ({ account, window }: DayOfAccount): RawBuilder<boolean> => sql`
   merchant_no = ${account.merchantNo} AND currency = ${account.currency} AND vanished_at IS NULL
   AND booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}`;
 
-const COLUMNS = sql.join(ENTRY_COLUMNS.map((column) => sql.ref(`e.${column}`)));
-
 export type EntryPlace = Pick<LedgerEntry, 'bookedMs' | 'batchNo'>;
 
 /** In order of time. `total` is how many the day has: they are counted from the nearer end, along ledger_entry_in_time alone. */
 export async function placesAt(
-  db: Kysely<DB>,
+  db: Db,
   day: DayOfAccount,
   { offset, limit, total }: { readonly offset: number; readonly limit: number; readonly total: number },
 ): Promise<EntryPlace[]> {
@@ -36,27 +34,23 @@ export async function placesAt(
   const way = isNearEnd ? sql`DESC` : sql`ASC`;
   const skipped = isNearEnd ? left : offset;
   const taken = Math.min(limit, Math.max(0, total - offset));
-  const { rows } = await sql<EntryPlace>`
+  const rows = await rowsOf(db)<EntryPlace>`
     SELECT booked_ms AS "bookedMs", batch_no AS "batchNo" FROM ledger_entry WHERE ${ofDay(day)}
-    ORDER BY booked_ms ${way}, batch_no ${way} LIMIT ${taken} OFFSET ${skipped}`.execute(db);
+    ORDER BY booked_ms ${way}, batch_no ${way} LIMIT ${taken} OFFSET ${skipped}`;
   return isNearEnd ? rows.reverse() : rows;
 }
 
 /** How many entries the day has now. It counts along ledger_entry_in_time, so it takes longer the more there are. */
-export async function countEntries(db: Kysely<DB>, day: DayOfAccount): Promise<number> {
-  const { rows } = await sql<{ readonly entries: number }>`
-    SELECT count(*) AS entries FROM ledger_entry WHERE ${ofDay(day)}`.execute(db);
-  return rows[0]!.entries;
+export async function countEntries(db: Db, day: DayOfAccount): Promise<number> {
+  const { entries } = await rowOf(db)<{ readonly entries: number }>`
+    SELECT count(*) AS entries FROM ledger_entry WHERE ${ofDay(day)}`;
+  return entries;
 }
 
-export async function entryNumbered(
-  db: Kysely<DB>,
-  day: DayOfAccount,
-  batchNo: string,
-): Promise<LedgerEntry | null> {
-  const { rows } = await sql<EntryColumns>`
-    SELECT ${COLUMNS} FROM ledger_entry e WHERE ${ofDay(day)} AND batch_no = ${batchNo}`.execute(db);
-  return rows[0] === undefined ? null : entryOf(rows[0]);
+export async function entryNumbered(db: Db, day: DayOfAccount, batchNo: string): Promise<LedgerEntry | null> {
+  const [entry] = await rowsOf(db)<LedgerEntry>`
+    SELECT ${ENTRY} FROM ledger_entry WHERE ${ofDay(day)} AND batch_no = ${batchNo}`;
+  return entry ?? null;
 }
 
 export const SORTS = ['time', 'latest', 'largest', 'number'] as const;
@@ -80,34 +74,31 @@ interface Search {
 
 /** Entries that fit. It checks every entry of the day, so the day must not have many. */
 export async function entriesSearched(
-  db: Kysely<DB>,
+  db: Db,
   day: DayOfAccount,
   { contains, amount, sort, offset, limit }: Search,
 ): Promise<EntriesFound> {
   const text = contains.toLowerCase();
   const isAmount =
     amount === null ? sql`false` : sql`${amount}::numeric IN (coalesce(credit, debit), balance)`;
-  const { rows } = await sql<EntryColumns & { readonly total: number }>`
-    SELECT ${COLUMNS}, count(*) OVER () AS total FROM ledger_entry e
+  const rows = await rowsOf(db)<LedgerEntry & { readonly total: number }>`
+    SELECT ${ENTRY}, count(*) OVER () AS total FROM ledger_entry
     WHERE ${ofDay(day)}
       AND (strpos(lower(batch_no), ${text}) > 0 OR strpos(lower(transaction_type), ${text}) > 0 OR ${isAmount})
-    ORDER BY ${ORDERS[sort]} LIMIT ${limit} OFFSET ${offset}`.execute(db);
-  return { entries: rows.map(entryOf), total: rows[0]?.total ?? 0 };
+    ORDER BY ${ORDERS[sort]} LIMIT ${limit} OFFSET ${offset}`;
+  return { entries: rows.map(({ total: _, ...entry }) => entry), total: rows[0]?.total ?? 0 };
 }
 
-export interface BalancePoint {
-  readonly bookedMs: number;
-  readonly balance: string;
-}
+export type BalancePoint = Pick<LedgerEntry, 'bookedMs' | 'balance'>;
 
 /** The last `limit` entries of each stretch of `widthMs`, one jump along ledger_entry_in_time each, however many entries the day has. */
 export async function stretchEnds(
-  db: Kysely<DB>,
+  db: Db,
   { account, window }: DayOfAccount,
   day: BusinessDay,
   { widthMs, limit }: { readonly widthMs: number; readonly limit: number },
 ): Promise<ChainEntry[][]> {
-  const { rows } = await sql<Omit<ChainEntry, 'bookedAt'> & { readonly beginMs: number }>`
+  const rows = await rowsOf(db)<Omit<ChainEntry, 'bookedAt'> & { readonly beginMs: number }>`
     SELECT part.begin_ms AS "beginMs", last.batch_no AS "batchNo", last.credit, last.debit, last.balance,
       last.booked_ms AS "bookedMs"
     FROM generate_series(${window.beginMs}::bigint, ${window.endMs}::bigint, ${widthMs}::bigint) AS part (begin_ms)
@@ -117,7 +108,7 @@ export async function stretchEnds(
         AND booked_ms BETWEEN part.begin_ms AND least(part.begin_ms + ${widthMs - 1}, ${window.endMs}::bigint)
       ORDER BY booked_ms DESC, batch_no DESC LIMIT ${limit}
     ) AS last
-    ORDER BY part.begin_ms, last.booked_ms, last.batch_no`.execute(db);
+    ORDER BY part.begin_ms, last.booked_ms, last.batch_no`;
   const ofParts = Map.groupBy(rows, ({ beginMs }) => beginMs);
   return [...ofParts.values()].map((own) => own.map((row) => ({ ...row, bookedAt: day })));
 }
@@ -129,7 +120,7 @@ export interface BreaksFound {
 
 /** As `openBreaksOn`, with those that a person resolved. A break's day is that of the entry behind it, which may be stamped a little before the one in front. */
 export async function breaksOfDay(
-  db: Kysely<DB>,
+  db: Db,
   { account, window }: DayOfAccount,
   day: BusinessDay,
   limit: number,
@@ -148,7 +139,7 @@ export async function breaksOfDay(
 
 /** Those right before entries of the day with these numbers. Uses continuity_break_account. */
 export const breaksBefore = (
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   day: BusinessDay,
   batchNos: readonly string[],
@@ -158,7 +149,7 @@ export const breaksBefore = (
     .where('before_batch_no', 'in', [...batchNos])
     .execute();
 
-const notHealed = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+const notHealed = (db: Db, { merchantNo, currency }: Account) =>
   db
     .selectFrom('continuity_break')
     .selectAll()

@@ -1,10 +1,9 @@
 /** Tells which statements were revised: since a person downloaded them, and since an instant. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
+import { arrayLiteral, type Db, rowsOf } from '../engine/database.ts';
 import { sameContent, type StatementRow } from '../statements/statements.ts';
-import type { DB } from '../engine/schema.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { ofMerchants } from '../account-filter.ts';
 
@@ -87,20 +86,18 @@ export const revisedSinceDownload = ({
 
 /** The days of these accounts that `revisedSinceDownload` finds, for each of them, in their order. */
 export async function revisedDays(
-  db: Kysely<DB>,
+  db: Db,
   accounts: readonly Account[],
   { from, to, by }: { readonly from: BusinessDay; readonly to: BusinessDay; readonly by: Downloader },
 ): Promise<ReadonlySet<BusinessDay>[]> {
-  const { rows } = await sql<RevisedSince & { readonly nth: number }>`
+  const rows = await rowsOf(db)<RevisedSince & { readonly nth: number }>`
     WITH asked AS (
       SELECT * FROM unnest(
         ${arrayLiteral(accounts.map(({ merchantNo }) => merchantNo))}::text[],
         ${arrayLiteral(accounts.map(({ currency }) => currency))}::text[]
       ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
     )
-    SELECT nth::int, day, "withoutMs" FROM (${revisedSinceDownload({ from, to, by: by.name })}) AS revised`.execute(
-    db,
-  );
+    SELECT nth::int, day, "withoutMs" FROM (${revisedSinceDownload({ from, to, by: by.name })}) AS revised`;
   const byAccount = Map.groupBy(
     rows.filter((row) => isRevisedSince(row, by)),
     ({ nth }) => nth,
@@ -136,7 +133,7 @@ export interface RevisedRow extends StatementRow {
 
 /** Newest first. Uses statement_revised_at and event_late. */
 export async function revisedSince(
-  db: Kysely<DB>,
+  db: Db,
   { since, merchants, after, limit }: RevisedAsked,
 ): Promise<RevisedRow[]> {
   const place = sql`published_at DESC, merchant_no, currency, day, revision`;
@@ -155,12 +152,11 @@ export async function revisedSince(
     SELECT merchant_no, (data ->> 'currency') COLLATE "C" AS currency, (data ->> 'day')::date AS day, 1 AS revision,
       at AS published_at, (data -> 'afterClose')::boolean AS after_close
     FROM event WHERE kind = 'revision' AND subject LIKE '% r1'`;
-  const { rows } = await sql<RevisedRow>`
+  return rowsOf(db)<RevisedRow>`
     WITH found AS MATERIALIZED (
       SELECT * FROM (${firstOf(revised)} UNION ALL ${firstOf(late)}) AS one ORDER BY ${place} LIMIT ${limit}
     )
     SELECT known.*, CASE found.after_close WHEN true THEN 'closed' WHEN false THEN 'empty' END AS late
     FROM found JOIN statement AS known USING (merchant_no, currency, day, revision)
-    ORDER BY known.published_at DESC, merchant_no, currency, day, revision`.execute(db);
-  return rows;
+    ORDER BY known.published_at DESC, merchant_no, currency, day, revision`;
 }

@@ -2,10 +2,9 @@
  * Stores the platform's lists as last read, and what was in them before. A list is replaced completely, in one
  * transaction.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { cutText, storableText } from '../../ledger/text.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from '../engine/database.ts';
 
 /** Names a list. `country` is '' for a list that belongs to no country. */
 export interface ReferenceListKey {
@@ -104,7 +103,7 @@ function changesOf(
  * Null if a later reading is stored already; nothing is changed then.
  */
 export async function saveReferenceList(
-  db: Kysely<DB>,
+  db: Db,
   key: ReferenceListKey,
   read: ReadList,
 ): Promise<ReferenceChanges | null> {
@@ -121,7 +120,12 @@ export async function saveReferenceList(
       readAt,
     );
     // A list that has stored items was read before, so `before` is the time at which they were last seen.
-    if (changes.gone.length > 0) await markRemoved(trx, key, changes.gone, before ?? readAt);
+    if (changes.gone.length > 0) {
+      await sql`
+        UPDATE reference_item SET last_seen_at = ${before ?? readAt}::timestamptz
+        WHERE kind = ${key.kind} AND country = ${key.country}
+          AND code = ANY (${arrayLiteral(changes.gone)}::text[])`.execute(trx);
+    }
     const kept = setAside.slice(0, SET_ASIDE_MAX).map(({ place, reason, raw }) => ({
       place,
       reason,
@@ -141,29 +145,20 @@ export async function saveReferenceList(
  * Locks the list's row, so that two readings are stored one after the other. Returns when the list was read before;
  * null if never.
  */
-async function lockList(
-  trx: Transaction<DB>,
-  { kind, country }: ReferenceListKey,
-  readAt: Date,
-): Promise<Date | null> {
+async function lockList(trx: Trx, { kind, country }: ReferenceListKey, readAt: Date): Promise<Date | null> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('reference_list')
     .values({ kind, country, read_at: readAt, item_count: 0 })
     .onConflict((conflict) => conflict.columns(['kind', 'country']).doNothing())
     .executeTakeFirstOrThrow();
   if (numInsertedOrUpdatedRows === 1n) return null;
-  const { read_at } = await trx
-    .selectFrom('reference_list')
-    .select('read_at')
-    .where('kind', '=', kind)
-    .where('country', '=', country)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
-  return read_at;
+  const { readAt: before } = await rowOf(trx)<{ readAt: Date }>`
+    SELECT read_at AS "readAt" FROM reference_list WHERE kind = ${kind} AND country = ${country} FOR UPDATE`;
+  return before;
 }
 
-async function heldItems(trx: Transaction<DB>, { kind, country }: ReferenceListKey): Promise<HeldItem[]> {
-  return trx
+const heldItems = (trx: Trx, { kind, country }: ReferenceListKey): Promise<HeldItem[]> =>
+  trx
     .selectFrom('reference_item')
     .select([
       'code',
@@ -175,10 +170,9 @@ async function heldItems(trx: Transaction<DB>, { kind, country }: ReferenceListK
     .where('kind', '=', kind)
     .where('country', '=', country)
     .execute();
-}
 
 async function writeItems(
-  trx: Transaction<DB>,
+  trx: Trx,
   { kind, country }: ReferenceListKey,
   items: readonly ReferenceItem[],
   readAt: Date,
@@ -196,64 +190,32 @@ async function writeItems(
           last_seen_at = NULL`.execute(trx);
 }
 
-async function markRemoved(
-  trx: Transaction<DB>,
-  { kind, country }: ReferenceListKey,
-  codes: readonly string[],
-  lastSeenAt: Date,
-): Promise<void> {
-  await sql`
-    UPDATE reference_item SET last_seen_at = ${lastSeenAt}::timestamptz
-    WHERE kind = ${kind} AND country = ${country} AND code = ANY (${arrayLiteral(codes)}::text[])`.execute(
-    trx,
-  );
-}
-
 /** Items of a kind, by country and code. Items that are gone from their list are only returned if asked for. */
-export async function listReferenceItems(
-  db: Kysely<DB>,
-  filter: { readonly kind: string; readonly country?: string | undefined; readonly withRemoved?: boolean },
-): Promise<ReferenceItemRow[]> {
-  const rows = await db
-    .selectFrom('reference_item as item')
-    .innerJoin('reference_list as list', (join) =>
-      join.onRef('list.kind', '=', 'item.kind').onRef('list.country', '=', 'item.country'),
-    )
-    .selectAll('item')
-    .select('list.read_at')
-    .where('item.kind', '=', filter.kind)
-    .$if(filter.country !== undefined, (query) => query.where('item.country', '=', filter.country!))
-    .$if(filter.withRemoved !== true, (query) => query.where('item.last_seen_at', 'is', null))
-    .orderBy('item.country')
-    .orderBy('item.code')
-    .execute();
-  return rows.map((row) => ({
-    kind: row.kind,
-    country: row.country,
-    code: row.code,
-    name: row.name,
-    methodType: row.method_type,
-    isPrompt: row.is_prompt,
-    firstSeenAt: row.first_seen_at,
-    lastSeenAt: row.last_seen_at ?? row.read_at,
-    hasExited: row.last_seen_at !== null,
-  }));
+export const listReferenceItems = (db: Db, { kind, country, withRemoved = false }: ItemFilter) => rowsOf(
+  db,
+)<ReferenceItemRow>`
+  SELECT item.kind, item.country, item.code, item.name, item.method_type AS "methodType", item.is_prompt AS "isPrompt",
+    item.first_seen_at AS "firstSeenAt", coalesce(item.last_seen_at, list.read_at) AS "lastSeenAt",
+    item.last_seen_at IS NOT NULL AS "hasExited"
+  FROM reference_item item JOIN reference_list list ON list.kind = item.kind AND list.country = item.country
+  WHERE item.kind = ${kind} ${country === undefined ? sql`` : sql`AND item.country = ${country}`}
+    ${withRemoved ? sql`` : sql`AND item.last_seen_at IS NULL`}
+  ORDER BY item.country, item.code`;
+
+interface ItemFilter {
+  readonly kind: string;
+  readonly country?: string | undefined;
+  readonly withRemoved?: boolean;
 }
 
 /** All lists that were ever read. */
-export async function listReferenceLists(db: Kysely<DB>): Promise<ReferenceListRow[]> {
-  const rows = await db
-    .selectFrom('reference_list')
-    .select(['kind', 'country', 'read_at as readAt', 'item_count as itemCount', 'set_aside as setAside'])
-    .orderBy('kind')
-    .orderBy('country')
-    .execute();
-  return rows.map((row) => ({ ...row, setAside: row.setAside as unknown as SetAsideItem[] }));
-}
+export const listReferenceLists = (db: Db) => rowsOf(db)<ReferenceListRow>`
+  SELECT kind, country, read_at AS "readAt", item_count AS "itemCount", set_aside AS "setAside"
+  FROM reference_list ORDER BY kind, country`;
 
 /** The type of each payout method that is listed for a country, by code; null if nothing is stored. */
 export async function payoutMethodTypes(
-  db: Kysely<DB>,
+  db: Db,
   country: string,
 ): Promise<ReadonlyMap<string, string | null> | null> {
   const items = await listReferenceItems(db, { kind: 'payout_method', country });
@@ -265,7 +227,7 @@ export async function payoutMethodTypes(
  * was empty: then no code can be called wrong.
  */
 export async function referenceCodes(
-  db: Kysely<DB>,
+  db: Db,
   { kind, country }: ReferenceListKey,
 ): Promise<readonly string[] | null> {
   const items = await listReferenceItems(db, { kind, country });

@@ -1,13 +1,21 @@
 /**
- * Finds out whether a secret key is the right one for its id. Without this check, a wrong key would go unnoticed
- * until its ciphertexts are needed, and the right key could not read them.
+ * The secret keys of a database: whether each is the right one for its id, how to change them, and the keys made for
+ * fingerprints. Without the check, a wrong key would go unnoticed until its ciphertexts are needed, and the right key could
+ * not read them.
  */
-import { createHmac } from 'node:crypto';
-import { sql, type Kysely } from 'kysely';
+import { createHmac, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { codeOf } from '../engine/errors.ts';
+import { type Db, rowsOf, type Trx } from '../engine/database.ts';
 import type { DB } from '../engine/schema.ts';
-import { decryptSecret, SecretUnreadable, type SecretKey } from './secrets.ts';
+import {
+  decryptSecret,
+  SecretUnreadable,
+  type SecretKey,
+  encryptSecret,
+  UnknownSecretKey,
+} from './secrets.ts';
 
 /** Ciphertexts that are read together. The body of a notification has up to 64 kB. */
 const BATCH_ROWS = 50;
@@ -43,7 +51,7 @@ interface Known {
   readonly unknown: readonly SecretKey[];
 }
 
-async function compared(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<Known> {
+async function compared(db: Db, secretKeys: readonly SecretKey[]): Promise<Known> {
   if (secretKeys.length === 0) return { contradicted: [], unknown: [] };
   const ids = secretKeys.map(({ id }) => id);
   const rows = await db.selectFrom('secret_key_check').selectAll().where('key_id', 'in', ids).execute();
@@ -57,10 +65,7 @@ async function compared(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promi
 }
 
 /** Compares the keys with the stored check values only. Returns a sentence if a key is wrong, or null. */
-export async function secretKeysProblem(
-  db: Kysely<DB>,
-  secretKeys: readonly SecretKey[],
-): Promise<string | null> {
+export async function secretKeysProblem(db: Db, secretKeys: readonly SecretKey[]): Promise<string | null> {
   const { contradicted } = await compared(db, secretKeys);
   return contradicted.length === 0 ? null : wrong(contradicted).message;
 }
@@ -70,10 +75,7 @@ export async function secretKeysProblem(
  * in the database of an earlier version. Then the key has to decrypt something that was encrypted under this id; the
  * keys that can are returned. Throws `SecretKeyWrong`.
  */
-export async function provenSecretKeys(
-  db: Kysely<DB>,
-  secretKeys: readonly SecretKey[],
-): Promise<SecretKey[]> {
+export async function provenSecretKeys(db: Db, secretKeys: readonly SecretKey[]): Promise<SecretKey[]> {
   const { contradicted, unknown } = await compared(db, secretKeys);
   if (contradicted.length > 0) throw wrong(contradicted);
   const proven: SecretKey[] = [];
@@ -88,7 +90,7 @@ export async function provenSecretKeys(
 }
 
 /** Like `provenSecretKeys`, but also stores check values for the keys it returns. Throws `SecretKeyWrong`. */
-export async function assertSecretKeys(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<void> {
+export async function assertSecretKeys(db: Db, secretKeys: readonly SecretKey[]): Promise<void> {
   const proven = await provenSecretKeys(db, secretKeys);
   try {
     await keepCheckValues(db, proven);
@@ -98,12 +100,12 @@ export async function assertSecretKeys(db: Kysely<DB>, secretKeys: readonly Secr
 }
 
 /** Call this before encrypting: it also stores the check value of the first key. Throws `SecretKeyWrong`. */
-export async function adoptSecretKey(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<void> {
+export async function adoptSecretKey(db: Db, secretKeys: readonly SecretKey[]): Promise<void> {
   await assertSecretKeys(db, secretKeys);
   await keepCheckValues(db, secretKeys.slice(0, 1));
 }
 
-async function keepCheckValues(db: Kysely<DB>, keys: readonly SecretKey[]): Promise<void> {
+async function keepCheckValues(db: Db, keys: readonly SecretKey[]): Promise<void> {
   if (keys.length === 0) return;
   await db
     .insertInto('secret_key_check')
@@ -116,11 +118,16 @@ async function keepCheckValues(db: Kysely<DB>, keys: readonly SecretKey[]): Prom
 }
 
 /** Whether the key can decrypt something stored under its id; null if nothing is stored. Stops at the first success. */
-async function readsItsOwn(db: Kysely<DB>, key: SecretKey): Promise<boolean | null> {
+async function readsItsOwn(db: Db, key: SecretKey): Promise<boolean | null> {
   let isSomethingStored = false;
   for (const place of CIPHERTEXT_COLUMNS) {
     for (let after: string | null = null; ;) {
-      const rows: Stored[] = await storedUnder(db, place, key.id, after);
+      const rows: Stored[] = await ciphertexts(db, place, {
+        after,
+        keyId: key.id,
+        isOfKey: true,
+        limit: BATCH_ROWS,
+      });
       if (rows.some(({ row, stored }) => isReadable(key, place, row, stored))) return true;
       isSomethingStored ||= rows.length > 0;
       if (rows.length < BATCH_ROWS) break;
@@ -135,20 +142,16 @@ interface Stored {
   readonly stored: string;
 }
 
-async function storedUnder(
-  db: Kysely<DB>,
+/** The next ciphertexts of a column behind a row, in the order of its index; those under the key of that id, or all others. */
+const ciphertexts = (
+  db: Db,
   { table, key, column }: CiphertextColumn,
-  keyId: string,
-  after: string | null,
-): Promise<Stored[]> {
-  const [held, bound] = [sql.ref(column), sql.ref(key)];
-  const beyond = after === null ? sql`true` : sql`${bound} > ${after}`;
-  const { rows } = await sql<Stored>`
-    SELECT ${bound}::text AS row, ${held} AS stored FROM ${sql.table(table)}
-    WHERE ${beyond} AND starts_with(${held}, ${`v1:${keyId}:`})
-    ORDER BY ${bound} LIMIT ${BATCH_ROWS}`.execute(db);
-  return rows;
-}
+  { after, keyId, isOfKey, limit }: { after: string | null; keyId: string; isOfKey: boolean; limit: number },
+) => rowsOf(db)<Stored>`
+  SELECT ${sql.ref(key)}::text AS row, ${sql.ref(column)} AS stored FROM ${sql.table(table)}
+  WHERE ${after === null ? sql`true` : sql`${sql.ref(key)} > ${after}`}
+    AND ${isOfKey ? sql`` : sql`NOT`} starts_with(${sql.ref(column)}, ${`v1:${keyId}:`})
+  ORDER BY ${sql.ref(key)} LIMIT ${limit}`;
 
 function isReadable(
   key: SecretKey,
@@ -195,13 +198,137 @@ export const CIPHERTEXT_COLUMNS: readonly CiphertextColumn[] = [
 ];
 
 /** For each key id, how many stored ciphertexts need that key. */
-export async function secretKeysInUse(db: Kysely<DB>): Promise<ReadonlyMap<string, number>> {
+export async function secretKeysInUse(db: Db): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const { table, column } of CIPHERTEXT_COLUMNS) {
-    const { rows } = await sql<{ id: string; count: number }>`
+    const rows = await rowsOf(db)<{ id: string; count: number }>`
       SELECT split_part(${sql.ref(column)}, ':', 2) AS id, count(*)::int AS count FROM ${sql.table(table)}
-      WHERE ${sql.ref(column)} IS NOT NULL GROUP BY 1`.execute(db);
+      WHERE ${sql.ref(column)} IS NOT NULL GROUP BY 1`;
     for (const { id, count } of rows) counts.set(id, (counts.get(id) ?? 0) + count);
   }
   return counts;
+}
+
+/** Rows in one transaction. */
+const REKEY_BATCH_ROWS = 200;
+/** How many unreadable ciphertexts get a sentence of their own; the others are only counted. */
+const UNREADABLE_NAMED_MAX = 20;
+
+export interface RekeyReport {
+  /** The key that everything is encrypted with now, except what could not be read. */
+  readonly keyId: string;
+  readonly rekeyed: readonly { readonly table: string; readonly column: string; readonly count: number }[];
+  readonly unreadable: number;
+  /** One sentence for each of the first unreadable ones, with its place and key id. */
+  readonly problems: readonly string[];
+  /** Keys of the settings that no ciphertext needs any more. */
+  readonly idle: readonly string[];
+}
+
+/**
+ * Works through every column in batches, each in its own transaction. It may be killed and started again, and other
+ * other work may go on meanwhile. A ciphertext that cannot be read is left as it is and reported. Throws `UnknownSecretKey`
+ * if there is no key, and `SecretKeyWrong` before anything is changed.
+ */
+export async function rekey(
+  db: Db,
+  secretKeys: readonly SecretKey[],
+  batchRows = REKEY_BATCH_ROWS,
+): Promise<RekeyReport> {
+  const [first] = secretKeys;
+  if (first === undefined) {
+    throw new UnknownSecretKey('there is no key to encrypt with: set DAYBOOK_SECRET_KEYS.');
+  }
+  await adoptSecretKey(db, secretKeys);
+  const problems: string[] = [];
+  let unreadable = 0;
+  const onUnreadable = (problem: string): void => {
+    unreadable += 1;
+    if (problems.length < UNREADABLE_NAMED_MAX) problems.push(problem);
+  };
+  const rekeyed = [];
+  for (const place of CIPHERTEXT_COLUMNS) {
+    const count = await rekeyColumn(db, place, [first, ...secretKeys.slice(1)], batchRows, onUnreadable);
+    rekeyed.push({ table: place.table, column: place.column, count });
+  }
+  const inUse = await secretKeysInUse(db);
+  const idle = secretKeys.slice(1).flatMap(({ id }) => (inUse.has(id) ? [] : [id]));
+  return { keyId: first.id, rekeyed, unreadable, problems, idle };
+}
+
+type Keys = readonly [SecretKey, ...SecretKey[]];
+
+async function rekeyColumn(
+  db: Db,
+  place: CiphertextColumn,
+  keys: Keys,
+  batchRows: number,
+  onUnreadable: (problem: string) => void,
+): Promise<number> {
+  let count = 0;
+  for (let after: string | null | undefined = null; after !== undefined;) {
+    const from: string | null = after;
+    after = await db.transaction().execute(async (trx) => {
+      const asked = { after: from, keyId: keys[0].id, isOfKey: false, limit: batchRows };
+      const rows = await ciphertexts(trx, place, asked);
+      for (const one of rows) if (await rekeyOne(trx, place, keys, one, onUnreadable)) count += 1;
+      return rows.at(-1)?.row;
+    });
+  }
+  return count;
+}
+
+/** False where it cannot be read, or where somebody wrote another value meanwhile, which is right then. */
+async function rekeyOne(
+  trx: Trx,
+  { table, key, column }: CiphertextColumn,
+  keys: Keys,
+  { row, stored }: Stored,
+  onUnreadable: (problem: string) => void,
+): Promise<boolean> {
+  const place = { table, row, column };
+  let secret: string;
+  try {
+    secret = decryptSecret(keys, place, stored);
+  } catch (error) {
+    if (!(error instanceof UnknownSecretKey) && !(error instanceof SecretUnreadable)) throw error;
+    onUnreadable(error.message);
+    return false;
+  }
+  const { numAffectedRows } = await sql`
+    UPDATE ${sql.table(table)} SET ${sql.ref(column)} = ${encryptSecret(keys, place, secret)}
+    WHERE ${sql.ref(key)} = ${row} AND ${sql.ref(column)} = ${stored}`.execute(trx);
+  return (numAffectedRows ?? 0n) > 0n;
+}
+
+const FINGERPRINT_KEY_BYTES = 32;
+
+/**
+ * This database's key for fingerprints of that kind of personal data, by which equal data is found without being
+ * readable. It is made on first use; two callers at the same time get the
+ * same key. Throws `UnknownSecretKey`, `SecretKeyWrong` or `SecretUnreadable`.
+ */
+export async function fingerprintKey(
+  db: Db,
+  name: 'payee' | 'result',
+  secretKeys: readonly SecretKey[],
+): Promise<Buffer> {
+  const place = { table: 'fingerprint_key', row: name, column: 'key_ciphertext' };
+  const stored = async (): Promise<string | undefined> => {
+    const [row] = await rowsOf(db)<{ ciphertext: string }>`
+      SELECT key_ciphertext AS ciphertext FROM fingerprint_key WHERE name = ${name}`;
+    return row?.ciphertext;
+  };
+  let ciphertext = await stored();
+  if (ciphertext === undefined) {
+    await adoptSecretKey(db, secretKeys);
+    const made = encryptSecret(secretKeys, place, randomBytes(FINGERPRINT_KEY_BYTES).toString('base64'));
+    await db
+      .insertInto('fingerprint_key')
+      .values({ name, key_ciphertext: made })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute();
+    ciphertext = (await stored())!;
+  }
+  return Buffer.from(decryptSecret(secretKeys, place, ciphertext), 'base64');
 }

@@ -1,12 +1,12 @@
 /** Account days that are due for publishing, many at a time, and published openings that do not continue the statement before. */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts } from '../account-filter.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from '../engine/database.ts';
 import {
   dayFigures,
+  ofDays,
   type AccountDayRow,
   type DayFilter,
   type DayFigures,
@@ -18,6 +18,10 @@ export interface AccountOnDay {
   readonly account: Account;
   readonly day: BusinessDay;
 }
+
+/** A row `(merchant_no, currency, day)` as JSON of this shape. */
+export const ACCOUNT_ON_DAY = sql`json_build_object(
+  'account', json_build_object('merchantNo', merchant_no, 'currency', currency), 'day', day)`;
 
 /** Its opening differs from the closing of the account's statement before it, or was taken from the day's own first entry. */
 export interface LooseOpening extends AccountOnDay {
@@ -55,24 +59,16 @@ const dayAfterEach = sql`
 
 /** Among `days`, the published days of `within`, and the account's next published day after each. An account's first statement is never loose. */
 export async function looseOpenings(
-  db: Kysely<DB>,
+  db: Db,
   days: readonly AccountOnDay[],
   within: DaysOfAccounts | null = null,
 ): Promise<LooseOpening[]> {
   if (days.length === 0 && within === null) return [];
   const all = within === null ? asked(days) : sql`${asked(days)} UNION ${publishedOf(within)}`;
-  const { rows } = await sql<{
-    merchant_no: string;
-    currency: string;
-    day: BusinessDay;
-    opening: string;
-    restarted: boolean;
-    previous_day: BusinessDay;
-    previous_closing: string;
-  }>`
+  const rows = await rowsOf(db)<Account & Omit<LooseOpening, 'account'>>`
     WITH asked AS (${all}), checked_at AS (SELECT * FROM asked UNION ${dayAfterEach})
-    SELECT checked_at.merchant_no, checked_at.currency, checked_at.day, own.opening, own.restarted,
-      earlier.day AS previous_day, earlier.closing AS previous_closing
+    SELECT checked_at.merchant_no AS "merchantNo", checked_at.currency, checked_at.day, own.opening, own.restarted,
+      earlier.day AS "previousDay", earlier.closing AS "previousClosing"
     FROM checked_at
     CROSS JOIN LATERAL (
       SELECT opening, restarted FROM statement
@@ -85,14 +81,10 @@ export async function looseOpenings(
       ORDER BY day DESC, revision DESC LIMIT 1
     ) AS earlier
     WHERE own.restarted OR own.opening <> earlier.closing
-    ORDER BY checked_at.merchant_no, checked_at.currency, checked_at.day`.execute(db);
-  return rows.map((row) => ({
-    account: { merchantNo: row.merchant_no, currency: row.currency },
-    day: row.day,
-    opening: row.opening,
-    restarted: row.restarted,
-    previousDay: row.previous_day,
-    previousClosing: row.previous_closing,
+    ORDER BY checked_at.merchant_no, checked_at.currency, checked_at.day`;
+  return rows.map(({ merchantNo, currency, ...opening }) => ({
+    account: { merchantNo, currency },
+    ...opening,
   }));
 }
 
@@ -127,41 +119,26 @@ export interface DueBatch {
 type BatchStart = { readonly after: DueDay | null } | { readonly of: readonly AccountOnDay[] };
 
 /** The next due days of a merchant; null if none is due. Uses account_day_due, an index of due days only. */
-export async function dueBatch(
-  db: Kysely<DB>,
-  filter: DayFilter,
-  start: BatchStart,
-): Promise<DueBatch | null> {
-  const { rows } = await sql<DueRow>`
-    WITH ${dueRows(filter, start)} SELECT * FROM due_row ${IN_ORDER}`.execute(db);
+export async function dueBatch(db: Db, filter: DayFilter, start: BatchStart): Promise<DueBatch | null> {
+  const rows = await rowsOf(db)<DueRow>`
+    WITH ${dueRows(filter, start)} SELECT * FROM due_row ${IN_ORDER}`;
   return batchOf(rows);
 }
 
 /** By account, the first day whose entries changed since its figures were made; and the first due days of a merchant. */
 export async function firstDueBatch(
-  db: Kysely<DB>,
+  db: Db,
   filter: DayFilter,
 ): Promise<{ readonly changed: readonly AccountOnDay[]; readonly batch: DueBatch | null }> {
-  const { rows } = await sql<(DueRow | { merchant_no: null }) & { changed_days: ChangedRow[] | null }>`
+  const rows = await rowsOf(db)<(DueRow | { merchant_no: null }) & { changed_days: AccountOnDay[] | null }>`
     WITH ${dueRows(filter, { after: null })}, changed AS (
       SELECT merchant_no, currency, min(day) AS day FROM changed_day WHERE ${ofAccounts(filter)}
       GROUP BY merchant_no, currency
     )
-    SELECT * FROM (SELECT (SELECT jsonb_agg(to_jsonb(changed)) FROM changed) AS changed_days) AS all_changed
-    LEFT JOIN due_row ON true WHERE changed_days IS NOT NULL OR merchant_no IS NOT NULL ${IN_ORDER}`.execute(
-    db,
-  );
-  const changed = (rows[0]?.changed_days ?? []).map(({ merchant_no: merchantNo, currency, day }) => ({
-    account: { merchantNo, currency },
-    day,
-  }));
+    SELECT * FROM (SELECT (SELECT json_agg(${ACCOUNT_ON_DAY}) FROM changed) AS changed_days) AS all_changed
+    LEFT JOIN due_row ON true WHERE changed_days IS NOT NULL OR merchant_no IS NOT NULL ${IN_ORDER}`;
+  const changed = rows[0]?.changed_days ?? [];
   return { changed, batch: batchOf(rows.filter((row) => row.merchant_no !== null)) };
-}
-
-interface ChangedRow {
-  readonly merchant_no: string;
-  readonly currency: string;
-  readonly day: BusinessDay;
 }
 
 export type DueRow = AccountDayRow & { readonly due_day: BusinessDay };
@@ -170,10 +147,7 @@ const IN_ORDER = sql`ORDER BY merchant_no, due_day, currency, day`;
 
 /** `due_row`: the rows of the due days and of those next to them. */
 const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> =>
-  dueWithNear(sql`is_due AND ${ofAccounts(filter)}
-        AND ${filter.fromDay === undefined ? sql`true` : sql`day >= ${filter.fromDay}`}
-        AND ${filter.toDay === undefined ? sql`true` : sql`day <= ${filter.toDay}`}
-        AND ${within(start)}`);
+  dueWithNear(sql`is_due AND ${ofDays(filter)} AND ${within(start)}`);
 
 /** `due`: the account days of a batch that meet the condition. `due_row`: their rows, and those of the days next to them. */
 export const dueWithNear = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -232,29 +206,19 @@ function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
   };
 }
 
-const allDue = (db: Kysely<DB>, filter: DayFilter) =>
-  db
-    .selectFrom('account_day')
-    .where('is_due', '=', true)
-    .where(ofAccounts(filter))
-    .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
-    .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
-
-export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<number> {
-  const days = allDue(db, filter).select(['merchant_no', 'day']).distinct().as('days');
-  const { count } = await db
-    .selectFrom(days)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
+export async function countDueDays(db: Db, filter: DayFilter): Promise<number> {
+  const { count } = await rowOf(db)<{ count: number }>`
+    SELECT count(*) AS count FROM (SELECT DISTINCT merchant_no, day FROM account_day WHERE is_due AND ${ofDays(filter)}) AS days`;
   return count;
 }
 
 /** Account days that are due, by currency and day. Served by account_day_due, which holds nothing else. */
 export async function dueAccountDays(
-  db: Kysely<DB>,
+  db: Db,
   filter: DayFilter,
 ): Promise<{ readonly account: Account; readonly figures: DayFigures }[]> {
-  const rows = await allDue(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+  const rows = await rowsOf(db)<AccountDayRow>`
+    SELECT * FROM account_day WHERE is_due AND ${ofDays(filter)} ORDER BY currency, day`;
   return rows.map((row) => ({
     account: { merchantNo: row.merchant_no, currency: row.currency },
     figures: dayFigures(row),
@@ -262,34 +226,20 @@ export async function dueAccountDays(
 }
 
 /** The current statements of account days that are due, by currency and day; one search along statement's key each. */
-export async function statementsOfDueDays(
-  db: Kysely<DB>,
-  accounts: AccountFilter,
-  toDay: BusinessDay,
-): Promise<StatementRow[]> {
-  const { rows } = await sql<StatementRow>`
+export const statementsOfDueDays = (db: Db, accounts: AccountFilter, toDay: BusinessDay) => rowsOf(
+  db,
+)<StatementRow>`
     SELECT s.* FROM account_day d CROSS JOIN LATERAL (
       SELECT * FROM statement
       WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day
       ORDER BY revision DESC LIMIT 1
     ) AS s
     WHERE ${ofAccounts(accounts, 'd')} AND d.is_due AND d.day <= ${toDay}
-    ORDER BY s.currency, s.day`.execute(db);
-  return rows;
-}
+    ORDER BY s.currency, s.day`;
 
 /** Locks the merchant's account days of that day, so that no one else changes them until the transaction ends. */
-export async function lockAccountDays(
-  trx: Transaction<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-): Promise<void> {
-  await trx
-    .selectFrom('account_day')
-    .select('currency')
-    .where('merchant_no', '=', merchantNo)
-    .where('day', '=', day)
-    .orderBy('currency')
-    .forUpdate()
-    .execute();
+export async function lockAccountDays(trx: Trx, merchantNo: string, day: BusinessDay): Promise<void> {
+  await sql`
+    SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} AND day = ${day}
+    ORDER BY currency FOR UPDATE`.execute(trx);
 }

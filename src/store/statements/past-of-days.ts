@@ -1,18 +1,17 @@
 /** Reads what is published and proven of a merchant's days, for many days in one statement; for a night with what is due and its entries. */
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
+import { arrayLiteral, type Db, rowsOf, rowOf } from '../engine/database.ts';
+import { ENTRY } from '../entries.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
   publishedAccounts,
-  statementFrom,
+  rowFrom,
   statementJson,
   SUMMARY_COLUMNS,
-  summaryFrom,
   type CertificateRow,
   type StatementRow,
   type SummaryRow,
@@ -82,16 +81,16 @@ interface PastRow {
 
 /** By day. Each part is found by an index, whatever is stored of other days. */
 export async function pastOfDays(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   days: readonly BusinessDay[],
   zone: string,
 ): Promise<ReadonlyMap<BusinessDay, PastOfDay>> {
   if (days.length === 0) return new Map();
   const asked = askedOf(days, zone);
-  const { rows } = await sql<PastRow>`
+  const rows = await rowsOf(db)<PastRow>`
     WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (${daysAsked(asked)})
-    ${pastOfAsked(merchantNo)}`.execute(db);
+    ${pastOfAsked(merchantNo)}`;
   return pastsByDay(rows, asked);
 }
 
@@ -173,11 +172,11 @@ function pastsByDay(
 
 function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Window): PastOfDay {
   const readings = row.readings ?? [];
-  const previous = (row.previous ?? []).map(statementFrom);
+  const previous = (row.previous ?? []).map(rowFrom);
   return {
     day: row.day,
-    statements: (row.statements ?? []).map(statementFrom),
-    summaries: (row.summaries ?? []).map(summaryFrom),
+    statements: (row.statements ?? []).map(rowFrom),
+    summaries: (row.summaries ?? []).map(rowFrom),
     manifest: row.manifest ?? undefined,
     storedManifest: row.stored ?? undefined,
     storedSignature: row.stored_signature ?? undefined,
@@ -210,27 +209,25 @@ interface DayOfAccount {
 
 /** In the order of the days, as `readAccount` hands them out; the caller knows that they are few. */
 export async function entriesOfDays(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   days: readonly DayOfAccount[],
 ): Promise<LedgerEntry[][]> {
   const found = days.map((): LedgerEntry[] => []);
   if (days.length === 0) return found;
-  const { rows } = await sql<LedgerEntry & { readonly nth: number }>`
+  const rows = await rowsOf(db)<LedgerEntry & { readonly nth: number }>`
     SELECT asked.nth::int AS nth, own.* FROM unnest(
       ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
       ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
       ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
     ) WITH ORDINALITY AS asked (currency, begin_ms, end_ms, nth)
     CROSS JOIN LATERAL (
-      SELECT batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
-        booked_at AS "bookedAt", booked_ms AS "bookedMs"
-      FROM ledger_entry
+      SELECT ${ENTRY} FROM ledger_entry
       WHERE merchant_no = ${merchantNo} AND currency = asked.currency AND vanished_at IS NULL
         AND booked_ms BETWEEN asked.begin_ms AND asked.end_ms
       ORDER BY booked_ms, batch_no
     ) AS own
-    ORDER BY asked.nth, own."bookedMs", own."batchNo"`.execute(db);
+    ORDER BY asked.nth, own."bookedMs", own."batchNo"`;
   for (const { nth, ...entry } of rows) found[nth - 1]!.push(entry);
   return found;
 }
@@ -255,13 +252,13 @@ export interface EntriesOfDay {
 
 /** What is due of one merchant; `days` are those whose past is read as well. One statement. */
 export async function firstDueOf(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   { fromDay = '-infinity', toDay = 'infinity' }: Pick<DayFilter, 'fromDay' | 'toDay'>,
   { days, zone }: { readonly days: readonly BusinessDay[]; readonly zone: string },
 ): Promise<FirstDue> {
   const asked = askedOf(days, zone);
-  const { rows } = await sql<FoundRow>`
+  const { changed, due, past, entries } = await rowOf(db)<FoundRow>`
     WITH RECURSIVE ${publishedAccounts(merchantNo)},
     ${dueWithNear(sql`is_due AND merchant_no = ${merchantNo} AND day BETWEEN ${fromDay}::date AND ${toDay}::date`)},
     asked AS MATERIALIZED (SELECT * FROM (${daysAsked(asked)}) AS one WHERE day IN (SELECT day FROM due)),
@@ -282,8 +279,7 @@ export async function firstDueOf(
          FROM ledger_entry
          WHERE merchant_no = ${merchantNo} AND currency = few.currency AND vanished_at IS NULL
            AND booked_ms BETWEEN few.begin_ms AND few.end_ms
-       ) AS own) AS entries`.execute(db);
-  const { changed, due, past, entries } = rows[0]!;
+       ) AS own) AS entries`;
   return {
     changed: (changed ?? []).map(({ currency, day }) => ({ account: { merchantNo, currency }, day })),
     batch: batchOf(due ?? []),

@@ -1,13 +1,15 @@
 /** Stores what was published of many days: few statements for all of them. */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
-import { writeStatement } from '../engine/write-statement.ts';
-import type { AccountOnDay } from './due-days.ts';
-import type { StatementRow, SummaryRow } from './statements.ts';
+import { writeStatement } from '../engine/write-transaction.ts';
+import { ACCOUNT_ON_DAY, type AccountOnDay } from './due-days.ts';
+import { type StatementRow, type SummaryRow, sameContent } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
+import { ofMerchants } from '../account-filter.ts';
+import type { EventKey } from '../events.ts';
 
 export interface NewRows {
   readonly statements?: readonly StatementRow[];
@@ -20,38 +22,27 @@ export interface NewRows {
 }
 
 /** Of one merchant. The account's next published day becomes due, as its manifest names the statement before it. Returns these days, as they were before. */
-export async function recordPublished(
-  trx: Transaction<DB>,
-  merchantNo: string,
-  rows: NewRows,
-): Promise<AccountOnDay[]> {
-  return nextDays((await kept(merchantNo, rows, HELD_ALREADY).execute(trx)).rows);
+export async function recordPublished(trx: Trx, merchantNo: string, rows: NewRows): Promise<AccountOnDay[]> {
+  return (await kept(merchantNo, rows, HELD_ALREADY).execute(trx)).rows[0]!.next;
 }
 
 /** The same in one statement, which asks for the lease itself. Throws `LeaseLost`, or `StoreUnreachable` once the retries are used up. */
 export function recordUnderLease(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   merchantNo: string,
   rows: NewRows,
 ): Promise<AccountOnDay[]> {
   return writeStatement(db, lease, async (held) => {
     const answer = await kept(merchantNo, rows, held).execute(db);
-    return answer.rows.length === 0 ? null : nextDays(answer.rows);
+    return answer.rows[0]?.next ?? null;
   });
 }
 
 /** One row, or none if `held` has none: nothing is stored then. */
 interface KeptRow {
-  readonly next:
-    { readonly merchant_no: string; readonly currency: string; readonly day: BusinessDay }[] | null;
+  readonly next: AccountOnDay[];
 }
-
-const nextDays = ([row]: readonly KeptRow[]): AccountOnDay[] =>
-  (row?.next ?? []).map(({ merchant_no: merchantNo, currency, day }) => ({
-    account: { merchantNo, currency },
-    day,
-  }));
 
 /** Events of the new statements that a run is to report, and of first ones whose month was closed without them. */
 const EVENTS_KEPT = sql`
@@ -80,7 +71,7 @@ const kept = (
   held: RawBuilder<unknown>,
 ): RawBuilder<KeptRow> => sql<KeptRow>`
     WITH held AS MATERIALIZED ${held},
-    new_statement AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('statement', statements)} AS new),
+    new_statement AS MATERIALIZED (SELECT new.* FROM held, ${recordsOf('statement', statements)} AS new),
     kept_statement AS (
       INSERT INTO statement AS known SELECT * FROM new_statement
       ON CONFLICT (merchant_no, currency, day, revision) DO UPDATE SET sha256 = CASE
@@ -89,7 +80,7 @@ const kept = (
         THEN known.sha256 END
     ),
     new_unreported AS MATERIALIZED (
-      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held, ${rowsOf('statement', unreported)} AS new
+      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held, ${recordsOf('statement', unreported)} AS new
     ),
     kept_event AS (${EVENTS_KEPT}),
     kept_artifact AS (${artifactsKept({ summaries, stored, manifests }, sql`held`)}),
@@ -118,22 +109,22 @@ const kept = (
       WHERE touched.merchant_no = ${merchantNo} AND marked.merchant_no = ${merchantNo}
         AND marked.currency = touched.currency AND marked.day = touched.day
     )
-    SELECT (SELECT jsonb_agg(to_jsonb(next)) FROM next) AS next FROM held`;
+    SELECT coalesce((SELECT jsonb_agg(${ACCOUNT_ON_DAY}) FROM next), '[]') AS next FROM held`;
 
 /** Should the run end before the row of this file is stored, the next one publishes it. Throws `LeaseLost` or `StoreUnreachable`. */
 export async function recordBegun(
-  db: Kysely<DB>,
+  db: Db,
   lease: Lease,
   { account: { merchantNo, currency }, day }: AccountOnDay,
   revision: number,
 ): Promise<void> {
   await writeStatement(db, lease, async (held) => {
-    const { rows } = await sql`
+    const rows = await rowsOf(db)`
       WITH held AS MATERIALIZED ${held}, begun AS (
         UPDATE account_day SET begun_revision = ${revision} FROM held
         WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day = ${day}
       )
-      SELECT 1 FROM held`.execute(db);
+      SELECT 1 FROM held`;
     return rows.length === 0 ? null : rows.length;
   });
 }
@@ -145,7 +136,7 @@ export interface SettledDay extends AccountOnDay {
 
 /** Stores what was read back, and marks account days as not due any more: they are published as they are. */
 export async function recordSettled(
-  trx: Transaction<DB>,
+  trx: Trx,
   stored: readonly StoredRow[],
   settled: readonly SettledDay[],
 ): Promise<void> {
@@ -176,7 +167,7 @@ export async function recordSettled(
   );
 }
 
-export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRow[]): Promise<void> {
+export async function recordStored(trx: Trx, rows: readonly StoredRow[]): Promise<void> {
   if (rows.length > 0) await artifactsKept({ stored: rows }).execute(trx);
 }
 
@@ -185,7 +176,7 @@ const artifactsKept = (
   rows: Pick<NewRows, 'summaries' | 'manifests' | 'stored'>,
   held = HELD_ALREADY,
 ): RawBuilder<unknown> => sql`
-  INSERT INTO artifact AS known SELECT new.* FROM ${held} AS held, ${rowsOf('artifact', artifactsOf(rows))} AS new
+  INSERT INTO artifact AS known SELECT new.* FROM ${held} AS held, ${recordsOf('artifact', artifactsOf(rows))} AS new
   ON CONFLICT (merchant_no, day, object_key) DO UPDATE SET
     kind = ${unlessFile('kind')}, revision = ${unlessFile('revision')}, byte_count = ${unlessFile('byte_count')},
     published_at = ${unlessFile('published_at')}, epoch = ${unlessFile('epoch')}, place = ${unlessFile('place')},
@@ -223,5 +214,99 @@ function artifactsOf({
 }
 
 /** Rows of a table as one parameter: far cheaper than one for each value. */
-const rowsOf = (table: keyof DB, rows: readonly object[]): RawBuilder<unknown> =>
+const recordsOf = (table: keyof DB, rows: readonly object[]): RawBuilder<unknown> =>
   sql`json_populate_recordset(NULL::${sql.table(table)}, ${JSON.stringify(rows)}::json)`;
+
+/** A day whose published statement changed after the day was proven. */
+export interface RevisedDay {
+  readonly merchantNo: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
+  /** The revision before the change; null if the day had been read before and had no entries. */
+  readonly oldRevision: number | null;
+  readonly revision: number;
+  readonly oldRows: number;
+  readonly rows: number;
+  /** The file and its amounts did not change: only the verdict, the breaks after the day, or the source of the opening. */
+  readonly readsTheSame: boolean;
+  /** What changed, as the manifest says it; null for a day's first statement. */
+  readonly reason: string | null;
+  readonly runId: number | null;
+  /** A backfill published it, which does not report revisions itself. */
+  readonly isOfBackfill?: boolean;
+  /** The last close of its month, which it adjusts; null or left out where the month is not closed. */
+  readonly closeNumber?: number | null;
+  /** It was open when its month was closed, and had no statement then; so it was to be expected. */
+  readonly wasOpenAtClose?: boolean;
+}
+
+/**
+ * All changes of the merchants that are not reported yet, by merchant, day and currency. Each day comes once: from
+ * before its first such revision to its last.
+ */
+export const unreportedRevisions = (db: Db, merchants: readonly string[]) => rowsOf(db)<RevisedDay>`
+    WITH unreported AS (
+      SELECT merchant_no, data ->> 'currency' AS currency, (data ->> 'day')::date AS day,
+        min((data -> 'revision')::int) AS first, max((data -> 'revision')::int) AS last
+      FROM event WHERE kind = 'revision' AND reported_at IS NULL AND ${ofMerchants(merchants)}
+      GROUP BY 1, 2, 3
+    )
+    SELECT unreported.merchant_no AS "merchantNo", unreported.currency, unreported.day, first_one.supersedes AS "oldRevision",
+      unreported.last AS revision, coalesce(old.row_count, 0) AS "oldRows", last_one.row_count AS rows, last_one.reason,
+      last_one.run_id AS "runId",
+      EXISTS (SELECT FROM run WHERE id = last_one.run_id AND command = 'backfill') AS "isOfBackfill", closed.number AS "closeNumber",
+      first_one.supersedes IS NULL AND coalesce(closed.content::jsonb -> 'openDays' @> jsonb_build_array(
+        jsonb_build_object('currency', unreported.currency, 'day', unreported.day::text)
+      ), false) AS "wasOpenAtClose", coalesce(${sameContent('old', 'last_one')}, false) AS "readsTheSame"
+    FROM unreported
+    JOIN statement AS first_one
+      ON (first_one.merchant_no, first_one.currency, first_one.day, first_one.revision)
+        = (unreported.merchant_no, unreported.currency, unreported.day, unreported.first)
+    JOIN statement AS last_one
+      ON (last_one.merchant_no, last_one.currency, last_one.day, last_one.revision)
+        = (unreported.merchant_no, unreported.currency, unreported.day, unreported.last)
+    LEFT JOIN statement AS old
+      ON (old.merchant_no, old.currency, old.day, old.revision)
+        = (unreported.merchant_no, unreported.currency, unreported.day, first_one.supersedes)
+    LEFT JOIN LATERAL (
+      SELECT number, content FROM month_close
+      WHERE merchant_no = unreported.merchant_no AND month = date_trunc('month', unreported.day)::date
+      ORDER BY number DESC LIMIT 1
+    ) AS closed ON true
+    ORDER BY 1, 3, 2`;
+
+/** The events of a revised day: of each revision from the first that it had not reported. */
+export const revisionEvents = ({
+  merchantNo,
+  currency,
+  day,
+  oldRevision,
+  revision,
+}: Pick<RevisedDay, 'merchantNo' | 'currency' | 'day' | 'oldRevision' | 'revision'>): EventKey[] =>
+  Array.from({ length: revision - (oldRevision ?? 0) }, (_, at) => ({
+    ...{ kind: 'revision', merchantNo },
+    subject: `${currency} ${day} r${revision - at}`,
+  }));
+
+/** Notes the days that a close could not freeze, as their first statement was published after it. `month`: its first day. */
+export async function noteLateOf(
+  trx: Trx,
+  {
+    merchantNo,
+    month,
+    number,
+  }: { readonly merchantNo: string; readonly month: BusinessDay; readonly number: number },
+): Promise<void> {
+  await sql`
+    INSERT INTO event (kind, merchant_no, subject, at, data, run_id, reported_at)
+    SELECT 'revision', merchant_no, currency || ' ' || day || ' r1', published_at,
+      jsonb_build_object('currency', currency, 'day', day, 'revision', 1, 'afterClose', true), run_id, published_at
+    FROM statement AS first
+    WHERE merchant_no = ${merchantNo} AND day >= ${month}::date AND day < (${month}::date + interval '1 month')::date
+      AND revision = 1 AND NOT EXISTS (
+        SELECT FROM month_close AS closed
+        WHERE (closed.merchant_no, closed.month, closed.number) = (${merchantNo}, ${month}::date, ${number}::integer)
+          AND closed.frozen -> first.currency -> to_char(first.day, 'YYYY-MM-DD') IS NOT NULL
+      )
+    ON CONFLICT DO NOTHING`.execute(trx);
+}

@@ -1,31 +1,37 @@
 /** Stores published statements, and says which revision is current and which certificates cover each day. */
-import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
-import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
-import type { DayFilter, FigureColumns } from '../account-days.ts';
-import type { DB, Statement, SyncWindow } from '../engine/schema.ts';
+import { ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
+import { ofDays, type DayFilter, type FigureColumns } from '../account-days.ts';
+import { type Db, rowsOf } from '../engine/database.ts';
+import type { Statement, SyncWindow } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
 
 /** A revision of a day's summary. */
-export interface SummaryRow {
-  readonly merchant_no: string;
-  readonly day: BusinessDay;
-  readonly revision: number;
-  readonly sha256: string;
-  readonly object_key: string;
-  readonly published_at: Date;
+export interface SummaryRow extends Pick<
+  StatementRow,
+  'merchant_no' | 'day' | 'revision' | 'sha256' | 'object_key' | 'published_at'
+> {
   /** Its text where it names resolved breaks, as it could not be made again. */
   readonly content: string | null;
 }
 
 export const SUMMARY_COLUMNS = sql`merchant_no, day, revision, sha256, object_key, published_at, content`;
 
-export type CertificateRow = Pick<
-  Selectable<SyncWindow>,
-  'begin_ms' | 'end_ms' | 'currency' | 'total' | 'distinct_count' | 'quarantined_count'
-> & { readonly certified_at: Date };
+const CERTIFICATE_COLUMNS = [
+  'begin_ms',
+  'end_ms',
+  'currency',
+  'total',
+  'distinct_count',
+  'quarantined_count',
+] as const;
+
+export type CertificateRow = Pick<Selectable<SyncWindow>, (typeof CERTIFICATE_COLUMNS)[number]> & {
+  readonly certified_at: Date;
+};
 
 /** A statement's row as JSON, of the table under this alias: amounts as text, as JSON numbers would lose digits. */
 export const statementJson = (alias: string): RawBuilder<unknown> =>
@@ -35,12 +41,8 @@ export const statementJson = (alias: string): RawBuilder<unknown> =>
 
 const AMOUNTS = ['opening', 'credit_total', 'debit_total', 'closing'] as const;
 
-export const statementFrom = (json: StatementRow): StatementRow => ({
-  ...json,
-  published_at: new Date(json.published_at),
-});
-
-export const summaryFrom = (json: SummaryRow): SummaryRow => ({
+/** A row that came as JSON. */
+export const rowFrom = <Row extends { readonly published_at: Date }>(json: Row): Row => ({
   ...json,
   published_at: new Date(json.published_at),
 });
@@ -59,11 +61,7 @@ export const publishedAccounts = (
   )`;
 
 /** All revisions of a merchant's day, by currency, oldest first. Uses the primary key; a merchant has few accounts. */
-export const statementsOfDay = (
-  db: Kysely<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-): Promise<StatementRow[]> =>
+export const statementsOfDay = (db: Db, merchantNo: string, day: BusinessDay): Promise<StatementRow[]> =>
   db
     .selectFrom('statement')
     .selectAll()
@@ -74,7 +72,7 @@ export const statementsOfDay = (
     .execute();
 
 export const statementOf = (
-  db: Kysely<DB>,
+  db: Db,
   account: Account,
   day: BusinessDay,
   revision?: number,
@@ -86,34 +84,22 @@ export const statementOf = (
     .limit(1)
     .executeTakeFirst();
 
-export const newestStatements = (
-  db: Kysely<DB>,
-  limit: number,
-): Promise<Pick<StatementRow, 'object_key' | 'sha256'>[]> =>
-  db
-    .selectFrom('statement')
-    .select(['object_key', 'sha256'])
-    .orderBy('published_at', 'desc')
-    .limit(limit)
-    .execute();
+export const newestStatements = (db: Db, limit: number) => rowsOf(db)<
+  Pick<StatementRow, 'object_key' | 'sha256'>
+>`
+  SELECT object_key, sha256 FROM statement ORDER BY published_at DESC LIMIT ${limit}`;
 
 export async function publishedMerchants(
-  db: Kysely<DB>,
+  db: Db,
   fromDay: BusinessDay,
   toDay: BusinessDay,
 ): Promise<string[]> {
-  const rows = await db
-    .selectFrom('statement')
-    .select('merchant_no')
-    .distinct()
-    .where('day', '>=', fromDay)
-    .where('day', '<=', toDay)
-    .orderBy('merchant_no')
-    .execute();
-  return rows.map((row) => row.merchant_no);
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM statement WHERE day >= ${fromDay} AND day <= ${toDay} ORDER BY 1`;
+  return rows.map(({ merchantNo }) => merchantNo);
 }
 
-const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+const ofAccount = (db: Db, { merchantNo, currency }: Account) =>
   db
     .selectFrom('statement')
     .selectAll()
@@ -127,7 +113,7 @@ export interface RevisionsOfAccount {
 
 /** By merchant and currency. Without merchants, one jump along the key finds each account, as the days of all years lie in between. */
 export async function revisionsOnDay(
-  db: Kysely<DB>,
+  db: Db,
   day: BusinessDay,
   { merchants, currencies }: AccountFilter,
 ): Promise<RevisionsOfAccount[]> {
@@ -141,30 +127,25 @@ export async function revisionsOnDay(
     ) AS next`;
   const named = sql`SELECT DISTINCT s.merchant_no, s.currency FROM statement s
     WHERE ${ofMerchants(merchants, 's')} AND s.day = ${day}`;
-  const { rows } = await sql<{ merchant_no: string; currency: string; revisions: number[] }>`
+  return rowsOf(db)<RevisionsOfAccount>`
     WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : named})
-    SELECT account.merchant_no, account.currency, array_agg(s.revision ORDER BY s.revision) AS revisions
+    SELECT json_build_object('merchantNo', account.merchant_no, 'currency', account.currency) AS account,
+      array_agg(s.revision ORDER BY s.revision) AS revisions
     FROM account JOIN statement s
       ON s.merchant_no = account.merchant_no AND s.currency = account.currency AND s.day = ${day}
     WHERE ${ofCurrencies(currencies, 'account')}
-    GROUP BY 1, 2 ORDER BY 1, 2`.execute(db);
-  return rows.map(({ merchant_no: merchantNo, currency, revisions }) => ({
-    account: { merchantNo, currency },
-    revisions,
-  }));
+    GROUP BY account.merchant_no, account.currency ORDER BY account.merchant_no, account.currency`;
 }
 
 /** Statements for a person, every revision, by merchant, day, currency and revision. */
 export const listStatements = (
-  db: Kysely<DB>,
+  db: Db,
   filter: DayFilter & { readonly limit?: number | undefined } = EVERY_ACCOUNT,
 ): Promise<StatementRow[]> =>
   db
     .selectFrom('statement')
     .selectAll()
-    .where(ofAccounts(filter))
-    .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
-    .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!))
+    .where(ofDays(filter))
     .orderBy('merchant_no')
     .orderBy('day')
     .orderBy('currency')
@@ -172,30 +153,20 @@ export const listStatements = (
     .$if(filter.limit !== undefined, (query) => query.limit(filter.limit!))
     .execute();
 
-export async function summariesOfDay(
-  db: Kysely<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-): Promise<SummaryRow[]> {
-  const { rows } = await sql<SummaryRow>`
+export const summariesOfDay = (db: Db, merchantNo: string, day: BusinessDay) => rowsOf(db)<SummaryRow>`
     SELECT ${SUMMARY_COLUMNS} FROM artifact
-    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`.execute(db);
-  return rows;
-}
+    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`;
 
-export async function certificatesOf(
-  db: Kysely<DB>,
+export const certificatesOf = (
+  db: Db,
   merchantNo: string,
   window: Window,
   currency: string | null = null,
-): Promise<CertificateRow[]> {
-  const rows = await certificates(db, merchantNo, window, currency).execute();
-  return rows.map(certificateOf);
-}
+): Promise<CertificateRow[]> => certificates(db, merchantNo, window, currency).execute();
 
 /** The first of them, and how many there are: a day of very many entries is read in hundreds of parts. */
 export async function firstCertificates(
-  db: Kysely<DB>,
+  db: Db,
   { merchantNo, currency }: Account,
   window: Window,
   limit: number,
@@ -204,29 +175,13 @@ export async function firstCertificates(
     .select(sql<number>`count(*) OVER ()`.as('in_all'))
     .limit(limit)
     .execute();
-  return { certificates: rows.map(certificateOf), inAll: rows[0]?.in_all ?? 0 };
+  return { certificates: rows, inAll: rows[0]?.in_all ?? 0 };
 }
 
-const certificateOf = ({
-  certified_at,
-  ...row
-}: Omit<CertificateRow, 'certified_at'> & { readonly certified_at: Date | null }): CertificateRow => ({
-  ...row,
-  certified_at: certified_at!,
-});
-
-const certificates = (db: Kysely<DB>, merchantNo: string, window: Window, currency: string | null) =>
+const certificates = (db: Db, merchantNo: string, window: Window, currency: string | null) =>
   db
     .selectFrom('sync_window')
-    .select([
-      'begin_ms',
-      'end_ms',
-      'currency',
-      'total',
-      'distinct_count',
-      'quarantined_count',
-      'certified_at',
-    ])
+    .select([...CERTIFICATE_COLUMNS, sql<Date>`certified_at`.as('certified_at')])
     .where('merchant_no', '=', merchantNo)
     .where('begin_ms', '<=', window.endMs)
     .where('end_ms', '>=', window.beginMs)

@@ -1,16 +1,8 @@
 /** What must lie in the object store, as rows of `artifact`: the current manifests, and what was last read back of each file. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
-import type { DB } from '../engine/schema.ts';
-import {
-  statementFrom,
-  statementJson,
-  SUMMARY_COLUMNS,
-  summaryFrom,
-  type StatementRow,
-  type SummaryRow,
-} from './statements.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
+import { rowFrom, statementJson, SUMMARY_COLUMNS, type StatementRow, type SummaryRow } from './statements.ts';
 
 /** A day's manifest as it must be in the store. */
 export interface ManifestRow {
@@ -44,19 +36,19 @@ export const STORED_COLUMNS = sql`
 
 /** Uses the primary key; undefined before the first one. */
 export async function manifestOfDay(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   day: BusinessDay,
 ): Promise<ManifestRow | undefined> {
-  const { rows } = await sql<ManifestRow>`
+  const rows = await rowsOf(db)<ManifestRow>`
     SELECT ${MANIFEST_COLUMNS} FROM artifact
-    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'manifest'`.execute(db);
+    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'manifest'`;
   return rows[0];
 }
 
 /** With `within`, inside that range. Null if nothing was published. */
 export async function publishedSpan(
-  db: Kysely<DB>,
+  db: Db,
   merchantNo: string,
   within: { readonly from: BusinessDay; readonly to: BusinessDay } | null,
 ): Promise<{ readonly from: BusinessDay; readonly to: BusinessDay } | null> {
@@ -96,10 +88,10 @@ interface PublishedRow {
 
 /** By merchant. One statement, which reads by index and nothing of other days. */
 export async function publishedDays(
-  db: Kysely<DB>,
+  db: Db,
   of: readonly DaysOfMerchant[],
 ): Promise<Map<string, PublishedDays>> {
-  const { rows } = await sql<PublishedRow>`
+  const rows = await rowsOf(db)<PublishedRow>`
     WITH RECURSIVE asked AS MATERIALIZED (
       SELECT * FROM unnest(
         ${arrayLiteral(of.map(({ merchantNo }) => merchantNo))}::text[],
@@ -135,7 +127,7 @@ export async function publishedDays(
       (SELECT jsonb_agg(to_jsonb(o)) FROM (
          SELECT ${STORED_COLUMNS} FROM artifact WHERE ${OF_ASKED} AND stored_sha256 IS NOT NULL OFFSET 0
        ) AS o) AS stored
-    FROM asked`.execute(db);
+    FROM asked`;
   return new Map(rows.map((row) => [row.merchant_no, publishedFrom(row)]));
 }
 
@@ -143,8 +135,8 @@ const OF_ASKED = sql`
   artifact.merchant_no = asked.merchant_no AND artifact.day BETWEEN asked.from_day AND asked.to_day`;
 
 const publishedFrom = ({ statements, summaries, manifests, stored }: PublishedRow): PublishedDays => ({
-  statements: (statements ?? []).map(statementFrom),
-  summaries: (summaries ?? []).map(summaryFrom),
+  statements: (statements ?? []).map(rowFrom),
+  summaries: (summaries ?? []).map(rowFrom),
   manifests: manifests ?? [],
   stored: new Map((stored ?? []).map((row) => [row.object_key, row])),
 });
@@ -160,7 +152,7 @@ interface ChainRow {
 }
 
 /** By day. */
-export async function* manifestRows(db: Kysely<DB>, merchantNo: string): AsyncGenerator<ChainRow> {
+export async function* manifestRows(db: Db, merchantNo: string): AsyncGenerator<ChainRow> {
   for (let after: BusinessDay | null = null; ;) {
     const { rows }: { readonly rows: ChainRow[] } = await sql<ChainRow>`
       SELECT day, sha256, place, content FROM artifact
@@ -173,7 +165,7 @@ export async function* manifestRows(db: Kysely<DB>, merchantNo: string): AsyncGe
 }
 
 /** Their texts stay, with the places that they name. */
-export const takeOutOfChain = (trx: Transaction<DB>, merchantNo: string, days: readonly BusinessDay[]) =>
+export const takeOutOfChain = (trx: Trx, merchantNo: string, days: readonly BusinessDay[]) =>
   trx
     .updateTable('artifact')
     .set({ place: null })

@@ -1,5 +1,8 @@
-/** What shows which days of an account have up-to-date figures. Days known to have figures without a gap are not read again. */
-import { sql, type RawBuilder, type Kysely } from 'kysely';
+/**
+ * What shows which days of an account have up-to-date figures, and what chaining makes of them. Days known to have figures
+ * without a gap are not read again.
+ */
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, Window, Account } from '../ledger/entry.ts';
 import { PROVEN_SPANS } from './certificates.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
@@ -13,14 +16,17 @@ import {
   type DayFigures,
   type DaysAround,
   type FigureRow,
+  figureColumns,
 } from './account-days.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
-import type { DB } from './engine/schema.ts';
+import { arrayLiteral, type Db, rowsOf, type Trx } from './engine/database.ts';
 import { CHAIN_BATCH, chainEntriesOf, type ChainBatch, type FirstEntries } from './entries.ts';
 import { firstWithBalance } from './ledger-past.ts';
 import { publishedAccounts } from './statements/statements.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
+import { forgetSum } from './historical-days.ts';
+import { HELD_ALREADY, type Lease } from './engine/lease.ts';
+import { writeStatement } from './engine/write-transaction.ts';
 
 export interface ChainFacts {
   /** Days whose entries are not those that their figures were made of. */
@@ -36,12 +42,13 @@ export interface ChainFacts {
   readonly certified: readonly Window[];
 }
 
-interface ChainFactsRow {
-  readonly begun: BusinessDay | null;
-  readonly figured: BusinessDay[] | null;
-  readonly derived: BusinessDay[] | null;
-  readonly certified: [number, number][] | null;
-}
+/** The values as a list, in order of days; an empty one where there are none. */
+const listOf = (
+  value: RawBuilder<unknown>,
+  from: RawBuilder<unknown>,
+  order = sql`day`,
+): RawBuilder<unknown> => sql`coalesce((SELECT json_agg(${value} ORDER BY ${order}) FROM ${from}), '[]')`;
+const DAY = sql`day`;
 
 /**
  * Columns about a row `account (currency, begun, since, begin_ms, end_ms)` of a merchant: `begun` is the account's first day with
@@ -51,18 +58,20 @@ interface ChainFactsRow {
 const chainFactColumns = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
   const ofAccount = sql`merchant_no = ${merchantNo} AND currency = account.currency`;
   return sql`
-      (SELECT json_agg(day ORDER BY day) FROM account_day
-       WHERE ${ofAccount} AND day BETWEEN account.since AND 'infinity') AS figured,
-      (SELECT json_agg(day ORDER BY day) FROM (
-         SELECT currency, day FROM account_day WHERE merchant_no = ${merchantNo} AND restarted OFFSET 0
-       ) AS one WHERE currency = account.currency AND day > account.begun) AS derived,
-      (SELECT json_agg(json_build_array(lower(span), upper(span) - 1) ORDER BY span)
-       FROM (SELECT ${merchantNo}::text AS merchant_no, account.currency, account.begin_ms, account.end_ms) AS asked
-       CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS span) AS certified`;
+      ${listOf(DAY, sql`account_day WHERE ${ofAccount} AND day BETWEEN account.since AND 'infinity'`)} AS figured,
+      ${listOf(
+        DAY,
+        sql`(
+          SELECT currency, day FROM account_day WHERE merchant_no = ${merchantNo} AND restarted OFFSET 0
+        ) AS one WHERE currency = account.currency AND day > account.begun`,
+      )} AS derived,
+      ${listOf(
+        sql`json_build_object('beginMs', lower(span), 'endMs', upper(span) - 1)`,
+        sql`(SELECT ${merchantNo}::text AS merchant_no, account.currency, account.begin_ms, account.end_ms) AS asked
+          CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS span`,
+        sql`span`,
+      )} AS certified`;
 };
-
-const windowsOf = (spans: ChainFactsRow['certified']): Window[] =>
-  (spans ?? []).map(([beginMs, endMs]) => ({ beginMs, endMs }));
 
 /** The days with a statement and without figures of such a row. From `begun` to `since` every day has figures, so it reads nothing there. */
 const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
@@ -111,16 +120,15 @@ export interface Gapless {
   readonly through: BusinessDay;
 }
 
-interface Row extends ChainFactsRow {
+interface Row extends Omit<ChainFacts, 'stated'> {
   readonly currency: string;
-  readonly changed: BusinessDay[] | null;
   readonly last: BusinessDay | null;
   readonly since: BusinessDay | null;
-  readonly statements: FigureRow[] | null;
+  readonly statements: FigureRow[];
   readonly first: BusinessDay | null;
-  readonly around: FigureRow[] | null;
-  readonly entries: (ChainBatch & { readonly day: BusinessDay })[] | null;
-  readonly busy: BusinessDay[] | null;
+  readonly around: FigureRow[];
+  readonly entries: (ChainBatch & { readonly day: BusinessDay })[];
+  readonly busy: BusinessDay[];
   readonly opens_on_balance: boolean;
 }
 
@@ -144,7 +152,7 @@ const accountsKnown = (merchantNo: string, chosen: string | null, within: Window
         SELECT known.currency,
           (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
            ORDER BY day LIMIT 1) AS begun,
-          (SELECT json_agg(day ORDER BY day) FROM changed WHERE changed.currency = known.currency) AS changed,
+          ${listOf(DAY, sql`changed WHERE changed.currency = known.currency`)} AS changed,
           (SELECT min(day) FROM changed WHERE changed.currency = known.currency) AS first,
           (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
            ORDER BY day DESC LIMIT 1) AS last
@@ -163,10 +171,10 @@ const accountsKnown = (merchantNo: string, chosen: string | null, within: Window
  * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
  * The accounts are in order of currency. Each part is found by an index, whatever else is stored.
  */
-export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<AccountToChain[]> {
+export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountToChain[]> {
   const { merchantNo, currencies, days, within } = asked;
   const chosen = currencies === null ? null : arrayLiteral(currencies);
-  const { rows } = await sql<Row>`
+  const rows = await rowsOf(db)<Row>`
     WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
     ), ${publishedAccounts(merchantNo, 'published')}, changed AS MATERIALIZED (
       SELECT currency, day, row_number() OVER (ORDER BY currency, day) AS nth
@@ -179,12 +187,12 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
       ) AS part (day, begin_ms, end_ms)
     ), account AS MATERIALIZED (${accountsKnown(merchantNo, chosen, within)})
     SELECT account.*, ${chainFactColumns(merchantNo)},
-      (SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
+      coalesce((SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
         SELECT ${FIGURES_OF_STATEMENT} AS figures FROM statement
         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = bare.day
         ORDER BY revision DESC LIMIT 1
-      ) AS last) AS statements,
-      (SELECT json_agg(near.figures ORDER BY near.day) FROM (
+      ) AS last), '[]') AS statements,
+      coalesce((SELECT json_agg(near.figures ORDER BY near.day) FROM (
         (SELECT day, ${FIGURES} AS figures FROM account_day
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < account.first
          ORDER BY day DESC LIMIT ${sql.lit(DAYS_BEFORE)})
@@ -192,8 +200,8 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
         (SELECT day, ${FIGURES} AS figures FROM account_day
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day >= account.first
          ORDER BY day LIMIT ${sql.lit(DAYS_FROM)})
-      ) AS near) AS around,
-      (SELECT json_agg(row_to_json(own)) FROM (
+      ) AS near), '[]') AS around,
+      coalesce((SELECT json_agg(row_to_json(own)) FROM (
         SELECT part.day, batch.*
         FROM part LEFT JOIN changed ON changed.currency = account.currency AND changed.day = part.day
         CROSS JOIN LATERAL (
@@ -206,15 +214,15 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
         ) AS batch
         WHERE coalesce(changed.nth <= ${sql.lit(DAYS_MAX)},
           part.day BETWEEN account.last + 1 AND account.last + ${sql.lit(QUIET_DAYS_MAX)})
-      ) AS own) AS entries,
-      (SELECT json_agg(busy.day) FROM (SELECT min(day) AS from_day, max(day) AS to_day FROM part) AS days
+      ) AS own), '[]') AS entries,
+      coalesce((SELECT json_agg(busy.day) FROM (SELECT min(day) AS from_day, max(day) AS to_day FROM part) AS days
        CROSS JOIN LATERAL (
          SELECT day FROM account_day
          WHERE merchant_no = ${merchantNo} AND currency = account.currency
            AND day BETWEEN days.from_day AND days.to_day AND credit_count + debit_count > 0 OFFSET 0
-       ) AS busy) AS busy,
+       ) AS busy), '[]') AS busy,
       EXISTS (${firstWithBalance(merchantNo)}) AS opens_on_balance
-    FROM account ORDER BY account.currency`.execute(db);
+    FROM account ORDER BY account.currency`;
   return rows.map((row) => accountToChain(merchantNo, row));
 }
 
@@ -227,29 +235,31 @@ function lastInRow(first: BusinessDay, days: readonly BusinessDay[]): BusinessDa
   return last;
 }
 
-function accountToChain(merchantNo: string, row: Row): AccountToChain {
+function accountToChain(
+  merchantNo: string,
+  { currency, since, first, opens_on_balance: opensOnBalance, ...row }: Row,
+): AccountToChain {
   const entries = new Map<BusinessDay, FirstEntries>();
-  for (const batch of row.entries ?? []) {
+  for (const batch of row.entries) {
     const read = chainEntriesOf(batch);
     if (read !== null) entries.set(batch.day, { entries: read, limit: ENTRIES_A_DAY_MAX });
   }
-  const statements = (row.statements ?? []).map(dayFigures);
+  const statements = row.statements.map(dayFigures);
   return {
-    account: { merchantNo, currency: row.currency },
-    changed: row.changed ?? [],
-    derived: row.derived ?? [],
+    account: { merchantNo, currency },
+    changed: row.changed,
+    derived: row.derived,
     begun: row.begun,
     stated: statements.map(({ day }) => day),
     last: row.last,
-    gapless:
-      row.begun === null ? null : { from: row.begun, through: lastInRow(row.since!, row.figured ?? []) },
-    figured: row.figured ?? [],
+    gapless: row.begun === null ? null : { from: row.begun, through: lastInRow(since!, row.figured) },
+    figured: row.figured,
     statements,
-    around: daysAround((row.around ?? []).map(dayFigures), row.first ?? statements[0]!.day),
-    certified: windowsOf(row.certified),
+    around: daysAround(row.around.map(dayFigures), first ?? statements[0]!.day),
+    certified: row.certified,
     entries,
-    busy: row.busy ?? [],
-    opensOnBalance: row.opens_on_balance,
+    busy: row.busy,
+    opensOnBalance,
   };
 }
 
@@ -264,10 +274,10 @@ export interface LawFacts extends Account, ChainFacts {
   readonly doubted: readonly BusinessDay[];
 }
 
-export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Promise<LawFacts[]> {
+export function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts[]> {
   const merchantNo = sql`account.merchant_no`;
   const ofAccount = sql`merchant_no = account.merchant_no AND currency = account.currency`;
-  const { rows } = await sql<FactRow>`
+  return rowsOf(db)`
     WITH asked AS (SELECT unnest(${arrayLiteral(merchants)}::text[]) COLLATE "C" AS merchant_no),
     known AS (
       SELECT asked.merchant_no, own.currency FROM asked CROSS JOIN LATERAL (
@@ -288,35 +298,117 @@ export async function lawFacts(db: Kysely<DB>, merchants: readonly string[]): Pr
     )
     SELECT account.merchant_no AS "merchantNo", account.currency, account.begun,
       ${chainFactColumns(merchantNo)},
-      (SELECT json_agg(day ORDER BY day) FROM (${statedWithoutFigures(merchantNo)}) AS bare) AS stated,
-      (SELECT json_agg(day ORDER BY day) FROM changed_day WHERE ${ofAccount}) AS changed,
-      (SELECT json_agg(due.day ORDER BY due.day) FROM account_day AS due
-       WHERE due.merchant_no = account.merchant_no AND due.currency = account.currency
-         AND due.is_due AND due.published_hash IS DISTINCT FROM due.content_hash) AS unpublished,
-      (SELECT json_agg(DISTINCT own.day) FROM (
+      ${listOf(DAY, sql`(${statedWithoutFigures(merchantNo)}) AS bare`)} AS stated,
+      ${listOf(DAY, sql`changed_day WHERE ${ofAccount}`)} AS changed,
+      ${listOf(DAY, sql`account_day WHERE ${ofAccount} AND is_due AND published_hash IS DISTINCT FROM content_hash`)} AS unpublished,
+      coalesce((SELECT json_agg(DISTINCT own.day) FROM (
          SELECT begin_ms, end_ms FROM sync_window
          WHERE merchant_no = account.merchant_no AND certified_at IS NULL
            AND currency IN (${EVERY_CURRENCY}, account.currency) AND account.currency <> ALL (proven_currencies)
          UNION ALL SELECT begin_ms, end_ms FROM absent_entry WHERE ${ofAccount} AND held_since IS NULL
        ) AS open JOIN account_day AS own ON ${ofAccount} AND own.revision IS NOT NULL
          AND own.day BETWEEN to_timestamp(open.begin_ms / 1000)::date - 1 AND to_timestamp(open.end_ms / 1000)::date + 1
-      ) AS doubted
-    FROM account ORDER BY account.merchant_no, account.currency`.execute(db);
-  return rows.map(({ figured, stated, changed, derived, unpublished, doubted, certified, ...account }) => ({
-    ...account,
-    figured: figured ?? [],
-    stated: stated ?? [],
-    changed: changed ?? [],
-    derived: derived ?? [],
-    unpublished: unpublished ?? [],
-    doubted: doubted ?? [],
-    certified: windowsOf(certified),
-  }));
+      ), '[]') AS doubted
+    FROM account ORDER BY account.merchant_no, account.currency`;
 }
 
-interface FactRow extends Account, ChainFactsRow {
-  readonly stated: BusinessDay[] | null;
-  readonly changed: BusinessDay[] | null;
-  readonly unpublished: BusinessDay[] | null;
-  readonly doubted: BusinessDay[] | null;
+interface CurrencyDay {
+  readonly currency: string;
+  readonly day: BusinessDay;
 }
+
+export interface Chained {
+  readonly figures: readonly DayFigures[];
+  /** Days to take off the list of changed ones. A sum of figures that one of them belongs to is forgotten. */
+  readonly done: readonly CurrencyDay[];
+  readonly left: readonly CurrencyDay[];
+  /** Of each account, the days that are known to have figures without a gap; no search checks there again. */
+  readonly gapless?: readonly (Gapless & { readonly currency: string })[];
+}
+
+export async function saveChained(trx: Trx, merchantNo: string, made: Chained): Promise<void> {
+  await saving(merchantNo, made, HELD_ALREADY).execute(trx);
+}
+
+/**
+ * Saves it in one statement, which asks for the lease itself: no one can take it over before the rows are stored. Throws
+ * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
+ */
+export async function saveChainedUnderLease(
+  db: Db,
+  lease: Lease,
+  merchantNo: string,
+  made: Chained,
+): Promise<void> {
+  await writeStatement(db, lease, async (held) => {
+    const { rows } = await saving(merchantNo, made, held).execute(db);
+    return rows[0] ?? null;
+  });
+}
+
+/**
+ * One row, or none if `held` has none: nothing is saved then. May be sent again if the answer to it was lost. Of the listed days, all of the merchant are checked: `IS TRUE` keeps the planner
+ * from joining them with those done.
+ */
+const saving = (
+  merchantNo: string,
+  { figures, done, left, gapless = [] }: Chained,
+  held: RawBuilder<unknown>,
+): RawBuilder<unknown> => sql`
+    WITH held AS MATERIALIZED ${held}, saved AS (
+      INSERT INTO account_day (merchant_no, ${COLUMNS}, publish_due, entries_fingerprint)
+      SELECT ${merchantNo}, ${COLUMNS}, true, coalesce((
+        SELECT fingerprint FROM day_entries
+        WHERE (merchant_no, currency, day) = (${merchantNo}, made.currency, made.day)
+      ), 0) FROM held CROSS JOIN ${rowsToStore(figures)} AS made
+      ON CONFLICT (merchant_no, currency, day) DO UPDATE SET (${COLUMNS}, publish_due, entries_fingerprint) = ROW (
+        ${EXCLUDED}, true, excluded.entries_fingerprint
+      )
+    ), cleared AS (
+      UPDATE day_entries SET figured_fingerprint = fingerprint
+      WHERE merchant_no = ${merchantNo} AND is_changed
+        AND ((currency, day) IN (SELECT one.* FROM ${dayRows(done)})) IS TRUE AND EXISTS (SELECT FROM held)
+    ), listed AS (
+      INSERT INTO day_entries (merchant_no, currency, day)
+      SELECT ${merchantNo}, one.* FROM held CROSS JOIN ${dayRows(left)}
+      ON CONFLICT (merchant_no, currency, day) DO UPDATE SET figured_fingerprint = NULL
+    ), gapless AS (
+      INSERT INTO ledger_cursor AS known (merchant_no, currency, figured_from, figured_through)
+      SELECT ${merchantNo}, one.* FROM held CROSS JOIN unnest(
+        ${arrayLiteral(gapless.map(({ currency }) => currency))}::text[],
+        ${arrayLiteral(gapless.map(({ from }) => from))}::date[],
+        ${arrayLiteral(gapless.map(({ through }) => through))}::date[]
+      ) AS one
+      ON CONFLICT (merchant_no, currency) DO UPDATE
+        SET figured_from = excluded.figured_from, figured_through = excluded.figured_through
+      WHERE (known.figured_from, known.figured_through)
+        IS DISTINCT FROM (excluded.figured_from, excluded.figured_through)
+    ), stale AS (${forgetSum(
+      merchantNo,
+      sql`(SELECT one.day FROM held CROSS JOIN unnest(${arrayLiteral(done.map(({ day }) => day))}::date[]) AS one (day))`,
+    )})
+    SELECT 1 FROM held`;
+
+const dayRows = (days: readonly CurrencyDay[]): RawBuilder<unknown> => sql`unnest(
+  ${arrayLiteral(days.map(({ currency }) => currency))}::text[], ${arrayLiteral(days.map(({ day }) => day))}::date[]
+) AS one (currency, day)`;
+
+const columnsOf = (figures: DayFigures) => ({
+  currency: figures.currency,
+  day: figures.day,
+  ...figureColumns(figures),
+  last_batch_no: figures.lastBatchNo,
+  last_booked_ms: figures.lastBookedMs,
+  clean_end: figures.isOrderFinal,
+  jumps_in: figures.startsWithBreak,
+});
+
+const NAMES =
+  'currency, day, opening, credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, ' +
+  'breaks_after, restarted, other_closings, last_batch_no, last_booked_ms, clean_end, jumps_in';
+const COLUMNS = sql.raw(NAMES);
+const EXCLUDED = sql.raw(NAMES.replaceAll(/\w+/g, 'excluded.$&'));
+
+/** As JSON, in which amounts are text: a number of JSON would lose digits. */
+const rowsToStore = (figures: readonly DayFigures[]): RawBuilder<unknown> =>
+  sql`json_populate_recordset(NULL::account_day, ${JSON.stringify(figures.map(columnsOf))}::json)`;
