@@ -22,8 +22,7 @@ import {
   type InboxCounts,
   type OpenCounts,
 } from '../store/fleet-counts.ts';
-import { backfillStatuses, type BackfillStatus } from './backfill/backfills.ts';
-import { BACKFILL_COMMAND } from './backfill/backfills.ts';
+import { backfillStatuses, type BackfillStatus, BACKFILL_COMMAND } from './backfill/backfills.ts';
 import { countDaysMissing } from './coverage.ts';
 import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';

@@ -17,7 +17,7 @@ import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { withoutBackfills } from './backfill/backfills.ts';
 import { openPartsOf } from './backfill/tasks.ts';
-import { coverageOf, daysTouched } from './coverage.ts';
+import { coverageOf, daysTouched, openRanges, daysOfBacklog } from './coverage.ts';
 import {
   nightlyRange,
   outerRange,
@@ -26,7 +26,6 @@ import {
   type ExtendedLookback,
 } from './range.ts';
 import { askInParts } from '../store/account-filter.ts';
-import { openRanges, daysOfBacklog } from './requested.ts';
 import type { RunDeps, RunRequest } from './active-run.ts';
 
 interface RangeOptions {

@@ -4,16 +4,22 @@ import type { BusinessDay, Account, Window } from '../ledger/entry.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import { rehearse } from '../store/engine/rehearsal.ts';
 import { startRun } from '../store/runs.ts';
-import { checkedBy } from './checked.ts';
+import {
+  checkedBy,
+  accountsAsked,
+  runZoneGate,
+  type ActiveRun,
+  type RunDeps,
+  type RunRequest,
+} from './active-run.ts';
 import { REHEARSAL_TTL_MS, underLeases, type HeldLeases } from './leases.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { outcomeOfAll, type MerchantSync, type MerchantTrouble, accountDayKey } from './report.ts';
 import { workOnAll } from './merchant-work.ts';
-import { accountsAsked, runZoneGate, type ActiveRun, type RunDeps, type RunRequest } from './active-run.ts';
 import type { Kysely } from 'kysely';
 import { accountsOf, type AccountFilter } from '../ledger/account-filter.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
-import { subtractWindows } from '../ledger/window.ts';
+import { covers } from '../ledger/window.ts';
 import { seenFigures, type DayChange } from '../reconcile/reconcile.ts';
 import { isAsPublished, StatementMisfit } from '../statements/day-content.ts';
 import type { DayFigures } from '../store/account-days.ts';
@@ -55,9 +61,8 @@ async function planAll(
   const asked: RunRequest = { ...request, command: 'run' };
   const { ranges, from, to } = await runRanges(asked, deps);
   const now = deps.now();
-  const runId = await startRun(deps.db, {
-    ...{ command: 'plan', holder: deps.holder, fromDay: from, toDay: to, now },
-  });
+  const own = { command: 'plan', holder: deps.holder, fromDay: from, toDay: to, now };
+  const runId = await startRun(deps.db, own);
   const checked = checkedBy(asked, deps);
   const run: ActiveRun = { request: asked, deps, runId, zoneGate: runZoneGate(deps), from, to, checked };
   const outcomes = await workOnAll(run, { held, ranges, stages: ['sync', 'reconcile'] });
@@ -135,27 +140,20 @@ async function dueDays(
 ): Promise<DueAccountDay[]> {
   const own = accountsOf(merchantNo, accounts.currencies);
   const rows = (await dueAccountDays(db, { ...own, toDay })).map(({ figures }) => figures);
-  const statements = new Map(
-    (await statementsOfDueDays(db, own, toDay)).map((row) => [
-      keyOf({ merchantNo, currency: row.currency }, row.day),
-      row,
-    ]),
-  );
+  const published = await statementsOfDueDays(db, own, toDay);
+  const statements = new Map(published.map((row) => [`${row.currency} ${row.day}`, row]));
   const certified = new Map<string, readonly Window[]>();
-  for (const currency of new Set(rows.map((row) => row.currency))) {
-    const days = rows.filter((row) => row.currency === currency).map(({ day }) => day);
-    const span = {
-      beginMs: dayWindow(days[0]!, zone).beginMs,
-      endMs: dayWindow(days.at(-1)!, zone).endMs,
-    };
+  for (const [currency, days] of Map.groupBy(rows, (row) => row.currency)) {
+    const [first, last] = [dayWindow(days[0]!.day, zone), dayWindow(days.at(-1)!.day, zone)];
+    const span = { beginMs: first.beginMs, endMs: last.endMs };
     certified.set(currency, await certifiedWindows(db, merchantNo, span, currency));
   }
-  return rows.map((row) => {
-    const account = { merchantNo, currency: row.currency };
-    const missing = subtractWindows([dayWindow(row.day, zone)], certified.get(row.currency)!);
-    const current = statements.get(keyOf(account, row.day));
-    return { account, row, current, isCertified: missing.length === 0 };
-  });
+  return rows.map((row) => ({
+    account: { merchantNo, currency: row.currency },
+    row,
+    current: statements.get(`${row.currency} ${row.day}`),
+    isCertified: covers(certified.get(row.currency)!, dayWindow(row.day, zone)),
+  }));
 }
 
 /** `stands`: the published statement needs no new revision. */
@@ -180,15 +178,11 @@ async function publishingOf(
 
 /** The change of a due day whose figures stay the same: its rows changed, or it was never published. */
 function unchanged({ account, row }: DueAccountDay): DayChange {
+  const { day, closing } = row;
   const figures = seenFigures(row);
   return {
-    account,
-    day: row.day,
-    oldClosing: row.closing,
-    newClosing: row.closing,
-    entries: entriesIn(row),
-    before: figures,
-    after: figures,
+    ...{ account, day, oldClosing: closing, newClosing: closing, entries: entriesIn(row) },
+    ...{ before: figures, after: figures },
   };
 }
 

@@ -4,10 +4,11 @@ import { enqueue, merchantsWithJob } from '../queue/jobs.ts';
 import type { MerchantJob, Queue } from '../queue/queue.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { lockSlot, openRunOfSlot } from '../store/runs.ts';
-import { endTasks, queueTasks } from '../store/tasks.ts';
+import { endTasks, queueTasks, type TaskEnd } from '../store/tasks.ts';
 import type { QueuedRequest, RunDeps, RunRequest } from './active-run.ts';
 import { endBackfills } from './backfill/backfills.ts';
 import { partsToDo } from './backfill/tasks.ts';
+import { taskEndOf } from './merchant-ends.ts';
 import { runRanges } from './merchant-ranges.ts';
 import type { DayRange } from './range.ts';
 import { isSlotDone, notDoneInSlot, recordStart } from './run.ts';
@@ -49,36 +50,26 @@ async function begin(
   trx: Transaction<DB>,
 ): Promise<number> {
   const { command, range, currencies, scheduled = null, notRead = [] } = request;
+  const { holder, now, lateSweepDays = null } = deps;
   const runId = await recordStart(request, { ...deps, db: trx }, days);
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
-  const lateSweepDays = deps.lateSweepDays ?? null;
   const asked: QueuedRequest = { command, range, currencies, scheduled, lateSweepDays, notRead };
   await queueTasks(trx, runId, asked, merchants);
-  const refused = await deps.enqueue(
-    trx,
-    merchants.map((merchantNo) => ({ runId, merchantNo })),
-  );
+  const jobs = merchants.map((merchantNo) => ({ runId, merchantNo }));
+  const refused = await deps.enqueue(trx, jobs);
   const ends = refused.map(({ merchantNo }) => busyEnd(merchantNo));
-  await endTasks(trx, ends, { runId, holder: deps.holder, now: deps.now(), ifWaiting: true });
+  await endTasks(trx, ends, { runId, holder, now: now(), ifWaiting: true });
   return runId;
 }
 
 /** The end of a merchant whose job of an earlier run is still open. */
-const busyEnd = (merchantNo: string) => ({
-  merchantNo,
-  exitCode: EXIT.incomplete,
-  reads: false,
-  figures: {
-    reasons: [
-      {
-        exitCode: EXIT.incomplete,
-        what: `${merchantNo} is busy: its job of an earlier run is still on the queue`,
-        todo: 'the schedule comes back to it; `daybook jobs list` shows whether workers are at work',
-        merchantNo,
-      },
-    ],
-  },
-});
+const busyEnd = (merchantNo: string): TaskEnd =>
+  taskEndOf({
+    exitCode: EXIT.incomplete,
+    what: `${merchantNo} is busy: its job of an earlier run is still on the queue`,
+    todo: 'the schedule comes back to it; `daybook jobs list` shows whether workers are at work',
+    merchantNo,
+  });
 
 /** Merchants of backfills that are on their lane at the same time; the others follow. */
 const QUEUED_MAX = 1_000;
@@ -92,14 +83,12 @@ export async function enqueueBackfills(queue: Queue, now: Date): Promise<number>
   await endBackfills(db, now);
   const parts = await partsToDo(db, { now, limit: QUEUED_MAX });
   if (parts.length === 0) return 0;
+  const runOf = new Map(parts.toReversed().map(({ merchantNo, runId }) => [merchantNo, runId]));
   const merchants = [...new Set(parts.map(({ merchantNo }) => merchantNo))];
   const taken = await merchantsWithJob(db, 'backfill', merchants);
   const sent = merchants
     .filter((merchantNo) => !taken.has(merchantNo))
-    .map((merchantNo) => ({
-      runId: parts.find((part) => part.merchantNo === merchantNo)!.runId,
-      merchantNo,
-    }));
+    .map((merchantNo) => ({ runId: runOf.get(merchantNo)!, merchantNo }));
   if (sent.length === 0) return 0;
   return db.transaction().execute(async (trx) => {
     const refused = await enqueue(queue, trx, 'backfill', sent);

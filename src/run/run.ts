@@ -6,11 +6,8 @@ import { claimStore } from '../statements/store-owner.ts';
 import { runsOfSlot, startRun } from '../store/runs.ts';
 import { endBackfills, isLong, recordLongRun } from './backfill/backfills.ts';
 import { workInSlices } from './backfill/slices.ts';
-import { checkedBy } from './checked.ts';
-import { underLeases, type HeldLeases } from './leases.ts';
-import { MerchantEnds } from './merchant-ends.ts';
-import { runRanges } from './merchant-ranges.ts';
 import {
+  checkedBy,
   UNOBSERVED,
   accountsAsked,
   isNightlyRun,
@@ -18,13 +15,16 @@ import {
   type ActiveRun,
   type RunDeps,
   type RunRequest,
+  STAGES,
 } from './active-run.ts';
+import { underLeases, type HeldLeases } from './leases.ts';
+import { MerchantEnds } from './merchant-ends.ts';
+import { runRanges } from './merchant-ranges.ts';
 import type { DayRange, MerchantDays } from './range.ts';
 import type { MerchantOutcome, RunReport } from './report.ts';
 import { endRun, failureOf, type RunMerchants } from './run-end.ts';
 import type { DueJob } from './schedule/due.ts';
 import { noticeShared } from './stages/notice-stage.ts';
-import { STAGES } from './stages/stages-of.ts';
 import { EXIT, isGoodEnd } from './verdict/exit-codes.ts';
 import { workOnAll, workOnMerchant } from './merchant-work.ts';
 
@@ -88,11 +88,8 @@ interface Merchants extends RunMerchants {
 
 function runAll(request: RunRequest, deps: RunDeps, held: HeldLeases): Promise<RunReport> {
   const { trace } = deps.observer ?? UNOBSERVED;
-  const { command, scheduled } = request;
-  const attributes = {
-    'daybook.command': scheduled?.job ?? command,
-    'daybook.merchants': held.merchants.length,
-  };
+  const command = request.scheduled?.job ?? request.command;
+  const attributes = { 'daybook.command': command, 'daybook.merchants': held.merchants.length };
   return trace('run', attributes, async (tell) => {
     const report = await runTraced(request, deps, held);
     tell({ 'daybook.run': report.runId, 'daybook.exit_code': report.exitCode });
@@ -124,13 +121,13 @@ async function runTraced(request: RunRequest, deps: RunDeps, held: HeldLeases): 
   }
   if (cause === null) return endRun(run, merchants, { failures: [], causes: [], elapsedMs });
   const reported = failureOf(cause, deps.signal, held.signal);
-  const failures = [reported.failure];
-  if (reported.failure.exitCode === EXIT.incomplete) {
-    return endRun(run, merchants, { failures, causes: [reported.cause, cause], elapsedMs });
-  }
+  const isIncomplete = reported.failure.exitCode === EXIT.incomplete;
+  const causes = isIncomplete ? [reported.cause, cause] : [];
+  const ended = endRun(run, merchants, { failures: [reported.failure], causes, elapsedMs });
+  if (isIncomplete) return ended;
   // The report is stored first, as the caller may drop the error. If storing it fails, the original error is still
   // thrown.
-  await endRun(run, merchants, { failures, causes: [], elapsedMs }).catch(() => undefined);
+  await ended.catch(() => undefined);
   throw reported.cause;
 }
 
@@ -171,14 +168,12 @@ async function work(
   if (isInSlices) await endBackfills(run.deps.db, run.deps.now());
 }
 
-async function beginRun(
-  request: RunRequest,
-  deps: RunDeps,
-): Promise<{ readonly run: ActiveRun; readonly ranges: ReadonlyMap<string, MerchantDays> }> {
+async function beginRun(request: RunRequest, deps: RunDeps) {
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await recordStart(request, deps, { from, to });
-  const zoneGate = runZoneGate(deps);
-  return { run: { request, deps, runId, zoneGate, from, to, checked: checkedBy(request, deps) }, ranges };
+  const checked = checkedBy(request, deps);
+  const run: ActiveRun = { request, deps, runId, zoneGate: runZoneGate(deps), from, to, checked };
+  return { run, ranges };
 }
 
 /** Records the start of the run, and the days asked for by date, which stay open until they are proven. */

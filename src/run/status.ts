@@ -20,11 +20,9 @@ import type { DB } from '../store/engine/schema.ts';
 import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';
-import { discrepanciesOf, type Discrepancy } from './discrepancies.ts';
+import { discrepanciesOf, type Discrepancy, provenOf, type Proven } from './proven.ts';
 import { exitCodeOfDiscrepancy } from './verdict/finding-reasons.ts';
-import { countDaysMissing } from './coverage.ts';
-import { provenOf, type Proven } from './proven.ts';
-import { isRead, openRanges, type OpenRange } from './requested.ts';
+import { countDaysMissing, isRead, openRanges, type OpenRange } from './coverage.ts';
 import { wallSecond, windowsInZone } from '../ledger/wall-time.ts';
 
 /** Older notices are not shown. */
@@ -110,47 +108,34 @@ async function foundOf(
   requested: readonly OpenRange[],
   options: StatusOptions,
 ) {
-  const noticesFrom = new Date(options.now.getTime() - NOTICES_SHOWN_MS);
-  const today = dayOf(options.now.getTime(), options.zone);
-  const [
-    proven,
-    knownAt,
-    uncertified,
-    lastGood,
-    openBreaks,
-    unreadable,
-    notices,
-    olderDays,
-    measured,
-    adjusted,
-    discrepancies,
-    held,
-  ] = await Promise.all([
-    provenOf(db, merchants, requested, options),
+  const { zone, now, newSince = null } = options;
+  const noticesFrom = new Date(now.getTime() - NOTICES_SHOWN_MS);
+  const byMerchant = <Row extends { readonly merchantNo: string }>(rows: readonly Row[]) =>
+    Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+  return allOf({
+    proven: provenOf(db, merchants, requested, options),
     // A merchant that has not joined yet has no good run; its age counts from when it became known.
-    notJoined(db, merchants),
-    uncertifiedOfEach(db, merchants, ALL_TIME),
-    lastGoodReadings(db, merchants),
-    countOpenBreaks(db, { merchants, currencies: null }, isNewSince(options.newSince ?? null)),
-    unreadableByMerchant(db, merchants),
-    noticesSince(db, merchants, noticesFrom),
-    historicalComparisons(db, merchants),
-    latenessMeasured(db, merchants, today),
-    adjustmentsOfEach(db, merchants),
-    discrepanciesOf(db, merchants, options.zone),
-    heldDaysOf(db, merchants),
-  ]);
-  return {
-    ...{ proven, knownAt, uncertified, lastGood, openBreaks, unreadable, olderDays, measured, adjusted },
-    notices: noticesByMerchant(notices),
-    discrepancies: Map.groupBy(discrepancies, ({ merchantNo }) => merchantNo),
-    held: Map.groupBy(held, ({ merchantNo }) => merchantNo),
-  };
+    knownAt: notJoined(db, merchants),
+    uncertified: uncertifiedOfEach(db, merchants, ALL_TIME),
+    lastGood: lastGoodReadings(db, merchants),
+    openBreaks: countOpenBreaks(db, { merchants, currencies: null }, isNewSince(newSince)),
+    unreadable: unreadableByMerchant(db, merchants),
+    notices: noticesSince(db, merchants, noticesFrom).then(noticesByMerchant),
+    olderDays: historicalComparisons(db, merchants),
+    measured: latenessMeasured(db, merchants, dayOf(now.getTime(), zone)),
+    adjusted: adjustmentsOfEach(db, merchants),
+    discrepancies: discrepanciesOf(db, merchants, zone).then(byMerchant),
+    held: heldDaysOf(db, merchants).then(byMerchant),
+  });
 }
 
-type Found = Omit<Awaited<ReturnType<typeof foundOf>>, 'proven'> & {
-  readonly requested: readonly OpenRange[];
-};
+/** Waits for all of these at the same time. */
+async function allOf<Answers extends object>(asked: { [Name in keyof Answers]: Promise<Answers[Name]> }) {
+  const waiting = Object.entries<Promise<unknown>>(asked).map(async ([name, answer]) => [name, await answer]);
+  return Object.fromEntries(await Promise.all(waiting)) as Answers;
+}
+
+type Found = Awaited<ReturnType<typeof foundOf>> & { readonly requested: readonly OpenRange[] };
 
 function statusOfMerchant(
   { merchantNo, provenFrom, provenThrough, unread }: Proven,

@@ -9,7 +9,7 @@ import {
   type ReconcileReport,
 } from '../../reconcile/reconcile.ts';
 import { withHints } from '../../store/breaks/hints.ts';
-import { breaksToHeal, markHealingRead } from '../../store/breaks/breaks.ts';
+import { breaksToHeal, markHealingRead, type BreakRow } from '../../store/breaks/breaks.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { syncMerchant } from '../../sync/sync.ts';
 import { afterReadingAgain } from '../../sync/sync-report.ts';
@@ -18,7 +18,6 @@ import type { MerchantWork } from '../active-run.ts';
 import type { MerchantOutcome, HealingRead } from '../report.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { covers, mergeWindows } from '../../ledger/window.ts';
-import type { BreakRow } from '../../store/breaks/breaks.ts';
 
 /** Most spans that one run reads again. A ledger with more breaks needs a person, not more calls. */
 export const HEALING_READS_MAX = 50;

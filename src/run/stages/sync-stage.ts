@@ -8,7 +8,14 @@ import { explainFailure } from '../../sync/zone-gate.ts';
 import { planWindows } from '../../sync/wide-windows.ts';
 import { NOTHING_SYNCED, type SyncReport } from '../../sync/sync-report.ts';
 import { syncMerchant } from '../../sync/sync.ts';
-import { concernsAll } from './stages-of.ts';
+import {
+  frontierEndMs,
+  type ActiveRun,
+  type MerchantWork,
+  type RunDeps,
+  type RunRequest,
+} from '../active-run.ts';
+import { concernsAll } from '../verdict/exit-codes.ts';
 import {
   checksHistoricalDays,
   historicalDaysOf,
@@ -17,7 +24,6 @@ import {
 } from './historical-days.ts';
 import type { DayRange } from '../range.ts';
 import type { MerchantOutcome, MerchantSync } from '../report.ts';
-import type { ActiveRun, MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 import { PAGE_SIZE_MAX } from '../../platform/wire.ts';
 import { sql, type Kysely } from 'kysely';
 import type { DB } from '../../store/engine/schema.ts';
@@ -142,11 +148,6 @@ const isEndOfDay = (ms: number, zone: string): boolean => dayOf(ms, zone) !== da
 
 /** Today is read at least this far, if that much has passed. At night this is all of today so far. */
 const FRONTIER_MIN_MS = 2 * 3_600_000;
-/**
- * Today is read up to the settle delay and this long before the present, and no further. If the platform's clock is
- * behind ours by more than this, the reading has to start again.
- */
-const CLOCK_BEHIND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
@@ -170,10 +171,6 @@ export function frontierWindows(
   const latestMs = Math.min(settledMs, beginMs + Math.max(FRONTIER_MIN_MS, lengthMs) - 1);
   return planWindows({ fromDay: today, toDay: today, zone, latestMs });
 }
-
-/** The instant up to which today may be read. In the first minutes of a day it lies before the day's beginning. */
-export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
-  nowMs - settleDelayMs - CLOCK_BEHIND_MS;
 
 const lengthOfAPage = (busiestDay: number): number => (DAY_MS * PAGE_SIZE_MAX) / Math.max(busiestDay, 1);
 

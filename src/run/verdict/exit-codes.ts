@@ -1,5 +1,8 @@
 /** Exit codes and the reasons of a run's end: which one wins if several apply. */
 import { EXIT, exitCodeOf, ExpectedError, type ExitCode } from '../../ledger/ending.ts';
+import { ObjectStoreRefused, ObjectStoreUnreachable } from '../../objects/object-store.ts';
+import { isDatabaseTrouble } from '../../store/engine/errors.ts';
+import { TimeZoneWrong } from '../../sync/time-zone-proof.ts';
 
 export { EXIT, exitCodeOf, type ExitCode };
 
@@ -49,7 +52,41 @@ export interface Reason {
   readonly awaitsPerson?: true;
 }
 
+export const needsPerson = (what: string, todo: string | null = null): Reason => ({
+  ...{ exitCode: EXIT.needsPerson, what, todo },
+});
+
+/** A reason of one merchant, whom its sentence names first. */
+export const ofMerchant = (exitCode: ExitCode, merchantNo: string, what: string, todo: string): Reason => ({
+  ...{ exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo },
+});
+
+/** The first `max` by name, and how many more there are: `A1, A2, and 398 more`. */
+export const listed = <Item>(
+  items: readonly Item[],
+  nameOf: (item: Item) => string,
+  max: number,
+  separator = ', ',
+): string =>
+  items.slice(0, max).map(nameOf).join(separator) +
+  (items.length > max ? `${separator}and ${items.length - max} more` : '');
+
 export function awaitsPerson(exitCode: ExitCode, reasons: readonly Reason[]): boolean {
   const grave = reasons.filter((reason) => !isGoodEnd(reason.exitCode));
   return !isGoodEnd(exitCode) && grave.length > 0 && grave.every((reason) => reason.awaitsPerson === true);
 }
+
+/** Tells trouble of one merchant from trouble of all. The first is only reported; the second ends the run. */
+const ABOUT_ALL = [TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
+
+/** Whether the error would hit every other merchant too: the run was asked to stop, or something they share fails. */
+export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>
+  signal.aborted || isDatabaseTrouble(error) || ABOUT_ALL.some((kind) => error instanceof kind);
+
+export const ownExitCode = (error: unknown): ExitCode =>
+  exitCodeOf(error) === EXIT.fault ? EXIT.fault : EXIT.incomplete;
+
+export const ownSentence = (merchantNo: string, error: Error): string =>
+  exitCodeOf(error) === EXIT.fault
+    ? `${merchantNo}: internal error, please report it: ${error.name}: ${error.message}`
+    : `${merchantNo}: ${error.message}`;
