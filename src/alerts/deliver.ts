@@ -1,4 +1,4 @@
-/** Sends what is due in the outbox. Several processes may do so at the same time. */
+/** Sends what is due in the outbox, which several processes may do at the same time; and directly, where the database is unavailable. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed, alertOf } from './outbox.ts';
@@ -10,7 +10,7 @@ import { rm, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AlertContent } from './alert.ts';
 
-export const TRY_MS_MAX = 5_000;
+const TRY_MS_MAX = 5_000;
 const AT_ONCE = 16;
 /** A process that took an alert and died is not waited for longer than this. It is more than a try and its note take. */
 const CLAIM_MS = 60_000;
@@ -21,11 +21,7 @@ interface DeliverDeps {
   readonly db: Kysely<DB>;
   readonly targets: readonly Target[];
   readonly now: () => Date;
-  readonly onFailed: (failed: {
-    readonly alert: string;
-    readonly target: string;
-    readonly problem: string;
-  }) => void;
+  readonly onFailed: (failed: Readonly<{ alert: string; target: string; problem: string }>) => void;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
 }
@@ -120,10 +116,7 @@ export async function keepAlerting({
   await deliver().catch(onFault);
 }
 
-export interface DirectResult {
-  readonly target: string;
-  readonly problem: string | null;
-}
+type DirectResult = Readonly<{ target: string; problem: string | null }>;
 
 /** Sends to each target once, side by side, in bounded time. */
 export async function sendDirect(
@@ -150,10 +143,7 @@ const FILE = 'alert-told.txt';
 export async function sendDirectOnceADay(
   targets: readonly Target[],
   content: AlertContent,
-  {
-    dataDir,
-    ...sending
-  }: { readonly dataDir: string; readonly now: () => Date; readonly timeoutMs?: number },
+  { dataDir, ...sending }: Readonly<{ dataDir: string; now: () => Date; timeoutMs?: number }>,
 ): Promise<DirectResult[]> {
   const now = sending.now();
   const sentAt = await rememberedTime(dataDir, FILE);

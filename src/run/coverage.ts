@@ -16,7 +16,10 @@ import { certifiedWindowsOf } from '../store/certificates.ts';
  */
 const MISSING_MS_MAX = 31 * 24 * 3_600_000;
 
-export interface Coverage {
+/** The zone of the business days, and the present. */
+export type Clock = Readonly<{ zone: string; now: Date }>;
+
+interface Coverage {
   /** Last instant before the first missing span; null if nothing was ever certified. */
   readonly provenThroughMs: number | null;
   /** Spans without a certificate that a run should still read. */
@@ -31,13 +34,12 @@ export function coverageOf(certified: readonly Window[], untilMs: number): Cover
   const united = mergeWindows(certified);
   if (united.length === 0) return { provenThroughMs: null, missing: [] };
   const missing: Window[] = [];
-  united.forEach((window, index) => {
+  for (const [index, { endMs: beforeMs }] of united.entries()) {
     const next = united[index + 1];
-    const endMs = next === undefined ? untilMs : next.beginMs - 1;
-    const between = { beginMs: window.endMs + 1, endMs };
-    if (between.beginMs > between.endMs) return;
-    if (next === undefined || between.endMs - between.beginMs < MISSING_MS_MAX) missing.push(between);
-  });
+    const between = { beginMs: beforeMs + 1, endMs: next === undefined ? untilMs : next.beginMs - 1 };
+    const isMissed = next === undefined || between.endMs - between.beginMs < MISSING_MS_MAX;
+    if (isMissed && between.beginMs <= between.endMs) missing.push(between);
+  }
   const first = missing[0];
   return { provenThroughMs: first === undefined ? united.at(-1)!.endMs : first.beginMs - 1, missing };
 }
@@ -49,10 +51,7 @@ export const daysTouched = ({ beginMs, endMs }: Window, zone: string): DayRange 
 });
 
 /** How many days that are over have a part in one of the spans. */
-export function countDaysMissing(
-  spans: readonly Window[],
-  { zone, now }: { readonly zone: string; readonly now: Date },
-): number {
+export function countDaysMissing(spans: readonly Window[], { zone, now }: Clock): number {
   const today = dayOf(now.getTime(), zone);
   const days = spans.flatMap((span) => {
     const { from, to } = daysTouched(span, zone);
@@ -124,29 +123,24 @@ export interface OpenRange extends RequestedRange {
 export async function closeReadRanges(
   db: Kysely<DB>,
   merchants: readonly string[],
-  { zone, now }: { readonly zone: string; readonly now: Date },
+  clock: Clock,
 ): Promise<OpenRange[]> {
-  const open = await openRanges(db, merchants, { zone, now });
-  const read = open.filter((range) => isRead(range, { zone, now }));
-  await closeRanges(
-    db,
-    read.map(({ id }) => id),
-    { state: 'ended', now },
-  );
-  return open.filter((range) => !read.includes(range));
+  const open = await openRanges(db, merchants, clock);
+  const { read = [], left = [] } = Object.groupBy(open, (range) => (isRead(range, clock) ? 'read' : 'left'));
+  const ids = read.map(({ id }) => id);
+  await closeRanges(db, ids, { state: 'ended', now: clock.now });
+  return left;
 }
 
 /** Whether all days of a range are over and under certificate, so that it can be closed. */
-export const isRead = (
-  { to, missing }: Pick<OpenRange, 'to' | 'missing'>,
-  { zone, now }: { readonly zone: string; readonly now: Date },
-): boolean => missing.length === 0 && to < dayOf(now.getTime(), zone);
+export const isRead = ({ to, missing }: Pick<OpenRange, 'to' | 'missing'>, { zone, now }: Clock): boolean =>
+  missing.length === 0 && to < dayOf(now.getTime(), zone);
 
 /** Like `closeReadRanges`, but closes nothing. So a range with nothing missing may be in the result. */
 export async function openRanges(
   db: Kysely<DB>,
   merchants: readonly string[],
-  { zone, now }: { readonly zone: string; readonly now: Date },
+  { zone, now }: Clock,
 ): Promise<OpenRange[]> {
   const yesterday = addDays(dayOf(now.getTime(), zone), -1);
   const open = await openRequestedRanges(db, merchants);
@@ -186,16 +180,9 @@ export function daysOfBacklog(
   daysMax = TAKEN_UP_DAYS_MAX,
 ): DayRange[] {
   const isOutside = (day: BusinessDay) => day < reads.from || day > reads.to;
-  const chosen = new Set<BusinessDay>();
-  for (const { missingDays } of open) {
-    for (const { from, to } of missingDays) {
-      for (const day of daysFromTo(from, to)) {
-        if (chosen.size >= daysMax) break;
-        if (isOutside(day)) chosen.add(day);
-      }
-    }
-  }
-  for (const { from, to } of absent)
-    for (const day of daysFromTo(from, to).filter(isOutside)) chosen.add(day);
+  const daysOutside = (ranges: readonly DayRange[]) =>
+    ranges.flatMap(({ from, to }) => daysFromTo(from, to)).filter(isOutside);
+  const asked = new Set(daysOutside(open.flatMap(({ missingDays }) => missingDays)));
+  const chosen = new Set([...[...asked].slice(0, daysMax), ...daysOutside(absent)]);
   return mergeDays([...chosen].map((day) => ({ from: day, to: day })));
 }

@@ -103,7 +103,7 @@ function noneFree(busy: ReadonlyMap<string, LeaseHeld>): LeaseHeld {
 interface Own {
   readonly lease: Lease;
   /** Made when somebody asks for it, as thousands of merchants may be held. */
-  lost: AbortController | null;
+  lost?: AbortController;
 }
 
 const lossOf = (own: Own): AbortController => (own.lost ??= new AbortController());
@@ -131,15 +131,12 @@ class LeaseSet implements HeldLeases {
     const { taken, held } = await acquireLeases(db, { names: [...named.keys()], holder, ttlMs });
     for (const [name, error] of held) this.busy.set(named.get(name)!, error);
     const mine = new Map(taken.map((lease) => [lease.name, lease]));
-    const got: string[] = [];
-    for (const [name, merchantNo] of named) {
-      const lease = mine.get(name);
-      if (lease === undefined) continue;
+    const got = [...named].filter(([name]) => mine.has(name));
+    for (const [name, merchantNo] of got) {
       this.busy.delete(merchantNo);
-      this.#own.set(merchantNo, { lease, lost: null });
-      got.push(merchantNo);
+      this.#own.set(merchantNo, { lease: mine.get(name)! });
     }
-    return got;
+    return got.map(([, merchantNo]) => merchantNo);
   }
 
   readonly takeBusy = (): Promise<readonly string[]> =>
@@ -164,14 +161,8 @@ class LeaseSet implements HeldLeases {
 
   async renew(): Promise<void> {
     const { db, ttlMs = LEASE_TTL_MS } = this.#options;
-    const own = [...this.#own.values()];
-    const lost = new Set(
-      await renewLeases(
-        db,
-        own.map(({ lease }) => lease),
-        { ttlMs },
-      ),
-    );
+    const leases = [...this.#own.values()].map(({ lease }) => lease);
+    const lost = new Set(await renewLeases(db, leases, { ttlMs }));
     // What was given back meanwhile is no loss.
     for (const one of this.#own.values())
       if (lost.has(one.lease)) lossOf(one).abort(new LeaseLost(one.lease));

@@ -7,7 +7,7 @@ import { certifiedOfEach } from '../store/certificates.ts';
 import { unprovenSpans } from '../store/breaks/breaks.ts';
 import { ALL_TIME, covers } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { coverageOf, provenStretch, type OpenRange } from './coverage.ts';
+import { coverageOf, provenStretch, type Clock, type OpenRange } from './coverage.ts';
 import { askInParts } from '../store/account-filter.ts';
 import { daysOutOfDate } from '../reconcile/up-to-date.ts';
 import { lawFacts, type LawFacts } from '../store/chain-facts.ts';
@@ -29,7 +29,7 @@ export function provenOf(
   db: Kysely<DB>,
   merchants: readonly string[],
   requested: readonly Pick<OpenRange, 'merchantNo' | 'currency' | 'missing'>[],
-  clock: { readonly zone: string; readonly now: Date },
+  clock: Clock,
 ): Promise<Proven[]> {
   const ofAllCurrencies = requested.filter(({ currency }) => currency === null);
   const requestedOf = Map.groupBy(ofAllCurrencies, ({ merchantNo }) => merchantNo);
@@ -52,20 +52,14 @@ export function provenOf(
  * What is proven by `certified` windows, less the `unproven` days (without figures) and each day of `open` spans: where breaks
  * or unreadable entries lie, and what is missing of ranges asked for by date. Equal questions are worked out once, as most merchants are read at the same times.
  */
-export function createProof({
-  zone,
-  now,
-}: {
-  readonly zone: string;
-  readonly now: Date;
-}): (
-  certified: readonly Window[],
-  unproven: readonly BusinessDay[],
-  open: readonly Window[],
-) => Omit<Proven, 'merchantNo'> {
+export function createProof({ zone, now }: Clock) {
   const readBeforeMs = dayWindow(addDays(dayOf(now.getTime(), zone), -1), zone).endMs;
   const stretchOf = eachOnce(provenStretch);
-  return (certified, unproven, open) => {
+  return (
+    certified: readonly Window[],
+    unproven: readonly BusinessDay[],
+    open: readonly Window[],
+  ): Omit<Proven, 'merchantNo'> => {
     const { missing: unread } = coverageOf(certified, readBeforeMs);
     const stretch = stretchOf(certified, [...unread, ...open], unproven, zone);
     return { provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };
@@ -73,17 +67,12 @@ export function createProof({
 }
 
 /** The same function, which works out equal questions once: most merchants are read at the same times. */
-function eachOnce<Asked extends readonly unknown[], Answer>(
-  answer: (...asked: Asked) => Answer,
-): (...asked: Asked) => Answer {
+function eachOnce<Asked extends readonly unknown[], Answer>(answer: (...asked: Asked) => Answer) {
   const known = new Map<string, Answer>();
-  return (...asked) => {
+  return (...asked: Asked): Answer => {
     const key = JSON.stringify(asked);
-    const held = known.get(key);
-    if (held !== undefined) return held;
-    const made = answer(...asked);
-    known.set(key, made);
-    return made;
+    if (!known.has(key)) known.set(key, answer(...asked));
+    return known.get(key)!;
   };
 }
 

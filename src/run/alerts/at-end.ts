@@ -8,8 +8,32 @@ import type { OpenItems, RunCommand, MerchantOutcome } from '../report.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/tasks.ts';
 import { isGoodEnd } from '../verdict/exit-codes.ts';
-import { crossOffTokens, noteBreaks, noteRevised, noteTokens, takeAlertEvents, unreportedDownloads, type RevisedDownloads, type RevisedEvent, type TokenEvent } from './alert-events.ts';
-import { amendments, gradeOf, KEYS, MISSED, NIGHT, runFailed, nameOf, newBreaks, recovered, revisedDownloads, tokensRefused, type RunEnded, type Undone } from './run-alerts.ts';
+import {
+  crossOffTokens,
+  noteBreaks,
+  noteRevised,
+  noteTokens,
+  takeAlertEvents,
+  unreportedDownloads,
+  type RevisedDownloads,
+  type RevisedEvent,
+  type TokenEvent,
+} from './alert-events.ts';
+import {
+  amendments,
+  gradeOf,
+  KEYS,
+  MISSED,
+  NIGHT,
+  runFailed,
+  nameOf,
+  newBreaks,
+  recovered,
+  revisedDownloads,
+  tokensRefused,
+  type RunEnded,
+  type Undone,
+} from './run-alerts.ts';
 import { PlatformRejected } from '../../platform/errors.ts';
 import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
 import { forgetDirectlySent, sendDirectOnceADay, recordLastSuccess } from '../../alerts/deliver.ts';
