@@ -56,11 +56,9 @@ export interface PlatformApp extends App {
   readonly alerts?: RunAlerts;
 }
 
-export interface AppOptions {
+export interface AppOptions extends Pick<PlatformApp, 'observer'> {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onRetry?: (retry: Retry) => void;
-  /** Receives the work of this process; no one if it is left out. */
-  readonly observer?: Observer;
   /** Called with what could not be reported to people. */
   readonly onAlertProblem?: (error: unknown) => void;
   /** Clock, randomness and waiting for calls to the platform. If left out, the machine's own. */
@@ -149,12 +147,11 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
 function withPlatformOf(app: App, settings: Settings, options: AppOptions): PlatformApp {
   const { db, kind } = app.database;
   const waits = createMerchantWaits();
-  const own = { ...options, onWaiting: waits.tell };
-  // No one else has the embedded database open.
-  const platform = openPlatform(
-    settings,
-    kind === 'embedded' ? own : { ...own, shared: openPlatformLimit(db) },
-  );
+  const platform = openPlatform(settings, {
+    ...{ ...options, onWaiting: waits.tell },
+    // No one else has the embedded database open.
+    ...(kind !== 'embedded' && { shared: openPlatformLimit(db) }),
+  });
   const onProblem = options.onAlertProblem ?? (() => undefined);
   const alerts = openRunAlerts(settings, { now: app.now, onProblem });
   return {
@@ -180,29 +177,17 @@ export function runDeps(
   signal: AbortSignal,
   onProgress: (progress: Progress) => void = () => undefined,
 ): RunDeps {
-  const { settings } = app;
+  const { asksLease, reader, objects, currencies, waits, now, settings } = app;
+  const { merchantsAtOnce, resweepDays, resweepDaysMax, clockToleranceS, checks, signingKey } = settings;
   return {
     db: app.database.db,
-    asksLease: app.asksLease,
-    reader: app.reader,
-    objects: app.objects,
-    currencies: app.currencies,
+    ...{ asksLease, reader, objects, currencies, waits, now, signal, onProgress, holder: thisHolder() },
+    ...{ merchantsAtOnce, resweepDays, resweepDaysMax, clockToleranceS, checks, signingKey },
     zone: settings.platform.timeZone,
-    settleDelayMs: settings.settleDelayS * 1_000,
-    merchantsAtOnce: settings.merchantsAtOnce,
-    waits: app.waits,
-    resweepDays: settings.resweepDays,
-    resweepDaysMax: settings.resweepDaysMax,
-    clockToleranceS: settings.clockToleranceS,
-    checks: settings.checks,
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',
-    signingKey: settings.signingKey,
+    settleDelayMs: settings.settleDelayS * 1_000,
     formats: publishedFormats(settings.statementFormats),
-    now: app.now,
-    holder: thisHolder(),
-    ...(app.alerts !== undefined && { alerts: app.alerts }),
-    signal,
-    onProgress,
+    ...(app.alerts && { alerts: app.alerts }),
     ...(app.observer && { observer: app.observer }),
   };
 }

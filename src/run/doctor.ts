@@ -28,7 +28,6 @@ import { compareFiles, type DamagedFile } from '../statements/compare-files.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
 import { storeOwner } from '../statements/store-owner.ts';
 import { publishedSpan } from '../store/statements/stored-files.ts';
-import type { PlatformApp } from './app.ts';
 
 /** How many days back to search for an entry that can prove the time zone. */
 const PROOF_DAYS_MAX = 31;

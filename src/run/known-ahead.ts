@@ -65,14 +65,6 @@ async function askOf(
   ]);
 }
 
-export interface JoinDeps {
-  readonly db: Kysely<DB>;
-  readonly reader: LedgerReader;
-  readonly zone: string;
-  readonly now: () => Date;
-  readonly signal: AbortSignal;
-}
-
 export interface NotJoined {
   readonly problem: string;
   /** The platform could not be reached: the same call may succeed later. */
@@ -86,7 +78,13 @@ export type Joining = (merchant: MerchantAccess) => Promise<NotJoined | null>;
 /** Tries one call for each merchant that is known and has not joined: it asks for one page of yesterday's ledger. */
 export async function createJoining(
   merchants: readonly MerchantAccess[],
-  { db, reader, zone, now, signal }: JoinDeps,
+  {
+    db,
+    reader,
+    zone,
+    now,
+    signal,
+  }: Readonly<{ db: Kysely<DB>; reader: LedgerReader; zone: string; now: () => Date; signal: AbortSignal }>,
 ): Promise<Joining> {
   const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
   const known = await notJoined(db, merchantNos);

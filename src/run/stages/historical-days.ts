@@ -27,7 +27,6 @@ const OTHERS_MAX = 12;
 export const checksHistoricalDays = ({ range, currencies }: RunRequest, { checks }: RunDeps): boolean =>
   range === null && currencies === null && isChecked('wide', checks);
 
-/** What a night read. */
 interface NightRead {
   readonly windows: readonly Window[];
   readonly report: SyncReport;
@@ -150,9 +149,8 @@ export function stretchesOf(days: readonly BusinessDay[]): Days[] {
   const stretches: Days[] = [];
   for (const day of days) {
     const last = stretches.at(-1);
-    if (last !== undefined && addDays(last.to, 1) === day) {
-      stretches[stretches.length - 1] = { from: last.from, to: day };
-    } else stretches.push({ from: day, to: day });
+    if (last === undefined || addDays(last.to, 1) !== day) stretches.push({ from: day, to: day });
+    else stretches[stretches.length - 1] = { from: last.from, to: day };
   }
   return stretches;
 }

@@ -15,7 +15,7 @@ import { syncMerchant } from '../../sync/sync.ts';
 import { afterReadingAgain } from '../../sync/sync-report.ts';
 import type { KnownAhead } from '../known-ahead.ts';
 import type { MerchantWork } from '../active-run.ts';
-import type { MerchantOutcome, HealingRead } from '../report.ts';
+import type { MerchantOutcome } from '../report.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { covers, mergeWindows } from '../../ledger/window.ts';
 
