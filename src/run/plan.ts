@@ -3,6 +3,7 @@ import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Account, Window } from '../ledger/entry.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import { rehearse } from '../store/engine/rehearsal.ts';
+import type { DayRange } from './range.ts';
 import { startRun } from '../store/runs.ts';
 import {
   checkedBy,
@@ -14,7 +15,7 @@ import {
 } from './active-run.ts';
 import { REHEARSAL_TTL_MS, underLeases, type HeldLeases } from './leases.ts';
 import { runRanges } from './merchant-ranges.ts';
-import { outcomeOfAll, type MerchantSync, type MerchantTrouble, accountDayKey } from './report.ts';
+import { type StageOutcome, outcomeOfAll, accountDayKey } from './report.ts';
 import { workOnAll } from './merchant-work.ts';
 import type { Kysely } from 'kysely';
 import { accountsOf, type AccountFilter } from '../ledger/account-filter.ts';
@@ -28,16 +29,12 @@ import type { StatementRow } from '../store/statements/statements.ts';
 import { dueAccountDays, statementsOfDueDays } from '../store/statements/due-days.ts';
 import { certifiedWindows } from '../store/certificates.ts';
 
-export interface PlanReport {
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
-  /** What reading brought, with the number of calls. `run` makes as many, but for proofs of the time zone. */
-  readonly sync: readonly MerchantSync[];
+/** Of calls, `run` makes as many, but for proofs of the time zone. */
+export interface PlanReport extends DayRange, Pick<StageOutcome, 'sync' | 'troubles'> {
   /** Account days whose figures or rows would change, before and after, with the revision that would be published. */
   readonly daysChanged: readonly PlannedDay[];
   readonly breaksOpened: readonly BreakRow[];
   readonly breaksHealed: readonly BreakRow[];
-  readonly troubles: readonly MerchantTrouble[];
 }
 
 /**

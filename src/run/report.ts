@@ -38,7 +38,7 @@ export type HistoricalReport =
       readonly kind: 'checked';
       readonly check: HistoricalCheck;
       /** The days that were read by this run and compared too; null if none were. */
-      readonly recent: { readonly from: BusinessDay; readonly to: BusinessDay } | null;
+      readonly recent: DayRange | null;
       /** The report of the days that were read again; null if there were none. */
       readonly again: SyncReport | null;
       /** Numbers of the entries that reading them again brought. */
@@ -50,10 +50,8 @@ export type HistoricalReport =
   /** `nights`: since the last comparison; null if there was none. */
   | ({ readonly kind: 'not made'; readonly nights: number | null } & CheckNotMade);
 
-export interface MerchantSync {
+export interface MerchantSync extends DayRange {
   readonly merchantNo: string;
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
   /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly backlogDays: readonly DayRange[];
   readonly report: SyncReport;
@@ -171,11 +169,9 @@ export interface StageOutcome {
   readonly busy: readonly BusyMerchant[];
 }
 
-export interface RunReport extends StageOutcome {
+export interface RunReport extends StageOutcome, DayRange {
   readonly command: RunCommand;
   readonly runId: number;
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
   readonly exitCode: ExitCode;
   readonly checked: readonly Check[];
   readonly standing: OpenItems;
@@ -243,6 +239,8 @@ export function runFigures(
 ): Record<string, unknown> {
   const { reconcile, publish, standing } = report;
   const read = sumOfSync(report.sync);
+  const { requests, windows, contradictions, platformBehindMs, platformAheadMs } = read;
+  const { inserted, amended, vanished, returned, quarantined, unchanged } = read;
   const merchants = report.sync
     .filter(({ notJoined }) => notJoined === undefined)
     .map(({ merchantNo }) => merchantNo);
@@ -253,18 +251,12 @@ export function runFigures(
   return {
     ...merchantFigures(merchants, merchantsDone(merchants, report.reasons)),
     ...(busy.length > 0 && { busy }),
-    requests: read.requests,
-    windows: read.windows,
-    contradictions: read.contradictions,
+    requests,
+    windows,
+    contradictions,
     uncertified: read.uncertified.length,
-    inserted: read.inserted,
-    amended: read.amended,
-    vanished: read.vanished,
-    returned: read.returned,
-    quarantined: read.quarantined,
-    unchanged: read.unchanged,
-    platformBehindMs: read.platformBehindMs,
-    platformAheadMs: read.platformAheadMs,
+    ...{ inserted, amended, vanished, returned, quarantined, unchanged },
+    ...{ platformBehindMs, platformAheadMs },
     backlogDays: report.sync.flatMap(({ merchantNo, backlogDays }) =>
       backlogDays.map((days) => ({ merchantNo, ...days })),
     ),
@@ -326,12 +318,10 @@ function sumOfAll<Report extends object>(all: readonly Report[], nothing: Report
   return Object.fromEntries(fields) as Report;
 }
 
-const NOTHING_RECONCILED: ReconcileReport = {
-  ...{ accounts: 0, daysChained: 0, daysChanged: [], opened: [], healed: [] },
-};
-
 const reconciled = (all: readonly ReconcileReport[]): ReconcileReport | null =>
-  all.length === 0 ? null : sumOfAll(all, NOTHING_RECONCILED);
+  all.length === 0
+    ? null
+    : sumOfAll(all, { accounts: 0, daysChained: 0, daysChanged: [], opened: [], healed: [] });
 
 function published(all: readonly PublishOutcome[]): PublishOutcome | null {
   if (all.length === 0) return null;

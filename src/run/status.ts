@@ -3,7 +3,7 @@
  */
 import type { Kysely } from 'kysely';
 import { dayOf } from '../ledger/business-day.ts';
-import type { BusinessDay, Window } from '../ledger/entry.ts';
+import type { Window } from '../ledger/entry.ts';
 import { latenessOf, type Lateness } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
@@ -13,38 +13,33 @@ import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
 import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
-import { heldDaysOf, type HeldDay } from '../store/absent-entries.ts';
+import { heldDaysOf } from '../store/absent-entries.ts';
 import { uncertifiedOfEach } from '../store/certificates.ts';
 import { lastGoodReadings } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
+import type { OpenItems } from './report.ts';
 import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';
-import { discrepanciesOf, type Discrepancy, provenOf, type Proven } from './proven.ts';
+import { discrepanciesOf, provenOf, type Proven } from './proven.ts';
 import { exitCodeOfDiscrepancy } from './verdict/finding-reasons.ts';
-import { countDaysMissing, isRead, openRanges, type OpenRange } from './coverage.ts';
+import { countDaysMissing, isRead, openRanges, type OpenRange, type Clock } from './coverage.ts';
 import { wallSecond, windowsInZone } from '../ledger/wall-time.ts';
 
 /** Older notices are not shown. */
 const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
 
-export interface MerchantStatus {
-  readonly merchantNo: string;
+export interface MerchantStatus
+  extends Omit<Proven, 'unread'>, Pick<OpenItems, 'requested' | 'quarantined' | 'discrepancies' | 'held'> {
   readonly lastGoodRunAt: Date | null;
   readonly checked: readonly string[];
-  /** First and last of the days without a gap that are under certificate, with figures, and without an open break. */
-  readonly provenFrom: BusinessDay | null;
-  readonly provenThrough: BusinessDay | null;
   readonly missing: readonly (Window & { readonly why: string })[];
-  /** Ranges asked for by date that are not fully proven. */
-  readonly requested: readonly OpenRange[];
   readonly openBreaks: number;
   /** Of these, the ones that the last run or one at work has found. */
   readonly newBreaks: number;
   /** Windows without a certificate: their last reading failed, or waits for a second reading. */
   readonly uncertified: number;
   readonly daysMissing: number;
-  readonly quarantined: number;
   /** Notices of the last weeks. Each was reported once by a run. */
   readonly notices: readonly KnownNotice[];
   /** How older days compare with the platform; null if they were never compared. */
@@ -52,16 +47,10 @@ export interface MerchantStatus {
   /** Statements of closed months that are not the frozen ones, the newest months last. */
   readonly adjustments: readonly Adjustment[];
   readonly lateness: Lateness;
-  /** Days by which proven days, days with figures and days with a current statement differ. */
-  readonly discrepancies: readonly Discrepancy[];
-  /** Account days that lost so many entries at the same time that a person has to confirm it. */
-  readonly held: readonly HeldDay[];
   readonly tooOld: boolean;
 }
 
-export interface StatusOptions {
-  readonly zone: string;
-  readonly now: Date;
+export interface StatusOptions extends Clock {
   readonly maxAgeMs: number | null;
   /** The first run whose breaks count as new; none does if it is left out. */
   readonly newSince?: number | null;
@@ -165,10 +154,7 @@ function statusOfMerchant(
     merchantNo,
     lastGoodRunAt: lastGood?.at ?? null,
     checked: lastGood?.checked ?? [],
-    provenFrom,
-    provenThrough,
-    missing,
-    requested,
+    ...{ provenFrom, provenThrough, missing, requested },
     openBreaks: breaks.opened + breaks.known,
     newBreaks: breaks.opened,
     uncertified: uncertified.length,

@@ -7,7 +7,6 @@ import { waitingOn } from '../queue/jobs.ts';
 import type { MerchantJob, Queue } from '../queue/queue.ts';
 import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import { LeaseHeld, LeaseLost } from '../store/engine/lease.ts';
-import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { queuedRun } from '../store/runs.ts';
 import { endTasks, merchantExitCode } from '../store/tasks.ts';
 import {
@@ -21,8 +20,8 @@ import {
 } from './active-run.ts';
 import { runDeps, type PlatformApp } from './app.ts';
 import { endBackfills, sliceFrom } from './backfill/backfills.ts';
-import { exitCodeOfSlice } from './backfill/slices.ts';
-import { leaveOut, openPart, partsToDo, putOff, storeSlice, type OpenPart } from './backfill/tasks.ts';
+import { storeIfDone } from './backfill/slices.ts';
+import { leaveOut, openPart, partsToDo, putOff, type OpenPart } from './backfill/tasks.ts';
 import { chosenMerchants } from './chosen-merchants.ts';
 import { underLeases, type HeldLeases } from './leases.ts';
 import { endMerchants, recordPublished, taskEndOf } from './merchant-ends.ts';
@@ -217,7 +216,7 @@ export class TaskWorker {
   }
 
   async #sliceUnderLease(part: OpenPart, deps: RunDeps, held: HeldLeases): Promise<Ended> {
-    const { db, now, holder } = deps;
+    const { db, now } = deps;
     const { runId, merchantNo, nextDay, toDay } = part;
     if ((await openPart(db, part))?.nextDay !== nextDay) return PASSED;
     const startedAt = now();
@@ -232,9 +231,7 @@ export class TaskWorker {
       const lease = held.leaseOf(merchantNo);
       await recordPublished(db, lease, outcome);
       await noticeShared(deps, { runId, merchants: [merchantNo] });
-      const exitCode = await exitCodeOfSlice(run, outcome);
-      const slice = { ...range, exitCode, holder, startedAt, finishedAt: now() };
-      await writeTransaction(db, lease, (trx) => storeSlice(trx, part, slice));
+      const exitCode = await storeIfDone(run, outcome, { part, lease, startedAt });
       return { outcome: 'done', exitCode, problem: null };
     } catch (error) {
       deps.signal.throwIfAborted();
