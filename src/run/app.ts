@@ -6,11 +6,10 @@ import { randomInt } from 'node:crypto';
 import { createCurrencies, type Currencies } from '../ledger/money.ts';
 import { openObjectStore } from '../objects/open.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { createBeneficiaryClient, type BeneficiaryClient } from '../platform/beneficiary.ts';
+import { createBeneficiaryClient } from '../platform/beneficiary.ts';
 import { createLedgerReader } from '../platform/ledger-history.ts';
-import type { LedgerReader } from '../platform/ledger-reader.ts';
-import { createApplicationClient, type ApplicationClient } from '../platform/application.ts';
-import { createReferenceReader, type ReferenceReader } from '../platform/reference-data.ts';
+import { createApplicationClient } from '../platform/application.ts';
+import { createReferenceReader } from '../platform/reference-data.ts';
 import {
   createTransport,
   systemTransportDeps,
@@ -42,11 +41,7 @@ export interface App {
 }
 
 /** The app, together with the platform's client. */
-export interface PlatformApp extends App {
-  readonly reader: LedgerReader;
-  readonly references: ReferenceReader;
-  readonly applications: ApplicationClient;
-  readonly beneficiaries: BeneficiaryClient;
+export interface PlatformApp extends App, Omit<ReturnType<typeof openPlatform>, 'close'> {
   readonly settings: Settings;
   /** Which merchants have nothing but waits for the platform, as it changes. */
   readonly waits: Waits;

@@ -143,21 +143,17 @@ export type Asked = { readonly answer: BreakAnswer } | { readonly failure: strin
  * thrown.
  */
 export async function askAboutBreak(
-  {
-    db,
-    reader,
-    access,
-  }: Readonly<{ db: Kysely<DB>; reader: LedgerReader; access: () => Promise<MerchantAccess> }>,
+  from: Readonly<{ db: Kysely<DB>; reader: LedgerReader; access: () => Promise<MerchantAccess> }>,
   row: BreakRow,
 ): Promise<Asked> {
   const { span: window, account } = knownBreak(row);
   const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
   try {
-    const merchant = await access();
+    const merchant = await from.access();
     const query = { merchant, window, currency: account.currency, pageNum: 1 };
-    const { total, entries, unreadable } = await reader.page(query, signal);
+    const { total, entries, unreadable } = await from.reader.page(query, signal);
     const batchNos = entries.map(({ batchNo }) => batchNo);
-    const stored = await entriesByNumber(db, account.merchantNo, batchNos);
+    const stored = await entriesByNumber(from.db, account.merchantNo, batchNos);
     const notStored = entries.filter(({ batchNo }) => !stored.has(batchNo));
     const changed = entries.filter((entry) => !isSame(stored.get(entry.batchNo) ?? entry, entry));
     const shown = entries.length + unreadable.length;

@@ -73,19 +73,16 @@ const openParts = (db: Kysely<DB>) =>
 /** Parts with a slice to do now: the oldest backfill first, and of it merchant by merchant. */
 export const partsToDo = (
   db: Kysely<DB>,
-  {
-    now,
-    limit,
-    backfillId,
-    without = [],
-  }: Readonly<{ now: Date; limit: number; backfillId?: number | undefined; without?: string[] }>,
-): Promise<OpenPart[]> =>
-  openParts(db)
+  asked: Readonly<{ now: Date; limit: number; backfillId?: number | undefined; without?: string[] }>,
+): Promise<OpenPart[]> => {
+  const { now, limit, backfillId, without = [] } = asked;
+  return openParts(db)
     .where('not_before', '<=', now)
     .$if(backfillId !== undefined, (query) => query.where('number', '=', backfillId!))
-    .$if(without.length > 0, (query) => query.where('merchant_no', 'not in', [...without]))
+    .$if(without.length > 0, (query) => query.where('merchant_no', 'not in', without))
     .limit(limit)
     .execute();
+};
 
 /** What is left of the backfill of run `runId` for a merchant; undefined if nothing is. */
 export const openPart = (
