@@ -4,7 +4,9 @@ import type { Chosen } from '../ledger/account-filter.ts';
 import { type Check, CHECKS, isChecked } from '../ledger/checks.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
+import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
+import { isDatabaseTrouble } from '../store/engine/errors.ts';
+import { TimeZoneWrong } from '../sync/time-zone-proof.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import type { ManifestPrefetch } from '../statements/compare-files.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
@@ -215,3 +217,10 @@ const WORDS: Readonly<Record<string, string>> = {
 /** `start of today (frontier), totals of older days (wide)`; `nothing` if there are none. */
 export const checkedText = (checked: readonly string[]): string =>
   checked.length === 0 ? 'nothing' : checked.map((check) => WORDS[check] ?? check).join(', ');
+
+/** Tells trouble of one merchant from trouble of all. The first is only reported; the second ends the run. */
+const ABOUT_ALL = [TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
+
+/** Whether the error would hit every other merchant too: the run was asked to stop, or something they share fails. */
+export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>
+  signal.aborted || isDatabaseTrouble(error) || ABOUT_ALL.some((kind) => error instanceof kind);

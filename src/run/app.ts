@@ -51,9 +51,11 @@ export interface PlatformApp extends App, Omit<ReturnType<typeof openPlatform>, 
   readonly alerts?: RunAlerts;
 }
 
-export interface AppOptions extends Pick<PlatformApp, 'observer'> {
+export interface AppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onRetry?: (retry: Retry) => void;
+  /** Receives the work of this process; no one if it is left out. */
+  readonly observer?: Observer;
   /** Called with what could not be reported to people. */
   readonly onAlertProblem?: (error: unknown) => void;
   /** Clock, randomness and waiting for calls to the platform. If left out, the machine's own. */

@@ -14,8 +14,8 @@ import {
   type MerchantWork,
   type RunDeps,
   type RunRequest,
+  concernsAll,
 } from '../active-run.ts';
-import { concernsAll } from '../verdict/exit-codes.ts';
 import {
   checksHistoricalDays,
   historicalDaysOf,

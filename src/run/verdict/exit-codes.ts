@@ -1,8 +1,5 @@
 /** Exit codes and the reasons of a run's end: which one wins if several apply. */
 import { EXIT, exitCodeOf, ExpectedError, type ExitCode } from '../../ledger/ending.ts';
-import { ObjectStoreRefused, ObjectStoreUnreachable } from '../../objects/object-store.ts';
-import { isDatabaseTrouble } from '../../store/engine/errors.ts';
-import { TimeZoneWrong } from '../../sync/time-zone-proof.ts';
 
 export { EXIT, exitCodeOf, type ExitCode };
 
@@ -75,13 +72,6 @@ export function awaitsPerson(exitCode: ExitCode, reasons: readonly Reason[]): bo
   const grave = reasons.filter((reason) => !isGoodEnd(reason.exitCode));
   return !isGoodEnd(exitCode) && grave.length > 0 && grave.every((reason) => reason.awaitsPerson === true);
 }
-
-/** Tells trouble of one merchant from trouble of all. The first is only reported; the second ends the run. */
-const ABOUT_ALL = [TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
-
-/** Whether the error would hit every other merchant too: the run was asked to stop, or something they share fails. */
-export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>
-  signal.aborted || isDatabaseTrouble(error) || ABOUT_ALL.some((kind) => error instanceof kind);
 
 export const ownExitCode = (error: unknown): ExitCode =>
   exitCodeOf(error) === EXIT.fault ? EXIT.fault : EXIT.incomplete;
