@@ -118,7 +118,8 @@ const emptied = (stored: DayFigures): DayFigures => ({
   ...{ creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal), creditCount: 0 },
   ...{ debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal), debitCount: 0 },
   closing: stored.opening,
-  ...{ verdict: 'continuous', breakCount: 0, breaksAfter: 0, startsWithBreak: false },
+  verdict: 'continuous',
+  ...{ breakCount: 0, breaksAfter: 0, startsWithBreak: false },
   ...{ lastBatchNo: null, lastBookedMs: null, isOrderFinal: true, restarted: true },
 });
 

@@ -168,16 +168,13 @@ function serverFound({ databaseUrl }: Settings): string {
 function withoutTables({ platform }: Settings, found: readonly Finding[]): DatabaseExamined {
   const { exitCode } = found.find(({ ok }) => !ok)!;
   const { merchant } = platform;
-  if (merchant !== null) {
-    const detail = `${merchant.merchantNo}, from the settings; merchants stored in the database could not be read`;
-    return {
-      findings: [...found, { what: 'merchants', ok: true, detail, exitCode: EXIT.done }],
-      merchants: [merchant],
-    };
-  }
-  const detail =
-    'none in the settings, and merchants stored in the database could not be read: fix the database first';
-  return { findings: [...found, { what: 'merchants', ok: false, detail, exitCode }], merchants: [] };
+  const notRead = 'merchants stored in the database could not be read';
+  const own =
+    merchant === null
+      ? { ok: false, detail: `none in the settings, and ${notRead}: fix the database first`, exitCode }
+      : { ok: true, detail: `${merchant.merchantNo}, from the settings; ${notRead}`, exitCode: EXIT.done };
+  const findings = [...found, { what: 'merchants', ...own }];
+  return { findings, merchants: merchant === null ? [] : [merchant] };
 }
 
 async function examineRows(

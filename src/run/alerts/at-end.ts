@@ -258,7 +258,9 @@ export function openRunAlerts(
       for (let tries = 1; ; tries += 1) {
         const sent = await ping(pingUrl, { timeoutMs: PING_MS_MAX, now });
         if (sent.ok) return;
-        if (tries === PING_TRIES_MAX) return onProblem(new Error(`DAYBOOK_PING_URL: ${sent.problem}`));
+        if (tries < PING_TRIES_MAX) continue;
+        onProblem(new Error(`DAYBOOK_PING_URL: ${sent.problem}`));
+        return;
       }
     },
   };

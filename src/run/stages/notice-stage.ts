@@ -149,7 +149,11 @@ export function emptyNotices(
     for (const [day, count] of entries) all.set(day, (all.get(day) ?? 0) + count);
   const notices = (currency: string | null, entries: EntriesADay, among: readonly BusinessDay[]) =>
     emptyBusyDays(entries, among).map(({ day, ...figures }): EmptyNotice => ({
-      ...{ kind: 'empty', merchantNo, currency, day, figures },
+      kind: 'empty',
+      merchantNo,
+      currency,
+      day,
+      figures,
     }));
   const busy = days.filter((day) => all.has(day));
   return [
