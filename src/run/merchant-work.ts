@@ -143,14 +143,12 @@ export async function workOnAll(
       const ownSignal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
       const facts = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
       const own = { merchant, merchantNo, ...facts, lease, join, manifestPrefetch };
-      const doOne = () =>
-        work({ ...run, deps: { ...deps, signal: ownSignal }, ...own }, outcome, {
-          ...{ ...how, runSignal, storeTrouble },
-        });
+      const ownRun = { ...run, deps: { ...deps, signal: ownSignal } };
+      const options = { ...how, runSignal, storeTrouble };
       let isPutOff = false;
       try {
         const attributes = { 'daybook.run': run.runId, 'daybook.merchant': merchantNo };
-        isPutOff = await trace('merchant', attributes, doOne);
+        isPutOff = await trace('merchant', attributes, () => work({ ...ownRun, ...own }, outcome, options));
       } finally {
         if (!isPutOff) onMerchant(outcome);
       }
