@@ -169,6 +169,10 @@ function mergeDays(ranges: readonly DayRange[]): DayRange[] {
   return joined;
 }
 
+/** The days as ranges, in order and joined. */
+export const stretchesOf = (days: readonly BusinessDay[]): DayRange[] =>
+  mergeDays(days.map((day) => ({ from: day, to: day })));
+
 /**
  * Days that a run over the days `reads` also reads for one merchant. Of earlier requests, the oldest request first and the
  * oldest days first, at most `daysMax` in all; and all days of which entries are `absent`, as each could be back. Pure.
@@ -184,5 +188,5 @@ export function daysOfBacklog(
     ranges.flatMap(({ from, to }) => daysFromTo(from, to)).filter(isOutside);
   const asked = new Set(daysOutside(open.flatMap(({ missingDays }) => missingDays)));
   const chosen = new Set([...[...asked].slice(0, daysMax), ...daysOutside(absent)]);
-  return mergeDays([...chosen].map((day) => ({ from: day, to: day })));
+  return stretchesOf([...chosen]);
 }

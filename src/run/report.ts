@@ -21,7 +21,6 @@ import type { NotJoined } from './known-ahead.ts';
 import type { DayRange, ExtendedLookback } from './range.ts';
 import type { OpenRange } from './coverage.ts';
 
-/** The note on a run whose time zone was not proven. */
 export const TIME_ZONE_ON_TRUST =
   'time zone taken on trust: PLATFORM_TIME_ZONE_PROOF is trusted, so PLATFORM_TIME_ZONE is not proven';
 
@@ -79,7 +78,6 @@ export interface MerchantTrouble {
 
 /** What is open after a run, of all days, for the merchants and currencies it was asked for. */
 export interface OpenItems {
-  /** Open breaks that this run found. */
   readonly newBreaks: number;
   /** Open breaks that earlier runs found and that no one has resolved. */
   readonly knownBreaks: number;
@@ -89,7 +87,6 @@ export interface OpenItems {
   readonly revised: readonly RevisedDay[];
   /** Unreadable entries that the platform still sends and that no one has acknowledged. */
   readonly quarantined: number;
-  /** Notices that no earlier run has reported. */
   readonly notices: readonly KnownNotice[];
   /** Ranges that this run or an earlier one was asked for by date and that are not fully proven. */
   readonly requested: readonly OpenRange[];
@@ -160,7 +157,6 @@ export interface MerchantOutcome {
 export interface StageOutcome {
   readonly sync: readonly MerchantSync[];
   readonly reconcile: ReconcileReport | null;
-  /** Spans that were read again because breaks lie in them. */
   readonly healingReads: readonly HealingRead[];
   readonly publish: PublishOutcome | null;
   /** Merchants for whom a stage failed while the run went on for the others. */

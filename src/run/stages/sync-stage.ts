@@ -16,12 +16,8 @@ import {
   type RunRequest,
   concernsAll,
 } from '../active-run.ts';
-import {
-  checksHistoricalDays,
-  historicalDaysOf,
-  stretchesOf,
-  withHistoricalDays,
-} from './historical-days.ts';
+import { checksHistoricalDays, historicalDaysOf, withHistoricalDays } from './historical-days.ts';
+import { stretchesOf } from '../coverage.ts';
 import type { DayRange } from '../range.ts';
 import type { MerchantOutcome, MerchantSync } from '../report.ts';
 import { PAGE_SIZE_MAX } from '../../platform/wire.ts';

@@ -213,9 +213,7 @@ const apartMs = ({ platformBehindMs, platformAheadMs }: ClocksApart): number =>
 export const clockNews = (apart: ClocksApart): string | null =>
   apartMs(apart) < CLOCK_REPORTED_MS_MIN ? null : clocksApartText(apart);
 
-/** Whether the difference is so large that a person has to know. */
 export const isForPerson = (apart: ClocksApart): boolean => apartMs(apart) >= CLOCK_FOR_PERSON_MS_MIN;
 
-/** What to do about clocks that differ. */
 export const SET_THE_CLOCK =
   'set the clock that is wrong: this machine’s by NTP, or ask the platform to set its own';

@@ -157,7 +157,6 @@ function reasonsOfAhead(files: readonly UnrepairedFile[]): Reason[] {
   ];
 }
 
-/** One reason for all manifests that are not ours. */
 export function reasonsOfForeign({ foreign }: Pick<PublishOutcome, 'foreign'>): Reason[] {
   if (foreign.length === 0) return [];
   const named = listed(
