@@ -102,11 +102,11 @@ interface PlanDaysOptions extends Pick<RunDeps, 'zone' | 'clockToleranceS' | 'si
  * day. Like a run, it reads the rows of a day only if its figures are the published ones.
  */
 async function plannedDays(changes: readonly DayChange[], options: PlanDaysOptions): Promise<PlannedDay[]> {
-  const changed = new Map(changes.map((change) => [keyOf(change.account, change.day), change]));
+  const changed = new Map(changes.map((change) => [accountDayKey(change), change]));
   const planned: PlannedDay[] = [];
   for (const merchantNo of options.accounts.merchants) {
     for (const due of await dueDays(merchantNo, options)) {
-      const change = changed.get(keyOf(due.account, due.row.day)) ?? unchanged(due);
+      const change = changed.get(accountDayKey({ account: due.account, day: due.row.day })) ?? unchanged(due);
       const publishing = await publishingOf(due, options);
       if (publishing !== 'new' && readsTheSame(change)) continue;
       const before = due.current?.revision ?? null;
@@ -126,9 +126,6 @@ interface DueAccountDay {
   readonly current: StatementRow | undefined;
   readonly isCertified: boolean;
 }
-
-const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
-  accountDayKey(merchantNo, currency, day);
 
 /** What a run would read to decide what to publish: three queries for each merchant and one for each account. */
 async function dueDays(

@@ -2,7 +2,7 @@
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import type { ReconcileReport } from '../reconcile/reconcile.ts';
+import type { DayChange, ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { PublishedNow } from '../statements/publish-options.ts';
 import type { MonthsHeld } from '../store/lateness.ts';
@@ -177,8 +177,8 @@ export interface RunReport extends StageOutcome, DayRange {
   readonly elapsedMs: number;
 }
 
-export const accountDayKey = (merchantNo: string, currency: string, day: BusinessDay): string =>
-  JSON.stringify([merchantNo, currency, day]);
+export const accountDayKey = ({ account, day }: Pick<DayChange, 'account' | 'day'>): string =>
+  JSON.stringify([account.merchantNo, account.currency, day]);
 
 /**
  * Account days that the run changed in some way, in order: new figures, a break found or healed, published, or
@@ -200,9 +200,7 @@ export function accountDaysTouched({ reconcile, publish }: Pick<RunReport, 'reco
     })),
   ];
   return {
-    keys: new Set(
-      touched.map(({ account, day }) => accountDayKey(account.merchantNo, account.currency, day)),
-    ),
+    keys: new Set(touched.map(accountDayKey)),
     accounts: {
       merchants: [...new Set(touched.map(({ account }) => account.merchantNo))],
       currencies: [...new Set(touched.map(({ account }) => account.currency))],

@@ -56,15 +56,13 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
 
 /** Days on which this run found the first entries, although they had been proven before to hold none. */
 function lateDays({ reconcile }: MerchantOutcome, knownBefore: readonly Window[], zone: string) {
-  const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay) =>
-    accountDayKey(merchantNo, currency, day);
   const found = new Set(
     reconcile?.daysChanged
       .filter(({ oldClosing, entries }) => oldClosing === null && entries > 0)
-      .map(({ account, day }) => keyOf(account, day)),
+      .map(accountDayKey),
   );
   return (account: Account, day: BusinessDay): boolean =>
-    found.has(keyOf(account, day)) && covers(knownBefore, dayWindow(day, zone));
+    found.has(accountDayKey({ account, day })) && covers(knownBefore, dayWindow(day, zone));
 }
 
 /** A day that is not over is included if it was asked for by date, to report that it is not over. */

@@ -15,7 +15,7 @@ import { syncMerchant } from '../../sync/sync.ts';
 import { afterReadingAgain } from '../../sync/sync-report.ts';
 import type { KnownAhead } from '../known-ahead.ts';
 import type { MerchantWork } from '../active-run.ts';
-import type { MerchantOutcome } from '../report.ts';
+import { accountDayKey, type MerchantOutcome } from '../report.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { covers, mergeWindows } from '../../ledger/window.ts';
 
@@ -119,25 +119,22 @@ async function readAgain(
 function joined(first: ReconcileReport, second: ReconcileReport): ReconcileReport {
   const healedNow = new Set(second.healed.map(({ id }) => id));
   const openedBefore = new Set(first.opened.map(({ id }) => id));
-  const changedBefore = new Set(first.daysChanged.map(keyOf));
-  const changedAgain = new Map(second.daysChanged.map((change) => [keyOf(change), change]));
+  const changedBefore = new Set(first.daysChanged.map(accountDayKey));
+  const changedAgain = new Map(second.daysChanged.map((change) => [accountDayKey(change), change]));
   return {
     accounts: Math.max(first.accounts, second.accounts),
     daysChained: first.daysChained + second.daysChained,
     daysChanged: [
       ...first.daysChanged.map((change) => {
         const { oldClosing, before } = change;
-        return { ...(changedAgain.get(keyOf(change)) ?? change), oldClosing, before };
+        return { ...(changedAgain.get(accountDayKey(change)) ?? change), oldClosing, before };
       }),
-      ...second.daysChanged.filter((change) => !changedBefore.has(keyOf(change))),
+      ...second.daysChanged.filter((change) => !changedBefore.has(accountDayKey(change))),
     ],
     opened: [...first.opened.filter(({ id }) => !healedNow.has(id)), ...second.opened],
     healed: [...first.healed, ...second.healed.filter(({ id }) => !openedBefore.has(id))],
   };
 }
-
-const keyOf = ({ account, day }: ReconcileReport['daysChanged'][number]): string =>
-  `${account.merchantNo} ${account.currency} ${day}`;
 
 type Broken = Pick<BreakRow, 'id' | 'begin_ms' | 'end_ms'>;
 
