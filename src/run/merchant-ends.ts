@@ -14,7 +14,13 @@ import { recordSettled } from '../store/statements/record-published.ts';
 import { unreportedChanges } from '../store/events.ts';
 import { noteForAlerts } from './alerts/at-end.ts';
 import { type Discrepancy, discrepanciesOf, provenOf } from './proven.ts';
-import { outcomeOfAll, type MerchantOutcome, runFigures, type OpenItems } from './report.ts';
+import {
+  type MerchantOpenItems,
+  outcomeOfAll,
+  type MerchantOutcome,
+  runFigures,
+  type OpenItems,
+} from './report.ts';
 import type { Reason } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import { sql, type Kysely } from 'kysely';
