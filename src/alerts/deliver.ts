@@ -1,12 +1,16 @@
-/** Sends what is due in the outbox. Several processes may do so at the same time. */
+/** Sends what is due in the outbox, which several processes may do at the same time; and directly, where the database is unavailable. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed, alertOf } from './outbox.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { type Target, causeOf, type Sending, type Sent } from './targets.ts';
+import { randomUUID } from 'node:crypto';
+import { rm, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AlertContent } from './alert.ts';
 
-export const TRY_MS_MAX = 5_000;
+const TRY_MS_MAX = 5_000;
 const AT_ONCE = 16;
 /** A process that took an alert and died is not waited for longer than this. It is more than a try and its note take. */
 const CLAIM_MS = 60_000;
@@ -17,11 +21,7 @@ interface DeliverDeps {
   readonly db: Kysely<DB>;
   readonly targets: readonly Target[];
   readonly now: () => Date;
-  readonly onFailed: (failed: {
-    readonly alert: string;
-    readonly target: string;
-    readonly problem: string;
-  }) => void;
+  readonly onFailed: (failed: Readonly<{ alert: string; target: string; problem: string }>) => void;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
 }
@@ -114,4 +114,63 @@ export async function keepAlerting({
     await sleep(sendEveryMs, undefined, { signal }).catch(() => undefined);
   }
   await deliver().catch(onFault);
+}
+
+type DirectResult = Readonly<{ target: string; problem: string | null }>;
+
+/** Sends to each target once, side by side, in bounded time. */
+export async function sendDirect(
+  targets: readonly Target[],
+  content: AlertContent,
+  { now, timeoutMs = TRY_MS_MAX }: { readonly now: () => Date; readonly timeoutMs?: number },
+): Promise<DirectResult[]> {
+  const alert = { ...content, id: randomUUID(), raisedAt: now() };
+  return Promise.all(
+    targets.map(async ({ name, send }) => {
+      const sent = await send(alert, { timeoutMs, now });
+      return { target: name, problem: sent.ok ? null : sent.problem };
+    }),
+  );
+}
+
+const REPEAT_AFTER_MS = 24 * 3_600_000;
+const FILE = 'alert-told.txt';
+
+/**
+ * Sends as `sendDirect` does, unless a target took such an alert within the last day. The data folder records that, as a
+ * supervisor may restart a failing process again and again. Where that folder is not writable, every start sends.
+ */
+export async function sendDirectOnceADay(
+  targets: readonly Target[],
+  content: AlertContent,
+  { dataDir, ...sending }: Readonly<{ dataDir: string; now: () => Date; timeoutMs?: number }>,
+): Promise<DirectResult[]> {
+  const now = sending.now();
+  const sentAt = await rememberedTime(dataDir, FILE);
+  const agoMs = sentAt === null ? -1 : now.getTime() - sentAt.getTime();
+  if (agoMs >= 0 && agoMs < REPEAT_AFTER_MS) return [];
+  const results = await sendDirect(targets, content, sending);
+  if (results.some(({ problem }) => problem === null))
+    await rememberTime(dataDir, FILE, now).catch(() => undefined);
+  return results;
+}
+
+export const forgetDirectlySent = (dataDir: string): Promise<void> =>
+  rm(join(dataDir, FILE), { force: true });
+
+const LAST_GOOD_FILE = 'last-good-night.txt';
+
+export const lastSuccess = (dataDir: string): Promise<Date | null> => rememberedTime(dataDir, LAST_GOOD_FILE);
+
+export const recordLastSuccess = (dataDir: string, at: Date): Promise<void> =>
+  rememberTime(dataDir, LAST_GOOD_FILE, at);
+
+async function rememberedTime(dataDir: string, file: string): Promise<Date | null> {
+  const at = Date.parse(await readFile(join(dataDir, file), 'utf8').catch(() => ''));
+  return Number.isNaN(at) ? null : new Date(at);
+}
+
+async function rememberTime(dataDir: string, file: string, at: Date): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await writeFile(join(dataDir, file), at.toISOString());
 }

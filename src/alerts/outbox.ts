@@ -54,20 +54,14 @@ export async function noteSent(db: Kysely<DB>, { id, target }: DeliveryKey): Pro
     WHERE alert_id = ${id}::uuid AND target = ${target}`.execute(db);
 }
 
-/** Notes a failed try. It is tried again after `delayMs`, unless that is too late: then it is given up. */
+/**
+ * Notes a failed try. It is tried again after `delayMs`, unless that is too late: then it is given up. `took`: by whom it was
+ * taken nevertheless; null to keep those that are noted.
+ */
 export async function noteFailed(
   db: Kysely<DB>,
   { id, target }: DeliveryKey,
-  {
-    problem,
-    delayMs,
-    took,
-  }: {
-    readonly problem: string;
-    readonly delayMs: number;
-    /** Fingerprints of the addresses that took it nevertheless; null to keep those that are noted. */
-    readonly took: readonly string[] | null;
-  },
+  { problem, delayMs, took }: Readonly<{ problem: string; delayMs: number; took: Claimed['took'] }>,
 ): Promise<void> {
   await sql`
     UPDATE alert_delivery SET problem = ${problem}, took = coalesce(${took && arrayLiteral(took)}::text[], took), try_at = ${inMs(delayMs)},
@@ -76,13 +70,12 @@ export async function noteFailed(
     WHERE alert_id = ${id}::uuid AND target = ${target} AND state = 'waiting'`.execute(db);
 }
 
-/** Gives up what is too old, also where no process knows the target any more. Returns how many. */
-export async function giveUpOld(db: Kysely<DB>): Promise<number> {
-  const { numAffectedRows } = await sql`
+/** Gives up what is too old, also where no process knows the target any more. */
+export async function giveUpOld(db: Kysely<DB>): Promise<void> {
+  await sql`
     UPDATE alert_delivery SET state = 'given-up', ended_at = ${DATABASE_NOW},
       problem = coalesce(problem, 'no process that knows this target tried it')
     WHERE state = 'waiting' AND give_up_at <= ${DATABASE_NOW} AND try_at <= ${DATABASE_NOW}`.execute(db);
-  return Number(numAffectedRows ?? 0n);
 }
 
 export interface DeliveryRow {
@@ -108,39 +101,23 @@ export async function listAlerts(db: Kysely<DB>, limit: number): Promise<ListedA
     .limit(limit)
     .execute();
   if (alerts.length === 0) return [];
+  const ids = alerts.map(({ id }) => id);
   const rows = await db
     .selectFrom('alert_delivery')
-    .select([
-      'alert_id as id',
-      'target',
-      'state',
-      'attempts',
-      'problem',
-      'try_at as tryAt',
-      'ended_at as endedAt',
-    ])
-    .where(
-      'alert_id',
-      'in',
-      alerts.map(({ id }) => id),
-    )
+    .select(['alert_id', 'target', 'attempts', 'problem', 'try_at as tryAt', 'ended_at as endedAt', 'state'])
+    .where('alert_id', 'in', ids)
     .orderBy('target')
+    .$castTo<DeliveryRow & { alert_id: string }>()
     .execute();
-  const byAlert = Map.groupBy(rows, ({ id }) => id);
+  const byAlert = Map.groupBy(rows, (row) => row.alert_id);
   return alerts.map((alert) => ({
     ...alert,
-    deliveries: (byAlert.get(alert.id) ?? []).map(({ target, state, attempts, problem, tryAt, endedAt }) => ({
-      ...{ target, attempts, problem, tryAt, endedAt },
-      state: state as DeliveryRow['state'],
-    })),
+    deliveries: (byAlert.get(alert.id) ?? []).map(({ alert_id, ...delivery }) => delivery),
   }));
 }
 
 /** Alerts that did not reach a target: how many wait after a failed try, and how many were given up of late. */
-export interface Undelivered {
-  readonly failing: number;
-  readonly givenUp: number;
-}
+export type Undelivered = Readonly<{ failing: number; givenUp: number }>;
 
 const GIVEN_UP_SHOWN_DAYS = 7;
 
@@ -153,10 +130,7 @@ export async function undelivered(db: Kysely<DB>): Promise<Undelivered> {
   return rows[0]!;
 }
 
-export interface Raising {
-  readonly targets: readonly string[];
-  readonly now: Date;
-}
+export type Raising = Readonly<{ targets: readonly string[]; now: Date }>;
 
 /** Stores an alert, to be sent to each target. Call it in the transaction of what caused it. */
 export async function raise(

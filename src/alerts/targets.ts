@@ -16,17 +16,13 @@ export interface Target {
   readonly send: (alert: Alert, sending: Sending) => Promise<Sent>;
 }
 
-const MAIL = 'mail';
-
-const keyOf = (kind: string, address: string): string => `${kind} ${fingerprintOf(address)}`;
-
 /** All targets, in the order of the settings; none where no alerts are set up. */
 export function targetsOf({
   alerts: { webhooks, secret, mail },
   allowInsecure,
 }: Pick<SettingsWithoutPlatform, 'alerts' | 'allowInsecure'>): Target[] {
   const hooks = webhooks.map((webhook, index): Target => ({
-    key: keyOf(webhook.kind, webhook.url),
+    key: `${webhook.kind} ${fingerprintOf(webhook.url)}`,
     name: `DAYBOOK_ALERT_URL ${index + 1} (${webhook.kind})`,
     send: (alert, sending) => postAlert(webhook, alert, { ...sending, secret }),
   }));
@@ -36,7 +32,7 @@ export function targetsOf({
   return [
     ...different,
     {
-      key: MAIL,
+      key: 'mail',
       name: 'DAYBOOK_ALERT_MAIL_TO',
       send: (alert, sending) => mailAlert(mail, alert, { ...sending, mayBeOpen }),
     },
@@ -90,11 +86,7 @@ export const ping = (url: string, sending: Sending): Promise<Sent> => call(url, 
 
 async function call(
   url: string,
-  options: {
-    readonly method: 'GET' | 'POST';
-    readonly headers?: Record<string, string>;
-    readonly body?: string;
-  },
+  options: Readonly<{ method: 'GET' | 'POST'; headers?: Record<string, string>; body?: string }>,
   { timeoutMs, now }: Sending,
 ): Promise<Sent> {
   const agent = new Agent({ connect: { timeout: timeoutMs }, pipelining: 0 });
@@ -136,14 +128,12 @@ const DIALOGUE_MS_MAX = 45_000;
 /** The wait after a try that was not answered in this time, as the mail may have arrived. */
 const AFTER_LATE_MS = 4 * 3_600_000;
 
-export type MailSettings = NonNullable<AlertSettings['mail']>;
-
 /**
  * Mails an alert to all addresses that did not take it yet, in one message. Off loopback it needs TLS, unless
  * `mayBeOpen`. `timeoutMs` is the time in which the server has to greet.
  */
 async function mailAlert(
-  { to, from, smtpUrl }: MailSettings,
+  { to, from, smtpUrl }: NonNullable<AlertSettings['mail']>,
   alert: Alert,
   { timeoutMs, mayBeOpen, took = [] }: Sending & { readonly mayBeOpen: boolean },
 ): Promise<Sent> {

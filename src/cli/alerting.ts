@@ -3,8 +3,14 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
 import type { AlertContent } from '../alerts/alert.ts';
-import { deliverDue, keepAlerting } from '../alerts/deliver.ts';
-import { forgetDirectlySent, sendDirectOnceADay, lastSuccess, recordLastSuccess } from '../alerts/direct.ts';
+import {
+  deliverDue,
+  keepAlerting,
+  forgetDirectlySent,
+  sendDirectOnceADay,
+  lastSuccess,
+  recordLastSuccess,
+} from '../alerts/deliver.ts';
 import { raiseCondition, claimWatchdogCheck, type WatchdogCheck } from '../alerts/outbox.ts';
 import { targetsOf } from '../alerts/targets.ts';
 import { notStarted, type NotBegun } from '../run/alerts/run-alerts.ts';

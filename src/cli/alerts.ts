@@ -1,7 +1,7 @@
 /** `alerts`: tests the targets of alerts, and lists the alerts sent. */
 import type { Command } from 'commander';
 import { alertOf, listAlerts, type DeliveryRow, type ListedAlert } from '../alerts/outbox.ts';
-import { sendDirect } from '../alerts/direct.ts';
+import { sendDirect } from '../alerts/deliver.ts';
 import { ABOUT_NO_MERCHANT, type AlertContent } from '../alerts/alert.ts';
 import { targetsOf, type Target } from '../alerts/targets.ts';
 import { clockOf } from '../run/app.ts';

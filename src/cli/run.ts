@@ -127,7 +127,8 @@ async function reportText(report: RunReport, app: PlatformApp): Promise<string> 
   return runText(report, {
     days: rows.filter(
       ({ merchant_no: merchantNo, currency, day }) =>
-        keys.has(accountDayKey(merchantNo, currency, day)) && (day < today || day <= report.to),
+        keys.has(accountDayKey({ account: { merchantNo, currency }, day })) &&
+        (day < today || day <= report.to),
     ),
     location: app.objects.location,
     zone: app.settings.platform.timeZone,

@@ -5,7 +5,7 @@ import { jobs, ledgerRequest, type Job } from '../../jobs/all.ts';
 import { enqueue } from '../queue/jobs.ts';
 import type { Queue } from '../queue/queue.ts';
 import { type PlatformApp, runDeps } from '../run/app.ts';
-import { queueSlot } from '../run/queue-run.ts';
+import { queueSlot } from '../run/run.ts';
 import { finishQueuedRun } from '../run/run-end.ts';
 import { notesOf } from '../run/run-state.ts';
 import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts';

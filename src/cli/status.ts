@@ -4,14 +4,8 @@
  */
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
-import { ageOf } from '../run/age.ts';
-import { isAlerting } from '../run/alerts/at-end.ts';
-import { backfillsExitCode } from '../run/backfill/backfills.ts';
-import { merchantsNotRead } from '../run/chosen-merchants.ts';
-import { overviewOf } from '../run/health.ts';
-import { type LastRuns, reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
-import type { NextRun } from '../run/schedule/due.ts';
 import {
+  ageOf,
   First,
   StatusLists,
   type StatusList,
@@ -20,6 +14,12 @@ import {
   zoneRemark,
   CheckedBeyond,
 } from '../run/status-text.ts';
+import { isAlerting } from '../run/alerts/at-end.ts';
+import { backfillsExitCode } from '../run/backfill/backfills.ts';
+import { merchantsNotRead } from '../run/chosen-merchants.ts';
+import { overviewOf } from '../run/health.ts';
+import { type LastRuns, reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
+import type { NextRun } from '../run/schedule/due.ts';
 import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.ts';
 import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { undelivered } from '../alerts/outbox.ts';

@@ -3,7 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { Logger } from 'pino';
 import { type JobEnd, keepWorking } from '../queue/worker.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
-import { enqueueBackfills } from '../run/queue-run.ts';
+import { enqueueBackfills } from '../run/run.ts';
 import { finishQueuedRun, finishWaitingRuns } from '../run/run-end.ts';
 import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';

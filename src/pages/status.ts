@@ -1,9 +1,8 @@
 /** The status page: what `daybook status` prints, the overview and then each merchant. */
-import { ageName } from '../run/age.ts';
+import { ageName, type StatusList } from '../run/status-text.ts';
 import type { Health } from '../run/health.ts';
 import { reasonOf, runEndText, type KnownRun } from '../run/run-state.ts';
 import type { MerchantStatus } from '../run/status.ts';
-import type { StatusList } from '../run/status-text.ts';
 import { addressWith } from './addresses.ts';
 import { withCommands } from './close.ts';
 import { filled } from './format.ts';

@@ -102,7 +102,8 @@ export function knownDaysOf({ db, account, read }: AccountInZone) {
 
   const put = (figures: DayFigures): void => {
     const at = made.findLastIndex((one) => one.day <= figures.day);
-    made.splice(made[at]?.day === figures.day ? at : at + 1, made[at]?.day === figures.day ? 1 : 0, figures);
+    const isMade = made[at]?.day === figures.day;
+    made.splice(isMade ? at : at + 1, isMade ? 1 : 0, figures);
   };
 
   return { stored, storedBefore, storedAfter, before, after, put };
@@ -118,19 +119,14 @@ export const readAround = ({ beginMs, endMs }: Window): Window => ({
 
 type CertifiedCheck = (span: Window) => Promise<boolean>;
 
-interface CertifiedWithin {
-  readonly within: Window;
-  readonly certified: readonly Window[];
-}
-
 export function createCertifiedCheck(
   db: Kysely<DB>,
   { merchantNo, currency }: Account,
-  read: CertifiedWithin | null = null,
+  read: Readonly<{ within: Window; certified: readonly Window[] }>,
 ): CertifiedCheck {
   let known = read;
   return async (span) => {
-    if (known === null || span.beginMs < known.within.beginMs || span.endMs > known.within.endMs) {
+    if (span.beginMs < known.within.beginMs || span.endMs > known.within.endMs) {
       const within = readAround(span);
       known = { within, certified: await certifiedWindows(db, merchantNo, within, currency) };
     }

@@ -49,21 +49,16 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
   const breaks = new Map<BusinessDay, ContinuityBreak[]>();
   let breakCount = 0;
   const keep = (figures: DayFigures, stored: DayFigures | undefined): void => {
-    days.set(figures.day, {
-      figures,
-      stored,
-      differs: stored === undefined || storedDiffers(figures, stored),
-    });
+    const differs = stored === undefined || storedDiffers(figures, stored);
+    days.set(figures.day, { figures, stored, differs });
     known.put(figures);
   };
   const take = async (stretch: Stretch): Promise<void> => {
     breakCount += stretch.chained.breaks.length;
     for (const day of stretch.days) {
       waiting.delete(day);
-      breaks.set(
-        day,
-        stretch.chained.breaks.filter((found) => found.day === day),
-      );
+      const own = stretch.chained.breaks.filter((found) => found.day === day);
+      breaks.set(day, own);
       const stored = await known.stored(day);
       const made = stretch.chained.days.find((one) => one.day === day);
       const before = stored ?? options.read?.statements.find((one) => one.day === day);
@@ -120,19 +115,12 @@ const reopens = async (next: DayFigures, own: AccountInZone, known: KnownDays): 
 const emptied = (stored: DayFigures): DayFigures => ({
   ...stored,
   otherClosings: undefined,
-  creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal),
-  creditCount: 0,
-  debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal),
-  debitCount: 0,
+  ...{ creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal), creditCount: 0 },
+  ...{ debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal), debitCount: 0 },
   closing: stored.opening,
   verdict: 'continuous',
-  breakCount: 0,
-  breaksAfter: 0,
-  lastBatchNo: null,
-  lastBookedMs: null,
-  isOrderFinal: true,
-  startsWithBreak: false,
-  restarted: true,
+  ...{ breakCount: 0, breaksAfter: 0, startsWithBreak: false },
+  ...{ lastBatchNo: null, lastBookedMs: null, isOrderFinal: true, restarted: true },
 });
 
 /**
@@ -148,15 +136,12 @@ async function emptiedDaysBefore(
   const derived = chained.find(({ restarted, lastBookedMs }) => restarted && lastBookedMs !== null);
   if (derived === undefined) return [];
   const quiet: DayFigures[] = [];
-  for (
-    let day = await known.before(derived.day);
-    day?.lastBookedMs === null;
-    day = await known.before(day.day)
-  ) {
-    const firstMs = await firstBookedMs(derived.day, options);
-    if (!(await options.isCertified({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! })))
-      break;
-    const { opening, otherClosings } = derived;
+  const { opening, otherClosings } = derived;
+  let day = await known.before(derived.day);
+  for (; day?.lastBookedMs === null; day = await known.before(day.day)) {
+    const endMs = await firstBookedMs(derived.day, options);
+    const { beginMs } = dayWindow(day.day, options.zone);
+    if (!(await options.isCertified({ beginMs, endMs: endMs! }))) break;
     quiet.unshift({ ...day, opening, closing: opening, restarted: false, otherClosings });
   }
   return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
@@ -164,7 +149,6 @@ async function emptiedDaysBefore(
 
 const storedDiffers = (figures: DayFigures, stored: DayFigures): boolean =>
   !sameStated(figures, stored) ||
-  figures.lastBatchNo !== stored.lastBatchNo ||
-  figures.lastBookedMs !== stored.lastBookedMs ||
-  figures.isOrderFinal !== stored.isOrderFinal ||
-  figures.startsWithBreak !== stored.startsWithBreak;
+  (['lastBatchNo', 'lastBookedMs', 'isOrderFinal', 'startsWithBreak'] as const).some(
+    (figure) => figures[figure] !== stored[figure],
+  );

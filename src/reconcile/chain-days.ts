@@ -120,23 +120,13 @@ function passedOn(
 ): DayFigures {
   const zero = canonicalAmount('0', minorUnits)!.amount;
   return {
-    currency: before.currency,
+    ...before,
     day,
     opening: before.closing,
-    creditTotal: zero,
-    creditCount: 0,
-    debitTotal: zero,
-    debitCount: 0,
-    closing: before.closing,
+    ...{ creditTotal: zero, creditCount: 0, debitTotal: zero, debitCount: 0 },
     verdict: isBroken ? 'broken' : 'continuous',
-    breakCount: isBroken ? 1 : 0,
-    breaksAfter: isBroken ? 1 : 0,
-    lastBatchNo: before.lastBatchNo,
-    lastBookedMs: before.lastBookedMs,
-    isOrderFinal: before.isOrderFinal,
-    startsWithBreak: false,
-    restarted: false,
-    otherClosings: before.otherClosings,
+    ...{ breakCount: isBroken ? 1 : 0, breaksAfter: isBroken ? 1 : 0 },
+    ...{ startsWithBreak: false, restarted: false },
   };
 }
 

@@ -21,6 +21,9 @@ import {
   type KnownDays,
 } from './account-view.ts';
 
+/** Whether a day goes on from an earlier one. */
+type TakesUp = (earlier: DayFigures, day: BusinessDay) => Promise<boolean>;
+
 /** The most days chained together. Where entries still trade places across midnight after so many, the chain is cut. */
 const DAYS_TOGETHER_MAX = 8;
 
@@ -82,10 +85,7 @@ export async function chainStretch(
   }
 }
 
-export interface Stretch {
-  readonly days: readonly BusinessDay[];
-  readonly chained: ChainedDays;
-}
+export type Stretch = Readonly<{ days: readonly BusinessDay[]; chained: ChainedDays }>;
 
 async function chainTogether(
   days: readonly BusinessDay[],
@@ -102,17 +102,15 @@ async function chainTogether(
   });
 }
 
-const optionsOf = (
-  options: StretchOptions,
-): Pick<ChainDaysOptions, 'joins' | 'read' | 'clockToleranceS'> => ({
-  joins: (earlier, firstMs) => isProvenUpTo(earlier, firstMs, options),
-  read: (day) => readDay(day, options),
+const optionsOf = (options: StretchOptions) => ({
+  joins: (earlier: DayFigures, firstMs: number) => isProvenUpTo(earlier, firstMs, options),
+  read: (day: BusinessDay) => readDay(day, options),
   clockToleranceS: options.clockToleranceS,
 });
 
 async function daysThatMightHeal(
   day: BusinessDay,
-  takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
+  takesUp: TakesUp,
   known: KnownDays,
 ): Promise<readonly BusinessDay[]> {
   const { before } = known;
@@ -126,7 +124,7 @@ async function daysThatMightHeal(
 
 async function withOpenDays(
   days: readonly BusinessDay[],
-  takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
+  takesUp: TakesUp,
   { before }: KnownDays,
 ): Promise<readonly BusinessDay[]> {
   if (days[0] === undefined) return [];

@@ -14,6 +14,8 @@ import { chainAccount, PASS_MAX, type ChainedAccount, type PassMax } from './cha
 import type { Kysely } from 'kysely';
 import type { DB } from '../store/engine/schema.ts';
 import { type Gapless, saveChained, saveChainedUnderLease, type Chained } from '../store/chaining.ts';
+import type { Gapless } from '../store/chain-facts.ts';
+import { saveChained, saveChainedUnderLease, type Chained } from '../store/save-chained.ts';
 
 export interface ReconcileOptions extends ToChainOptions {
   readonly lease: Lease;
@@ -167,20 +169,10 @@ interface Pass {
   readonly chained: ChainedAccount;
 }
 
-interface SaveOptions {
-  readonly db: Kysely<DB>;
-  readonly lease: Lease;
-  readonly merchantNo: string;
-  readonly runId: number;
-  readonly now: () => Date;
-  readonly hadBreaks: boolean;
-  readonly passMax: PassMax;
-}
+type SaveOptions = Pick<ReconcileOptions, 'db' | 'lease' | 'runId' | 'now'> &
+  Readonly<{ merchantNo: string; hadBreaks: boolean; passMax: PassMax }>;
 
-interface BreaksSaved {
-  readonly opened: readonly BreakRow[];
-  readonly healed: readonly BreakRow[];
-}
+type BreaksSaved = Pick<ReconcileReport, 'opened' | 'healed'>;
 
 /** Both functions throw `LeaseLost` or `StoreUnreachable`. */
 function createPassSaver(options: SaveOptions) {
@@ -230,16 +222,15 @@ async function savePasses(
     const touched = new Map<Pass, readonly BusinessDay[]>();
     for (const pass of passes) {
       const { account, chained } = pass;
-      const isUnbroken = !mayHaveBreaks && chained.breaks.length === 0;
+      if (!mayHaveBreaks && chained.breaks.length === 0) continue;
       const days = chained.days.map(({ figures }) => figures.day);
-      const breaks = isUnbroken
-        ? { ...NO_BREAKS, resolved: [] }
-        : await replaceBreaks(trx, account, days, chained.breaks, { runId, now: foundAt });
+      const breaks = await replaceBreaks(trx, account, days, chained.breaks, { runId, now: foundAt });
       opened.push(...breaks.opened);
       healed.push(...breaks.healed);
+      const changed = [...breaks.opened, ...breaks.healed, ...breaks.resolved];
       touched.set(
         pass,
-        [...breaks.opened, ...breaks.healed, ...breaks.resolved].map(({ day }) => day),
+        changed.map(({ day }) => day),
       );
     }
     await saveChained(trx, merchantNo, chainedBy(passes, touched));
@@ -253,8 +244,8 @@ function chainedBy(
   passes: readonly Pass[],
   broken: ReadonlyMap<Pass, readonly BusinessDay[]> = new Map<Pass, readonly BusinessDay[]>(),
 ): Chained {
-  const of = ({ account: { currency } }: Pass, days: readonly BusinessDay[]) =>
-    days.map((day) => ({ currency, day }));
+  const daysOf = (chosen: (pass: Pass) => readonly BusinessDay[]) =>
+    passes.flatMap((pass) => chosen(pass).map((day) => ({ currency: pass.account.currency, day })));
   return {
     figures: passes.flatMap((pass) => {
       const touched = new Set([...pass.changed, ...(broken.get(pass) ?? [])]);
@@ -262,13 +253,8 @@ function chainedBy(
         .filter(({ figures, differs }) => differs || touched.has(figures.day))
         .map(({ figures }) => figures);
     }),
-    done: passes.flatMap((pass) =>
-      of(
-        pass,
-        pass.changed.filter((day) => !pass.chained.left.includes(day)),
-      ),
-    ),
-    left: passes.flatMap((pass) => of(pass, pass.chained.left)),
+    done: daysOf(({ changed, chained }) => changed.filter((day) => !chained.left.includes(day))),
+    left: daysOf(({ chained }) => chained.left),
     gapless: passes.flatMap(({ account: { currency }, gapless }) =>
       gapless === null ? [] : [{ currency, ...gapless }],
     ),

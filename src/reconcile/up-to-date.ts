@@ -24,12 +24,13 @@ import type { DB } from '../store/engine/schema.ts';
 
 export async function daysOutOfDate(own: AccountInZone, facts: ChainFacts): Promise<BusinessDay[]> {
   const { changed, derived } = facts;
-  const bare = await daysWithoutFigures(own, facts);
-  const reopened = await reopenedDays(
-    own,
-    derived.filter((day) => !changed.includes(day)),
-  );
-  return [...changed, ...bare, ...reopened].sort();
+  const found = [...changed, ...(await daysWithoutFigures(own, facts))];
+  const { stored, storedBefore } = knownDaysOf(own);
+  for (const day of derived.filter((one) => !changed.includes(one))) {
+    const [next, before] = [await stored(day), await storedBefore(day)];
+    if (next !== undefined && (await opensOtherwise(next, before, before, own))) found.push(day);
+  }
+  return found.sort();
 }
 
 /**
@@ -65,17 +66,6 @@ async function daysWithoutFigures(
     }
   }
   return found;
-}
-
-async function reopenedDays(own: AccountInZone, derived: readonly BusinessDay[]): Promise<BusinessDay[]> {
-  if (derived.length === 0) return [];
-  const { stored, storedBefore } = knownDaysOf(own);
-  const reopened: BusinessDay[] = [];
-  for (const day of derived) {
-    const [next, before] = [await stored(day), await storedBefore(day)];
-    if (next !== undefined && (await opensOtherwise(next, before, before, own))) reopened.push(day);
-  }
-  return reopened;
 }
 
 /**

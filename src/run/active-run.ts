@@ -1,10 +1,12 @@
 /** The types of what a run works with and of what it gathers; all its stages share them. */
 import type { Kysely } from 'kysely';
-import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
-import type { Check } from '../ledger/checks.ts';
+import type { Chosen } from '../ledger/account-filter.ts';
+import { type Check, CHECKS, isChecked } from '../ledger/checks.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
+import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
+import { isDatabaseTrouble } from '../store/engine/errors.ts';
+import { TimeZoneWrong } from '../sync/time-zone-proof.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import type { ManifestPrefetch } from '../statements/compare-files.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
@@ -12,6 +14,7 @@ import type { SigningKey } from '../signing/keys.ts';
 import type { LeaseAsker, Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
+import type { SyncProgress } from '../sync/sync.ts';
 import type { RunAlerts } from './alerts/at-end.ts';
 import type { Joining, KnownAhead } from './known-ahead.ts';
 import type { DueJob } from './schedule/due.ts';
@@ -20,7 +23,7 @@ import type { DayRange, MerchantDays } from './range.ts';
 import type { RunCommand, MerchantOutcome } from './report.ts';
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { CallMade, Retry } from '../platform/transport.ts';
-import type { Stage } from './stages/stages-of.ts';
+import { dayOf, dayWindow } from '../ledger/business-day.ts';
 
 /** Everything a run uses. The caller opens it and closes it. */
 export interface RunDeps {
@@ -88,19 +91,13 @@ export interface QueuedRequest extends Pick<RunRequest, 'command' | 'range' | 'c
 }
 
 /** Whether it does what a night does: for all merchants and currencies, and no days by date. */
-export const isNightlyRun = ({
-  range,
-  isByName,
-  currencies,
-}: Pick<RunRequest, 'range' | 'isByName' | 'currencies'>): boolean =>
-  range === null && isByName !== true && currencies === null;
+export const isNightlyRun = (asked: Pick<RunRequest, 'range' | 'isByName' | 'currencies'>): boolean =>
+  asked.range === null && asked.isByName !== true && asked.currencies === null;
 
-export const accountsAsked = ({
-  merchants,
+export const accountsAsked = ({ merchants, currencies }: Pick<RunRequest, 'merchants' | 'currencies'>) => ({
+  merchants: merchants.map(({ merchantNo }) => merchantNo),
   currencies,
-}: Pick<RunRequest, 'merchants' | 'currencies'>): AccountFilter & {
-  readonly merchants: readonly string[];
-} => ({ merchants: merchants.map(({ merchantNo }) => merchantNo), currencies });
+});
 
 /** A run at work: what was asked for and what it works with. */
 export interface ActiveRun {
@@ -156,26 +153,73 @@ export const UNOBSERVED: Observer = {
   onMerchant: nothing,
 };
 
-export type Progress =
-  | {
-      readonly stage: 'sync';
-      readonly merchantNo: string;
-      readonly windowsDone: number;
-      readonly windowsPlanned: number;
-      readonly entries: number;
-      readonly requests: number;
-    }
-  | {
-      readonly stage: 'reconcile';
-      readonly merchantNo: string;
-      readonly accountsDone: number;
-      readonly accounts: number;
-    }
-  | {
-      readonly stage: 'publish';
-      readonly merchantNo: string;
-      readonly daysDone: number;
-      readonly days: number;
-    }
-  | { readonly stage: 'merchants'; readonly merchantsDone: number; readonly merchants: number }
-  | { readonly stage: 'adopt'; readonly days: number; readonly statements: number };
+export type Progress = Readonly<
+  | ({ stage: 'sync' } & SyncProgress)
+  | { stage: 'reconcile'; merchantNo: string; accountsDone: number; accounts: number }
+  | { stage: 'publish'; merchantNo: string; daysDone: number; days: number }
+  | { stage: 'merchants'; merchantsDone: number; merchants: number }
+  | { stage: 'adopt'; days: number; statements: number }
+>;
+
+export type Stage = 'sync' | 'reconcile' | 'publish';
+
+export const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
+  run: ['sync', 'reconcile', 'publish'],
+  sync: ['sync'],
+  reconcile: ['reconcile'],
+  publish: ['publish'],
+};
+
+/**
+ * Today is read up to the settle delay and this long before the present, and no further. If the platform's clock is
+ * behind ours by more than this, the reading has to start again.
+ */
+const CLOCK_BEHIND_MS = 10 * 60_000;
+
+/** The instant up to which today may be read. In the first minutes of a day it lies before the day's beginning. */
+export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
+  nowMs - settleDelayMs - CLOCK_BEHIND_MS;
+
+type Asked = Pick<RunRequest, 'command' | 'range' | 'currencies'>;
+type Clocks = Pick<RunDeps, 'now' | 'zone' | 'settleDelayMs' | 'timeZoneTrusted'>;
+
+const reads = ({ command }: Asked): boolean => command === 'run' || command === 'sync';
+const chains = ({ command }: Asked): boolean => command === 'run' || command === 'reconcile';
+
+/** The conditions under which a check that is switched on is made. */
+const MADE: Readonly<Record<Check, (asked: Asked, clocks: Clocks) => boolean>> = {
+  frontier: (asked, clocks) => {
+    const nowMs = clocks.now().getTime();
+    const beginMs = dayWindow(dayOf(nowMs, clocks.zone), clocks.zone).beginMs;
+    return reads(asked) && asked.range === null && frontierEndMs(nowMs, clocks) > beginMs;
+  },
+  wide: (asked) => reads(asked) && asked.range === null && asked.currencies === null,
+  zone: (asked, { timeZoneTrusted }) => reads(asked) && timeZoneTrusted !== true,
+  empty: chains,
+  first: chains,
+  shared: reads,
+};
+
+/** The checks that a run makes, in the order of `CHECKS`. */
+export const checkedBy = (asked: Asked, deps: Clocks & Pick<RunDeps, 'checks'>): Check[] =>
+  CHECKS.filter((check) => isChecked(check, deps.checks) && MADE[check](asked, deps));
+
+const WORDS: Readonly<Record<string, string>> = {
+  frontier: 'start of today (frontier)',
+  wide: 'totals of older days (wide)',
+  zone: 'time zone (zone)',
+  empty: 'days without entries (empty)',
+  first: 'first openings (first)',
+  shared: 'entries under two merchants (shared)',
+} satisfies Record<Check, string>;
+
+/** `start of today (frontier), totals of older days (wide)`; `nothing` if there are none. */
+export const checkedText = (checked: readonly string[]): string =>
+  checked.length === 0 ? 'nothing' : checked.map((check) => WORDS[check] ?? check).join(', ');
+
+/** Tells trouble of one merchant from trouble of all. The first is only reported; the second ends the run. */
+const ABOUT_ALL = [TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
+
+/** Whether the error would hit every other merchant too: the run was asked to stop, or something they share fails. */
+export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>
+  signal.aborted || isDatabaseTrouble(error) || ABOUT_ALL.some((kind) => error instanceof kind);

@@ -6,11 +6,10 @@ import { randomInt } from 'node:crypto';
 import { createCurrencies, type Currencies } from '../ledger/money.ts';
 import { openObjectStore } from '../objects/open.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { createBeneficiaryClient, type BeneficiaryClient } from '../platform/beneficiary.ts';
+import { createBeneficiaryClient } from '../platform/beneficiary.ts';
 import { createLedgerReader } from '../platform/ledger-history.ts';
-import type { LedgerReader } from '../platform/ledger-reader.ts';
-import { createApplicationClient, type ApplicationClient } from '../platform/application.ts';
-import { createReferenceReader, type ReferenceReader } from '../platform/reference-data.ts';
+import { createApplicationClient } from '../platform/application.ts';
+import { createReferenceReader } from '../platform/reference-data.ts';
 import {
   createTransport,
   systemTransportDeps,
@@ -42,11 +41,7 @@ export interface App {
 }
 
 /** The app, together with the platform's client. */
-export interface PlatformApp extends App {
-  readonly reader: LedgerReader;
-  readonly references: ReferenceReader;
-  readonly applications: ApplicationClient;
-  readonly beneficiaries: BeneficiaryClient;
+export interface PlatformApp extends App, Omit<ReturnType<typeof openPlatform>, 'close'> {
   readonly settings: Settings;
   /** Which merchants have nothing but waits for the platform, as it changes. */
   readonly waits: Waits;
@@ -149,12 +144,11 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
 function withPlatformOf(app: App, settings: Settings, options: AppOptions): PlatformApp {
   const { db, kind } = app.database;
   const waits = createMerchantWaits();
-  const own = { ...options, onWaiting: waits.tell };
-  // No one else has the embedded database open.
-  const platform = openPlatform(
-    settings,
-    kind === 'embedded' ? own : { ...own, shared: openPlatformLimit(db) },
-  );
+  const platform = openPlatform(settings, {
+    ...{ ...options, onWaiting: waits.tell },
+    // No one else has the embedded database open.
+    ...(kind !== 'embedded' && { shared: openPlatformLimit(db) }),
+  });
   const onProblem = options.onAlertProblem ?? (() => undefined);
   const alerts = openRunAlerts(settings, { now: app.now, onProblem });
   return {
@@ -180,29 +174,17 @@ export function runDeps(
   signal: AbortSignal,
   onProgress: (progress: Progress) => void = () => undefined,
 ): RunDeps {
-  const { settings } = app;
+  const { asksLease, reader, objects, currencies, waits, now, settings } = app;
+  const { merchantsAtOnce, resweepDays, resweepDaysMax, clockToleranceS, checks, signingKey } = settings;
   return {
     db: app.database.db,
-    asksLease: app.asksLease,
-    reader: app.reader,
-    objects: app.objects,
-    currencies: app.currencies,
+    ...{ asksLease, reader, objects, currencies, waits, now, signal, onProgress, holder: thisHolder() },
+    ...{ merchantsAtOnce, resweepDays, resweepDaysMax, clockToleranceS, checks, signingKey },
     zone: settings.platform.timeZone,
-    settleDelayMs: settings.settleDelayS * 1_000,
-    merchantsAtOnce: settings.merchantsAtOnce,
-    waits: app.waits,
-    resweepDays: settings.resweepDays,
-    resweepDaysMax: settings.resweepDaysMax,
-    clockToleranceS: settings.clockToleranceS,
-    checks: settings.checks,
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',
-    signingKey: settings.signingKey,
+    settleDelayMs: settings.settleDelayS * 1_000,
     formats: publishedFormats(settings.statementFormats),
-    now: app.now,
-    holder: thisHolder(),
-    ...(app.alerts !== undefined && { alerts: app.alerts }),
-    signal,
-    onProgress,
+    ...(app.alerts && { alerts: app.alerts }),
     ...(app.observer && { observer: app.observer }),
   };
 }

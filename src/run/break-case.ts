@@ -24,6 +24,7 @@ import { causeOf, isCauseKnown, netText } from '../ledger/hints/stories.ts';
 import { counted } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import { subtractWindows } from '../ledger/window.ts';
+import type { Clock } from './coverage.ts';
 
 const ROWS_AROUND = 5;
 /** Entries chained on each side: more than are shown, so that those shown come in the order of the statement. */
@@ -142,41 +143,21 @@ export type Asked = { readonly answer: BreakAnswer } | { readonly failure: strin
  * thrown.
  */
 export async function askAboutBreak(
-  {
-    db,
-    reader,
-    access,
-  }: {
-    readonly db: Kysely<DB>;
-    readonly reader: LedgerReader;
-    readonly access: () => Promise<MerchantAccess>;
-  },
+  from: Readonly<{ db: Kysely<DB>; reader: LedgerReader; access: () => Promise<MerchantAccess> }>,
   row: BreakRow,
 ): Promise<Asked> {
   const { span: window, account } = knownBreak(row);
   const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
   try {
-    const merchant = await access();
+    const merchant = await from.access();
     const query = { merchant, window, currency: account.currency, pageNum: 1 };
-    const { total, entries, unreadable } = await reader.page(query, signal);
-    const stored = await entriesByNumber(
-      db,
-      account.merchantNo,
-      entries.map(({ batchNo }) => batchNo),
-    );
-    const isChanged = (entry: LedgerEntry): boolean => {
-      const known = stored.get(entry.batchNo);
-      return known !== undefined && !isSame(known, entry);
-    };
-    const answer = {
-      window,
-      total,
-      shown: entries.length + unreadable.length,
-      notStored: entries.filter(({ batchNo }) => !stored.has(batchNo)),
-      changed: entries.filter(isChanged),
-      unreadable,
-    };
-    return { answer };
+    const { total, entries, unreadable } = await from.reader.page(query, signal);
+    const batchNos = entries.map(({ batchNo }) => batchNo);
+    const stored = await entriesByNumber(from.db, account.merchantNo, batchNos);
+    const notStored = entries.filter(({ batchNo }) => !stored.has(batchNo));
+    const changed = entries.filter((entry) => !isSame(stored.get(entry.batchNo) ?? entry, entry));
+    const shown = entries.length + unreadable.length;
+    return { answer: { window, total, shown, notStored, changed, unreadable } };
   } catch (error) {
     if (signal.aborted) return { failure: `it did not answer within ${ANSWER_WITHIN_MS / 1_000} seconds` };
     if (error instanceof ExpectedError) return { failure: error.message };
@@ -199,7 +180,7 @@ const sameAmount = (a: string | null, b: string | null): boolean =>
 export function messageToPlatform(
   found: BreakCase,
   answer: BreakAnswer | null,
-  { zone, now }: { readonly zone: string; readonly now: Date },
+  { zone, now }: Clock,
 ): string | null {
   if (found.state === 'healed' || found.state === 'resolved') return null;
   const known = knownBreak(found.row);

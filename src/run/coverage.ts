@@ -3,8 +3,12 @@
  */
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { mergeWindows } from '../ledger/window.ts';
+import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { DayRange } from './range.ts';
+import type { Kysely } from 'kysely';
+import { closeRanges, openRequestedRanges, type RequestedRange } from '../store/tasks.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { certifiedWindowsOf } from '../store/certificates.ts';
 
 /**
  * A longer gap between certificates is not a missed night. It lies between two ranges of days that were each read on
@@ -12,7 +16,10 @@ import type { DayRange } from './range.ts';
  */
 const MISSING_MS_MAX = 31 * 24 * 3_600_000;
 
-export interface Coverage {
+/** The zone of the business days, and the present. */
+export type Clock = Readonly<{ zone: string; now: Date }>;
+
+interface Coverage {
   /** Last instant before the first missing span; null if nothing was ever certified. */
   readonly provenThroughMs: number | null;
   /** Spans without a certificate that a run should still read. */
@@ -27,13 +34,12 @@ export function coverageOf(certified: readonly Window[], untilMs: number): Cover
   const united = mergeWindows(certified);
   if (united.length === 0) return { provenThroughMs: null, missing: [] };
   const missing: Window[] = [];
-  united.forEach((window, index) => {
+  for (const [index, { endMs: beforeMs }] of united.entries()) {
     const next = united[index + 1];
-    const endMs = next === undefined ? untilMs : next.beginMs - 1;
-    const between = { beginMs: window.endMs + 1, endMs };
-    if (between.beginMs > between.endMs) return;
-    if (next === undefined || between.endMs - between.beginMs < MISSING_MS_MAX) missing.push(between);
-  });
+    const between = { beginMs: beforeMs + 1, endMs: next === undefined ? untilMs : next.beginMs - 1 };
+    const isMissed = next === undefined || between.endMs - between.beginMs < MISSING_MS_MAX;
+    if (isMissed && between.beginMs <= between.endMs) missing.push(between);
+  }
   const first = missing[0];
   return { provenThroughMs: first === undefined ? united.at(-1)!.endMs : first.beginMs - 1, missing };
 }
@@ -45,10 +51,7 @@ export const daysTouched = ({ beginMs, endMs }: Window, zone: string): DayRange 
 });
 
 /** How many days that are over have a part in one of the spans. */
-export function countDaysMissing(
-  spans: readonly Window[],
-  { zone, now }: { readonly zone: string; readonly now: Date },
-): number {
+export function countDaysMissing(spans: readonly Window[], { zone, now }: Clock): number {
   const today = dayOf(now.getTime(), zone);
   const days = spans.flatMap((span) => {
     const { from, to } = daysTouched(span, zone);
@@ -101,4 +104,89 @@ function firstFree(ranges: readonly DayRange[], obstacles: readonly DayRange[]):
     if (day <= to) return day;
   }
   return null;
+}
+
+/** Most days of one merchant's requested ranges that one run reads. The next run continues there. */
+const TAKEN_UP_DAYS_MAX = 92;
+
+/** An open range, with what of it is not under certificate. */
+export interface OpenRange extends RequestedRange {
+  /** Up to yesterday, as a day that is not over is not missing yet. */
+  readonly missing: readonly Window[];
+  readonly missingDays: readonly DayRange[];
+}
+
+/**
+ * The merchants' open ranges with what is missing of them, in the order in which they were asked for. A range whose
+ * days are all under certificate is closed by this, whichever run certified them.
+ */
+export async function closeReadRanges(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  clock: Clock,
+): Promise<OpenRange[]> {
+  const open = await openRanges(db, merchants, clock);
+  const { read = [], left = [] } = Object.groupBy(open, (range) => (isRead(range, clock) ? 'read' : 'left'));
+  const ids = read.map(({ id }) => id);
+  await closeRanges(db, ids, { state: 'ended', now: clock.now });
+  return left;
+}
+
+/** Whether all days of a range are over and under certificate, so that it can be closed. */
+export const isRead = ({ to, missing }: Pick<OpenRange, 'to' | 'missing'>, { zone, now }: Clock): boolean =>
+  missing.length === 0 && to < dayOf(now.getTime(), zone);
+
+/** Like `closeReadRanges`, but closes nothing. So a range with nothing missing may be in the result. */
+export async function openRanges(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  { zone, now }: Clock,
+): Promise<OpenRange[]> {
+  const yesterday = addDays(dayOf(now.getTime(), zone), -1);
+  const open = await openRequestedRanges(db, merchants);
+  const asked = open.map((range) => ({
+    ...range,
+    // Of a range that lies in the future, this ends before it begins: nothing of it is missing.
+    within: {
+      beginMs: dayWindow(range.from, zone).beginMs,
+      endMs: dayWindow(range.to < yesterday ? range.to : yesterday, zone).endMs,
+    },
+  }));
+  const certified = await certifiedWindowsOf(db, asked);
+  return asked.map(({ within, ...range }, nth) => {
+    const missing = subtractWindows([within], certified[nth]!);
+    return { ...range, missing, missingDays: mergeDays(missing.map((window) => daysTouched(window, zone))) };
+  });
+}
+
+function mergeDays(ranges: readonly DayRange[]): DayRange[] {
+  const joined: DayRange[] = [];
+  for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))) {
+    const last = joined.at(-1);
+    if (last === undefined || range.from > addDays(last.to, 1)) joined.push(range);
+    else joined[joined.length - 1] = { from: last.from, to: last.to > range.to ? last.to : range.to };
+  }
+  return joined;
+}
+
+/** The days as ranges, in order and joined. */
+export const stretchesOf = (days: readonly BusinessDay[]): DayRange[] =>
+  mergeDays(days.map((day) => ({ from: day, to: day })));
+
+/**
+ * Days that a run over the days `reads` also reads for one merchant. Of earlier requests, the oldest request first and the
+ * oldest days first, at most `daysMax` in all; and all days of which entries are `absent`, as each could be back. Pure.
+ */
+export function daysOfBacklog(
+  open: readonly Pick<OpenRange, 'missingDays'>[],
+  reads: DayRange,
+  absent: readonly DayRange[] = [],
+  daysMax = TAKEN_UP_DAYS_MAX,
+): DayRange[] {
+  const isOutside = (day: BusinessDay) => day < reads.from || day > reads.to;
+  const daysOutside = (ranges: readonly DayRange[]) =>
+    ranges.flatMap(({ from, to }) => daysFromTo(from, to)).filter(isOutside);
+  const asked = new Set(daysOutside(open.flatMap(({ missingDays }) => missingDays)));
+  const chosen = new Set([...[...asked].slice(0, daysMax), ...daysOutside(absent)]);
+  return stretchesOf([...chosen]);
 }

@@ -2,8 +2,8 @@
  * Checks everything a run needs, one thing after the other, and says how to correct what fails. A failure does not
  * end it.
  */
-import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
+import { addDays, dayOf, dayWindow, daysFromTo } from '../ledger/business-day.ts';
+import { type ObjectStore, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Settings } from '../settings/settings.ts';
 import { nameOf, publicKeyOf } from '../signing/keys.ts';
@@ -13,17 +13,21 @@ import { MigrationsPending } from '../store/engine/errors.ts';
 import { migrate, pendingMigrations } from '../store/engine/migrations.ts';
 import { protectionOf } from '../store/engine/connection.ts';
 import { UnknownSecretKey } from '../store/secrets/secrets.ts';
-import { publishedFilesCheck } from './published-files-check.ts';
 import { createPlatformClock, type PlatformClock } from '../sync/clocks.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { chosenMerchants, merchantsNotRead } from './chosen-merchants.ts';
 import { ExpectedError } from '../ledger/ending.ts';
 import { notReadLines } from './status-text.ts';
 import { nextTime, type ScheduledJob } from './schedule/due.ts';
-import { clockNews, SET_THE_CLOCK } from './clock-text.ts';
-import { exitCodeOf, type ExitCode, EXIT } from './verdict/exit-codes.ts';
+import { clockNews, SET_THE_CLOCK } from './verdict/merchant-reasons.ts';
+import { exitCodeOf, listed, type ExitCode, EXIT } from './verdict/exit-codes.ts';
 import { wallTime } from '../ledger/wall-time.ts';
 import { TIME_ZONE_ON_TRUST } from './report.ts';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { compareFiles, type DamagedFile } from '../statements/compare-files.ts';
+import { StatementDamaged } from '../statements/fetch.ts';
+import { storeOwner } from '../statements/store-owner.ts';
+import { publishedSpan } from '../store/statements/stored-files.ts';
 
 /** How many days back to search for an entry that can prove the time zone. */
 const PROOF_DAYS_MAX = 31;
@@ -76,11 +80,9 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
     await finding('object store', async () => {
       const objects = await openObjects();
       await objects.check();
-      const isAllowed =
-        settings.allowInsecure.includes('statements') && settings.statementsUrl.startsWith('s3:');
-      return isAllowed
-        ? `${objects.location}, plain http allowed by DAYBOOK_ALLOW_INSECURE`
-        : objects.location;
+      const { allowInsecure, statementsUrl } = settings;
+      const isAllowed = allowInsecure.includes('statements') && statementsUrl.startsWith('s3:');
+      return objects.location + (isAllowed ? ', plain http allowed by DAYBOOK_ALLOW_INSECURE' : '');
     }),
   );
   const latestMs = now().getTime() - settings.settleDelayS * 1_000;
@@ -97,14 +99,8 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
     findings.push(asked.exitCode === EXIT.incomplete ? { ...asked, detail: asked.detail + REACH_IT } : asked);
   }
   findings.push(...clockFindings(platformClock, settings));
-  if (answered.length > 0) {
-    const { timeZone } = settings.platform;
-    findings.push(
-      await finding('time zone', () =>
-        provenZone({ reader, settings }, answered, timeZone, latestMs, signal),
-      ),
-    );
-  }
+  if (answered.length > 0)
+    findings.push(await finding('time zone', () => provenZone(patient, answered, latestMs, signal)));
   return findings;
 }
 
@@ -172,23 +168,21 @@ function serverFound({ databaseUrl }: Settings): string {
 function withoutTables({ platform }: Settings, found: readonly Finding[]): DatabaseExamined {
   const { exitCode } = found.find(({ ok }) => !ok)!;
   const { merchant } = platform;
-  if (merchant !== null) {
-    const detail = `${merchant.merchantNo}, from the settings; merchants stored in the database could not be read`;
-    return {
-      findings: [...found, { what: 'merchants', ok: true, detail, exitCode: EXIT.done }],
-      merchants: [merchant],
-    };
-  }
-  const detail =
-    'none in the settings, and merchants stored in the database could not be read: fix the database first';
-  return { findings: [...found, { what: 'merchants', ok: false, detail, exitCode }], merchants: [] };
+  const notRead = 'merchants stored in the database could not be read';
+  const own =
+    merchant === null
+      ? { ok: false, detail: `none in the settings, and ${notRead}: fix the database first`, exitCode }
+      : { ok: true, detail: `${merchant.merchantNo}, from the settings; ${notRead}`, exitCode: EXIT.done };
+  const findings = [...found, { what: 'merchants', ...own }];
+  return { findings, merchants: merchant === null ? [] : [merchant] };
 }
 
 async function examineRows(
-  { settings, openObjects, now }: Patient,
+  patient: Patient,
   database: Database,
   found: readonly Finding[],
 ): Promise<DatabaseExamined> {
+  const { settings, openObjects } = patient;
   let merchants: readonly MerchantAccess[] =
     settings.platform.merchant === null ? [] : [settings.platform.merchant];
   const findings = [
@@ -199,22 +193,18 @@ async function examineRows(
     }),
     await finding('merchants', async () => {
       merchants = await chosenMerchants({ database, settings }, null);
-      await assertAllRead(database.db, settings);
+      const notRead = await merchantsNotRead(settings, database.db);
+      if (notRead.length > 0) throw new MerchantsNotRead(notReadLines(notRead).join('; '));
       return merchants.map(({ merchantNo }) => merchantNo).join(', ');
     }),
   ];
   const files = await finding('published files', async () =>
-    publishedFilesCheck({ database, objects: await openObjects(), settings, now }, merchants),
+    publishedFilesCheck(patient, database, await openObjects(), merchants),
   );
   return { findings: [...findings, files], merchants };
 }
 
-/** Throws where a merchant that ought to be read has no token. */
-async function assertAllRead(db: Database['db'], settings: Settings): Promise<void> {
-  const notRead = await merchantsNotRead(settings, db);
-  if (notRead.length > 0) throw new MerchantsNotRead(notReadLines(notRead).join('; '));
-}
-
+/** A merchant that ought to be read has no token. */
 class MerchantsNotRead extends ExpectedError {
   override readonly name = 'MerchantsNotRead';
   readonly exitCode = EXIT.incomplete;
@@ -223,10 +213,10 @@ class MerchantsNotRead extends ExpectedError {
 /** Whom a night tells. Places are tried by `alerts test`, as each try is a message. */
 function alertsFound({ alerts: { webhooks, mail, pingUrl } }: Settings): string {
   const reported = [
-    ...(webhooks.length === 0 ? [] : [`DAYBOOK_ALERT_URL (${webhooks.length})`]),
-    ...(mail === null ? [] : ['DAYBOOK_ALERT_MAIL_TO']),
-    ...(pingUrl === null ? [] : ['DAYBOOK_PING_URL']),
-  ];
+    webhooks.length === 0 ? [] : `DAYBOOK_ALERT_URL (${webhooks.length})`,
+    mail === null ? [] : 'DAYBOOK_ALERT_MAIL_TO',
+    pingUrl === null ? [] : 'DAYBOOK_PING_URL',
+  ].flat();
   return reported.length === 0
     ? 'no alert is sent when a night fails; set DAYBOOK_ALERT_URL or DAYBOOK_ALERT_MAIL_TO'
     : `${reported.join(', ')} set; \`daybook alerts test\` sends a test alert`;
@@ -248,27 +238,22 @@ function keysFound(inUse: ReadonlyMap<string, number>, { secretKeys }: Settings)
 }
 
 async function provenZone(
-  { reader, settings }: { readonly reader: LedgerReader; readonly settings: Settings },
+  { reader, settings }: Pick<Patient, 'reader' | 'settings'>,
   merchants: readonly MerchantAccess[],
-  zone: string,
   latestMs: number,
   signal: AbortSignal,
 ): Promise<string> {
+  const zone = settings.platform.timeZone;
   if (settings.platform.timeZoneProof === 'trusted') return `${zone}, ${TIME_ZONE_ON_TRUST}`;
   const today = dayOf(latestMs, zone);
   const window = { beginMs: dayWindow(addDays(today, -PROOF_DAYS_MAX), zone).beginMs, endMs: latestMs };
   for (const merchant of merchants) {
     const { entries } = await reader.page({ merchant, window, pageNum: 1 }, signal);
     if (entries.length === 0) continue;
-    await createZoneGate(zone, { clockToleranceS: settings.clockToleranceS }).check(
-      (batchNo, asked) =>
-        reader.page(
-          { merchant, window: asked, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) },
-          signal,
-        ),
-      entries,
-      window,
-    );
+    const zoneGate = createZoneGate(zone, { clockToleranceS: settings.clockToleranceS });
+    const ask = (batchNo: string | null, asked: Window) =>
+      reader.page({ merchant, window: asked, pageNum: 1, ...(batchNo !== null && { batchNo }) }, signal);
+    await zoneGate.check(ask, entries, window);
     return `${zone}, proven by an entry of ${merchant.merchantNo}`;
   }
   return `${zone}, not proven: no merchant has an entry in the last ${PROOF_DAYS_MAX} days`;
@@ -279,3 +264,58 @@ export const examinedExitCode = (findings: readonly Finding[]): ExitCode =>
   findings.some(({ exitCode }) => exitCode === EXIT.usage)
     ? EXIT.usage
     : (findings.find(({ ok }) => !ok)?.exitCode ?? EXIT.done);
+
+const FILES_NAMED_MAX = 5;
+/** Older days that are checked, of all merchants together. Each takes one listing of the store. */
+const HISTORICAL_FILES_SAMPLED = 20;
+
+/** The days that a nightly run compares, and a sample of those before. Throws `StoreOwnedByAnother` and `StatementDamaged`. */
+async function publishedFilesCheck(
+  { settings, now }: Patient,
+  { db }: Database,
+  objects: ObjectStore,
+  merchants: readonly MerchantAccess[],
+): Promise<string> {
+  await storeOwner({ db, objects }).catch((error: unknown) => {
+    // The check of the store itself reports a store that cannot be reached.
+    if (!(error instanceof ObjectStoreUnreachable)) throw error;
+  });
+  const today = dayOf(now().getTime(), settings.platform.timeZone);
+  const fromDay = addDays(today, -settings.resweepDays - 1);
+  const lately = merchants.map(({ merchantNo }) => ({ merchantNo, fromDay, toDay: today }));
+  const older: typeof lately = [];
+  const ofEach = Math.ceil(HISTORICAL_FILES_SAMPLED / Math.max(1, merchants.length));
+  for (const { merchantNo } of merchants.slice(0, HISTORICAL_FILES_SAMPLED)) {
+    const span = await publishedSpan(db, merchantNo, null);
+    if (span === null || span.from >= fromDay) continue;
+    for (const day of sampled(daysFromTo(span.from, addDays(fromDay, -1)), ofEach, now()))
+      older.push({ merchantNo, fromDay: day, toDay: day });
+  }
+  let [files, olderFiles] = [0, 0];
+  const damaged: DamagedFile[] = [];
+  for (const days of [...lately, ...older]) {
+    for await (const one of compareFiles({ db, objects, ...days })) {
+      if (days.toDay === today) files += one.files;
+      else olderFiles += one.files;
+      damaged.push(...one.damaged);
+    }
+  }
+  if (damaged.length > 0) {
+    const named = listed(damaged, ({ file, damage }) => `${file.key} is ${damage}`, FILES_NAMED_MAX);
+    throw new StatementDamaged(`${named}; \`daybook publish --repair\` writes again what can be made again`);
+  }
+  const sample =
+    olderFiles === 0 ? '' : `; ${olderFiles} sampled from earlier days, all present and unaltered`;
+  const ofDays = `of business days from ${fromDay} on`;
+  return files === 0
+    ? `none ${ofDays}${sample}`
+    : `${files} files ${ofDays}, all present and unaltered${sample}`;
+}
+
+/** Chooses evenly spread days. The choice changes with every minute, so that repeated calls check other days. */
+function sampled(days: readonly BusinessDay[], count: number, now: Date): BusinessDay[] {
+  if (days.length <= count) return [...days];
+  const step = days.length / count;
+  const turn = (Math.floor(now.getTime() / 60_000) % Math.ceil(step)) / step;
+  return Array.from({ length: count }, (_, at) => days[Math.floor((at + turn) * step) % days.length]!);
+}

@@ -24,6 +24,7 @@ import {
 } from '../store/fleet-counts.ts';
 import { backfillStatuses, type BackfillStatus, BACKFILL_COMMAND } from './backfill/backfills.ts';
 import { countDaysMissing } from './coverage.ts';
+import { countDaysMissing, type Clock } from './coverage.ts';
 import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';
 import { createProof } from './proven.ts';
@@ -131,18 +132,11 @@ const ownMerchants = ({ platform }: HealthOptions['settings']): string[] =>
   platform.merchant === null ? [] : [platform.merchant.merchantNo];
 
 /** What counts of one merchant, or of several that are proven alike. */
-interface ProofCounted {
+interface ProofCounted extends Pick<ProvenOfAll, 'provenFrom' | 'provenThrough' | 'daysMissing'> {
   readonly merchants: number;
-  readonly provenFrom: BusinessDay | null;
-  readonly provenThrough: BusinessDay | null;
-  readonly daysMissing: number;
 }
 
-async function provenOfAll(
-  db: Kysely<DB>,
-  own: readonly string[],
-  clock: { readonly zone: string; readonly now: Date },
-): Promise<ProvenOfAll> {
+async function provenOfAll(db: Kysely<DB>, own: readonly string[], clock: Clock): Promise<ProvenOfAll> {
   const counted: ProofCounted[] = [];
   const proofOf = createProof(clock);
   for (const shape of await proofShapes(db, own)) {
@@ -162,13 +156,10 @@ export function sumOfProofs(all: readonly ProofCounted[]): ProvenOfAll {
     some.reduce((total, one) => total + one.merchants * figure(one), 0);
   const proven = all.filter(({ provenThrough }) => provenThrough !== null);
   const behind = all.filter(({ daysMissing }) => daysMissing > 0);
+  const froms = proven.map(({ provenFrom }) => provenFrom!).sort();
   return {
-    provenFrom:
-      proven
-        .map((one) => one.provenFrom!)
-        .sort()
-        .at(-1) ?? null,
-    provenThrough: proven.map((one) => one.provenThrough!).sort()[0] ?? null,
+    provenFrom: froms.at(-1) ?? null,
+    provenThrough: proven.map(({ provenThrough }) => provenThrough!).sort()[0] ?? null,
     unproven: sum(all, () => 1) - sum(proven, () => 1),
     daysMissing: sum(behind, ({ daysMissing }) => daysMissing),
     merchantsMissing: sum(behind, () => 1),

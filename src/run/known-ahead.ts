@@ -15,6 +15,7 @@ import { askInParts } from '../store/account-filter.ts';
 import { isPlatformError, PlatformRejected, PlatformUnreachable } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { markJoined, notJoined } from '../store/merchants.ts';
+import type { DayRange } from './range.ts';
 
 const DAYS_BACK = 7;
 
@@ -44,7 +45,7 @@ export async function knownAhead(
 async function askOf(
   db: Kysely<DB>,
   merchants: readonly string[],
-  days: { readonly from: BusinessDay; readonly to: BusinessDay },
+  days: DayRange,
 ): Promise<[string, KnownAhead][]> {
   const [broken, unreadable, busiest, olderDays, toCompare] = await Promise.all([
     merchantsWithBreaks(db, merchants).then((found) => new Set(found)),
@@ -65,14 +66,6 @@ async function askOf(
   ]);
 }
 
-export interface JoinDeps {
-  readonly db: Kysely<DB>;
-  readonly reader: LedgerReader;
-  readonly zone: string;
-  readonly now: () => Date;
-  readonly signal: AbortSignal;
-}
-
 export interface NotJoined {
   readonly problem: string;
   /** The platform could not be reached: the same call may succeed later. */
@@ -86,8 +79,15 @@ export type Joining = (merchant: MerchantAccess) => Promise<NotJoined | null>;
 /** Tries one call for each merchant that is known and has not joined: it asks for one page of yesterday's ledger. */
 export async function createJoining(
   merchants: readonly MerchantAccess[],
-  { db, reader, zone, now, signal }: JoinDeps,
+  deps: Readonly<{
+    db: Kysely<DB>;
+    reader: LedgerReader;
+    zone: string;
+    now: () => Date;
+    signal: AbortSignal;
+  }>,
 ): Promise<Joining> {
+  const { db, reader, zone, now, signal } = deps;
   const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
   const known = await notJoined(db, merchantNos);
   return async (merchant) => {

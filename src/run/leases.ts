@@ -20,18 +20,10 @@ export const REHEARSAL_TTL_MS = 15 * 60_000;
 const RELEASED_TOGETHER = 32;
 
 /** The leases that this process holds. */
-export interface HeldLeases {
-  readonly merchants: readonly string[];
-  readonly busy: ReadonlyMap<string, LeaseHeld>;
-  readonly leaseOf: (merchantNo: string) => Lease;
-  /** Aborts with the reason of the given signal, and with `LeaseLost` once all leases have to be taken for lost. */
-  readonly signal: AbortSignal;
-  readonly lossOf: (merchantNo: string) => AbortSignal;
-  /** Tries once more to take the leases of busy merchants. Returns the merchants that are taken now. */
-  readonly takeBusy: () => Promise<readonly string[]>;
-  /** Gives a lease back, as the work on this merchant has ended. */
-  readonly giveBack: (merchantNo: string) => Promise<void>;
-}
+export type HeldLeases = Pick<
+  LeaseSet,
+  'merchants' | 'busy' | 'leaseOf' | 'signal' | 'lossOf' | 'takeBusy' | 'giveBack'
+>;
 
 export interface LeaseOptions {
   readonly db: Kysely<DB>;
@@ -110,15 +102,17 @@ function noneFree(busy: ReadonlyMap<string, LeaseHeld>): LeaseHeld {
 interface Own {
   readonly lease: Lease;
   /** Made when somebody asks for it, as thousands of merchants may be held. */
-  lost: AbortController | null;
+  lost?: AbortController;
 }
 
 const lossOf = (own: Own): AbortController => (own.lost ??= new AbortController());
 
-class LeaseSet implements HeldLeases {
+class LeaseSet {
   readonly #options: LeaseOptions;
   readonly #own = new Map<string, Own>();
-  readonly busy = new Map<string, LeaseHeld>();
+  readonly #busy = new Map<string, LeaseHeld>();
+  readonly busy: ReadonlyMap<string, LeaseHeld> = this.#busy;
+  /** Aborts with the reason of the given signal, and with `LeaseLost` once all leases have to be taken for lost. */
   readonly signal: AbortSignal;
   readonly #lost = new AbortController();
   #givenBack: Lease[] = [];
@@ -136,19 +130,17 @@ class LeaseSet implements HeldLeases {
     const { db, holder, ttlMs = LEASE_TTL_MS } = this.#options;
     const named = new Map(merchants.map((merchantNo) => [merchantLease(merchantNo), merchantNo]));
     const { taken, held } = await acquireLeases(db, { names: [...named.keys()], holder, ttlMs });
-    for (const [name, error] of held) this.busy.set(named.get(name)!, error);
+    for (const [name, error] of held) this.#busy.set(named.get(name)!, error);
     const mine = new Map(taken.map((lease) => [lease.name, lease]));
-    const got: string[] = [];
-    for (const [name, merchantNo] of named) {
-      const lease = mine.get(name);
-      if (lease === undefined) continue;
-      this.busy.delete(merchantNo);
-      this.#own.set(merchantNo, { lease, lost: null });
-      got.push(merchantNo);
+    const got = [...named].filter(([name]) => mine.has(name));
+    for (const [name, merchantNo] of got) {
+      this.#busy.delete(merchantNo);
+      this.#own.set(merchantNo, { lease: mine.get(name)! });
     }
-    return got;
+    return got.map(([, merchantNo]) => merchantNo);
   }
 
+  /** Tries once more to take the leases of busy merchants. Returns the merchants that are taken now. */
   readonly takeBusy = (): Promise<readonly string[]> =>
     this.busy.size === 0 ? Promise.resolve([]) : this.take([...this.busy.keys()]);
 
@@ -156,6 +148,7 @@ class LeaseSet implements HeldLeases {
 
   readonly lossOf = (merchantNo: string): AbortSignal => lossOf(this.#own.get(merchantNo)!).signal;
 
+  /** Gives a lease back, as the work on this merchant has ended. */
   readonly giveBack = async (merchantNo: string): Promise<void> => {
     const own = this.#own.get(merchantNo);
     // The last one is kept until the run has ended: others see by it that this process is at work.
@@ -171,14 +164,8 @@ class LeaseSet implements HeldLeases {
 
   async renew(): Promise<void> {
     const { db, ttlMs = LEASE_TTL_MS } = this.#options;
-    const own = [...this.#own.values()];
-    const lost = new Set(
-      await renewLeases(
-        db,
-        own.map(({ lease }) => lease),
-        { ttlMs },
-      ),
-    );
+    const leases = [...this.#own.values()].map(({ lease }) => lease);
+    const lost = new Set(await renewLeases(db, leases, { ttlMs }));
     // What was given back meanwhile is no loss.
     for (const one of this.#own.values())
       if (lost.has(one.lease)) lossOf(one).abort(new LeaseLost(one.lease));

@@ -7,16 +7,31 @@ import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { keepSampledMonths } from '../store/lateness.ts';
 import { keepHistoricalComparisons } from '../store/historical-days.ts';
-import { STAGES } from './stages/stages-of.ts';
+import { STAGES, accountsAsked, type ActiveRun } from './active-run.ts';
 import { endTasks, type TaskEnd } from '../store/tasks.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
-import type { UnreportedChanges } from '../store/events.ts';
+import { unreportedChanges } from '../store/events.ts';
 import { noteForAlerts } from './alerts/at-end.ts';
-import type { Discrepancy } from './discrepancies.ts';
-import { outcomeOfAll, type MerchantOutcome, runFigures, type RunReport, type OpenItems } from './report.ts';
-import { openItemsOf, type MerchantOpenItems } from './open-items.ts';
-import { accountsAsked, type ActiveRun } from './active-run.ts';
+import { type Discrepancy, discrepanciesOf, provenOf } from './proven.ts';
+import {
+  type MerchantOpenItems,
+  outcomeOfAll,
+  type MerchantOutcome,
+  runFigures,
+  type OpenItems,
+} from './report.ts';
+import type { Reason } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
+import { sql, type Kysely } from 'kysely';
+import type { AccountFilter } from '../ledger/account-filter.ts';
+import { unreadableByMerchant } from '../store/amendments.ts';
+import { countOpenBreaks } from '../store/breaks/breaks.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { heldDaysOf } from '../store/absent-entries.ts';
+import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
+import { unreportedRevisions } from '../store/statements/revisions.ts';
+import { askInParts } from '../store/account-filter.ts';
+import { closeReadRanges } from './coverage.ts';
 
 /** So many merchants are ended together, with a few statements for all of them. */
 const ENDED_TOGETHER = 64;
@@ -27,11 +42,8 @@ const OF_ENTIRE_RUNS = ['merchants', 'merchantsDone', 'notes', 'elapsedMs'];
 /** There is a row for each merchant and night, so nothing that is zero or empty is stored in it. */
 const isReported = (value: unknown): boolean => value !== 0 && !(Array.isArray(value) && value.length === 0);
 
-export interface MerchantEnd {
+export interface MerchantEnd extends MerchantOpenItems {
   readonly outcome: MerchantOutcome;
-  readonly standing: OpenItems;
-  /** The notes behind `unreported` of the open items. */
-  readonly unreported: readonly UnreportedChanges[];
   /** False if the merchant's lease was lost: another process is at work on it, and its run tells what is open. */
   readonly isRecorded: boolean;
   /** The exit code of a run of this merchant alone. */
@@ -51,41 +63,30 @@ export async function endMerchants(
 ): Promise<MerchantEnd[]> {
   const { request, deps, runId } = run;
   const now = deps.now();
-  const merchants = ended.map(({ outcome }) => outcome.merchantNo);
   const found = await openItemsOf(deps.db, {
     ...accountsAsked(request),
-    merchants,
+    merchants: ended.map(({ outcome }) => outcome.merchantNo),
     runId,
     reads: STAGES[request.command].includes('sync'),
     chains: request.command !== 'sync',
     zone: deps.zone,
     now,
   });
-  const openItemsOfAll = new Map(
-    ended.map(({ outcome }): [string, MerchantOpenItems] => {
-      const own = found.get(outcome.merchantNo)!;
-      const discrepancies = answeredFor(run, outcome, own.standing.discrepancies);
-      return [outcome.merchantNo, { ...own, standing: { ...own.standing, discrepancies } }];
-    }),
-  );
-  const rows = ended.map(({ outcome }) =>
-    endRow(run, outcome, openItemsOfAll.get(outcome.merchantNo)!, failures),
-  );
+  const ends = ended.map(({ outcome, lease }) => {
+    const { standing: all, unreported } = found.get(outcome.merchantNo)!;
+    const standing = { ...all, discrepancies: answeredFor(run, outcome, all.discrepancies) };
+    return { outcome, lease, standing, unreported, row: endRow(run, outcome, standing, failures) };
+  });
   const record = (): Promise<ReadonlySet<Lease>> =>
     deps.db.transaction().execute(async (trx) => {
-      const held = new Set(
-        await heldStill(
-          trx,
-          ended.map(({ lease }) => lease),
-        ),
-      );
-      const own = rows.filter((_, at) => held.has(ended[at]!.lease));
-      const outcomes = ended.filter(({ lease }) => held.has(lease)).map(({ outcome }) => outcome);
-      const published = outcomes.map(({ publishedNow }) => publishedNow);
+      const leases = ended.map(({ lease }) => lease);
+      const held = new Set(await heldStill(trx, leases));
+      const own = ends.filter(({ lease }) => held.has(lease));
+      const outcomes = own.map(({ outcome }) => outcome);
       await recordSettled(
         trx,
-        published.flatMap(({ stored }) => [...stored.values()]),
-        published.flatMap(({ settled }) => settled),
+        outcomes.flatMap(({ publishedNow: { stored } }) => [...stored.values()]),
+        outcomes.flatMap(({ publishedNow: { settled } }) => settled),
       );
       await keepHistoricalComparisons(
         trx,
@@ -97,18 +98,17 @@ export async function endMerchants(
         trx,
         outcomes.flatMap(({ monthsHeld }) => monthsHeld ?? []),
       );
-      await endTasks(trx, own, { runId, holder: deps.holder, now });
-      if ((deps.alerts?.targets.length ?? 0) > 0)
-        await noteForAlerts(trx, outcomes, openItemsOfAll, { runId, now });
+      const rows = own.map(({ row }) => row);
+      await endTasks(trx, rows, { runId, holder: deps.holder, now });
+      if ((deps.alerts?.targets.length ?? 0) > 0) await noteForAlerts(trx, own, { runId, now });
       return held;
     });
   const held = await retry(record, { isPassing: isLostOrRolledBack });
   for (const { outcome } of ended) outcome.publishedNow.clear();
-  return ended.map(({ outcome, lease }, at) => ({
-    outcome,
-    ...openItemsOfAll.get(outcome.merchantNo)!,
+  return ends.map(({ lease, row: { exitCode }, ...end }) => ({
+    ...end,
     isRecorded: held.has(lease),
-    exitCode: rows[at]!.exitCode,
+    exitCode,
   }));
 }
 
@@ -152,36 +152,27 @@ export async function recordPublished(
 }
 
 function endRow(
-  { request, deps, runId, from, to, checked }: ActiveRun,
+  { deps, runId, checked }: ActiveRun,
   outcome: MerchantOutcome,
-  { standing }: MerchantOpenItems,
+  standing: OpenItems,
   failures: readonly RunFailure[],
 ): TaskEnd & { readonly exitCode: ExitCode } {
   const all = outcomeOfAll([outcome]);
   const { exitCode, reasons } = judge(all, standing, { id: runId, failures, zone: deps.zone });
-  const report: RunReport = {
-    ...{
-      command: request.command,
-      runId,
-      from,
-      to,
-      exitCode,
-      ...all,
-      checked,
-      standing,
-      reasons,
-      notes: [],
-    },
-    elapsedMs: 0,
-  };
   const figures = Object.fromEntries(
-    Object.entries(runFigures(report)).filter(
+    Object.entries(runFigures({ ...all, checked, standing, reasons, notes: [], elapsedMs: 0 })).filter(
       ([name, value]) => !OF_ENTIRE_RUNS.includes(name) && isReported(value),
     ),
   );
   const reads = outcome.sync !== null && outcome.sync.notJoined === undefined;
   return { merchantNo: outcome.merchantNo, exitCode, reads, figures };
 }
+
+/** The end of a merchant for whom nothing was done, for this reason. */
+export const taskEndOf = (reason: Reason & { readonly merchantNo: string }): TaskEnd => ({
+  ...{ merchantNo: reason.merchantNo, exitCode: reason.exitCode, reads: false },
+  figures: { reasons: [reason] },
+});
 
 /** Collects merchants whose work is over, and ends so many of them together while others are still at work. */
 export class MerchantEnds {
@@ -229,4 +220,61 @@ export class MerchantEnds {
       }
     });
   }
+}
+
+/**
+ * What is open of each of the merchants, of all days and whichever run found it. Requested ranges that are fully proven by
+ * now are closed.
+ */
+export async function openItemsOf(
+  db: Kysely<DB>,
+  scope: AccountFilter & {
+    readonly merchants: readonly string[];
+    readonly runId: number;
+    /** Whether the run reads the ledger. If not, what is still to be read is not its concern. */
+    readonly reads: boolean;
+    /** Whether the run answers for figures, and so for days without them. */
+    readonly chains: boolean;
+    readonly zone: string;
+    readonly now: Date;
+  },
+): Promise<ReadonlyMap<string, MerchantOpenItems>> {
+  const { merchants, runId, reads, chains, currencies } = scope;
+  const byMerchant = <Row extends { readonly merchantNo: string }>(rows: readonly Row[]) =>
+    Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+  const isAsked = ({ currency }: { readonly currency: string }): boolean =>
+    currencies?.includes(currency) !== false;
+  const open = await askInParts(merchants, (some) => closeReadRanges(db, some, scope));
+  const requested = byMerchant(open.sort((a, b) => a.id - b.id));
+  const proven = byMerchant(await provenOf(db, merchants, open, scope));
+  const [breaks, unreported, revised, quarantined, notices, discrepancies, held] = await Promise.all([
+    countOpenBreaks(db, scope, sql`run_id = ${runId}`),
+    unreportedChanges(db, merchants).then(byMerchant),
+    unreportedRevisions(db, merchants).then(byMerchant),
+    unreadableByMerchant(db, merchants),
+    unreportedNotices(db, merchants).then(noticesByMerchant),
+    chains ? discrepanciesOf(db, merchants, scope.zone).then(byMerchant) : null,
+    heldDaysOf(db, merchants).then(byMerchant),
+  ]);
+  const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+  const openOf = (merchantNo: string): MerchantOpenItems => {
+    const changes = unreported.get(merchantNo) ?? [];
+    const standing: OpenItems = {
+      newBreaks: breaks.get(merchantNo)?.opened ?? 0,
+      knownBreaks: breaks.get(merchantNo)?.known ?? 0,
+      unreported: {
+        amended: sum(changes.map(({ amended }) => amended)),
+        vanished: sum(changes.map(({ vanished }) => vanished)),
+      },
+      revised: revised.get(merchantNo) ?? [],
+      quarantined: quarantined.get(merchantNo) ?? 0,
+      notices: notices.get(merchantNo) ?? [],
+      requested: reads ? (requested.get(merchantNo) ?? []) : [],
+      proven: proven.get(merchantNo)!.map(({ unread, ...own }) => own),
+      discrepancies: (discrepancies?.get(merchantNo) ?? []).filter(isAsked),
+      held: (held.get(merchantNo) ?? []).filter(isAsked),
+    };
+    return { standing, unreported: changes };
+  };
+  return new Map(merchants.map((merchantNo) => [merchantNo, openOf(merchantNo)]));
 }

@@ -1,5 +1,4 @@
 /** Works out the days for which each merchant's ledger is read: the days asked for, or those that a night reads. */
-import type { Kysely } from 'kysely';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import {
@@ -14,10 +13,9 @@ import { changedDaysOfEach } from '../store/account-days.ts';
 import { absentWindowsOf } from '../store/absent-entries.ts';
 import { certifiedOfEach } from '../store/certificates.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
-import type { DB } from '../store/engine/schema.ts';
 import { withoutBackfills } from './backfill/backfills.ts';
 import { openPartsOf } from './backfill/tasks.ts';
-import { coverageOf, daysTouched } from './coverage.ts';
+import { coverageOf, daysTouched, openRanges, daysOfBacklog } from './coverage.ts';
 import {
   nightlyRange,
   outerRange,
@@ -26,30 +24,13 @@ import {
   type ExtendedLookback,
 } from './range.ts';
 import { askInParts } from '../store/account-filter.ts';
-import { openRanges, daysOfBacklog } from './requested.ts';
 import type { RunDeps, RunRequest } from './active-run.ts';
 
-interface RangeOptions {
-  readonly db: Kysely<DB>;
-  readonly zone: string;
-  readonly resweepDays: number;
-  readonly resweepDaysMax?: number | undefined;
-  readonly lateSweepDays?: number | undefined;
+interface RangeOptions extends Pick<
+  RunDeps,
+  'db' | 'zone' | 'resweepDays' | 'resweepDaysMax' | 'lateSweepDays'
+> {
   readonly now: Date;
-}
-
-/**
- * The days of each merchant, by number. With `asked`: these days only. Without: also what is left of earlier
- * requests. A few statements for some hundred merchants.
- */
-async function merchantRanges(
-  merchants: readonly string[],
-  asked: DayRange | null,
-  options: RangeOptions,
-): Promise<ReadonlyMap<string, MerchantDays>> {
-  const daysOf = (some: readonly string[]) =>
-    asked === null ? nightlyDays(some, options) : askedDays(some, asked, options);
-  return new Map(await askInParts(merchants, daysOf));
 }
 
 async function askedDays(
@@ -154,13 +135,18 @@ function daysBeforeProof(
   return days.length === 0 ? null : { from: days[0]!, to: days.at(-1)! };
 }
 
-/** The days of a run: the range of each merchant, and one range around all of them to store with the run. */
+/**
+ * The days of a run: the range of each merchant, and one range around all of them to store with the run. Days that were
+ * asked for are read alone, a night reads what is left of earlier requests as well. A few statements for some hundred merchants.
+ */
 export async function runRanges(
   { merchants, range }: Pick<RunRequest, 'merchants' | 'range'>,
-  deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'resweepDaysMax' | 'lateSweepDays' | 'now'>,
+  deps: Omit<RangeOptions, 'now'> & Pick<RunDeps, 'now'>,
 ): Promise<{ readonly ranges: ReadonlyMap<string, MerchantDays> } & DayRange> {
-  const now = deps.now();
+  const options = { ...deps, now: deps.now() };
   const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
-  const ranges = await merchantRanges(merchantNos, range, { ...deps, now });
-  return { ranges, ...outerRange(ranges, range, dayOf(now.getTime(), deps.zone)) };
+  const daysOf = (some: readonly string[]) =>
+    range === null ? nightlyDays(some, options) : askedDays(some, range, options);
+  const ranges = new Map(await askInParts(merchantNos, daysOf));
+  return { ranges, ...outerRange(ranges, range, dayOf(options.now.getTime(), deps.zone)) };
 }

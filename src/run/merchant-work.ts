@@ -5,8 +5,8 @@ import { PublishedNow } from '../statements/publish-options.ts';
 import { noticeFigures, noticeOddEntries, noticeShared } from './stages/notice-stage.ts';
 import { publishStage } from './stages/publish-stage.ts';
 import { reconcileStage } from './stages/reconcile-stage.ts';
-import { UNOBSERVED, type MerchantWork, type ActiveRun } from './active-run.ts';
-import { type Stage, concernsAll, ownExitCode } from './stages/stages-of.ts';
+import { UNOBSERVED, type MerchantWork, type ActiveRun, type Stage, concernsAll } from './active-run.ts';
+import { ownExitCode } from './verdict/exit-codes.ts';
 import { syncStage } from './stages/sync-stage.ts';
 import type { MerchantOutcome } from './report.ts';
 import { dayOf } from '../ledger/business-day.ts';
@@ -18,7 +18,7 @@ import type { MerchantDays } from './range.ts';
 import { sideBySide } from './side-by-side.ts';
 
 /** What the merchants of a run learn from each other. */
-export interface StoreTrouble {
+interface StoreTrouble {
   /** Why the object store failed one of them. The others do not try it again: each try would take minutes. */
   error: Error | null;
 }
@@ -48,13 +48,8 @@ export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
 });
 
 const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome) => Promise<void>>> = {
-  sync: async (work, outcome) => {
-    await syncStage(work, outcome);
-    await noticeOddEntries(work, outcome);
-  },
-  reconcile: async (work, outcome) => {
-    await noticeFigures(work, outcome, await reconcileStage(work, outcome));
-  },
+  sync: (work, outcome) => syncStage(work, outcome).then(() => noticeOddEntries(work, outcome)),
+  reconcile: async (work, outcome) => noticeFigures(work, outcome, await reconcileStage(work, outcome)),
   publish: publishStage,
 };
 
@@ -85,14 +80,14 @@ export async function workOnMerchant(
       );
     } catch (error) {
       runSignal.throwIfAborted();
-      if (error instanceof ObjectStoreUnreachable || error instanceof ObjectStoreRefused) {
+      if (error instanceof ObjectStoreUnreachable || error instanceof ObjectStoreRefused)
         storeTrouble.error ??= error;
-        return false;
+      else if (concernsAll(error, runSignal)) throw error;
+      else {
+        deps.onTrouble?.(merchantNo, error);
+        const message = error instanceof Error ? error.message : String(error);
+        outcome.trouble = { merchantNo, stage, exitCode: ownExitCode(error), message };
       }
-      if (concernsAll(error, runSignal)) throw error;
-      deps.onTrouble?.(merchantNo, error);
-      const message = error instanceof Error ? error.message : String(error);
-      outcome.trouble = { merchantNo, stage, exitCode: ownExitCode(error), message };
       return false;
     }
   }
@@ -137,42 +132,35 @@ export async function workOnAll(
   let merchantsDone = 0;
   deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
   const putOff: MerchantAccess[] = [];
+  const { signal, waits, merchantsAtOnce: atOnce = MERCHANTS_AT_ONCE } = deps;
+  const atWork = { atOnce, signal, waits, nameOf: ({ merchantNo }: MerchantAccess) => merchantNo };
   const doAll = (some: readonly MerchantAccess[], how: Pick<MerchantWorkOptions, 'stages' | 'comparing'>) =>
-    sideBySide(
-      some,
-      {
-        atOnce: deps.merchantsAtOnce ?? MERCHANTS_AT_ONCE,
-        signal: deps.signal,
-        nameOf: ({ merchantNo }) => merchantNo,
-        waits: deps.waits,
-      },
-      async (merchant, runSignal) => {
-        const { merchantNo } = merchant;
-        const outcome = outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo);
-        outcomes.set(merchantNo, outcome);
-        const lease = held.leaseOf(merchantNo);
-        const signal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
-        const facts = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
-        const own = { ...run, deps: { ...deps, signal }, merchant, merchantNo, ...facts, lease, join };
-        const isPutOff = await trace(
-          'merchant',
-          { 'daybook.run': run.runId, 'daybook.merchant': merchantNo },
-          () => work({ ...own, manifestPrefetch }, outcome, { ...how, runSignal, storeTrouble }),
-        ).catch((error: unknown) => {
-          onMerchant(outcome);
-          throw error;
-        });
-        if (isPutOff) {
-          putOff.push(merchant);
-          return;
-        }
-        onMerchant(outcome);
-        manifestPrefetch.forget(merchantNo);
-        onDone?.(outcome);
-        merchantsDone += 1;
-        deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
-      },
-    );
+    sideBySide(some, atWork, async (merchant, runSignal) => {
+      const { merchantNo } = merchant;
+      const outcome = outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo);
+      outcomes.set(merchantNo, outcome);
+      const lease = held.leaseOf(merchantNo);
+      const ownSignal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
+      const facts = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
+      const own = { merchant, merchantNo, ...facts, lease, join, manifestPrefetch };
+      const ownRun = { ...run, deps: { ...deps, signal: ownSignal } };
+      const options = { ...how, runSignal, storeTrouble };
+      let isPutOff = false;
+      try {
+        const attributes = { 'daybook.run': run.runId, 'daybook.merchant': merchantNo };
+        isPutOff = await trace('merchant', attributes, () => work({ ...ownRun, ...own }, outcome, options));
+      } finally {
+        if (!isPutOff) onMerchant(outcome);
+      }
+      if (isPutOff) {
+        putOff.push(merchant);
+        return;
+      }
+      manifestPrefetch.forget(merchantNo);
+      onDone?.(outcome);
+      merchantsDone += 1;
+      deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
+    });
   await doAll(request.merchants, { stages, comparing: 'put-off' });
   if (putOff.length > 0) {
     await noticeShared(deps, { runId: run.runId, merchants: numbers });

@@ -3,17 +3,24 @@ import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Account, Window } from '../ledger/entry.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import { rehearse } from '../store/engine/rehearsal.ts';
+import type { DayRange } from './range.ts';
 import { startRun } from '../store/runs.ts';
-import { checkedBy } from './checked.ts';
+import {
+  checkedBy,
+  accountsAsked,
+  runZoneGate,
+  type ActiveRun,
+  type RunDeps,
+  type RunRequest,
+} from './active-run.ts';
 import { REHEARSAL_TTL_MS, underLeases, type HeldLeases } from './leases.ts';
 import { runRanges } from './merchant-ranges.ts';
-import { outcomeOfAll, type MerchantSync, type MerchantTrouble, accountDayKey } from './report.ts';
+import { type StageOutcome, outcomeOfAll, accountDayKey } from './report.ts';
 import { workOnAll } from './merchant-work.ts';
-import { accountsAsked, runZoneGate, type ActiveRun, type RunDeps, type RunRequest } from './active-run.ts';
 import type { Kysely } from 'kysely';
 import { accountsOf, type AccountFilter } from '../ledger/account-filter.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
-import { subtractWindows } from '../ledger/window.ts';
+import { covers } from '../ledger/window.ts';
 import { seenFigures, type DayChange } from '../reconcile/reconcile.ts';
 import { isAsPublished, StatementMisfit } from '../statements/day-content.ts';
 import type { DayFigures } from '../store/account-days.ts';
@@ -22,16 +29,12 @@ import type { StatementRow } from '../store/statements/statements.ts';
 import { dueAccountDays, statementsOfDueDays } from '../store/statements/due-days.ts';
 import { certifiedWindows } from '../store/certificates.ts';
 
-export interface PlanReport {
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
-  /** What reading brought, with the number of calls. `run` makes as many, but for proofs of the time zone. */
-  readonly sync: readonly MerchantSync[];
+/** Of calls, `run` makes as many, but for proofs of the time zone. */
+export interface PlanReport extends DayRange, Pick<StageOutcome, 'sync' | 'troubles'> {
   /** Account days whose figures or rows would change, before and after, with the revision that would be published. */
   readonly daysChanged: readonly PlannedDay[];
   readonly breaksOpened: readonly BreakRow[];
   readonly breaksHealed: readonly BreakRow[];
-  readonly troubles: readonly MerchantTrouble[];
 }
 
 /**
@@ -55,9 +58,8 @@ async function planAll(
   const asked: RunRequest = { ...request, command: 'run' };
   const { ranges, from, to } = await runRanges(asked, deps);
   const now = deps.now();
-  const runId = await startRun(deps.db, {
-    ...{ command: 'plan', holder: deps.holder, fromDay: from, toDay: to, now },
-  });
+  const own = { command: 'plan', holder: deps.holder, fromDay: from, toDay: to, now };
+  const runId = await startRun(deps.db, own);
   const checked = checkedBy(asked, deps);
   const run: ActiveRun = { request: asked, deps, runId, zoneGate: runZoneGate(deps), from, to, checked };
   const outcomes = await workOnAll(run, { held, ranges, stages: ['sync', 'reconcile'] });
@@ -100,11 +102,11 @@ interface PlanDaysOptions extends Pick<RunDeps, 'zone' | 'clockToleranceS' | 'si
  * day. Like a run, it reads the rows of a day only if its figures are the published ones.
  */
 async function plannedDays(changes: readonly DayChange[], options: PlanDaysOptions): Promise<PlannedDay[]> {
-  const changed = new Map(changes.map((change) => [keyOf(change.account, change.day), change]));
+  const changed = new Map(changes.map((change) => [accountDayKey(change), change]));
   const planned: PlannedDay[] = [];
   for (const merchantNo of options.accounts.merchants) {
     for (const due of await dueDays(merchantNo, options)) {
-      const change = changed.get(keyOf(due.account, due.row.day)) ?? unchanged(due);
+      const change = changed.get(accountDayKey({ account: due.account, day: due.row.day })) ?? unchanged(due);
       const publishing = await publishingOf(due, options);
       if (publishing !== 'new' && readsTheSame(change)) continue;
       const before = due.current?.revision ?? null;
@@ -125,9 +127,6 @@ interface DueAccountDay {
   readonly isCertified: boolean;
 }
 
-const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
-  accountDayKey(merchantNo, currency, day);
-
 /** What a run would read to decide what to publish: three queries for each merchant and one for each account. */
 async function dueDays(
   merchantNo: string,
@@ -135,27 +134,20 @@ async function dueDays(
 ): Promise<DueAccountDay[]> {
   const own = accountsOf(merchantNo, accounts.currencies);
   const rows = (await dueAccountDays(db, { ...own, toDay })).map(({ figures }) => figures);
-  const statements = new Map(
-    (await statementsOfDueDays(db, own, toDay)).map((row) => [
-      keyOf({ merchantNo, currency: row.currency }, row.day),
-      row,
-    ]),
-  );
+  const published = await statementsOfDueDays(db, own, toDay);
+  const statements = new Map(published.map((row) => [`${row.currency} ${row.day}`, row]));
   const certified = new Map<string, readonly Window[]>();
-  for (const currency of new Set(rows.map((row) => row.currency))) {
-    const days = rows.filter((row) => row.currency === currency).map(({ day }) => day);
-    const span = {
-      beginMs: dayWindow(days[0]!, zone).beginMs,
-      endMs: dayWindow(days.at(-1)!, zone).endMs,
-    };
+  for (const [currency, days] of Map.groupBy(rows, (row) => row.currency)) {
+    const [first, last] = [dayWindow(days[0]!.day, zone), dayWindow(days.at(-1)!.day, zone)];
+    const span = { beginMs: first.beginMs, endMs: last.endMs };
     certified.set(currency, await certifiedWindows(db, merchantNo, span, currency));
   }
-  return rows.map((row) => {
-    const account = { merchantNo, currency: row.currency };
-    const missing = subtractWindows([dayWindow(row.day, zone)], certified.get(row.currency)!);
-    const current = statements.get(keyOf(account, row.day));
-    return { account, row, current, isCertified: missing.length === 0 };
-  });
+  return rows.map((row) => ({
+    account: { merchantNo, currency: row.currency },
+    row,
+    current: statements.get(`${row.currency} ${row.day}`),
+    isCertified: covers(certified.get(row.currency)!, dayWindow(row.day, zone)),
+  }));
 }
 
 /** `stands`: the published statement needs no new revision. */
@@ -180,15 +172,11 @@ async function publishingOf(
 
 /** The change of a due day whose figures stay the same: its rows changed, or it was never published. */
 function unchanged({ account, row }: DueAccountDay): DayChange {
+  const { day, closing } = row;
   const figures = seenFigures(row);
   return {
-    account,
-    day: row.day,
-    oldClosing: row.closing,
-    newClosing: row.closing,
-    entries: entriesIn(row),
-    before: figures,
-    after: figures,
+    ...{ account, day, oldClosing: closing, newClosing: closing, entries: entriesIn(row) },
+    ...{ before: figures, after: figures },
   };
 }
 

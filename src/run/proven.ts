@@ -1,15 +1,16 @@
 /** Works out how far a merchant's ledger is proven, from stored certificates, breaks and days without figures. */
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay, Window } from '../ledger/entry.ts';
+import type { BusinessDay, Window, Account } from '../ledger/entry.ts';
 import { changedDaysOfEach } from '../store/account-days.ts';
 import { certifiedOfEach } from '../store/certificates.ts';
 import { unprovenSpans } from '../store/breaks/breaks.ts';
-import { ALL_TIME } from '../ledger/window.ts';
+import { ALL_TIME, covers } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { coverageOf, provenStretch } from './coverage.ts';
+import { coverageOf, provenStretch, type Clock, type OpenRange } from './coverage.ts';
 import { askInParts } from '../store/account-filter.ts';
-import type { OpenRange } from './requested.ts';
+import { daysOutOfDate } from '../reconcile/up-to-date.ts';
+import { lawFacts, type LawFacts } from '../store/chain-facts.ts';
 
 export interface Proven {
   readonly merchantNo: string;
@@ -28,7 +29,7 @@ export function provenOf(
   db: Kysely<DB>,
   merchants: readonly string[],
   requested: readonly Pick<OpenRange, 'merchantNo' | 'currency' | 'missing'>[],
-  clock: { readonly zone: string; readonly now: Date },
+  clock: Clock,
 ): Promise<Proven[]> {
   const ofAllCurrencies = requested.filter(({ currency }) => currency === null);
   const requestedOf = Map.groupBy(ofAllCurrencies, ({ merchantNo }) => merchantNo);
@@ -51,20 +52,14 @@ export function provenOf(
  * What is proven by `certified` windows, less the `unproven` days (without figures) and each day of `open` spans: where breaks
  * or unreadable entries lie, and what is missing of ranges asked for by date. Equal questions are worked out once, as most merchants are read at the same times.
  */
-export function createProof({
-  zone,
-  now,
-}: {
-  readonly zone: string;
-  readonly now: Date;
-}): (
-  certified: readonly Window[],
-  unproven: readonly BusinessDay[],
-  open: readonly Window[],
-) => Omit<Proven, 'merchantNo'> {
+export function createProof({ zone, now }: Clock) {
   const readBeforeMs = dayWindow(addDays(dayOf(now.getTime(), zone), -1), zone).endMs;
   const stretchOf = eachOnce(provenStretch);
-  return (certified, unproven, open) => {
+  return (
+    certified: readonly Window[],
+    unproven: readonly BusinessDay[],
+    open: readonly Window[],
+  ): Omit<Proven, 'merchantNo'> => {
     const { missing: unread } = coverageOf(certified, readBeforeMs);
     const stretch = stretchOf(certified, [...unread, ...open], unproven, zone);
     return { provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };
@@ -72,16 +67,49 @@ export function createProof({
 }
 
 /** The same function, which works out equal questions once: most merchants are read at the same times. */
-function eachOnce<Asked extends readonly unknown[], Answer>(
-  answer: (...asked: Asked) => Answer,
-): (...asked: Asked) => Answer {
+function eachOnce<Asked extends readonly unknown[], Answer>(answer: (...asked: Asked) => Answer) {
   const known = new Map<string, Answer>();
-  return (...asked) => {
+  return (...asked: Asked): Answer => {
     const key = JSON.stringify(asked);
-    const held = known.get(key);
-    if (held !== undefined) return held;
-    const made = answer(...asked);
-    known.set(key, made);
-    return made;
+    if (!known.has(key)) known.set(key, answer(...asked));
+    return known.get(key)!;
   };
+}
+
+/** Days of an account that are not in all three sets. */
+export interface Discrepancy extends Account {
+  /**
+   * `no-figures`: proven, and without up-to-date figures. `no-statement`: proven, with figures, and without a statement of them and their entries.
+   * `not-read`: with a statement that was adopted, of days that this database has not read. `in-doubt`: published, and not proven
+   * any more, as a later reading failed or entries are absent.
+   */
+  readonly what: 'no-figures' | 'no-statement' | 'not-read' | 'in-doubt';
+  /** In order; at least one. */
+  readonly days: readonly BusinessDay[];
+}
+
+/** Of these merchants, by merchant and currency; nothing where all three sets of days are the same. */
+export const discrepanciesOf = (
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  zone: string,
+): Promise<Discrepancy[]> =>
+  askInParts(merchants, async (some) => {
+    const found = [];
+    for (const facts of await lawFacts(db, some)) found.push(...(await discrepanciesIn(db, facts, zone)));
+    return found;
+  });
+
+async function discrepanciesIn(db: Kysely<DB>, facts: LawFacts, zone: string): Promise<Discrepancy[]> {
+  const { merchantNo, currency, certified, stated, changed, unpublished, doubted } = facts;
+  const isProven = (day: BusinessDay): boolean => covers(certified, dayWindow(day, zone));
+  const isCertified = (span: Window) => Promise.resolve(covers(certified, span));
+  const own = { db, account: { merchantNo, currency }, zone, isCertified };
+  const differing: Pick<Discrepancy, 'what' | 'days'>[] = [
+    { what: 'no-figures', days: (await daysOutOfDate(own, facts)).filter(isProven) },
+    { what: 'no-statement', days: unpublished.filter(isProven) },
+    { what: 'not-read', days: stated.filter((day) => !isProven(day) && !changed.includes(day)) },
+    { what: 'in-doubt', days: doubted.filter((day) => !isProven(day)) },
+  ];
+  return differing.filter(({ days }) => days.length > 0).map((one) => ({ merchantNo, currency, ...one }));
 }

@@ -80,12 +80,10 @@ export function askedRange(
   const from = asked.from ?? to;
   if (from > to)
     throw new UsageError(`--from ${from} lies after --to ${to}; give the earlier day as --from.`);
-  if (to > today) {
+  if (to > today)
     throw new UsageError(`--to ${to} has not begun yet: today is ${today} in the platform's time zone.`);
-  }
-  if (daysFromTo(from, to).length > RANGE_DAYS_MAX) {
+  if (daysFromTo(from, to).length > RANGE_DAYS_MAX)
     throw new UsageError(`${from} to ${to} is more than ${RANGE_DAYS_MAX} days; split it into several runs.`);
-  }
   return { from, to };
 }
 

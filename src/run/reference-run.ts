@@ -51,22 +51,17 @@ function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: str
   const codes: ExitCode[] = [];
   const notes: string[] = [];
   for (const list of lists) {
-    if (list.problem !== null) {
-      codes.push(EXIT.incomplete);
-      notes.push(`${listName(list)}: ${list.problem}`);
-    }
-    if (list.changes.gone.length > 0) {
-      codes.push(EXIT.needsPerson);
-      notes.push(`${listName(list)}: no longer listed: ${namesOf(list.changes.gone)}`);
-    }
-    if (list.setAside.length > 0) {
-      codes.push(EXIT.needsPerson);
-      notes.push(
-        `${listName(list)}: set aside, the rest is read: ${namesOf(list.setAside, '; ')}; ` +
-          `\`daybook reference list ${list.kind}\` shows what came`,
-      );
-    }
-    if (list.notices.length > 0) notes.push(`${listName(list)}: ${namesOf(list.notices, '; ')}`);
+    const { kind, problem, changes, setAside, notices } = list;
+    const note = (code: ExitCode, what: string): void => {
+      codes.push(code);
+      notes.push(`${listName(list)}: ${what}`);
+    };
+    if (problem !== null) note(EXIT.incomplete, problem);
+    if (changes.gone.length > 0) note(EXIT.needsPerson, `no longer listed: ${namesOf(changes.gone)}`);
+    const shown = `\`daybook reference list ${kind}\` shows what came`;
+    if (setAside.length > 0)
+      note(EXIT.needsPerson, `set aside, the rest is read: ${namesOf(setAside, '; ')}; ${shown}`);
+    if (notices.length > 0) note(EXIT.done, namesOf(notices, '; '));
   }
   return { exitCode: mostSevere(codes), notes };
 }
@@ -78,14 +73,8 @@ function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: str
 export async function executeReferenceRun(work: ReferenceRun): Promise<ReferenceRunReport> {
   const { db, now, holder, scheduled } = work;
   const startedMs = performance.now();
-  const runId = await startRun(db, {
-    command: scheduled?.job ?? REFERENCE_COMMAND,
-    slot: scheduled?.slot ?? null,
-    holder,
-    fromDay: null,
-    toDay: null,
-    now: now(),
-  });
+  const { job = REFERENCE_COMMAND, slot = null } = scheduled ?? {};
+  const runId = await startRun(db, { command: job, slot, holder, fromDay: null, toDay: null, now: now() });
   try {
     const report = await syncReferences(work);
     const { exitCode, notes } = judge(report);

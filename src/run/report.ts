@@ -2,27 +2,27 @@
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import type { ReconcileReport } from '../reconcile/reconcile.ts';
+import type { DayChange, ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { PublishedNow } from '../statements/publish-options.ts';
 import type { MonthsHeld } from '../store/lateness.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
 import type { ForeignManifest } from '../statements/write-manifest.ts';
-import type { RepairReport } from '../statements/repair-files.ts';
+import { NOTHING_REPAIRED, type RepairReport } from '../statements/repair-files.ts';
 import type { HeldDay } from '../store/absent-entries.ts';
 import { type SyncReport, sumOfSync } from '../sync/sync-report.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/events.ts';
 import type { RevisedDay } from '../store/statements/record-published.ts';
+import type { Changes, UnreportedChanges } from '../store/events.ts';
+import type { RevisedDay } from '../store/statements/revisions.ts';
 import type { CheckNotMade, HistoricalCheck } from '../sync/historical-days.ts';
 import { isGoodEnd, type ExitCode, type Reason } from './verdict/exit-codes.ts';
-import type { Discrepancy } from './discrepancies.ts';
+import type { Discrepancy, Proven } from './proven.ts';
 import type { NotJoined } from './known-ahead.ts';
-import type { Proven } from './proven.ts';
 import type { DayRange, ExtendedLookback } from './range.ts';
-import type { OpenRange } from './requested.ts';
+import type { OpenRange } from './coverage.ts';
 
-/** The note on a run whose time zone was not proven. */
 export const TIME_ZONE_ON_TRUST =
   'time zone taken on trust: PLATFORM_TIME_ZONE_PROOF is trusted, so PLATFORM_TIME_ZONE is not proven';
 
@@ -39,7 +39,7 @@ export type HistoricalReport =
       readonly kind: 'checked';
       readonly check: HistoricalCheck;
       /** The days that were read by this run and compared too; null if none were. */
-      readonly recent: { readonly from: BusinessDay; readonly to: BusinessDay } | null;
+      readonly recent: DayRange | null;
       /** The report of the days that were read again; null if there were none. */
       readonly again: SyncReport | null;
       /** Numbers of the entries that reading them again brought. */
@@ -51,10 +51,8 @@ export type HistoricalReport =
   /** `nights`: since the last comparison; null if there was none. */
   | ({ readonly kind: 'not made'; readonly nights: number | null } & CheckNotMade);
 
-export interface MerchantSync {
+export interface MerchantSync extends DayRange {
   readonly merchantNo: string;
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
   /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly backlogDays: readonly DayRange[];
   readonly report: SyncReport;
@@ -75,14 +73,13 @@ export interface MerchantSync {
 /** The failure of a stage for one merchant. The other merchants were not affected. */
 export interface MerchantTrouble {
   readonly merchantNo: string;
-  readonly stage: 'sync' | 'reconcile' | 'publish';
+  readonly stage: Exclude<RunCommand, 'run'>;
   readonly exitCode: ExitCode;
   readonly message: string;
 }
 
 /** What is open after a run, of all days, for the merchants and currencies it was asked for. */
 export interface OpenItems {
-  /** Open breaks that this run found. */
   readonly newBreaks: number;
   /** Open breaks that earlier runs found and that no one has resolved. */
   readonly knownBreaks: number;
@@ -92,7 +89,6 @@ export interface OpenItems {
   readonly revised: readonly RevisedDay[];
   /** Unreadable entries that the platform still sends and that no one has acknowledged. */
   readonly quarantined: number;
-  /** Notices that no earlier run has reported. */
   readonly notices: readonly KnownNotice[];
   /** Ranges that this run or an earlier one was asked for by date and that are not fully proven. */
   readonly requested: readonly OpenRange[];
@@ -103,10 +99,36 @@ export interface OpenItems {
   readonly held: readonly HeldDay[];
 }
 
+/** Stands in for the real value if the database cannot say what is open. */
+export const NOTHING_STANDS: OpenItems = {
+  newBreaks: 0,
+  knownBreaks: 0,
+  unreported: { amended: 0, vanished: 0 },
+  revised: [],
+  quarantined: 0,
+  notices: [],
+  requested: [],
+  proven: [],
+  discrepancies: [],
+  held: [],
+};
+
+export interface MerchantOpenItems {
+  readonly standing: OpenItems;
+  /** The notes behind `unreported` of the open items. They are deleted once they are reported. */
+  readonly unreported: readonly UnreportedChanges[];
+}
+
 /** What was published, which published files had to be written again, and what lay there instead of ours. */
 export interface PublishOutcome extends PublishReport, RepairReport {
   readonly foreign: readonly ForeignManifest[];
 }
+
+export const NOTHING_PUBLISHED: PublishOutcome = {
+  ...{ published: [], unchanged: 0, withheld: [], unlinked: [] },
+  ...NOTHING_REPAIRED,
+  foreign: [],
+};
 
 export interface BusyMerchant {
   readonly merchantNo: string;
@@ -137,7 +159,6 @@ export interface MerchantOutcome {
 export interface StageOutcome {
   readonly sync: readonly MerchantSync[];
   readonly reconcile: ReconcileReport | null;
-  /** Spans that were read again because breaks lie in them. */
   readonly healingReads: readonly HealingRead[];
   readonly publish: PublishOutcome | null;
   /** Merchants for whom a stage failed while the run went on for the others. */
@@ -146,11 +167,9 @@ export interface StageOutcome {
   readonly busy: readonly BusyMerchant[];
 }
 
-export interface RunReport extends StageOutcome {
+export interface RunReport extends StageOutcome, DayRange {
   readonly command: RunCommand;
   readonly runId: number;
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
   readonly exitCode: ExitCode;
   readonly checked: readonly Check[];
   readonly standing: OpenItems;
@@ -160,8 +179,8 @@ export interface RunReport extends StageOutcome {
   readonly elapsedMs: number;
 }
 
-export const accountDayKey = (merchantNo: string, currency: string, day: BusinessDay): string =>
-  JSON.stringify([merchantNo, currency, day]);
+export const accountDayKey = ({ account, day }: Pick<DayChange, 'account' | 'day'>): string =>
+  JSON.stringify([account.merchantNo, account.currency, day]);
 
 /**
  * Account days that the run changed in some way, in order: new figures, a break found or healed, published, or
@@ -183,9 +202,7 @@ export function accountDaysTouched({ reconcile, publish }: Pick<RunReport, 'reco
     })),
   ];
   return {
-    keys: new Set(
-      touched.map(({ account, day }) => accountDayKey(account.merchantNo, account.currency, day)),
-    ),
+    keys: new Set(touched.map(accountDayKey)),
     accounts: {
       merchants: [...new Set(touched.map(({ account }) => account.merchantNo))],
       currencies: [...new Set(touched.map(({ account }) => account.currency))],
@@ -212,42 +229,34 @@ export const merchantFigures = (
     ? { merchants, merchantsDone: done }
     : { merchantsRead: merchants.length, merchantsReadWell: done.length };
 
-/** Merchants whose lookback lateness widened, with its days; nothing if there are none. */
-function extendedLookbacksIn({ sync }: Pick<RunReport, 'sync'>): Record<string, unknown> {
-  const widerSweeps = sync.flatMap(({ merchantNo, widerSweep }) =>
-    widerSweep === undefined ? [] : [{ merchantNo, days: widerSweep.days, asked: widerSweep.asked }],
-  );
-  return widerSweeps.length === 0 ? {} : { widerSweeps: widerSweeps.slice(0, NAMED_MAX) };
-}
-
 /** The figures that are stored with the run: only counts, nothing from any entry. */
-export function runFigures(report: RunReport): Record<string, unknown> {
+export function runFigures(
+  report: Omit<RunReport, 'command' | 'runId' | 'from' | 'to' | 'exitCode'>,
+): Record<string, unknown> {
   const { reconcile, publish, standing } = report;
   const read = sumOfSync(report.sync);
+  const { requests, windows, contradictions, platformBehindMs, platformAheadMs } = read;
+  const { inserted, amended, vanished, returned, quarantined, unchanged } = read;
   const merchants = report.sync
     .filter(({ notJoined }) => notJoined === undefined)
     .map(({ merchantNo }) => merchantNo);
+  const busy = report.busy.slice(0, NAMED_MAX).map(({ merchantNo }) => merchantNo);
+  const widerSweeps = report.sync.flatMap(({ merchantNo, widerSweep }) =>
+    widerSweep === undefined ? [] : [{ merchantNo, days: widerSweep.days, asked: widerSweep.asked }],
+  );
   return {
     ...merchantFigures(merchants, merchantsDone(merchants, report.reasons)),
-    ...(report.busy.length === 0
-      ? {}
-      : { busy: report.busy.slice(0, NAMED_MAX).map((one) => one.merchantNo) }),
-    requests: read.requests,
-    windows: read.windows,
-    contradictions: read.contradictions,
+    ...(busy.length > 0 && { busy }),
+    requests,
+    windows,
+    contradictions,
     uncertified: read.uncertified.length,
-    inserted: read.inserted,
-    amended: read.amended,
-    vanished: read.vanished,
-    returned: read.returned,
-    quarantined: read.quarantined,
-    unchanged: read.unchanged,
-    platformBehindMs: read.platformBehindMs,
-    platformAheadMs: read.platformAheadMs,
+    ...{ inserted, amended, vanished, returned, quarantined, unchanged },
+    ...{ platformBehindMs, platformAheadMs },
     backlogDays: report.sync.flatMap(({ merchantNo, backlogDays }) =>
       backlogDays.map((days) => ({ merchantNo, ...days })),
     ),
-    ...extendedLookbacksIn(report),
+    ...(widerSweeps.length > 0 && { widerSweeps: widerSweeps.slice(0, NAMED_MAX) }),
     checked: report.checked,
     daysChained: reconcile?.daysChained ?? 0,
     breaksOpened: reconcile?.opened.length ?? 0,
@@ -285,61 +294,36 @@ export function outcomeOfAll(
 }
 
 /** The counts that are stored with a run, of a run in which nothing was done: each is 0. */
-export function zeroFigures(): Record<string, number> {
-  const report: RunReport = {
-    ...{ command: 'run', runId: 0, from: '', to: '', exitCode: 0, ...outcomeOfAll([]), checked: [] },
-    ...{ standing: sumOpenItems([]), reasons: [], notes: [], elapsedMs: 0 },
-  };
-  return Object.fromEntries(
-    Object.entries(runFigures(report)).flatMap(([name, value]) =>
-      typeof value === 'number' ? [[name, value]] : [],
-    ),
+export const zeroFigures = (): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(
+      runFigures({
+        ...{ ...outcomeOfAll([]), standing: NOTHING_STANDS },
+        ...{ checked: [], reasons: [], notes: [], elapsedMs: 0 },
+      }),
+    ).filter((figure): figure is [string, number] => typeof figure[1] === 'number'),
   );
+
+/** Adds up reports of one shape field by field: numbers are added, lists joined, and nested reports added up in turn. */
+function sumOfAll<Report extends object>(all: readonly Report[], nothing: Report): Report {
+  const fields = Object.entries(nothing).map(([name, none]: [string, unknown]) => {
+    const own = all.map((one) => (one as Readonly<Record<string, unknown>>)[name]);
+    if (typeof none === 'number') return [name, (own as number[]).reduce((sum, figure) => sum + figure, 0)];
+    return [name, Array.isArray(none) ? own.flat() : sumOfAll(own as object[], none as object)];
+  });
+  return Object.fromEntries(fields) as Report;
 }
 
-const sumOf = <Item>(items: readonly Item[], figure: (item: Item) => number): number =>
-  items.reduce((sum, item) => sum + figure(item), 0);
-
-function reconciled(all: readonly ReconcileReport[]): ReconcileReport | null {
-  if (all.length === 0) return null;
-  return {
-    accounts: sumOf(all, ({ accounts }) => accounts),
-    daysChained: sumOf(all, ({ daysChained }) => daysChained),
-    daysChanged: all.flatMap(({ daysChanged }) => daysChanged),
-    opened: all.flatMap(({ opened }) => opened),
-    healed: all.flatMap(({ healed }) => healed),
-  };
-}
+const reconciled = (all: readonly ReconcileReport[]): ReconcileReport | null =>
+  all.length === 0
+    ? null
+    : sumOfAll(all, { accounts: 0, daysChained: 0, daysChanged: [], opened: [], healed: [] });
 
 function published(all: readonly PublishOutcome[]): PublishOutcome | null {
   if (all.length === 0) return null;
   const leftOut = all.flatMap((one) => one.leftOut ?? []);
-  return {
-    ...(leftOut.length === 0 ? {} : { leftOut }),
-    published: all.flatMap((one) => one.published),
-    unchanged: sumOf(all, ({ unchanged }) => unchanged),
-    withheld: all.flatMap(({ withheld }) => withheld),
-    unlinked: all.flatMap(({ unlinked }) => unlinked),
-    repaired: all.flatMap(({ repaired }) => repaired),
-    unrepaired: all.flatMap(({ unrepaired }) => unrepaired),
-    foreign: all.flatMap(({ foreign }) => foreign),
-  };
+  const rest = sumOfAll(all, NOTHING_PUBLISHED);
+  return leftOut.length === 0 ? rest : { leftOut, ...rest };
 }
 
-export function sumOpenItems(all: readonly OpenItems[]): OpenItems {
-  return {
-    newBreaks: sumOf(all, ({ newBreaks }) => newBreaks),
-    knownBreaks: sumOf(all, ({ knownBreaks }) => knownBreaks),
-    unreported: {
-      amended: sumOf(all, ({ unreported }) => unreported.amended),
-      vanished: sumOf(all, ({ unreported }) => unreported.vanished),
-    },
-    revised: all.flatMap(({ revised }) => revised),
-    quarantined: sumOf(all, ({ quarantined }) => quarantined),
-    notices: all.flatMap(({ notices }) => notices),
-    requested: all.flatMap(({ requested }) => requested),
-    proven: all.flatMap(({ proven }) => proven),
-    discrepancies: all.flatMap(({ discrepancies }) => discrepancies),
-    held: all.flatMap(({ held }) => held),
-  };
-}
+export const sumOpenItems = (all: readonly OpenItems[]): OpenItems => sumOfAll(all, NOTHING_STANDS);

@@ -4,18 +4,13 @@
  */
 import { MANY_MIN } from '../ledger/common-change.ts';
 import { changesTogether, type ChangesTogether } from '../store/amendments.ts';
+import { firstNamed } from '../ledger/text.ts';
+import { changesTogether, type ChangesTogether } from '../store/common-changes.ts';
 import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import { clocksSeenBefore, finishOpenRun, finishRun, queuedRun } from '../store/runs.ts';
-import {
-  endTasks,
-  runReasons,
-  runsToFinish,
-  runTotals,
-  type MerchantsReason,
-  type TaskEnd,
-} from '../store/tasks.ts';
+import { endTasks, runReasons, runsToFinish, runTotals, type MerchantsReason } from '../store/tasks.ts';
 import { lostMerchants } from '../queue/jobs.ts';
 import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts';
 import { changeEvent, markEventsReported } from '../store/events.ts';
@@ -24,12 +19,19 @@ import { noteBreaks } from './alerts/alert-events.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
 import { endBackfill } from './backfill/backfills.ts';
-import { checkedBy } from './checked.ts';
-import { isForPerson } from './clock-text.ts';
-import type { HeldLeases } from './leases.ts';
-import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
-import { nothingDoneFor } from './merchant-work.ts';
 import {
+  checkedBy,
+  STAGES,
+  isNightlyRun,
+  type ActiveRun,
+  type QueuedRequest,
+  type RunDeps,
+} from './active-run.ts';
+import { isForPerson } from './verdict/merchant-reasons.ts';
+import type { HeldLeases } from './leases.ts';
+import { taskEndOf, type MerchantEnd, type MerchantEnds } from './merchant-ends.ts';
+import {
+  NOTHING_STANDS,
   merchantFigures,
   outcomeOfAll,
   sumOpenItems,
@@ -37,13 +39,12 @@ import {
   type MerchantOutcome,
   runFigures,
   TIME_ZONE_ON_TRUST,
-  type BusyMerchant,
   type RunReport,
   type StageOutcome,
   type OpenItems,
 } from './report.ts';
+import { nothingDoneFor } from './merchant-work.ts';
 import { noticeShared } from './stages/notice-stage.ts';
-import { STAGES } from './stages/stages-of.ts';
 import { withExplainedFailure } from './stages/sync-stage.ts';
 import {
   EXIT,
@@ -58,9 +59,7 @@ import {
 import { judge, type RunFailure } from './verdict/judge.ts';
 import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
 import { reasonOfNotRead } from './verdict/finding-reasons.ts';
-import { NOTHING_STANDS } from './open-items.ts';
 import { sumOfSync } from '../sync/sync-report.ts';
-import { isNightlyRun, type ActiveRun, type QueuedRequest, type RunDeps } from './active-run.ts';
 
 const ON_TRUST: Reason = { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null };
 
@@ -106,10 +105,16 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   const { notRead = [] } = run.request;
   const together = isAway ? [] : await changesOf(deps.db, outcome, runId);
   const judging = { id: runId, failures, zone: deps.zone, wereClocksApart, notRead, together };
-  const judged = judge(outcome, standing, judging);
-  const report = reportOf(run, { ...end, outcome }, standing, judged);
+  const { exitCode, reasons: judged } = judge(outcome, standing, judging);
+  const reasons = deps.timeZoneTrusted === true ? [...judged, ON_TRUST] : judged;
+  const { from, to, checked } = run;
+  const report: RunReport = {
+    ...{ command: run.request.command, runId, from, to, exitCode, ...outcome, checked, standing, reasons },
+    notes: reasons.map(({ what }) => what),
+    elapsedMs: Math.round(end.elapsedMs()),
+  };
   const interrupted = causes.some((cause) => cause instanceof Interrupted);
-  await recordEnd(deps, endedRun(run, report, interrupted), runFigures(report), { isAway });
+  await recordEnd(deps, endedRun(run.request, report, interrupted), runFigures(report), { isAway });
   await markReported(run, standing, ends);
   return report;
 }
@@ -155,20 +160,12 @@ async function changesOf(
   return found;
 }
 
-function endedRun(
-  { request, runId, from, to }: ActiveRun,
-  report: RunReport,
-  interrupted: boolean,
-): EndedRun {
-  const { command, exitCode, reasons, busy } = report;
-  return {
-    ...{ runId, command, exitCode, reasons, from, to, interrupted },
-    isNightly: isNightlyRun(request),
-    // Elsewhere a busy merchant is no reason to end badly.
-    busy: busy.filter((one) => !isGoodEnd(one.exitCode)).length,
-    leftOut: busy.length,
-  };
-}
+const endedRun = (request: ActiveRun['request'], report: RunReport, interrupted: boolean): EndedRun => ({
+  ...{ ...report, interrupted, isNightly: isNightlyRun(request) },
+  // Elsewhere a busy merchant is no reason to end badly.
+  busy: report.busy.filter((one) => !isGoodEnd(one.exitCode)).length,
+  leftOut: report.busy.length,
+});
 
 /** The outcomes of all merchants, in the order in which they were asked for. */
 async function outcomeAfter(
@@ -179,36 +176,10 @@ async function outcomeAfter(
   const inOrder = [...outcomes.values()].sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
   const exitCode =
     request.isByName === true ? EXIT.leaseHeld : request.scheduled ? EXIT.incomplete : EXIT.done;
-  const busy = [...held.busy].map(([merchantNo, { message }]): BusyMerchant => ({
-    merchantNo,
-    exitCode,
-    message,
-  }));
+  const busy = [...held.busy].map(([merchantNo, { message }]) => ({ merchantNo, exitCode, message }));
   const outcome = outcomeOfAll(inOrder, busy);
   if (isAway || !isChecked('shared', deps.checks)) return outcome;
   return { ...outcome, sync: await withExplainedFailure(outcome.sync, deps.db) };
-}
-
-function reportOf(
-  { request, deps, runId, from, to, checked }: ActiveRun,
-  { outcome, elapsedMs }: RunEnd & { readonly outcome: StageOutcome },
-  standing: OpenItems,
-  judged: ReturnType<typeof judge>,
-): RunReport {
-  const reasons = deps.timeZoneTrusted === true ? [...judged.reasons, ON_TRUST] : judged.reasons;
-  return {
-    command: request.command,
-    runId,
-    from,
-    to,
-    exitCode: judged.exitCode,
-    ...outcome,
-    checked,
-    standing,
-    reasons,
-    notes: reasons.map(({ what }) => what),
-    elapsedMs: Math.round(elapsedMs()),
-  };
 }
 
 /** Only asked if the clocks differ by much now. If the database does not answer, the difference counts as new. */
@@ -330,10 +301,19 @@ export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
   for (const [runId, merchants] of lost) {
     const ends = merchants.map(({ merchantNo, problem: what, exitCode }) => {
       const todo = 'fix the cause, then send it back with `daybook jobs redrive`';
-      const reason: Reason = { exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo };
-      return { merchantNo, exitCode, reads: false, figures: { reasons: [reason] } };
+      return taskEndOf({ exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo });
     });
-    await endLost(deps, ends, runId);
+    await db.transaction().execute(async (trx) => {
+      const end = { runId, holder: deps.holder, now: now() };
+      await endTasks(trx, ends, { ...end, ifWaiting: true });
+      // Their workers may have found breaks before they died, which are noted to be reported.
+      if ((deps.alerts?.targets.length ?? 0) > 0)
+        await noteBreaks(
+          trx,
+          ends.map(({ merchantNo }) => merchantNo),
+          end,
+        );
+    });
   }
   const finished: number[] = [];
   for (const { id, isQueued } of await runsToFinish(db)) {
@@ -343,27 +323,12 @@ export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
   return finished;
 }
 
-/** Ends them. Their workers may have found breaks before they died, which are noted to be reported. */
-async function endLost(
-  { db, holder, now, alerts }: FinishDeps,
-  ends: readonly TaskEnd[],
-  runId: number,
-): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    await endTasks(trx, ends, { runId, holder, now: now(), ifWaiting: true });
-    if ((alerts?.targets.length ?? 0) === 0) return;
-    const merchants = ends.map(({ merchantNo }) => merchantNo);
-    await noteBreaks(trx, merchants, { runId, now: now() });
-  });
-}
-
 /** The reason as the run names it: with the merchants, if its sentence does not name the one. */
 function reasonOfMerchants(one: MerchantsReason): Reason {
   const { what, todo, isNamed, count, merchants } = one;
   const exitCode = one.exitCode as ExitCode;
-  const awaits = one.awaitsPerson ? { awaitsPerson: true as const } : {};
-  if (isNamed) return { exitCode, what, todo, merchantNo: merchants[0]!, ...awaits };
-  const more = count - merchants.length;
-  const who = `${merchants.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return { exitCode, what: `${who}: ${what}`, todo, ...awaits };
+  const awaits = one.awaitsPerson && { awaitsPerson: true as const };
+  return isNamed
+    ? { exitCode, what, todo, merchantNo: merchants[0]!, ...awaits }
+    : { exitCode, what: `${firstNamed(merchants, merchants.length, count)}: ${what}`, todo, ...awaits };
 }

@@ -94,34 +94,30 @@ export interface LastRuns {
 
 const endedWell = (run: KnownRun): boolean => isGoodEnd(run.exitCode);
 
+export interface LastRunsAsked {
+  readonly ledgerJobs: readonly string[];
+  readonly otherJobs: readonly string[];
+  /** A run by hand replaces a scheduled one if it read all of these merchants. Only asked if it may matter. */
+  readonly merchants: () => Promise<readonly string[]>;
+  readonly now: Date;
+  /** Whether runs by hand that are known to be about a few merchants or days only are left out. */
+  readonly nightlyOnly?: boolean;
+}
+
 /** All `ledgerJobs` read the ledger, so a later good run of one of them replaces an earlier bad run of another. */
-export async function lastRunsOf(
-  db: Kysely<DB>,
-  options: {
-    readonly ledgerJobs: readonly string[];
-    readonly otherJobs: readonly string[];
-    /** A run by hand replaces a scheduled one if it read all of these merchants. Only asked if it may matter. */
-    readonly merchants: () => Promise<readonly string[]>;
-    readonly now: Date;
-    /** Whether runs by hand that are known to be about a few merchants or days only are left out. */
-    readonly nightlyOnly?: boolean;
-  },
-): Promise<LastRuns> {
+export async function lastRunsOf(db: Kysely<DB>, options: LastRunsAsked): Promise<LastRuns> {
   const { ledgerJobs, otherJobs, merchants, nightlyOnly = false } = options;
-  const states = async (rows: Parameters<typeof withStates>[1]) => withStates(db, rows, options);
-  const [last] = await states(await latestRuns(db, { limit: 1 }));
-  const byHand = await states(
-    await latestRuns(db, { limit: MANUAL_RUNS_READ_MAX, command: 'run', scheduled: false }),
-  );
-  const lastEnded = async (jobs: readonly string[]): Promise<KnownRun | undefined> =>
-    (await states(await latestOfEachJob(db, jobs, RUNS_READ_MAX))).find(({ state }) => state !== 'running');
-  const manualNightly = async (): Promise<KnownRun | undefined> => {
-    if (!nightlyOnly) return byHand.find(({ state }) => state !== 'running');
-    const rows = await latestRuns(db, {
-      ...{ limit: RUNS_READ_MAX, command: 'run', scheduled: false, nightlyOnly },
-    });
-    return (await states(rows)).find(({ state }) => state !== 'running');
-  };
+  const states = async (rows: Promise<readonly RunRow[]>) => withStates(db, await rows, options);
+  const ended = (runs: readonly KnownRun[]) => runs.find(({ state }) => state !== 'running');
+  const [last] = await states(latestRuns(db, { limit: 1 }));
+  const manual = { command: 'run', scheduled: false };
+  const byHand = await states(latestRuns(db, { ...manual, limit: MANUAL_RUNS_READ_MAX }));
+  const lastEnded = async (jobs: readonly string[]) =>
+    ended(await states(latestOfEachJob(db, jobs, RUNS_READ_MAX)));
+  const manualNightly = async () =>
+    ended(
+      nightlyOnly ? await states(latestRuns(db, { ...manual, limit: RUNS_READ_MAX, nightlyOnly })) : byHand,
+    );
   const ledger = (await lastEnded(ledgerJobs)) ?? (await manualNightly());
   const madeUpFor = async (run: KnownRun): Promise<boolean> => {
     const later = byHand.filter((one) => one.id > run.id && endedWell(one)).map(({ id }) => id);

@@ -1,16 +1,22 @@
-/** One complete run: many merchants side by side, each from reading to published under its own lease, and one report. */
+/**
+ * One complete run: many merchants side by side, each from reading to published under its own lease, and one report. Or a run
+ * that is put on the queue, where workers do the same.
+ */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { merchantsDoneInSlot, recordRequestedRanges } from '../store/tasks.ts';
+import {
+  merchantsDoneInSlot,
+  recordRequestedRanges,
+  endTasks,
+  queueTasks,
+  type TaskEnd,
+} from '../store/tasks.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { claimStore } from '../statements/store-owner.ts';
-import { runsOfSlot, startRun } from '../store/runs.ts';
+import { runsOfSlot, startRun, lockSlot, openRunOfSlot } from '../store/runs.ts';
 import { endBackfills, isLong, recordLongRun } from './backfill/backfills.ts';
 import { workInSlices } from './backfill/slices.ts';
-import { checkedBy } from './checked.ts';
-import { underLeases, type HeldLeases } from './leases.ts';
-import { MerchantEnds } from './merchant-ends.ts';
-import { runRanges } from './merchant-ranges.ts';
 import {
+  checkedBy,
   UNOBSERVED,
   accountsAsked,
   isNightlyRun,
@@ -18,15 +24,24 @@ import {
   type ActiveRun,
   type RunDeps,
   type RunRequest,
+  STAGES,
+  type QueuedRequest,
 } from './active-run.ts';
+import { underLeases, type HeldLeases } from './leases.ts';
+import { MerchantEnds, taskEndOf } from './merchant-ends.ts';
+import { runRanges } from './merchant-ranges.ts';
 import type { DayRange, MerchantDays } from './range.ts';
 import type { MerchantOutcome, RunReport } from './report.ts';
 import { endRun, failureOf, type RunMerchants } from './run-end.ts';
 import type { DueJob } from './schedule/due.ts';
 import { noticeShared } from './stages/notice-stage.ts';
-import { STAGES } from './stages/stages-of.ts';
 import { EXIT, isGoodEnd } from './verdict/exit-codes.ts';
 import { workOnAll, workOnMerchant } from './merchant-work.ts';
+import type { Transaction } from 'kysely';
+import { enqueue, merchantsWithJob } from '../queue/jobs.ts';
+import type { MerchantJob, Queue } from '../queue/queue.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { partsToDo } from './backfill/tasks.ts';
 
 /**
  * Runs the stages of `request.command` for each merchant whose lease is free, and records the run. Merchants that
@@ -88,11 +103,8 @@ interface Merchants extends RunMerchants {
 
 function runAll(request: RunRequest, deps: RunDeps, held: HeldLeases): Promise<RunReport> {
   const { trace } = deps.observer ?? UNOBSERVED;
-  const { command, scheduled } = request;
-  const attributes = {
-    'daybook.command': scheduled?.job ?? command,
-    'daybook.merchants': held.merchants.length,
-  };
+  const command = request.scheduled?.job ?? request.command;
+  const attributes = { 'daybook.command': command, 'daybook.merchants': held.merchants.length };
   return trace('run', attributes, async (tell) => {
     const report = await runTraced(request, deps, held);
     tell({ 'daybook.run': report.runId, 'daybook.exit_code': report.exitCode });
@@ -124,13 +136,13 @@ async function runTraced(request: RunRequest, deps: RunDeps, held: HeldLeases): 
   }
   if (cause === null) return endRun(run, merchants, { failures: [], causes: [], elapsedMs });
   const reported = failureOf(cause, deps.signal, held.signal);
-  const failures = [reported.failure];
-  if (reported.failure.exitCode === EXIT.incomplete) {
-    return endRun(run, merchants, { failures, causes: [reported.cause, cause], elapsedMs });
-  }
+  const isIncomplete = reported.failure.exitCode === EXIT.incomplete;
+  const causes = isIncomplete ? [reported.cause, cause] : [];
+  const ended = endRun(run, merchants, { failures: [reported.failure], causes, elapsedMs });
+  if (isIncomplete) return ended;
   // The report is stored first, as the caller may drop the error. If storing it fails, the original error is still
   // thrown.
-  await endRun(run, merchants, { failures, causes: [], elapsedMs }).catch(() => undefined);
+  await ended.catch(() => undefined);
   throw reported.cause;
 }
 
@@ -171,14 +183,12 @@ async function work(
   if (isInSlices) await endBackfills(run.deps.db, run.deps.now());
 }
 
-async function beginRun(
-  request: RunRequest,
-  deps: RunDeps,
-): Promise<{ readonly run: ActiveRun; readonly ranges: ReadonlyMap<string, MerchantDays> }> {
+async function beginRun(request: RunRequest, deps: RunDeps) {
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await recordStart(request, deps, { from, to });
-  const zoneGate = runZoneGate(deps);
-  return { run: { request, deps, runId, zoneGate, from, to, checked: checkedBy(request, deps) }, ranges };
+  const checked = checkedBy(request, deps);
+  const run: ActiveRun = { request, deps, runId, zoneGate: runZoneGate(deps), from, to, checked };
+  return { run, ranges };
 }
 
 /** Records the start of the run, and the days asked for by date, which stay open until they are proven. */
@@ -202,4 +212,85 @@ async function recordAsked(request: RunRequest, { db, now, zone }: RunDeps, runI
   const left = await recordLongRun({ ...request, range }, { db, now: now(), zone }, runId);
   if (left === null) return;
   await recordRequestedRanges(db, { ...accountsAsked(request), ...left, runId, now: now() });
+}
+
+interface QueueingDeps extends RunDeps {
+  /** Sends the jobs in the transaction. Returns those that were refused, as their merchant has another one. */
+  readonly enqueue: (trx: Transaction<DB>, jobs: readonly MerchantJob[]) => Promise<readonly MerchantJob[]>;
+}
+
+/**
+ * Puts a due slot on the queue, once, however many processes try: with the merchants that are not done in it yet. If a
+ * queued run of the slot is open, returns that one. Null if the slot is done. A merchant with a job of an earlier run is
+ * busy in this one.
+ */
+export async function queueSlot(
+  request: RunRequest & { readonly scheduled: DueJob },
+  deps: QueueingDeps,
+): Promise<number | null> {
+  const { job, slot } = request.scheduled;
+  const open = await openRunOfSlot(deps.db, job, slot);
+  if (open !== undefined) return open;
+  const days = await runRanges(request, deps);
+  return deps.db.transaction().execute(async (trx) => {
+    await lockSlot(trx, job, slot);
+    const begun = await openRunOfSlot(trx, job, slot);
+    if (begun !== undefined) return begun;
+    if (await isSlotDone(trx, request.scheduled)) return null;
+    const merchants = await notDoneInSlot(request, { ...deps, db: trx });
+    return begin({ ...request, merchants }, days, deps, trx);
+  });
+}
+
+async function begin(
+  request: RunRequest,
+  days: DayRange,
+  deps: QueueingDeps,
+  trx: Transaction<DB>,
+): Promise<number> {
+  const { command, range, currencies, scheduled = null, notRead = [] } = request;
+  const { holder, now, lateSweepDays = null } = deps;
+  const runId = await recordStart(request, { ...deps, db: trx }, days);
+  const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
+  const asked: QueuedRequest = { command, range, currencies, scheduled, lateSweepDays, notRead };
+  await queueTasks(trx, runId, asked, merchants);
+  const jobs = merchants.map((merchantNo) => ({ runId, merchantNo }));
+  const refused = await deps.enqueue(trx, jobs);
+  const ends = refused.map(({ merchantNo }) => busyEnd(merchantNo));
+  await endTasks(trx, ends, { runId, holder, now: now(), ifWaiting: true });
+  return runId;
+}
+
+/** The end of a merchant whose job of an earlier run is still open. */
+const busyEnd = (merchantNo: string): TaskEnd =>
+  taskEndOf({
+    exitCode: EXIT.incomplete,
+    what: `${merchantNo} is busy: its job of an earlier run is still on the queue`,
+    todo: 'the schedule comes back to it; `daybook jobs list` shows whether workers are at work',
+    merchantNo,
+  });
+
+/** Merchants of backfills that are on their lane at the same time; the others follow. */
+const QUEUED_MAX = 1_000;
+
+/**
+ * Puts merchants with slices to do on the lane of backfills, those left out that are on it. Any process may call it, as
+ * often as it likes. Returns how many it put there.
+ */
+export async function enqueueBackfills(queue: Queue, now: Date): Promise<number> {
+  const { db } = queue;
+  await endBackfills(db, now);
+  const parts = await partsToDo(db, { now, limit: QUEUED_MAX });
+  if (parts.length === 0) return 0;
+  const runOf = new Map(parts.toReversed().map(({ merchantNo, runId }) => [merchantNo, runId]));
+  const merchants = [...new Set(parts.map(({ merchantNo }) => merchantNo))];
+  const taken = await merchantsWithJob(db, 'backfill', merchants);
+  const sent = merchants
+    .filter((merchantNo) => !taken.has(merchantNo))
+    .map((merchantNo) => ({ runId: runOf.get(merchantNo)!, merchantNo }));
+  if (sent.length === 0) return 0;
+  return db.transaction().execute(async (trx) => {
+    const refused = await enqueue(queue, trx, 'backfill', sent);
+    return sent.length - refused.length;
+  });
 }

@@ -77,12 +77,7 @@ export async function sideBySide<Item>(
   signal.throwIfAborted();
 }
 
-export interface MerchantWaits {
-  readonly tell: OnWaiting;
-  readonly listen: Waits;
-}
-
-export function createMerchantWaits(): MerchantWaits {
+export function createMerchantWaits(): Readonly<{ tell: OnWaiting; listen: Waits }> {
   const listeners = new Set<OnWaiting>();
   return {
     tell: (merchantNo, isWaiting) => {

@@ -1,14 +1,14 @@
 /** What is reported of how it stands next to the figures, in the same words by `status` and by its page. Pure. */
-import { countedInText as counted, showableText } from '../ledger/text.ts';
+import { countedInText as counted, firstNamed, showableText } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { QueueGlance } from '../queue/jobs.ts';
 import type { Undelivered } from '../alerts/outbox.ts';
 import type { BackfillStatus } from './backfill/backfills.ts';
-import { checkedText } from './checked.ts';
-import { clockNews } from './clock-text.ts';
+import { checkedText } from './active-run.ts';
+import { clockNews } from './verdict/merchant-reasons.ts';
 import type { Overview } from './health.ts';
 import type { LastRuns } from './run-state.ts';
-import { TIME_ZONE_ON_TRUST } from './report.ts';
+import { TIME_ZONE_ON_TRUST, type MerchantSync } from './report.ts';
 import type { MerchantStatus } from './status.ts';
 import {
   howToReadOrDisable,
@@ -19,10 +19,11 @@ import {
 import type { Window } from '../ledger/entry.ts';
 import type { Adjustment } from '../store/month-close.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
-import { latenessText } from './lateness-text.ts';
-import type { OpenRange } from './requested.ts';
+import type { OpenRange } from './coverage.ts';
 import { daysName, rangeName } from './verdict/judge.ts';
+import { listed } from './verdict/exit-codes.ts';
 import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
+import type { DaysLate, Lateness } from '../ledger/lateness.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -57,11 +58,10 @@ function queueLines(glance: QueueGlance | null): string[] {
   const lanes = glance.lanes.map(
     ({ lane, waiting, active }) => `${lane} ${waiting.toLocaleString('en')} waiting, ${active} at work`,
   );
-  const more = glance.givenUpCount - glance.givenUp.length;
+  const named = glance.givenUp.map(({ merchantNo, runId }) => `${merchantNo} of run ${runId}`);
   const givenUp =
     `${counted(glance.givenUpCount, 'job was', 'jobs were')} given up: ` +
-    glance.givenUp.map(({ merchantNo, runId }) => `${merchantNo} of run ${runId}`).join(', ') +
-    `${more > 0 ? ` and ${more} more` : ''}; \`daybook jobs list\` says why, \`daybook jobs redrive\` sends them back`;
+    `${firstNamed(named, named.length, glance.givenUpCount)}; \`daybook jobs list\` says why, \`daybook jobs redrive\` sends them back`;
   return [`queue: ${lanes.join('; ')}`, ...(glance.givenUpCount > 0 ? [givenUp] : [])];
 }
 
@@ -76,17 +76,9 @@ export function leftName(leftMs: number | null): string {
 }
 
 /** `backfill 3, 2025-01-01 to 2025-12-31 of 12 merchants: 1,200 days done, 3,180 days left, time left: about 7 h`. */
-export const backfillText = ({
-  id,
-  from,
-  to,
-  merchants,
-  daysDone,
-  daysLeft,
-  leftMs,
-}: BackfillStatus): string =>
-  `backfill ${id}, ${from} to ${to} of ${counted(merchants, 'merchant')}: ${counted(daysDone, 'day')} done, ` +
-  `${counted(daysLeft, 'day')} left, time left: ${leftName(leftMs)}`;
+export const backfillText = ({ id, from, to, leftMs, ...left }: BackfillStatus): string =>
+  `backfill ${id}, ${from} to ${to} of ${counted(left.merchants, 'merchant')}: ${counted(left.daysDone, 'day')} done, ` +
+  `${counted(left.daysLeft, 'day')} left, time left: ${leftName(leftMs)}`;
 
 /** What the next slices said that have failed, a line for each merchant. */
 export const failureTexts = ({ id, failing, failures }: BackfillStatus, zone: string): string[] => [
@@ -100,19 +92,20 @@ export const failureTexts = ({ id, failing, failures }: BackfillStatus, zone: st
 ];
 
 function clockText({ last }: LastRuns): string | null {
-  const [platformBehindMs, platformAheadMs] = ['platformBehindMs', 'platformAheadMs'].map((figure) =>
-    Number(last?.figures[figure] ?? 0),
-  );
-  const news = clockNews({ platformBehindMs: platformBehindMs!, platformAheadMs: platformAheadMs! });
+  const figure = (name: string): number => Number(last?.figures[name] ?? 0);
+  const news = clockNews({
+    platformBehindMs: figure('platformBehindMs'),
+    platformAheadMs: figure('platformAheadMs'),
+  });
   return news === null ? null : `seen by run ${last!.id}: ${news}`;
 }
 
 function undeliveredText({ failing, givenUp }: Undelivered): string | null {
   if (failing + givenUp === 0) return null;
   const reported = [
-    ...(failing > 0 ? [`${failing} not delivered yet`] : []),
-    ...(givenUp > 0 ? [`${givenUp} given up in the last week`] : []),
-  ];
+    failing > 0 ? `${failing} not delivered yet` : [],
+    givenUp > 0 ? `${givenUp} given up in the last week` : [],
+  ].flat();
   return `alerts: ${reported.join(', ')}: see \`daybook alerts list\`, and try \`daybook alerts test\``;
 }
 
@@ -239,20 +232,14 @@ export const requestedText = (range: OpenRange, zone: string): string =>
     ? 'every day that is over is proven'
     : `missing ${daysName(range.missingDays)}`);
 
-export const adjustmentText = ({
-  merchantNo,
-  month,
-  number,
-  currency,
-  day,
-  frozenRevision,
-  revision,
-  reason,
-}: Adjustment): string =>
-  `adjusts close ${number} of ${month}: ${merchantNo} ${currency} ${day} ` +
-  (frozenRevision === null
-    ? `was not published, is revision ${revision}`
-    : `from revision ${frozenRevision} to ${revision} (${reason ?? 'entries changed'})`);
+export function adjustmentText({ merchantNo, month, number, currency, day, ...one }: Adjustment): string {
+  const { frozenRevision, revision, reason } = one;
+  const what =
+    frozenRevision === null
+      ? `was not published, is revision ${revision}`
+      : `from revision ${frozenRevision} to ${revision} (${reason ?? 'entries changed'})`;
+  return `adjusts close ${number} of ${month}: ${merchantNo} ${currency} ${day} ${what}`;
+}
 
 /** `2026-01-01 to 2026-02-28: total of 1234 confirmed on ..., 300 of 1234 entries re-read since ...`. */
 function historicalDaysText(
@@ -265,3 +252,59 @@ function historicalDaysText(
     `${round.read} of ${round.of} entries re-read since ${wallSecond(round.beganAt.getTime(), zone)}`
   );
 }
+
+/** Most merchants named in the line about wider lookbacks. */
+const NAMED_MAX = 10;
+
+/** One line about the merchants whose lookback was widened; null if there are none. */
+export function extendedLookbackText(
+  sync: readonly Pick<MerchantSync, 'merchantNo' | 'widerSweep'>[],
+): string | null {
+  const reported = sync.flatMap(({ merchantNo, widerSweep }) => {
+    if (widerSweep === undefined) return [];
+    const { days, asked, lateness } = widerSweep;
+    const bound = asked > days ? `; DAYBOOK_RESWEEP_DAYS_MAX keeps it from ${counted(asked, 'day')}` : '';
+    return [
+      `${merchantNo} ${counted(days, 'day')} (99 % of its late entries came ${within(lateness)}${bound})`,
+    ];
+  });
+  if (reported.length === 0) return null;
+  return `lookback extended, as entries come late: ${listed(reported, String, NAMED_MAX, '; ')}`;
+}
+
+/** `12 late entries (3,600 entries observed): half came within 1 day, ...`; null if nothing was measured yet. */
+export function latenessText({
+  watchedEntries,
+  lateEntries,
+  median,
+  p99,
+  worst,
+  final,
+}: Lateness): string | null {
+  if (watchedEntries + lateEntries === 0) return null;
+  const late =
+    median === null || p99 === null || worst === null
+      ? ''
+      : `: half came ${within(median)}, 99 % ${within(p99)}, the latest ${within(worst)}`;
+  const reported =
+    final === null
+      ? 'Not yet known when a day can be treated as final'
+      : `A day has 99.9 % of its entries after ${counted(final.afterDays, 'day')}`;
+  const watched = `(${watchedEntries.toLocaleString('en')} entries observed)`;
+  return `${counted(lateEntries, 'late entry', 'late entries')} ${watched}${late}. ${reported}.`;
+}
+
+const within = ({ atMost }: DaysLate): string => `within ${counted(atMost, 'day')}`;
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Reads an age as ms; null if the text is none. */
+export function ageOf(text: string): number | null {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const unitMs = UNIT_MS[unit ?? ''];
+  return count === undefined || unitMs === undefined ? null : Number(count) * unitMs;
+}
+
+/** `26h`; in minutes where it is not full hours. */
+export const ageName = (ms: number): string =>
+  ms % 3_600_000 === 0 ? `${ms / 3_600_000}h` : `${Math.ceil(ms / 60_000)}m`;

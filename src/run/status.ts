@@ -3,7 +3,7 @@
  */
 import type { Kysely } from 'kysely';
 import { dayOf } from '../ledger/business-day.ts';
-import type { BusinessDay, Window } from '../ledger/entry.ts';
+import type { Window } from '../ledger/entry.ts';
 import { latenessOf, type Lateness } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/quarantine.ts';
@@ -13,40 +13,33 @@ import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
 import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
-import { heldDaysOf, type HeldDay } from '../store/absent-entries.ts';
+import { heldDaysOf } from '../store/absent-entries.ts';
 import { uncertifiedOfEach } from '../store/certificates.ts';
 import { lastGoodReadings } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
+import type { OpenItems } from './report.ts';
 import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';
-import { discrepanciesOf, type Discrepancy } from './discrepancies.ts';
+import { discrepanciesOf, provenOf, type Proven } from './proven.ts';
 import { exitCodeOfDiscrepancy } from './verdict/finding-reasons.ts';
-import { countDaysMissing } from './coverage.ts';
-import { provenOf, type Proven } from './proven.ts';
-import { isRead, openRanges, type OpenRange } from './requested.ts';
+import { countDaysMissing, isRead, openRanges, type OpenRange, type Clock } from './coverage.ts';
 import { wallSecond, windowsInZone } from '../ledger/wall-time.ts';
 
 /** Older notices are not shown. */
 const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
 
-export interface MerchantStatus {
-  readonly merchantNo: string;
+export interface MerchantStatus
+  extends Omit<Proven, 'unread'>, Pick<OpenItems, 'requested' | 'quarantined' | 'discrepancies' | 'held'> {
   readonly lastGoodRunAt: Date | null;
   readonly checked: readonly string[];
-  /** First and last of the days without a gap that are under certificate, with figures, and without an open break. */
-  readonly provenFrom: BusinessDay | null;
-  readonly provenThrough: BusinessDay | null;
   readonly missing: readonly (Window & { readonly why: string })[];
-  /** Ranges asked for by date that are not fully proven. */
-  readonly requested: readonly OpenRange[];
   readonly openBreaks: number;
   /** Of these, the ones that the last run or one at work has found. */
   readonly newBreaks: number;
   /** Windows without a certificate: their last reading failed, or waits for a second reading. */
   readonly uncertified: number;
   readonly daysMissing: number;
-  readonly quarantined: number;
   /** Notices of the last weeks. Each was reported once by a run. */
   readonly notices: readonly KnownNotice[];
   /** How older days compare with the platform; null if they were never compared. */
@@ -54,16 +47,10 @@ export interface MerchantStatus {
   /** Statements of closed months that are not the frozen ones, the newest months last. */
   readonly adjustments: readonly Adjustment[];
   readonly lateness: Lateness;
-  /** Days by which proven days, days with figures and days with a current statement differ. */
-  readonly discrepancies: readonly Discrepancy[];
-  /** Account days that lost so many entries at the same time that a person has to confirm it. */
-  readonly held: readonly HeldDay[];
   readonly tooOld: boolean;
 }
 
-export interface StatusOptions {
-  readonly zone: string;
-  readonly now: Date;
+export interface StatusOptions extends Clock {
   readonly maxAgeMs: number | null;
   /** The first run whose breaks count as new; none does if it is left out. */
   readonly newSince?: number | null;
@@ -110,47 +97,34 @@ async function foundOf(
   requested: readonly OpenRange[],
   options: StatusOptions,
 ) {
-  const noticesFrom = new Date(options.now.getTime() - NOTICES_SHOWN_MS);
-  const today = dayOf(options.now.getTime(), options.zone);
-  const [
-    proven,
-    knownAt,
-    uncertified,
-    lastGood,
-    openBreaks,
-    unreadable,
-    notices,
-    olderDays,
-    measured,
-    adjusted,
-    discrepancies,
-    held,
-  ] = await Promise.all([
-    provenOf(db, merchants, requested, options),
+  const { zone, now, newSince = null } = options;
+  const noticesFrom = new Date(now.getTime() - NOTICES_SHOWN_MS);
+  const byMerchant = <Row extends { readonly merchantNo: string }>(rows: readonly Row[]) =>
+    Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+  return allOf({
+    proven: provenOf(db, merchants, requested, options),
     // A merchant that has not joined yet has no good run; its age counts from when it became known.
-    notJoined(db, merchants),
-    uncertifiedOfEach(db, merchants, ALL_TIME),
-    lastGoodReadings(db, merchants),
-    countOpenBreaks(db, { merchants, currencies: null }, isNewSince(options.newSince ?? null)),
-    unreadableByMerchant(db, merchants),
-    noticesSince(db, merchants, noticesFrom),
-    historicalComparisons(db, merchants),
-    latenessMeasured(db, merchants, today),
-    adjustmentsOfEach(db, merchants),
-    discrepanciesOf(db, merchants, options.zone),
-    heldDaysOf(db, merchants),
-  ]);
-  return {
-    ...{ proven, knownAt, uncertified, lastGood, openBreaks, unreadable, olderDays, measured, adjusted },
-    notices: noticesByMerchant(notices),
-    discrepancies: Map.groupBy(discrepancies, ({ merchantNo }) => merchantNo),
-    held: Map.groupBy(held, ({ merchantNo }) => merchantNo),
-  };
+    knownAt: notJoined(db, merchants),
+    uncertified: uncertifiedOfEach(db, merchants, ALL_TIME),
+    lastGood: lastGoodReadings(db, merchants),
+    openBreaks: countOpenBreaks(db, { merchants, currencies: null }, isNewSince(newSince)),
+    unreadable: unreadableByMerchant(db, merchants),
+    notices: noticesSince(db, merchants, noticesFrom).then(noticesByMerchant),
+    olderDays: historicalComparisons(db, merchants),
+    measured: latenessMeasured(db, merchants, dayOf(now.getTime(), zone)),
+    adjusted: adjustmentsOfEach(db, merchants),
+    discrepancies: discrepanciesOf(db, merchants, zone).then(byMerchant),
+    held: heldDaysOf(db, merchants).then(byMerchant),
+  });
 }
 
-type Found = Omit<Awaited<ReturnType<typeof foundOf>>, 'proven'> & {
-  readonly requested: readonly OpenRange[];
-};
+/** Waits for all of these at the same time. */
+async function allOf<Answers extends object>(asked: { [Name in keyof Answers]: Promise<Answers[Name]> }) {
+  const waiting = Object.entries<Promise<unknown>>(asked).map(async ([name, answer]) => [name, await answer]);
+  return Object.fromEntries(await Promise.all(waiting)) as Answers;
+}
+
+type Found = Awaited<ReturnType<typeof foundOf>> & { readonly requested: readonly OpenRange[] };
 
 function statusOfMerchant(
   { merchantNo, provenFrom, provenThrough, unread }: Proven,
@@ -180,10 +154,7 @@ function statusOfMerchant(
     merchantNo,
     lastGoodRunAt: lastGood?.at ?? null,
     checked: lastGood?.checked ?? [],
-    provenFrom,
-    provenThrough,
-    missing,
-    requested,
+    ...{ provenFrom, provenThrough, missing, requested },
     openBreaks: breaks.opened + breaks.known,
     newBreaks: breaks.opened,
     uncertified: uncertified.length,

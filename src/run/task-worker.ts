@@ -7,7 +7,6 @@ import { waitingOn } from '../queue/jobs.ts';
 import type { MerchantJob, Queue } from '../queue/queue.ts';
 import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import { LeaseHeld, LeaseLost } from '../store/engine/lease.ts';
-import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { queuedRun } from '../store/runs.ts';
 import { endTasks, merchantExitCode } from '../store/tasks.ts';
 import {
@@ -16,15 +15,16 @@ import {
   type QueuedRequest,
   type RunDeps,
   type RunRequest,
+  checkedBy,
+  STAGES,
 } from './active-run.ts';
 import { runDeps, type PlatformApp } from './app.ts';
 import { endBackfills, sliceFrom } from './backfill/backfills.ts';
-import { exitCodeOfSlice } from './backfill/slices.ts';
-import { leaveOut, openPart, partsToDo, putOff, storeSlice, type OpenPart } from './backfill/tasks.ts';
-import { checkedBy } from './checked.ts';
+import { storeIfDone } from './backfill/slices.ts';
+import { leaveOut, openPart, partsToDo, putOff, type OpenPart } from './backfill/tasks.ts';
 import { chosenMerchants } from './chosen-merchants.ts';
 import { underLeases, type HeldLeases } from './leases.ts';
-import { endMerchants, recordPublished } from './merchant-ends.ts';
+import { endMerchants, recordPublished, taskEndOf } from './merchant-ends.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { nothingDoneFor, workOnAll } from './merchant-work.ts';
 import type { DayRange } from './range.ts';
@@ -33,7 +33,6 @@ import { markReported } from './run-end.ts';
 import { prepare } from './run.ts';
 import { sideBySide } from './side-by-side.ts';
 import { noticeShared } from './stages/notice-stage.ts';
-import { STAGES } from './stages/stages-of.ts';
 import { withExplainedFailure } from './stages/sync-stage.ts';
 import { EXIT, UsageError, mostSevere, type ExitCode } from './verdict/exit-codes.ts';
 
@@ -69,12 +68,16 @@ type Ended = Pick<SliceEnd, 'outcome' | 'exitCode' | 'problem'>;
 
 const PASSED: Ended = { outcome: 'passed', exitCode: null, problem: null };
 
-const endOf = (part: OpenPart, ended: Ended): SliceEnd => ({
-  backfillId: part.backfillId,
-  merchantNo: part.merchantNo,
-  ...sliceFrom(part.nextDay, part.toDay),
+const endOf = ({ backfillId, merchantNo, nextDay, toDay }: OpenPart, ended: Ended): SliceEnd => ({
+  ...{ backfillId, merchantNo, ...sliceFrom(nextDay, toDay) },
   ...ended,
 });
+
+interface BackfillOptions {
+  readonly atOnce: number;
+  readonly signal: AbortSignal;
+  readonly onSlice: (end: SliceEnd) => Promise<void>;
+}
 
 /** What a worker knows of a run that it does tasks of. */
 interface RememberedRun extends DayRange {
@@ -83,11 +86,6 @@ interface RememberedRun extends DayRange {
   readonly zoneGate: ActiveRun['zoneGate'];
   /** Set once the object store was checked. */
   isPrepared: boolean;
-}
-
-interface Worked {
-  readonly run: ActiveRun;
-  readonly outcome: MerchantOutcome;
 }
 
 export class TaskWorker {
@@ -119,7 +117,13 @@ export class TaskWorker {
         if (error instanceof UsageError) return error;
         throw error;
       });
-      if (merchants instanceof UsageError) return endUnknown(deps, runId, merchantNo, merchants.message);
+      // It was disabled since its job was sent: there is nothing to do for it.
+      if (merchants instanceof UsageError) {
+        const end = taskEndOf({ exitCode: EXIT.done, what: merchants.message, todo: null, merchantNo });
+        const { db, holder, now } = deps;
+        await endTasks(db, [end], { runId, holder, now: now(), ifWaiting: true });
+        return EXIT.done;
+      }
       const { command, range, currencies, scheduled } = asked;
       const request = { command, range, currencies, merchants, ...(scheduled !== null && { scheduled }) };
       const { outcome, run: active } = await workOnStages(run, request, deps, held);
@@ -165,18 +169,7 @@ export class TaskWorker {
    * Does slices of the backfill, `atOnce` side by side, each of another merchant. Ends once the slices that are left wait
    * for a busy merchant or for another try. Throws as `doNextSlice`.
    */
-  doBackfill(
-    backfillId: number,
-    {
-      atOnce,
-      signal,
-      onSlice,
-    }: {
-      readonly atOnce: number;
-      readonly signal: AbortSignal;
-      readonly onSlice: (end: SliceEnd) => Promise<void>;
-    },
-  ): Promise<void> {
+  doBackfill(backfillId: number, { atOnce, signal, onSlice }: BackfillOptions): Promise<void> {
     const loops = Array.from({ length: atOnce }, (_, at) => String(at));
     return sideBySide(loops, { atOnce, signal, nameOf: (loop) => loop }, async (_, stopped) => {
       for (;;) {
@@ -223,7 +216,7 @@ export class TaskWorker {
   }
 
   async #sliceUnderLease(part: OpenPart, deps: RunDeps, held: HeldLeases): Promise<Ended> {
-    const { db, now, holder } = deps;
+    const { db, now } = deps;
     const { runId, merchantNo, nextDay, toDay } = part;
     if ((await openPart(db, part))?.nextDay !== nextDay) return PASSED;
     const startedAt = now();
@@ -231,16 +224,14 @@ export class TaskWorker {
     try {
       const merchants = await chosenMerchants(this.#app, [merchantNo]);
       const request = { command: 'run', range, merchants, currencies: null } as const;
-      const known = this.#remember(runId, () => ({ id: runId, asked: null, ...range }), deps);
+      const known = this.#remember({ id: runId, asked: null, ...range }, deps);
       // The store is checked before each slice, as days lie between two of them.
       const ofSlice = { ...known, ...range, isPrepared: false };
       const { run, outcome } = await workOnStages(ofSlice, request, deps, held);
       const lease = held.leaseOf(merchantNo);
       await recordPublished(db, lease, outcome);
       await noticeShared(deps, { runId, merchants: [merchantNo] });
-      const exitCode = await exitCodeOfSlice(run, outcome);
-      const slice = { ...range, exitCode, holder, startedAt, finishedAt: now() };
-      await writeTransaction(db, lease, (trx) => storeSlice(trx, part, slice));
+      const exitCode = await storeIfDone(run, outcome, { part, lease, startedAt });
       return { outcome: 'done', exitCode, problem: null };
     } catch (error) {
       deps.signal.throwIfAborted();
@@ -272,18 +263,14 @@ export class TaskWorker {
     if (row === undefined)
       throw new Error(`run ${runId} is on the queue and has no row that says what it was asked for`);
     const asked = row.request as unknown as QueuedRequest;
-    return this.#remember(runId, () => ({ ...row, asked }), this.#deps(signal, asked));
+    return this.#remember({ ...row, asked }, this.#deps(signal, asked));
   }
 
-  #remember(
-    runId: number,
-    make: () => Omit<RememberedRun, 'zoneGate' | 'isPrepared'>,
-    deps: RunDeps,
-  ): RememberedRun {
-    const known = this.#runs.get(runId);
+  #remember(row: Omit<RememberedRun, 'zoneGate' | 'isPrepared'>, deps: RunDeps): RememberedRun {
+    const known = this.#runs.get(row.id);
     if (known !== undefined) return known;
-    const run = { ...make(), zoneGate: runZoneGate(deps), isPrepared: false };
-    this.#runs.set(runId, run);
+    const run = { ...row, zoneGate: runZoneGate(deps), isPrepared: false };
+    this.#runs.set(row.id, run);
     const [oldest] = this.#runs.keys();
     if (this.#runs.size > RUNS_REMEMBERED) this.#runs.delete(oldest!);
     return run;
@@ -296,7 +283,7 @@ async function workOnStages(
   request: RunRequest,
   ownDeps: RunDeps,
   held: HeldLeases,
-): Promise<Worked> {
+): Promise<{ readonly run: ActiveRun; readonly outcome: MerchantOutcome }> {
   const deps = { ...ownDeps, signal: held.signal };
   const { ranges } = await runRanges(request, deps);
   const { id: runId, from, to, zoneGate } = task;
@@ -306,17 +293,4 @@ async function workOnStages(
   const outcomes = await workOnAll(run, { held, ranges, stages: STAGES[request.command] });
   const [merchantNo] = held.merchants;
   return { run, outcome: outcomes.get(merchantNo!) ?? nothingDoneFor(merchantNo!) };
-}
-
-/** The end of a merchant that was disabled since its job was sent: there is nothing to do for it. */
-async function endUnknown(
-  { db, holder, now }: RunDeps,
-  runId: number,
-  merchantNo: string,
-  what: string,
-): Promise<ExitCode> {
-  const figures = { reasons: [{ exitCode: EXIT.done, what, todo: null, merchantNo }] };
-  const end = { merchantNo, exitCode: EXIT.done, reads: false, figures };
-  await endTasks(db, [end], { runId, holder, now: now(), ifWaiting: true });
-  return EXIT.done;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { forgetDirectlySent, sendDirectOnceADay } from '../../src/alerts/direct.ts';
+import { forgetDirectlySent, sendDirectOnceADay } from '../../src/alerts/deliver.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
 import { FailingTicks } from '../../src/cli/alerting.ts';
 import type { AlertContent } from '../../src/alerts/alert.ts';

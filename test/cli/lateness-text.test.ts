@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { latenessText, extendedLookbackText } from '../../src/run/lateness-text.ts';
+import { latenessText, extendedLookbackText } from '../../src/run/status-text.ts';
 import type { Lateness } from '../../src/ledger/lateness.ts';
 
 const days = (atMost: number) => ({ atLeast: 0, atMost });

@@ -10,8 +10,7 @@ import {
   beginBackfill,
   cancelBackfill,
 } from '../../src/run/backfill/backfills.ts';
-import { enqueueBackfills } from '../../src/run/queue-run.ts';
-import { executeScheduled } from '../../src/run/run.ts';
+import { enqueueBackfills, executeScheduled } from '../../src/run/run.ts';
 import { createBackgroundWork, tick, type ScheduleOptions } from '../../src/run/schedule/schedule.ts';
 import { TaskWorker, type SliceEnd } from '../../src/run/task-worker.ts';
 import { Interrupted } from '../../src/run/verdict/exit-codes.ts';

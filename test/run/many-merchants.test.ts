@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
 import { sumOpenItems } from '../../src/run/report.ts';
 import { statusesOf, type MerchantStatus } from '../../src/run/status.ts';
-import { openItemsOf } from '../../src/run/open-items.ts';
+import { openItemsOf } from '../../src/run/merchant-ends.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { counting, merchantOf } from '../store/many-accounts.ts';
 import { fillMerchants } from '../store/many-merchants.ts';

@@ -7,7 +7,7 @@ import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
 import { entriesADay } from '../../src/store/account-days.ts';
 import { countByFigures, keepHistoricalComparisons } from '../../src/store/historical-days.ts';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
-import { openItemsOf } from '../../src/run/open-items.ts';
+import { openItemsOf } from '../../src/run/merchant-ends.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { firstDaysWithBalance } from '../../src/store/ledger-past.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { coverageOf, provenStretch } from '../../src/run/coverage.ts';
+import { coverageOf, provenStretch, daysOfBacklog } from '../../src/run/coverage.ts';
 import { EXIT, UsageError, exitCodeOf, mostSevere } from '../../src/run/verdict/exit-codes.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { askableDays, askedRange, nightlyRange } from '../../src/run/range.ts';
-import { daysOfBacklog } from '../../src/run/requested.ts';
 
 const DAY_MS = 86_400_000;
 const ZONE = 'Asia/Shanghai';

@@ -10,9 +10,9 @@ import {
   type PublishOutcome,
   type RunReport,
   type OpenItems,
+  NOTHING_STANDS,
 } from '../../src/run/report.ts';
-import type { OpenRange } from '../../src/run/requested.ts';
-import { NOTHING_STANDS } from '../../src/run/open-items.ts';
+import type { OpenRange } from '../../src/run/coverage.ts';
 import type { WithheldDay } from '../../src/statements/publish.ts';
 import type { SyncReport } from '../../src/sync/sync-report.ts';
 

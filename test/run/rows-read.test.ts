@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PlatformApp } from '../../src/run/app.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
-import { openItemsOf } from '../../src/run/open-items.ts';
+import { openItemsOf } from '../../src/run/merchant-ends.ts';
 import { statusOf } from '../../src/run/status.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { addMerchant } from '../../src/store/merchants.ts';

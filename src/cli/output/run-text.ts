@@ -1,14 +1,13 @@
 /** Words the report of a run for a person: why it is not green, what was read, each account day, the files. */
 import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/hints/stories.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
-import { checkedText } from '../../run/checked.ts';
-import { extendedLookbackText } from '../../run/lateness-text.ts';
+import { checkedText } from '../../run/active-run.ts';
+import { extendedLookbackText, requestedText } from '../../run/status-text.ts';
 import type { Proven } from '../../run/proven.ts';
 import type { RunReport, MerchantSync } from '../../run/report.ts';
 import { endText } from '../../run/run-state.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
-import { requestedText } from '../../run/status-text.ts';
 import { EXIT, type Reason } from '../../run/verdict/exit-codes.ts';
 import { daysName } from '../../run/verdict/judge.ts';
 import type { UnrepairedFile } from '../../statements/repair-files.ts';

@@ -3,9 +3,10 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AlertContent } from '../../alerts/alert.ts';
 import { raise, raiseCondition, type Raising, endConditions } from '../../alerts/outbox.ts';
 import type { DB } from '../../store/engine/schema.ts';
+import type { FoundBy } from '../../store/events.ts';
+import type { OpenItems, RunCommand, MerchantOutcome } from '../report.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/tasks.ts';
-import type { RunCommand, MerchantOutcome } from '../report.ts';
 import { isGoodEnd } from '../verdict/exit-codes.ts';
 import {
   crossOffTokens,
@@ -35,8 +36,7 @@ import {
 } from './run-alerts.ts';
 import { PlatformRejected } from '../../platform/errors.ts';
 import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
-import type { MerchantOpenItems } from '../open-items.ts';
-import { forgetDirectlySent, sendDirectOnceADay, recordLastSuccess } from '../../alerts/direct.ts';
+import { forgetDirectlySent, sendDirectOnceADay, recordLastSuccess } from '../../alerts/deliver.ts';
 import { targetsOf, ping } from '../../alerts/targets.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 
@@ -73,6 +73,12 @@ interface Deps {
   readonly alerts?: RunAlerts;
 }
 
+interface FinishOptions {
+  readonly finish: (db: Kysely<DB>) => Promise<boolean>;
+  readonly isAway?: boolean;
+  readonly statementMsMax?: number;
+}
+
 /**
  * Records the end by `finish`, with its alerts in the same transaction. If they cannot be stored, the end is recorded
  * without them, and a failed night is reported directly. Throws what `finish` throws; where the database is away, nothing.
@@ -81,25 +87,16 @@ interface Deps {
 export async function finishAlerting(
   { db, now, zone, alerts }: Deps,
   ended: EndedRun,
-  {
-    finish,
-    isAway = false,
-    statementMsMax = STATEMENT_MS_MAX,
-  }: {
-    readonly finish: (db: Kysely<DB>) => Promise<boolean>;
-    readonly isAway?: boolean;
-    readonly statementMsMax?: number;
-  },
+  { finish, isAway = false, statementMsMax = STATEMENT_MS_MAX }: FinishOptions,
 ): Promise<boolean> {
   const { targets, direct, onProblem, onSuccess } = alerts!;
   // What is not known of downloads holds up no end.
+  const notQueried = (error: unknown): RevisedDownloads => {
+    onProblem(error);
+    return NOT_QUERIED;
+  };
   const queried =
-    targets.length === 0 || isAway
-      ? NOT_QUERIED
-      : await unreportedDownloads(db).catch((error: unknown) => {
-          onProblem(error);
-          return NOT_QUERIED;
-        });
+    targets.length === 0 || isAway ? NOT_QUERIED : await unreportedDownloads(db).catch(notQueried);
   const recordAndRaise = (): Promise<boolean> =>
     db.transaction().execute(async (trx) => {
       if (targets.length > 0)
@@ -109,12 +106,11 @@ export async function finishAlerting(
       return isDone;
     });
   const recordAlone = async (): Promise<boolean> => {
-    const { isDone, error } = await finish(db).then(
-      (done) => ({ isDone: done, error: null }),
-      (thrown: unknown) => ({ isDone: false, error: { thrown } }),
-    );
-    if (isFailedRun(ended) && (isDone || error !== null)) await direct(runFailed(ended, NONE_UNDONE));
-    if (error !== null && !isAway) throw error.thrown;
+    const [end] = await Promise.allSettled([finish(db)]);
+    const isDone = end.status === 'fulfilled' && end.value;
+    const hasFailed = end.status === 'rejected';
+    if (isFailedRun(ended) && (isDone || hasFailed)) await direct(runFailed(ended, NONE_UNDONE));
+    if (hasFailed && !isAway) throw end.reason;
     return isDone;
   };
   // A lease may be lost, or a question unanswered, and the database be there again.
@@ -176,10 +172,13 @@ function reportOfRevised(
 ): AlertContent[] {
   const wereDownloaded = new Set(downloads.map(nameOf));
   const wereAsked = new Set(asked.map(revisionOf));
-  const downloaded = revised.filter((one) => wereDownloaded.has(nameOf(one)));
-  const others = revised.filter((one) => !wereDownloaded.has(nameOf(one)));
-  const known = others.filter((one) => wereAsked.has(revisionOf(one)));
-  const unknown = others.filter((one) => !wereAsked.has(revisionOf(one)));
+  const {
+    downloaded = [],
+    known = [],
+    unknown = [],
+  } = Object.groupBy(revised, (one) =>
+    wereDownloaded.has(nameOf(one)) ? 'downloaded' : wereAsked.has(revisionOf(one)) ? 'known' : 'unknown',
+  );
   return [
     ...(downloaded.length > 0 ? [revisedDownloads(downloaded, downloads, { runId, zone })] : []),
     ...(known.length > 0 ? [amendments(known, { runId, isDownloadKnown: true })] : []),
@@ -192,17 +191,15 @@ const revisionOf = (one: RevisedEvent): string => `${nameOf(one)} r${one.revisio
 /** Notes new breaks, revised days, and tokens that do not work; crosses off tokens that work again. */
 export async function noteForAlerts(
   trx: Transaction<DB>,
-  outcomes: readonly MerchantOutcome[],
-  openItemsOfAll: ReadonlyMap<string, MerchantOpenItems>,
-  found: { readonly runId: number; readonly now: Date },
+  ends: readonly { readonly outcome: MerchantOutcome; readonly standing: OpenItems }[],
+  found: FoundBy,
 ): Promise<void> {
-  const own = outcomes.map(({ merchantNo }) => openItemsOfAll.get(merchantNo)!.standing);
-  if (own.some(({ newBreaks, knownBreaks }) => newBreaks + knownBreaks > 0)) {
-    const merchants = outcomes.map(({ merchantNo }) => merchantNo);
+  const outcomes = ends.map(({ outcome }) => outcome);
+  const merchants = outcomes.map(({ merchantNo }) => merchantNo);
+  if (ends.some(({ standing: { newBreaks, knownBreaks } }) => newBreaks + knownBreaks > 0))
     await noteBreaks(trx, merchants, found);
-  }
-  const revised = own
-    .flatMap((standing) => standing.revised)
+  const revised = ends
+    .flatMap(({ standing }) => standing.revised)
     .filter(({ readsTheSame, wasOpenAtClose }) => !readsTheSame && wasOpenAtClose !== true);
   await noteRevised(trx, revised, found);
   const refused = outcomes.flatMap((outcome) => tokenProblem(outcome) ?? []);
@@ -245,17 +242,16 @@ export function openRunAlerts(
 ): RunAlerts | undefined {
   if (!isAlerting(settings)) return undefined;
   const targets = targetsOf(settings);
-  const { pingUrl } = settings.alerts;
+  const { dataDir, databaseUrl, alerts } = settings;
+  const { pingUrl } = alerts;
   return {
     targets: targets.map(({ key }) => key),
     onProblem,
     direct: async (content) => {
-      const { dataDir } = settings;
       for (const { target, problem } of await sendDirectOnceADay(targets, content, { dataDir, now }))
         if (problem !== null) onProblem(new Error(`${target}: ${problem}`));
     },
     onSuccess: async () => {
-      const { dataDir, databaseUrl } = settings;
       await forgetDirectlySent(dataDir).catch(onProblem);
       if (databaseUrl === null) await recordLastSuccess(dataDir, now()).catch(onProblem);
       if (pingUrl === null) return;

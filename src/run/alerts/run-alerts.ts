@@ -33,8 +33,7 @@ export interface Undone {
 
 const distinct = (names: readonly string[]): string[] => [...new Set(names)];
 
-const daysOf = ({ from, to }: RunEnded): string[] =>
-  distinct([from, to].filter((day): day is string => day !== null));
+const daysOf = ({ from, to }: RunEnded): string[] => distinct([from, to].filter((day) => day !== null));
 
 export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
   const { runId, exitCode, reasons } = ended;
@@ -52,11 +51,8 @@ export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
     todo:
       todos[0] ??
       `see \`daybook runs ${runId}\`; the schedule tries again by itself, and what is certified is kept`,
-    merchants: undone.merchants,
-    merchantCount: undone.count,
-    days: daysOf(ended),
-    since: null,
-    runId,
+    ...{ merchants: undone.merchants, merchantCount: undone.count },
+    ...{ days: daysOf(ended), since: null, runId },
   };
 }
 
@@ -103,24 +99,19 @@ export function newBreaks(breaks: readonly BreakEvent[], runId: number): AlertCo
       '`daybook breaks`',
     ),
     todo: '`daybook breaks show ID` has the message to the platform; a jump that is right is closed with `daybook breaks resolve`',
-    ...whose(breaks),
-    since: null,
-    runId,
+    ...foundBy(runId, breaks),
   };
 }
 
-const whose = (
-  days: readonly { readonly merchantNo: string; readonly day: string }[],
-): Pick<AlertContent, 'merchants' | 'merchantCount' | 'days'> => {
-  const merchants = distinct(days.map(({ merchantNo }) => merchantNo));
+/** Whose days a run's alert is about, the first of them by name. */
+function foundBy(runId: number, all: readonly { readonly merchantNo: string; readonly day?: string }[]) {
+  const merchants = distinct(all.map(({ merchantNo }) => merchantNo));
+  const days = distinct(all.flatMap(({ day }) => day ?? [])).sort();
   return {
-    merchants: merchants.slice(0, NAMED_MAX),
-    merchantCount: merchants.length,
-    days: distinct(days.map(({ day }) => day))
-      .sort()
-      .slice(0, NAMED_MAX),
+    ...{ merchants: merchants.slice(0, NAMED_MAX), merchantCount: merchants.length },
+    ...{ days: days.slice(0, NAMED_MAX), since: null, runId },
   };
-};
+}
 
 const revisedText = ({ merchantNo, currency, day, oldRevision, revision, reason }: RevisedEvent): string =>
   `${merchantNo} ${currency} ${day} ${oldRevision === null ? 'is' : `went from r${oldRevision} to`} r${revision}` +
@@ -145,9 +136,7 @@ export const amendments = (
         ]),
   ],
   todo: '`daybook statements diff DAY` shows each row that changed; ask the platform about entries it changed after booking',
-  ...whose(revised),
-  since: null,
-  runId,
+  ...foundBy(runId, revised),
 });
 
 /** Published days that were revised after somebody had downloaded them. */
@@ -168,9 +157,7 @@ export function revisedDownloads(
       '`daybook statements list --all`',
     ),
     todo: '`daybook audit` says who downloaded them: these figures are out of date, download the days again',
-    ...whose(revised),
-    since: null,
-    runId,
+    ...foundBy(runId, revised),
   };
 }
 
@@ -191,11 +178,7 @@ export const tokensRefused = (tokens: readonly TokenEvent[], runId: number): Ale
   todo:
     'give each a token that works: `daybook merchants add --merchant-no NO --token-stdin`; where a key is named, put it ' +
     'back into DAYBOOK_SECRET_KEYS',
-  merchants: tokens.slice(0, NAMED_MAX).map(({ merchantNo }) => merchantNo),
-  merchantCount: tokens.length,
-  days: [],
-  since: null,
-  runId,
+  ...foundBy(runId, tokens),
 });
 
 const KEY_PROBLEMS = [SecretKeyWrong, SecretUnreadable, UnknownSecretKey];
@@ -218,17 +201,11 @@ export function notStarted(
       : error instanceof Error
         ? error.message
         : String(error);
+  const name = isKey ? KEYS : what === 'serve' ? SERVE : NIGHT;
+  const headline = isKey ? KEY_PROBLEM : ABOUT[what](exitCode);
   return {
-    condition: {
-      name: isKey ? KEYS : what === 'serve' ? SERVE : NIGHT,
-      grade: gradeOf(exitCode),
-      count: 0,
-    },
-    content: {
-      ...(isKey ? KEY_PROBLEM : ABOUT[what](exitCode)),
-      sentences: [sentence],
-      ...ABOUT_NO_MERCHANT,
-    },
+    condition: { name, grade: gradeOf(exitCode), count: 0 },
+    content: { ...headline, sentences: [sentence], ...ABOUT_NO_MERCHANT },
   };
 }
 

@@ -1,13 +1,13 @@
 /** Raises what no run tells: a night that was missed, a run that was killed. Any process that lives may check. */
 import { type Kysely, sql } from 'kysely';
 import { raiseCondition, type Raising, endConditions } from '../../alerts/outbox.ts';
-import { NAMED_MAX } from '../../alerts/alert.ts';
+import { ABOUT_NO_MERCHANT, NAMED_MAX } from '../../alerts/alert.ts';
 import { counted, firstNamed } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { undoneInRun } from '../../store/tasks.ts';
-import { lastRunsOf, type KnownRun } from '../run-state.ts';
-import type { Reason } from '../verdict/exit-codes.ts';
+import { lastRunsOf, notesOf, type KnownRun, type LastRunsAsked } from '../run-state.ts';
+import type { ExitCode, Reason } from '../verdict/exit-codes.ts';
 import { gradeOf, MISSED, NIGHT, runFailed, runKilled } from './run-alerts.ts';
 import { activeWith } from '../../store/fleet-counts.ts';
 import { instantOfSlot, lastSlot, nextTime } from '../schedule/due.ts';
@@ -38,11 +38,7 @@ export async function checkForMissedRun(
         todo:
           'see whether `daybook schedule` (or the cron job) and its workers are alive, and start them: a run reads every ' +
           'day that was missed by itself',
-        merchants,
-        merchantCount: count,
-        days: [],
-        since: null,
-        runId: null,
+        ...{ ...ABOUT_NO_MERCHANT, merchants, merchantCount: count },
       },
       raising,
     ),
@@ -52,36 +48,21 @@ export async function checkForMissedRun(
 /** Raises that the last run of a job was killed or failed and none has made up for it, unless that was reported. */
 export async function checkForUnfinishedRuns(
   db: Kysely<DB>,
-  {
-    zone,
-    ledgerJobs,
-    otherJobs,
-    merchants,
-    ...raising
-  }: Raising & {
-    readonly zone: string;
-    readonly ledgerJobs: readonly string[];
-    readonly otherJobs: readonly string[];
-    readonly merchants: () => Promise<readonly string[]>;
-  },
+  { zone, ...options }: Raising & LastRunsAsked & { readonly zone: string },
 ): Promise<void> {
-  const asked = { ledgerJobs, otherJobs, merchants, now: raising.now, nightlyOnly: true };
-  const undone = (await lastRunsOf(db, asked)).notMadeUpFor.filter((run) => !isNoFailure(run, raising.now));
+  const { now, otherJobs } = options;
+  const { notMadeUpFor } = await lastRunsOf(db, { ...options, nightlyOnly: true });
+  const undone = notMadeUpFor.filter((run) => !isNoFailure(run, now));
   const nameOf = ({ command }: KnownRun): string => (otherJobs.includes(command) ? `job ${command}` : NIGHT);
   for (const run of undone) {
-    const { count, merchants: named } = await undoneInRun(db, run.id);
+    const { id: runId, fromDay: from, toDay: to, exitCode } = run;
+    const left = await undoneInRun(db, runId);
     const content =
       run.state === 'killed'
         ? runKilled({ ...run, zone })
-        : runFailed(
-            {
-              ...{ runId: run.id, exitCode: run.exitCode!, reasons: reasonsOf(run) },
-              ...{ from: run.fromDay, to: run.toDay },
-            },
-            { count, merchants: named },
-          );
-    const condition = { name: nameOf(run), grade: gradeOf(run.exitCode), count };
-    await db.transaction().execute((trx) => raiseCondition(trx, condition, content, raising));
+        : runFailed({ runId, exitCode: exitCode!, reasons: reasonsOf(run), from, to }, left);
+    const condition = { name: nameOf(run), grade: gradeOf(exitCode), count: left.count };
+    await db.transaction().execute((trx) => raiseCondition(trx, condition, content, options));
   }
   // A good night ends its own trouble and says so; the other jobs are only crossed off.
   const names = undone.map(nameOf);
@@ -101,14 +82,9 @@ export function isNoFailure({ figures, finishedAt }: KnownRun, now: Date): boole
 
 /** The reasons as the run stored them, or its sentences where it stored no more. */
 function reasonsOf({ figures, exitCode }: KnownRun): Reason[] {
-  const { reasons, notes } = figures;
+  const { reasons } = figures;
   if (Array.isArray(reasons) && reasons.length > 0) return reasons as unknown as Reason[];
-  const reported = Array.isArray(notes) ? notes.map(String) : [];
-  return reported.map((what): Reason => ({
-    exitCode: (exitCode ?? 4) as Reason['exitCode'],
-    what,
-    todo: null,
-  }));
+  return notesOf(figures).map((what) => ({ exitCode: (exitCode ?? 4) as ExitCode, what, todo: null }));
 }
 
 const LATE_AFTER_MS = 2 * 3_600_000;

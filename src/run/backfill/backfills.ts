@@ -70,14 +70,13 @@ export async function recordLongRun(
   { db, now, zone }: Pick<RunDeps, 'db' | 'zone'> & { readonly now: Date },
   runId: number,
 ): Promise<DayRange | null> {
-  const { range } = request;
-  if (!isLong(request)) return range;
+  const { from, to } = request.range;
+  if (!isLong(request)) return request.range;
   const today = dayOf(now.getTime(), zone);
   const yesterday = addDays(today, -1);
-  const to = range.to < yesterday ? range.to : yesterday;
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
-  await recordBackfill(db, { from: range.from, to, merchants, runId, now });
-  return range.to > to ? { from: today, to: range.to } : null;
+  await recordBackfill(db, { from, to: to < yesterday ? to : yesterday, merchants, runId, now });
+  return to > yesterday ? { from: today, to } : null;
 }
 
 /** Ends the runs of backfills of which nothing is left. A long `run` that came to its own end keeps that. */
@@ -88,18 +87,16 @@ export async function endBackfills(db: Kysely<DB>, now: Date): Promise<void> {
 export async function endBackfill(db: Kysely<DB>, runId: number, now: Date): Promise<boolean> {
   const { needPerson, ...totals } = await sliceTotals(db, runId);
   const note = `${counted(needPerson, 'slice needs', 'slices need')} attention: the nightly run lists the open items`;
-  const figures = { ...totals, notes: needPerson === 0 ? [] : [note], interrupted: false };
-  const exitCode = needPerson === 0 ? EXIT.done : EXIT.needsPerson;
-  return finishOpenRun(db, runId, { exitCode, figures, now });
+  const [exitCode, notes] = needPerson === 0 ? [EXIT.done, []] : [EXIT.needsPerson, [note]];
+  return finishOpenRun(db, runId, { exitCode, figures: { ...totals, notes, interrupted: false }, now });
 }
 
 /** Cancels an open backfill, and ends its run with 4. False if no open backfill has the number. */
 export async function cancelBackfill(trx: Transaction<DB>, id: number, now: Date): Promise<boolean> {
   const runId = await cancelParts(trx, id, now);
   if (runId === null) return false;
-  const { backfill, slices, days } = await sliceTotals(trx, runId);
-  const notes = ['it was cancelled; what was read stays'];
-  const figures = { backfill, slices, days, notes, interrupted: true };
+  const { needPerson, ...totals } = await sliceTotals(trx, runId);
+  const figures = { ...totals, notes: ['it was cancelled; what was read stays'], interrupted: true };
   await finishOpenRun(trx, runId, { exitCode: EXIT.incomplete, figures, now });
   return true;
 }

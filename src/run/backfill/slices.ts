@@ -2,16 +2,16 @@
 import { dayOf, dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
+import type { Lease } from '../../store/engine/lease.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { certifiedWindows } from '../../store/certificates.ts';
 import type { ActiveRun, MerchantWork } from '../active-run.ts';
-import { discrepanciesOf } from '../discrepancies.ts';
+import { discrepanciesOf } from '../proven.ts';
 import { knownAhead } from '../known-ahead.ts';
 import { recordPublished } from '../merchant-ends.ts';
+import { NOTHING_STANDS, outcomeOfAll, type MerchantOutcome, type MerchantSync } from '../report.ts';
 import { nothingDoneFor, workOnMerchant, type MerchantWorkOptions } from '../merchant-work.ts';
-import { NOTHING_STANDS } from '../open-items.ts';
 import type { DayRange } from '../range.ts';
-import { outcomeOfAll, type MerchantOutcome, type MerchantSync } from '../report.ts';
 import { addSyncReports } from '../../sync/sync-report.ts';
 import { reasonOfDiscrepancy } from '../verdict/finding-reasons.ts';
 import { isGoodEnd, type ExitCode } from '../verdict/exit-codes.ts';
@@ -24,12 +24,27 @@ class SliceUndone extends Error {
   override readonly name = 'SliceUndone';
 }
 
+type SliceOfRun = Pick<ActiveRun, 'deps' | 'runId' | 'from' | 'to'>;
+
+/** Stores the slice if it is done. Returns its exit code. Throws `SliceUndone` if it is not. */
+export async function storeIfDone(
+  run: SliceOfRun,
+  outcome: MerchantOutcome,
+  { part, lease, startedAt }: Readonly<{ part: OpenPart; lease: Lease; startedAt: Date }>,
+): Promise<ExitCode> {
+  const { deps, from, to } = run;
+  const exitCode = await exitCodeOfSlice(run, outcome);
+  const slice = { from, to, exitCode, holder: deps.holder, startedAt, finishedAt: deps.now() };
+  await writeTransaction(deps.db, lease, (trx) => storeSlice(trx, { ...part, nextDay: from }, slice));
+  return exitCode;
+}
+
 /**
  * The exit code of the slice `from` to `to` of a merchant: 0, or 3 if something in it needs a person. Throws `SliceUndone`
  * if it is not done: each of its days has to be under certificate, and published where it can be.
  */
-export async function exitCodeOfSlice(
-  { deps, runId, from, to }: Pick<ActiveRun, 'deps' | 'runId' | 'from' | 'to'>,
+async function exitCodeOfSlice(
+  { deps, runId, from, to }: SliceOfRun,
   outcome: MerchantOutcome,
 ): Promise<ExitCode> {
   const { db, zone } = deps;
@@ -103,28 +118,16 @@ export async function workInSlices(
     }
     const failure = own.sync?.report.failure ?? options.storeTrouble.error ?? own.trouble;
     if (failure !== null) return false;
-    await store(ownWork, part, own, startedAt);
+    // Its last day may be one that is not over: that one is not in the backfill.
+    const to = slice.to < part.toDay ? slice.to : part.toDay;
+    if (slice.from > to) continue;
+    await storeIfDone({ ...ownWork, to }, own, { part, lease: work.lease, startedAt }).catch(
+      (error: unknown) => {
+        if (!(error instanceof SliceUndone)) throw error;
+      },
+    );
   }
   return false;
-}
-
-/** Stores the slice if it is done. Its last day may be one that is not over: that one is not in the backfill. */
-async function store(
-  work: MerchantWork,
-  part: OpenPart,
-  own: MerchantOutcome,
-  startedAt: Date,
-): Promise<void> {
-  const { deps, lease, from } = work;
-  const to = work.to < part.toDay ? work.to : part.toDay;
-  if (from > to) return;
-  try {
-    const exitCode = await exitCodeOfSlice({ ...work, to }, own);
-    const slice = { from, to, exitCode, holder: deps.holder, startedAt, finishedAt: deps.now() };
-    await writeTransaction(deps.db, lease, (trx) => storeSlice(trx, { ...part, nextDay: from }, slice));
-  } catch (error) {
-    if (!(error instanceof SliceUndone)) throw error;
-  }
 }
 
 function addSlice(outcome: MerchantOutcome, own: MerchantOutcome): void {

@@ -70,24 +70,19 @@ const openParts = (db: Kysely<DB>) =>
     .orderBy('merchant_no')
     .$castTo<OpenPart>();
 
-export interface PartsAsked {
-  readonly now: Date;
-  readonly limit: number;
-  readonly backfillId?: number | undefined;
-  readonly without?: readonly string[];
-}
-
 /** Parts with a slice to do now: the oldest backfill first, and of it merchant by merchant. */
 export const partsToDo = (
   db: Kysely<DB>,
-  { now, limit, backfillId, without = [] }: PartsAsked,
-): Promise<OpenPart[]> =>
-  openParts(db)
+  asked: Readonly<{ now: Date; limit: number; backfillId?: number | undefined; without?: string[] }>,
+): Promise<OpenPart[]> => {
+  const { now, limit, backfillId, without = [] } = asked;
+  return openParts(db)
     .where('not_before', '<=', now)
     .$if(backfillId !== undefined, (query) => query.where('number', '=', backfillId!))
-    .$if(without.length > 0, (query) => query.where('merchant_no', 'not in', [...without]))
+    .$if(without.length > 0, (query) => query.where('merchant_no', 'not in', without))
     .limit(limit)
     .execute();
+};
 
 /** What is left of the backfill of run `runId` for a merchant; undefined if nothing is. */
 export const openPart = (
@@ -149,13 +144,15 @@ export async function storeSlice(
     FROM rest`.execute(trx);
 }
 
-const waiting = (db: Kysely<DB>, { merchantNo, backfillId }: OpenPart) =>
+const waiting = (db: Kysely<DB>, backfillId: number) =>
   db
     .updateTable('task')
     .where('kind', '=', 'backfill')
     .where('state', '=', 'waiting')
-    .where('number', '=', backfillId)
-    .where('merchant_no', '=', merchantNo);
+    .where('number', '=', backfillId);
+
+const waitingOf = (db: Kysely<DB>, { merchantNo, backfillId }: OpenPart) =>
+  waiting(db, backfillId).where('merchant_no', '=', merchantNo);
 
 /**
  * The next slice of a part is tried again at `tryAt`. With a problem, that counts as a failure; null: it was not tried,
@@ -166,7 +163,7 @@ export async function putOff(
   part: OpenPart,
   { tryAt, problem }: { readonly tryAt: Date; readonly problem: string | null },
 ): Promise<void> {
-  await waiting(db, part)
+  await waitingOf(db, part)
     .set({
       not_before: tryAt,
       ...(problem === null ? {} : { problem: storableText(problem), attempts: part.tries + 1 }),
@@ -182,22 +179,16 @@ export async function leaveOut(
   part: OpenPart,
   { problem, now }: { readonly problem: string; readonly now: Date },
 ): Promise<void> {
-  await waiting(db, part)
+  await waitingOf(db, part)
     .set({ state: 'left-out', finished_at: now, problem: storableText(problem) })
     .execute();
 }
 
 /** Cancels an open backfill. Slices that are done stay. Returns its run; null if no open backfill has the number. */
 export async function cancelParts(trx: Transaction<DB>, id: number, now: Date): Promise<number | null> {
-  const row = await trx
-    .updateTable('task')
-    .set({ state: 'cancelled', finished_at: now })
-    .where('kind', '=', 'backfill')
-    .where('state', '=', 'waiting')
-    .where('number', '=', id)
-    .returning('run_id')
-    .execute();
-  return row[0]?.run_id ?? null;
+  const cancelled = waiting(trx, id).set({ state: 'cancelled', finished_at: now }).returning('run_id');
+  const [row] = await cancelled.execute();
+  return row?.run_id ?? null;
 }
 
 export interface BackfillProgress extends DayRange {
@@ -250,20 +241,12 @@ export const failingMerchants = (
   backfillId: number,
   limit: number,
 ): Promise<FailingMerchant[]> =>
-  db
-    .selectFrom('task')
-    .select([
-      'merchant_no as merchantNo',
-      'from_day as nextDay',
-      'attempts as tries',
-      'problem',
-      'not_before as tryAt',
-    ])
-    .where('kind', '=', 'backfill')
-    .where('state', '=', 'waiting')
+  openParts(db)
+    .clearSelect()
+    .select(['merchant_no as merchantNo', 'from_day as nextDay', 'attempts as tries', 'problem'])
+    .select('not_before as tryAt')
     .where('number', '=', backfillId)
     .where('attempts', '>', 0)
-    .orderBy('merchant_no')
     .limit(limit)
     .$castTo<FailingMerchant>()
     .execute();

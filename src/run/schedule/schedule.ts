@@ -1,4 +1,5 @@
 /** The loop of the schedule: each tick asks the database what is due and runs it. */
+import { once } from 'node:events';
 import cron from 'node-cron';
 import type { SlotEnd } from '../../store/runs.ts';
 import { Interrupted } from '../verdict/exit-codes.ts';
@@ -56,7 +57,7 @@ async function dueNow({ jobs, zone, now, slotEnds, onFault }: ScheduleOptions): 
   return dueJobs(slots, at, await slotEnds(slots, at));
 }
 
-export interface BackgroundWork {
+interface BackgroundWork {
   /** Stops the piece at work if a job is due. Resolves once none is at work then. */
   readonly giveWay: () => Promise<void>;
   readonly goOn: () => void;
@@ -125,10 +126,7 @@ export async function keepSchedule(options: ScheduleOptions): Promise<void> {
   };
   const ticking = cron.schedule(TICK, beat, { timezone: 'UTC', suppressMissedWarning: true });
   beat();
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  if (!signal.aborted) await once(signal, 'abort');
   clearTimeout(standIn);
   await ticking.destroy();
   await working;

@@ -14,7 +14,7 @@ import {
 import { checkHistoricalDays, windowOf } from '../../sync/historical-days.ts';
 import { nightsSince } from '../../sync/historical-round.ts';
 import { type SyncReport, addSyncReports } from '../../sync/sync-report.ts';
-import { daysTouched, completeDays } from '../coverage.ts';
+import { daysTouched, completeDays, stretchesOf } from '../coverage.ts';
 import type { HistoricalReport, MerchantOutcome } from '../report.ts';
 import type { MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 
@@ -27,7 +27,6 @@ const OTHERS_MAX = 12;
 export const checksHistoricalDays = ({ range, currencies }: RunRequest, { checks }: RunDeps): boolean =>
   range === null && currencies === null && isChecked('wide', checks);
 
-/** What a night read. */
 interface NightRead {
   readonly windows: readonly Window[];
   readonly report: SyncReport;
@@ -145,17 +144,6 @@ function endedMonths(days: Days, { days: { lateness }, deps }: MerchantWork): Bu
 }
 
 const daysOfMonth = (month: BusinessDay): Days => ({ from: month, to: addDays(addMonths(month, 1), -1) });
-
-export function stretchesOf(days: readonly BusinessDay[]): Days[] {
-  const stretches: Days[] = [];
-  for (const day of days) {
-    const last = stretches.at(-1);
-    if (last !== undefined && addDays(last.to, 1) === day) {
-      stretches[stretches.length - 1] = { from: last.from, to: day };
-    } else stretches.push({ from: day, to: day });
-  }
-  return stretches;
-}
 
 export function withHistoricalDays(night: SyncReport, olderDays: HistoricalReport): SyncReport {
   const checked = olderDays.kind === 'checked' ? olderDays.check : olderDays;

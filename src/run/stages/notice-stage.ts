@@ -10,7 +10,6 @@ import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/account-days.ts';
 import { sharedEntries, type SharedDay, noteCompared, uncomparedDays } from '../../store/shared-entries.ts';
-import { settleUndecidedOpenings } from './undecided-openings.ts';
 import { certifiedWindows } from '../../store/certificates.ts';
 import type { FiguresSeen } from '../../reconcile/reconcile.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
@@ -27,6 +26,8 @@ import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { entriesBefore } from '../../sync/ledger-past.ts';
 import type { MerchantWork, RunDeps } from '../active-run.ts';
 import type { MerchantOutcome } from '../report.ts';
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { DB } from '../../store/engine/schema.ts';
 
 /** Older days are not judged: no one asks about an entry that was missing a month ago. */
 const JUDGED_DAYS_MAX = 31;
@@ -74,13 +75,10 @@ export async function sharedDays(
   return new Map(
     doubted
       .sort((a, b) => (a.day < b.day ? 1 : -1))
-      .map(({ currency, day, figures, ...pair }) => [
-        accountKey({ merchantNo, currency }),
-        {
-          ...{ day, count: figures.count },
-          otherMerchantNo: pair.merchantNo === merchantNo ? pair.otherMerchantNo : pair.merchantNo,
-        },
-      ]),
+      .map(({ currency, day, figures: { count }, ...pair }) => {
+        const otherMerchantNo = pair.merchantNo === merchantNo ? pair.otherMerchantNo : pair.merchantNo;
+        return [accountKey({ merchantNo, currency }), { day, count, otherMerchantNo }];
+      }),
   );
 }
 
@@ -146,13 +144,11 @@ export function emptyNotices(
   byCurrency: ReadonlyMap<string, EntriesADay>,
   days: readonly BusinessDay[],
 ): EmptyNotice[] {
-  const all = sumOf(byCurrency);
-  const notices = (
-    currency: string | null,
-    entries: EntriesADay,
-    among: readonly BusinessDay[],
-  ): EmptyNotice[] =>
-    emptyBusyDays(entries, among).map(({ day, ...figures }) => ({
+  const all = new Map<BusinessDay, number>();
+  for (const entries of byCurrency.values())
+    for (const [day, count] of entries) all.set(day, (all.get(day) ?? 0) + count);
+  const notices = (currency: string | null, entries: EntriesADay, among: readonly BusinessDay[]) =>
+    emptyBusyDays(entries, among).map(({ day, ...figures }): EmptyNotice => ({
       kind: 'empty',
       merchantNo,
       currency,
@@ -164,13 +160,6 @@ export function emptyNotices(
     ...notices(null, all, days),
     ...[...byCurrency].flatMap(([currency, entries]) => notices(currency, entries, busy)),
   ];
-}
-
-function sumOf(byCurrency: ReadonlyMap<string, EntriesADay>): EntriesADay {
-  const all = new Map<BusinessDay, number>();
-  for (const entries of byCurrency.values())
-    for (const [day, count] of entries) all.set(day, (all.get(day) ?? 0) + count);
-  return all;
 }
 
 /** Only days under certificate for which no unreadable entry came; unreadable entries are reported already. */
@@ -214,17 +203,12 @@ async function noticeFirstOpenings(work: MerchantWork, outcome: MerchantOutcome)
 async function beginsLater(
   work: MerchantWork,
   outcome: MerchantOutcome,
-  {
-    currency,
-    day,
-    beginMs,
-  }: { readonly currency: string; readonly day: BusinessDay; readonly beginMs: number },
+  { currency, day, beginMs }: Readonly<{ currency: string; day: BusinessDay; beginMs: number }>,
 ): Promise<boolean> {
-  const { deps, lease, merchantNo } = work;
-  if (dayWindow(day, deps.zone).beginMs > beginMs) return (await pastOf(work, outcome, currency)).total === 0;
+  if (dayWindow(day, work.deps.zone).beginMs > beginMs)
+    return (await pastOf(work, outcome, currency)).total === 0;
   // Its life before the first day read is no news, and need not be asked for.
-  const past = { beforeMs: beginMs, total: null, currency };
-  await writeTransaction(deps.db, lease, (trx) => storePast(trx, merchantNo, past, deps.now()));
+  await keepPast(work, { beforeMs: beginMs, total: null, currency });
   return false;
 }
 
@@ -244,19 +228,110 @@ async function pastOf(
   return { total: known?.total, beginMs };
 }
 
+type PastAsked = Readonly<{ beforeMs: number; currency: string | null }>;
+
 /** Undefined if the platform does not answer, or if this run has not read the ledger and therefore makes no calls. */
 async function askPast(
-  { deps, lease, merchant, merchantNo }: MerchantWork,
+  work: MerchantWork,
   outcome: MerchantOutcome,
-  asked: { readonly beforeMs: number; readonly currency: string | null },
+  asked: PastAsked,
 ): Promise<LedgerPast | undefined> {
+  const total = await askTotal(work, outcome, asked);
+  if (total === undefined) return undefined;
+  const past = { ...asked, total };
+  await keepPast(work, past);
+  return past;
+}
+
+const keepPast = ({ deps, lease, merchantNo }: MerchantWork, past: LedgerPast & PastAsked): Promise<void> =>
+  writeTransaction(deps.db, lease, (trx) => storePast(trx, merchantNo, past, deps.now()));
+
+/** As `askPast`, and stores nothing. Null if the platform refused to say. */
+async function askTotal(
+  { deps, merchant }: MerchantWork,
+  outcome: MerchantOutcome,
+  asked: PastAsked,
+): Promise<number | null | undefined> {
   const read = outcome.sync;
   if (read === null || read.report.failure !== null) return undefined;
   const { total, requests } = await entriesBefore({ ...deps, ...asked, merchant });
   const { report } = read;
   outcome.sync = { ...read, report: { ...report, requests: report.requests + requests } };
-  if (total === undefined) return undefined;
-  const past = { ...asked, total };
-  await writeTransaction(deps.db, lease, (trx) => storePast(trx, merchantNo, past, deps.now()));
-  return past;
+  return total;
+}
+
+/**
+ * To be called once the days are chained. Where the account may begin on zero, the platform is asked once whether it has
+ * entries of that currency before; if not, the opening is decided. Every other one becomes a notice.
+ */
+async function settleUndecidedOpenings(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
+  const { deps, lease, merchantNo } = work;
+  const notices: FirstNotice[] = [];
+  for (const undecided of await undecidedOpenings(deps.db, merchantNo)) {
+    const { currency, day, opening, others } = undecided;
+    const total = await entriesBeforeIt(work, outcome, undecided);
+    if (total === undefined) continue;
+    if (total === 0)
+      await writeTransaction(deps.db, lease, (trx) => decideOpening(trx, merchantNo, undecided));
+    else notices.push({ kind: 'first', merchantNo, currency, day, figures: { opening, others } });
+  }
+  if (notices.length > 0) await keep(work, notices);
+}
+
+/** Null if that cannot be known. Undefined if it is too early, or if another run has to ask. */
+async function entriesBeforeIt(
+  work: MerchantWork,
+  outcome: MerchantOutcome,
+  { currency, day, opening, isFirst }: UndecidedOpening,
+): Promise<number | null | undefined> {
+  const spans = await certifiedWindows(work.deps.db, work.merchantNo, ALL_TIME, currency);
+  const own = dayWindow(day, work.deps.zone);
+  // A day that is not over, or not proven, may get entries that decide.
+  if (!covers(spans, own)) return undefined;
+  const [proven] = spans;
+  const mayBegin = isFirst && compareAmounts(opening, '0') === 0;
+  if (!mayBegin || proven === undefined || !covers([proven], own)) return null;
+  return askTotal(work, outcome, { beforeMs: proven.beginMs, currency });
+}
+
+interface UndecidedOpening {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly opening: string;
+  /** What the day may open on as well. It has no break, so that it may close on these. */
+  readonly others: readonly string[];
+  readonly isFirst: boolean;
+}
+
+/** Those of the merchant that no notice reports yet. Uses account_day_restarted. */
+async function undecidedOpenings(db: Kysely<DB>, merchantNo: string): Promise<UndecidedOpening[]> {
+  const { rows } = await sql<Omit<UndecidedOpening, 'others'> & { others: string }>`
+    SELECT currency, day, opening, other_closings AS others, NOT EXISTS (
+      SELECT FROM account_day earlier
+      WHERE earlier.merchant_no = own.merchant_no AND earlier.currency = own.currency AND earlier.day < own.day
+    ) AS "isFirst"
+    FROM account_day own
+    WHERE merchant_no = ${merchantNo} AND restarted AND other_closings <> '' AND verdict <> 'broken'
+      AND NOT EXISTS (
+        SELECT FROM event
+        WHERE event.kind = 'first' AND event.merchant_no = own.merchant_no AND event.subject = own.currency || ' ' || own.day
+      )
+    ORDER BY currency, day`.execute(db);
+  return rows.map((row) => ({ ...row, others: row.others.split(',') }));
+}
+
+/** Marks the opening as decided, and the closings that follow from it alone. */
+async function decideOpening(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  { currency, day }: UndecidedOpening,
+): Promise<void> {
+  await sql`
+    UPDATE account_day AS own SET other_closings = '', publish_due = true
+    WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day >= ${day} AND other_closings <> ''
+      AND NOT EXISTS (
+        SELECT FROM account_day certain
+        WHERE certain.merchant_no = own.merchant_no AND certain.currency = own.currency
+          AND certain.day BETWEEN ${day} AND own.day AND certain.other_closings = ''
+      )`.execute(trx);
 }

@@ -8,7 +8,7 @@ import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/write-manifest.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
 import type { DayRange } from '../range.ts';
-import { type MerchantOutcome, accountDayKey, type PublishOutcome } from '../report.ts';
+import { type MerchantOutcome, accountDayKey, NOTHING_PUBLISHED } from '../report.ts';
 import { sharedDays } from './notice-stage.ts';
 import type { MerchantWork } from '../active-run.ts';
 
@@ -17,20 +17,11 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   const { request, deps, lease, merchantNo, runId, days, from, to, checked } = work;
   const foreign: ForeignManifest[] = [];
   outcome.publish = { ...NOTHING_PUBLISHED, foreign };
-  const { publishedNow } = outcome;
-  const { lateness } = days;
-  const onForeign = (found: ForeignManifest): void => void foreign.push(found);
-  const sharedFrom = await sharedDays(work, outcome);
   const options = {
-    ...deps,
-    lease,
-    merchantNo,
-    runId,
-    checked,
-    lateness,
-    publishedNow,
-    onForeign,
-    sharedFrom,
+    ...{ ...deps, lease, merchantNo, runId, checked, lateness: days.lateness },
+    publishedNow: outcome.publishedNow,
+    onForeign: (found: ForeignManifest): void => void foreign.push(found),
+    sharedFrom: await sharedDays(work, outcome),
   };
   const accounts = accountsOf(merchantNo, request.currencies);
   const report = await publishDays({
@@ -63,26 +54,15 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   outcome.publish = { ...report, ...repair, repaired: [...repair.repaired, ...closes], foreign };
 }
 
-const NOTHING_PUBLISHED: PublishOutcome = {
-  published: [],
-  unchanged: 0,
-  withheld: [],
-  unlinked: [],
-  ...NOTHING_REPAIRED,
-  foreign: [],
-};
-
 /** Days on which this run found the first entries, although they had been proven before to hold none. */
 function lateDays({ reconcile }: MerchantOutcome, knownBefore: readonly Window[], zone: string) {
-  const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay) =>
-    accountDayKey(merchantNo, currency, day);
   const found = new Set(
     reconcile?.daysChanged
       .filter(({ oldClosing, entries }) => oldClosing === null && entries > 0)
-      .map(({ account, day }) => keyOf(account, day)),
+      .map(accountDayKey),
   );
   return (account: Account, day: BusinessDay): boolean =>
-    found.has(keyOf(account, day)) && covers(knownBefore, dayWindow(day, zone));
+    found.has(accountDayKey({ account, day })) && covers(knownBefore, dayWindow(day, zone));
 }
 
 /** A day that is not over is included if it was asked for by date, to report that it is not over. */

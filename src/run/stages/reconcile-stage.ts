@@ -15,7 +15,7 @@ import { syncMerchant } from '../../sync/sync.ts';
 import { afterReadingAgain } from '../../sync/sync-report.ts';
 import type { KnownAhead } from '../known-ahead.ts';
 import type { MerchantWork } from '../active-run.ts';
-import type { MerchantOutcome, HealingRead } from '../report.ts';
+import { accountDayKey, type MerchantOutcome } from '../report.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { covers, mergeWindows } from '../../ledger/window.ts';
 
@@ -119,63 +119,48 @@ async function readAgain(
 function joined(first: ReconcileReport, second: ReconcileReport): ReconcileReport {
   const healedNow = new Set(second.healed.map(({ id }) => id));
   const openedBefore = new Set(first.opened.map(({ id }) => id));
-  const changedAgain = new Map(second.daysChanged.map((change) => [keyOf(change), change]));
+  const changedBefore = new Set(first.daysChanged.map(accountDayKey));
+  const changedAgain = new Map(second.daysChanged.map((change) => [accountDayKey(change), change]));
   return {
     accounts: Math.max(first.accounts, second.accounts),
     daysChained: first.daysChained + second.daysChained,
     daysChanged: [
       ...first.daysChanged.map((change) => {
         const { oldClosing, before } = change;
-        return { ...(changedAgain.get(keyOf(change)) ?? change), oldClosing, before };
+        return { ...(changedAgain.get(accountDayKey(change)) ?? change), oldClosing, before };
       }),
-      ...second.daysChanged.filter(
-        (change) => !first.daysChanged.some((one) => keyOf(one) === keyOf(change)),
-      ),
+      ...second.daysChanged.filter((change) => !changedBefore.has(accountDayKey(change))),
     ],
     opened: [...first.opened.filter(({ id }) => !healedNow.has(id)), ...second.opened],
     healed: [...first.healed, ...second.healed.filter(({ id }) => !openedBefore.has(id))],
   };
 }
 
-const keyOf = ({ account, day }: ReconcileReport['daysChanged'][number]): string =>
-  `${account.merchantNo} ${account.currency} ${day}`;
+type Broken = Pick<BreakRow, 'id' | 'begin_ms' | 'end_ms'>;
 
-type Broken = Pick<BreakRow, 'id' | 'merchant_no' | 'begin_ms' | 'end_ms'>;
-
-interface HealingTask extends HealingRead {
-  readonly breakIds: readonly number[];
-}
+type HealingTask = Readonly<{ window: Window; breakIds: readonly number[] }>;
 
 /**
- * Chooses the spans of the `newest` breaks first and then those of the `longestWaiting`. Spans of a merchant that
- * touch are joined. At least `HEALING_READS_FOR_WAITING` spans are for breaks that have waited, if there are so many;
- * so every break gets its turn.
+ * Chooses the spans of the `newest` breaks first and then those of the `longestWaiting`. Spans that touch are joined. At
+ * least `HEALING_READS_FOR_WAITING` spans are for breaks that have waited, if there are so many; so every break gets its
+ * turn.
  */
 function healingTasks(newest: readonly Broken[], longestWaiting: readonly Broken[]): HealingTask[] {
-  const chosen = new Map<string, Window[]>();
-  let count = 0;
+  let chosen: Window[] = [];
   const choose = (rows: readonly Broken[], countMax: number): void => {
     for (const row of rows) {
-      const spans = chosen.get(row.merchant_no) ?? [];
-      const joined = mergeWindows([...spans, { beginMs: row.begin_ms, endMs: row.end_ms }]);
-      const countThen = count + joined.length - spans.length;
-      if (countThen > countMax) continue;
-      chosen.set(row.merchant_no, joined);
-      count = countThen;
+      const joined = mergeWindows([...chosen, spanOf(row)]);
+      if (joined.length <= countMax) chosen = joined;
     }
   };
   choose(newest, HEALING_READS_MAX - HEALING_READS_FOR_WAITING);
   choose(longestWaiting, HEALING_READS_MAX);
   choose(newest, HEALING_READS_MAX);
   const all = [...new Map([...newest, ...longestWaiting].map((row) => [row.id, row])).values()];
-  return [...chosen].flatMap(([merchantNo, windows]) =>
-    windows.map((window) => ({
-      merchantNo,
-      window,
-      breakIds: all.filter((row) => isIn(row, merchantNo, window)).map(({ id }) => id),
-    })),
-  );
+  return chosen.map((window) => ({
+    window,
+    breakIds: all.filter((row) => covers([window], spanOf(row))).map(({ id }) => id),
+  }));
 }
 
-const isIn = (row: Broken, merchantNo: string, window: Window): boolean =>
-  row.merchant_no === merchantNo && covers([window], { beginMs: row.begin_ms, endMs: row.end_ms });
+const spanOf = (row: Broken): Window => ({ beginMs: row.begin_ms, endMs: row.end_ms });

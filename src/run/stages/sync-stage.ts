@@ -8,16 +8,18 @@ import { explainFailure } from '../../sync/zone-gate.ts';
 import { planWindows } from '../../sync/wide-windows.ts';
 import { NOTHING_SYNCED, type SyncReport } from '../../sync/sync-report.ts';
 import { syncMerchant } from '../../sync/sync.ts';
-import { concernsAll } from './stages-of.ts';
 import {
-  checksHistoricalDays,
-  historicalDaysOf,
-  stretchesOf,
-  withHistoricalDays,
-} from './historical-days.ts';
+  frontierEndMs,
+  type ActiveRun,
+  type MerchantWork,
+  type RunDeps,
+  type RunRequest,
+  concernsAll,
+} from '../active-run.ts';
+import { checksHistoricalDays, historicalDaysOf, withHistoricalDays } from './historical-days.ts';
+import { stretchesOf } from '../coverage.ts';
 import type { DayRange } from '../range.ts';
 import type { MerchantOutcome, MerchantSync } from '../report.ts';
-import type { ActiveRun, MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 import { PAGE_SIZE_MAX } from '../../platform/wire.ts';
 import { sql, type Kysely } from 'kysely';
 import type { DB } from '../../store/engine/schema.ts';
@@ -44,7 +46,12 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
       return;
     }
     const windows = [...planned, ...frontierWindows(request, deps, work.known.busiestDay)];
-    if (beforeProof !== null) await keepAskedFor(beforeProof, work);
+    if (beforeProof !== null) {
+      // Later nightly runs begin after the first proven day and would never return to these days. So they are recorded as
+      // a requested range, as if somebody had asked for them by date.
+      const asked = { merchants: [merchantNo], currencies: request.currencies, ...beforeProof };
+      await recordRequestedRanges(deps.db, { ...asked, runId: work.runId, now: deps.now() });
+    }
     const options = syncOptionsOf(work);
     report = await syncMerchant({
       ...options,
@@ -61,13 +68,10 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
           })
         : null;
     if (olderDays !== null) report = withHistoricalDays(report, olderDays);
-    const unsettled = unsettledOf(report, deps.zone);
-    const contradicted = await contradictedOf(report, work);
     outcome.sync = {
-      ...days,
-      report,
-      ...contradicted,
-      ...unsettled,
+      ...{ ...days, report },
+      ...(await contradictedOf(report, work)),
+      ...unsettledOf(report, deps.zone),
       ...(olderDays !== null && { olderDays }),
     };
   } catch (error) {
@@ -95,30 +99,10 @@ function windowPlanner({ now, settleDelayMs, zone }: ActiveRun['deps']) {
     asked.flatMap(({ from, to }) => planWindows({ fromDay: from, toDay: to, zone, latestMs }));
 }
 
-/**
- * Later nightly runs begin after the first proven day and would never return to these days. So they are recorded as a
- * requested range, as if somebody had asked for them by date.
- */
-async function keepAskedFor(
-  days: DayRange,
-  { request, deps, runId, merchantNo }: MerchantWork,
-): Promise<void> {
-  const asked = { merchants: [merchantNo], currencies: request.currencies, ...days };
-  await recordRequestedRanges(deps.db, { ...asked, runId, now: deps.now() });
-}
-
 const syncOptionsOf = ({ request, deps, lease, runId, zoneGate, merchant }: MerchantWork) => ({
-  reader: deps.reader,
-  db: deps.db,
-  lease,
-  settleDelayMs: deps.settleDelayMs,
-  merchant,
-  zone: deps.zone,
-  zoneGate,
+  ...{ reader: deps.reader, db: deps.db, lease, merchant, zone: deps.zone, zoneGate, runId },
+  ...{ settleDelayMs: deps.settleDelayMs, now: deps.now, signal: deps.signal },
   currencies: request.currencies,
-  runId,
-  now: deps.now,
-  signal: deps.signal,
   ...(deps.observer && { trace: deps.observer.trace, onSplit: deps.observer.onSplit }),
 });
 
@@ -133,20 +117,12 @@ async function contradictedOf(
 
 /** Ends of days that are over by this machine's clock but, by the platform's clock, still too recent to be read. */
 function unsettledOf({ heldBack }: SyncReport, zone: string): Pick<MerchantSync, 'unsettled'> {
-  const unsettled = heldBack.filter(({ endMs }) => isEndOfDay(endMs, zone));
+  const unsettled = heldBack.filter(({ endMs }) => dayOf(endMs, zone) !== dayOf(endMs + 1, zone));
   return unsettled.length === 0 ? {} : { unsettled };
 }
 
-/** Whether the instant is the end of a day. */
-const isEndOfDay = (ms: number, zone: string): boolean => dayOf(ms, zone) !== dayOf(ms + 1, zone);
-
 /** Today is read at least this far, if that much has passed. At night this is all of today so far. */
 const FRONTIER_MIN_MS = 2 * 3_600_000;
-/**
- * Today is read up to the settle delay and this long before the present, and no further. If the platform's clock is
- * behind ours by more than this, the reading has to start again.
- */
-const CLOCK_BEHIND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
@@ -171,10 +147,6 @@ export function frontierWindows(
   return planWindows({ fromDay: today, toDay: today, zone, latestMs });
 }
 
-/** The instant up to which today may be read. In the first minutes of a day it lies before the day's beginning. */
-export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
-  nowMs - settleDelayMs - CLOCK_BEHIND_MS;
-
 const lengthOfAPage = (busiestDay: number): number => (DAY_MS * PAGE_SIZE_MAX) / Math.max(busiestDay, 1);
 
 const NIGHTS_MAX = 30;
@@ -185,7 +157,7 @@ const NIGHTS_MAX = 30;
  */
 async function contradictedNightsBefore(
   db: Kysely<DB>,
-  { merchantNo, runId, zone }: { readonly merchantNo: string; readonly runId: number; readonly zone: string },
+  { merchantNo, runId, zone }: Readonly<{ merchantNo: string; runId: number; zone: string }>,
 ): Promise<number> {
   const { rows } = await sql<{ readonly is: boolean }>`
     WITH own AS (SELECT (started_at AT TIME ZONE ${zone})::date AS night FROM run WHERE id = ${runId}),

@@ -49,7 +49,34 @@ export interface Reason {
   readonly awaitsPerson?: true;
 }
 
+export const needsPerson = (what: string, todo: string | null = null): Reason => ({
+  ...{ exitCode: EXIT.needsPerson, what, todo },
+});
+
+/** A reason of one merchant, whom its sentence names first. */
+export const ofMerchant = (exitCode: ExitCode, merchantNo: string, what: string, todo: string): Reason => ({
+  ...{ exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo },
+});
+
+/** The first `max` by name, and how many more there are: `A1, A2, and 398 more`. */
+export const listed = <Item>(
+  items: readonly Item[],
+  nameOf: (item: Item) => string,
+  max: number,
+  separator = ', ',
+): string =>
+  items.slice(0, max).map(nameOf).join(separator) +
+  (items.length > max ? `${separator}and ${items.length - max} more` : '');
+
 export function awaitsPerson(exitCode: ExitCode, reasons: readonly Reason[]): boolean {
   const grave = reasons.filter((reason) => !isGoodEnd(reason.exitCode));
   return !isGoodEnd(exitCode) && grave.length > 0 && grave.every((reason) => reason.awaitsPerson === true);
 }
+
+export const ownExitCode = (error: unknown): ExitCode =>
+  exitCodeOf(error) === EXIT.fault ? EXIT.fault : EXIT.incomplete;
+
+export const ownSentence = (merchantNo: string, error: Error): string =>
+  exitCodeOf(error) === EXIT.fault
+    ? `${merchantNo}: internal error, please report it: ${error.name}: ${error.message}`
+    : `${merchantNo}: ${error.message}`;

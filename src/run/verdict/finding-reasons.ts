@@ -3,12 +3,13 @@ import { moneyText } from '../../ledger/money.ts';
 import { counted } from '../../ledger/text.ts';
 import { isCauseKnown, storiesOf } from '../../ledger/hints/stories.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
-import { EXIT, type Reason, type ExitCode } from './exit-codes.ts';
+import { EXIT, needsPerson, ofMerchant, type Reason, type ExitCode } from './exit-codes.ts';
+import type { DayRange } from '../range.ts';
 import { netOf } from '../../ledger/common-change.ts';
 import type { MerchantCommonChange, MovedBalances } from '../../store/amendments.ts';
 import type { HeldDay } from '../../store/absent-entries.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
-import type { Discrepancy } from '../discrepancies.ts';
+import type { Discrepancy } from '../proven.ts';
 
 /** Most causes that get a sentence; `daybook breaks` lists all. */
 const CAUSES_NAMED_MAX = 5;
@@ -16,32 +17,30 @@ const CAUSES_NAMED_MAX = 5;
 /** One reason for each common cause of breaks. Breaks whose cause is not known are counted elsewhere. */
 export function reasonsOfCauses(opened: readonly BreakRow[]): Reason[] {
   const stories = storiesOf(opened.map(knownBreak).filter(isCauseKnown));
-  const reasons = stories.slice(0, CAUSES_NAMED_MAX).map(({ breaks, where, cause }) => ({
-    exitCode: EXIT.needsPerson,
-    what: `${counted(breaks.length, 'break')} of ${where}: ${cause.replace(/\.$/, '')}`,
-    todo: 'send this sentence to the platform',
-  }));
+  const reasons = stories
+    .slice(0, CAUSES_NAMED_MAX)
+    .map(({ breaks, where, cause }) =>
+      needsPerson(
+        `${counted(breaks.length, 'break')} of ${where}: ${cause.replace(/\.$/, '')}`,
+        'send this sentence to the platform',
+      ),
+    );
   const more = stories.length - reasons.length;
-  if (more === 0) return reasons;
-  return [
-    ...reasons,
-    {
-      exitCode: EXIT.needsPerson,
-      what: `breaks of ${counted(more, 'more cause')}: see \`daybook breaks\``,
-      todo: null,
-    },
-  ];
+  if (more > 0) reasons.push(needsPerson(`breaks of ${counted(more, 'more cause')}: see \`daybook breaks\``));
+  return reasons;
 }
 
+/** `2026-01-01`, `2026-01-01 to 2026-01-09`. */
+export const spanName = ({ from, to }: DayRange): string => (from === to ? from : `${from} to ${to}`);
+
 /** The exit code of the run comes from what was found of the single entries and windows. */
-export const reasonOfCommon = ({ merchantNo, count, of, what, from, to }: MerchantCommonChange): Reason => ({
-  exitCode: EXIT.needsPerson,
-  what:
-    `${merchantNo}: ${count === of ? `${count} entries` : `${count} of ${of} changed entries`} of ` +
-    `${from === to ? from : `${from} to ${to}`} ${what}`,
-  todo: 'send this sentence to the platform: it is one change over many entries, not one of each entry',
-  merchantNo,
-});
+export const reasonOfCommon = ({ merchantNo, count, of, what, ...days }: MerchantCommonChange): Reason =>
+  ofMerchant(
+    EXIT.needsPerson,
+    merchantNo,
+    `${count === of ? `${count} entries` : `${count} of ${of} changed entries`} of ${spanName(days)} ${what}`,
+    'send this sentence to the platform: it is one change over many entries, not one of each entry',
+  );
 
 const MOVED_WORDS: Readonly<
   Record<MovedBalances['kind'], readonly [begin: string, then: string, todo: string]>
@@ -60,14 +59,10 @@ export function reasonOfMoved({ merchantNo, kind, entry, moved }: MovedBalances)
   const { batchNo, bookedAt, currency } = entry;
   const net = netOf(entry);
   const [side, size] = net.startsWith('-') ? ['debit', net.slice(1)] : ['credit', net];
-  return {
-    exitCode: EXIT.needsPerson,
-    what:
-      `${merchantNo}: ${begin} ${batchNo} of ${bookedAt.slice(0, 10)}, a ${side} of ${moneyText(size, currency)}, ${then} ` +
-      counted(moved, 'later balance'),
-    todo,
-    merchantNo,
-  };
+  const what =
+    `${begin} ${batchNo} of ${bookedAt.slice(0, 10)}, a ${side} of ${moneyText(size, currency)}, ${then} ` +
+    counted(moved, 'later balance');
+  return ofMerchant(EXIT.needsPerson, merchantNo, what, todo);
 }
 
 /** One for each account. `days` are in order of accounts and days. */
@@ -82,7 +77,7 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
     return {
       exitCode: EXIT.incomplete,
       what:
-        `${account} ${from === to ? from : `${from} to ${to}`}: ${counted(entries, 'entry is', 'entries are')} gone all at the same time, ` +
+        `${account} ${spanName({ from, to })}: ${counted(entries, 'entry is', 'entries are')} gone all at the same time, ` +
         `since ${wallSecond(since, zone)}; they are held, and the published statements stay as they are`,
       todo: isAccepted
         ? 'accepted: the next run that does not find them marks them as vanished'
@@ -94,37 +89,26 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
 }
 
 const WORDS: Readonly<
-  Record<
-    Discrepancy['what'],
-    { readonly exitCode: ExitCode; readonly what: string; readonly command: string }
-  >
+  Record<Discrepancy['what'], readonly [exitCode: ExitCode, what: string, command: string]>
 > = {
-  'no-figures': { exitCode: EXIT.incomplete, what: 'proven without figures', command: 'run' },
-  'no-statement': {
-    exitCode: EXIT.incomplete,
-    what: 'proven without an up-to-date statement',
-    command: 'publish',
-  },
-  'not-read': {
-    exitCode: EXIT.needsPerson,
-    what: 'with an adopted statement that this database has not read',
-    command: 'backfill',
-  },
-  'in-doubt': {
-    exitCode: EXIT.incomplete,
-    what: 'published, and not proven any more: a later reading failed, or entries are absent',
-    command: 'run',
-  },
+  'no-figures': [EXIT.incomplete, 'proven without figures', 'run'],
+  'no-statement': [EXIT.incomplete, 'proven without an up-to-date statement', 'publish'],
+  'not-read': [EXIT.needsPerson, 'with an adopted statement that this database has not read', 'backfill'],
+  'in-doubt': [
+    EXIT.incomplete,
+    'published, and not proven any more: a later reading failed, or entries are absent',
+    'run',
+  ],
 };
 
-export const exitCodeOfDiscrepancy = ({ what }: Discrepancy): ExitCode => WORDS[what].exitCode;
+export const exitCodeOfDiscrepancy = ({ what }: Discrepancy): ExitCode => WORDS[what][0];
 
 export function reasonOfDiscrepancy({ merchantNo, currency, what, days }: Discrepancy): Reason {
-  const { exitCode, what: words, command } = WORDS[what];
+  const [exitCode, words, command] = WORDS[what];
   const [from, to] = [days[0]!, days.at(-1)!];
   return {
     exitCode,
-    what: `${merchantNo} ${currency}: ${counted(days.length, 'day')} ${words}: ${from === to ? from : `${from} to ${to}`}`,
+    what: `${merchantNo} ${currency}: ${counted(days.length, 'day')} ${words}: ${spanName({ from, to })}`,
     todo: `\`daybook ${command} --from ${from} --to ${to} --merchant ${merchantNo}\``,
     merchantNo,
   };

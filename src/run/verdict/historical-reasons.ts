@@ -7,7 +7,7 @@ import type { HistoricalCheck, TotalDiffers } from '../../sync/historical-days.t
 import { ROUND_NIGHTS } from '../../sync/historical-round.ts';
 import type { Days } from '../../store/historical-days.ts';
 import type { SyncReport } from '../../sync/sync-report.ts';
-import { EXIT, type Reason } from './exit-codes.ts';
+import { EXIT, ofMerchant, type Reason } from './exit-codes.ts';
 import type { MerchantSync, HistoricalReport } from '../report.ts';
 
 const NAMED_MAX = 10;
@@ -18,67 +18,68 @@ export function reasonsOfHistoricalDays(
   daysChanged: readonly DayChange[],
 ): Reason[] {
   if (olderDays === undefined) return [];
-  const reasonOf = (exitCode: Reason['exitCode'], what: string, todo: string): Reason => ({
-    exitCode,
-    what: `${merchantNo}: ${what}`,
-    todo,
-    merchantNo,
-  });
-  if (olderDays.kind === 'not made') {
-    const what = `days before those read could not be compared with what is stored: ${olderDays.notMade}`;
-    const isLong = (olderDays.nights ?? 0) >= ROUND_NIGHTS;
-    const exitCode = isLong ? EXIT.needsPerson : EXIT.done;
-    return [reasonOf(exitCode, what, isLong ? ASK_THE_PLATFORM : 'the days read are not touched by it')];
-  }
+  const found =
+    olderDays.kind === 'not made' ? [notMade(olderDays)] : whatWasFound(merchantNo, olderDays, daysChanged);
+  return found.map(([exitCode, what, todo]) => ofMerchant(exitCode, merchantNo, what, todo));
+}
+
+type Found = [exitCode: Reason['exitCode'], what: string, todo: string];
+
+function notMade({ notMade: why, nights }: Extract<HistoricalReport, { kind: 'not made' }>): Found {
+  const what = `days before those read could not be compared with what is stored: ${why}`;
+  return (nights ?? 0) >= ROUND_NIGHTS
+    ? [EXIT.needsPerson, what, ASK_THE_PLATFORM]
+    : [EXIT.done, what, 'the days read are not touched by it'];
+}
+
+type Checked = Extract<HistoricalReport, { kind: 'checked' }>;
+
+function whatWasFound(merchantNo: string, olderDays: Checked, daysChanged: readonly DayChange[]): Found[] {
   const { check, recent, again, late } = olderDays;
-  const isRecent = recent !== null && check.differing.every((day) => day >= recent.from);
-  const reasons: Reason[] = [];
+  const found: Found[] = [];
   if (again !== null) {
     const changes = changesOf(again);
-    const accountDays = accountDaysOf(merchantNo, check.differing, daysChanged);
     const days = `${firstNamed(check.differing, NAMED_MAX)} ${check.differing.length === 1 ? 'was' : 'were'} read again, as ${whyReadAgain(check)}`;
-    if (changes !== '' && isRecent) {
-      const what = `${days}: ${changes}${accountDays}${namesOf(late)}`;
-      reasons.push(reasonOf(EXIT.done, what, 'nothing to do: the statements of this run have the change'));
-    } else if (changes !== '') {
-      const todo =
-        'ask the platform why it changed days so long ago; where a statement is published, its next revision has the change';
-      reasons.push(reasonOf(EXIT.needsPerson, `${days}: ${changes}${accountDays}${namesOf(late)}`, todo));
+    if (changes !== '') {
+      const accountDays = accountDaysOf(merchantNo, check.differing, daysChanged);
+      const isRecent = recent !== null && check.differing.every((day) => day >= recent.from);
+      found.push([
+        isRecent ? EXIT.done : EXIT.needsPerson,
+        `${days}: ${changes}${accountDays}${namesOf(late)}`,
+        isRecent
+          ? 'nothing to do: the statements of this run have the change'
+          : 'ask the platform why it changed days so long ago; where a statement is published, its next revision has the change',
+      ]);
     } else if (again.failure === null && again.uncertified.length === 0) {
-      reasons.push(reasonOf(EXIT.done, `${days}, and agree with what is stored`, CONTRADICTS_ITSELF));
+      found.push([EXIT.done, `${days}, and agree with what is stored`, CONTRADICTS_ITSELF]);
     }
   }
-  reasons.push(...limits(olderDays).map(([exitCode, what, todo]) => reasonOf(exitCode, what, todo)));
+  found.push(...limits(olderDays));
   if (check.isContradicted && !check.isLimitNew) {
     const what = `${whyOf(check)}, but the totals of its halves agree with what is stored`;
-    reasons.push(reasonOf(EXIT.done, what, CONTRADICTS_ITSELF));
+    found.push([EXIT.done, what, CONTRADICTS_ITSELF]);
   }
   if (check.hasMore) {
     const what = `more days of ${check.from} to ${check.to} differ from what is stored than one run reads again`;
     const todo = `the next night reads on; \`daybook run --from ${check.from} --to ${check.to}\` reads all of it now`;
-    reasons.push(reasonOf(EXIT.incomplete, what, todo));
+    found.push([EXIT.incomplete, what, todo]);
   }
-  return reasons;
+  return found;
 }
 
 /** What the platform does not show, or only in short windows. */
-function limits({
-  check,
-  sinceNights,
-  zone,
-}: Extract<HistoricalReport, { kind: 'checked' }>): [Reason['exitCode'], string, string][] {
+function limits({ check, sinceNights, zone }: Checked): Found[] {
   const { round, isLimitNew, isOverdue } = check;
   const { refused, widestMs } = round;
-  const found: [Reason['exitCode'], string, string][] = [];
+  const found: Found[] = [];
   if (refused !== null) {
     const span = `${dayOf(refused.beginMs, zone)} to ${dayOf(refused.endMs, zone)}`;
     const what = `the platform refuses to show ${span}: these older days were not compared for ${sinceNights} nights`;
-    const isLong = sinceNights >= ROUND_NIGHTS;
-    found.push([
-      isLong ? EXIT.needsPerson : EXIT.done,
-      what,
-      isLong ? ASK_THE_PLATFORM : 'the next night asks again',
-    ]);
+    found.push(
+      sinceNights >= ROUND_NIGHTS
+        ? [EXIT.needsPerson, what, ASK_THE_PLATFORM]
+        : [EXIT.done, what, 'the next night asks again'],
+    );
   }
   if (isOverdue) {
     const since = dayOf(round.beganAt.getTime(), zone);

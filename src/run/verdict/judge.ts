@@ -10,8 +10,17 @@ import {
   reasonsOfHeld,
   reasonOfDiscrepancy,
   reasonOfNotRead,
+  spanName,
 } from './finding-reasons.ts';
-import { EXIT, mostSevere, type ExitCode, type Reason } from './exit-codes.ts';
+import {
+  EXIT,
+  isGoodEnd,
+  mostSevere,
+  needsPerson,
+  ofMerchant,
+  type ExitCode,
+  type Reason,
+} from './exit-codes.ts';
 import {
   reasonsOfClock,
   reasonsOfContradictions,
@@ -30,17 +39,12 @@ import {
   reasonsOfLeftOut,
   reasonsOfRepair,
 } from './published-reasons.ts';
-import type { OpenRange } from '../requested.ts';
+import type { OpenRange } from '../coverage.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
 
 export interface RunFailure {
   readonly exitCode: ExitCode;
   readonly message: string;
-}
-
-export interface Verdict {
-  readonly exitCode: ExitCode;
-  readonly reasons: readonly Reason[];
 }
 
 export function judge(
@@ -57,7 +61,7 @@ export function judge(
     /** Changes of several entries of a merchant. From one over many entries comes what else was found. */
     readonly together?: readonly ChangesTogether[];
   },
-): Verdict {
+): { readonly exitCode: ExitCode; readonly reasons: readonly Reason[] } {
   const { together = [] } = run;
   const common = together.flatMap((one) => one.common ?? []);
   const causes = [
@@ -90,16 +94,15 @@ export function judge(
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfMismatch),
     ...reasonsOfLeftOut(outcome.publish?.leftOut ?? []),
-    ...(outcome.publish === null ? [] : reasonsOfForeign(outcome.publish)),
-    ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
+    ...(outcome.publish === null
+      ? []
+      : [...reasonsOfForeign(outcome.publish), ...reasonsOfRepair(outcome.publish)]),
     ...reasonsOfOpenItems(outcome, standing, isCommon),
     ...standing.discrepancies.map(reasonOfDiscrepancy),
     ...reasonsOfNotices(standing.notices),
     ...reasonsOfRevised(standing.revised, run.id),
   ];
-  const isIncomplete = reasons.some(
-    ({ exitCode }) => exitCode !== EXIT.done && exitCode !== EXIT.needsPerson,
-  );
+  const isIncomplete = reasons.some(({ exitCode }) => !isGoodEnd(exitCode));
   reasons.push(
     ...standing.requested
       // Whatever ended this run early is among the reasons already, with what to do.
@@ -108,19 +111,13 @@ export function judge(
   );
   const inZone = (all: readonly Reason[]): Reason[] =>
     all.map((one) => ({ ...one, what: windowsInZone(one.what, run.zone) }));
-  const exitCode = mostSevere(reasons.map((reason) => reason.exitCode));
+  // A failure because of settings gives the exit code 2, whatever the stages ended with; `mostSevere` does not know it.
+  const isUsage = run.failures.some(({ exitCode }) => exitCode === EXIT.usage);
   return {
-    exitCode: mostSevereOr(exitCode, run.failures),
+    exitCode: isUsage ? EXIT.usage : mostSevere(reasons.map(({ exitCode }) => exitCode)),
     reasons: inOrder(inZone(reasons), inZone(leading)),
   };
 }
-
-/**
- * A failure because of settings gives the exit code 2, whatever the stages ended with; `mostSevere` does not know that
- * code.
- */
-const mostSevereOr = (exitCode: ExitCode, failures: readonly RunFailure[]): ExitCode =>
-  failures.find((failure) => failure.exitCode === EXIT.usage)?.exitCode ?? exitCode;
 
 const MOST_SEVERE_FIRST: readonly ExitCode[] = [
   EXIT.fault,
@@ -147,11 +144,8 @@ const reasonOfBusy = ({ merchantNo, exitCode, message }: BusyMerchant): Reason =
   merchantNo,
 });
 
-const reasonOfMismatch = ({ account, day, why }: OpeningMismatch): Reason => ({
-  exitCode: EXIT.needsPerson,
-  what: `${account.merchantNo} ${account.currency} ${day} ${why}`,
-  todo: null,
-});
+const reasonOfMismatch = ({ account, day, why }: OpeningMismatch): Reason =>
+  needsPerson(`${account.merchantNo} ${account.currency} ${day} ${why}`);
 
 function reasonsOfOpenItems(
   { sync, reconcile }: StageOutcome,
@@ -161,22 +155,19 @@ function reasonsOfOpenItems(
   const own = sumOfSync(sync);
   const { newBreaks, knownBreaks, quarantined, unreported } = standing;
   // The unreported changes include those of this run, unless the database could not be asked.
-  const [amended, vanished] = [
-    Math.max(own.amended, unreported.amended),
-    Math.max(own.vanished, unreported.vanished),
-  ];
+  const amended = Math.max(own.amended, unreported.amended);
+  const vanished = Math.max(own.vanished, unreported.vanished);
   const earlier = (all: number, ours: number): string =>
     all > ours ? `, ${all - ours} of them stored by a run that ended before its report` : '';
-  const plural = (count: number) => (count === 1 ? '' : 's');
   const reported: [number, string, string][] = [
     [
       newBreaks,
-      `${newBreaks} new break${plural(newBreaks)}: see \`daybook breaks\``,
+      `${counted(newBreaks, 'new break')}: see \`daybook breaks\``,
       'ask the platform about the period; if there is a valid reason for the difference, record it with `daybook breaks resolve ID --note TEXT`',
     ],
     [
       knownBreaks,
-      `${knownBreaks} break${plural(knownBreaks)} known before, still open: see \`daybook breaks\``,
+      `${counted(knownBreaks, 'break')} known before, still open: see \`daybook breaks\``,
       'it counts until a later reading clears it; if there is a valid reason for the difference, record it with `daybook breaks resolve ID --note TEXT`',
     ],
     [
@@ -198,9 +189,7 @@ function reasonsOfOpenItems(
   return [
     // What is known to be the cause comes before what is only counted.
     ...reasonsOfCauses((reconcile?.opened ?? []).filter((row) => !isCommon(row.merchant_no))),
-    ...reported
-      .filter(([count]) => count > 0)
-      .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo })),
+    ...reported.filter(([count]) => count > 0).map(([, what, todo]) => needsPerson(what, todo)),
     ...sync.flatMap(reasonsOfUnsteadyTotals),
   ];
 }
@@ -213,18 +202,16 @@ const DAYS_NAMED_MAX = 3;
 
 /** `2026-01-01 to 2026-01-09, 2026-01-12`. */
 export function daysName(days: OpenRange['missingDays']): string {
-  const named = days
-    .slice(0, DAYS_NAMED_MAX)
-    .map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
-  const more = days.length - named.length;
-  return named.join(', ') + (more > 0 ? ` and ${more} more stretches` : '');
+  const named = days.slice(0, DAYS_NAMED_MAX).map(spanName).join(', ');
+  const more = days.length - DAYS_NAMED_MAX;
+  return more > 0 ? `${named} and ${more} more stretches` : named;
 }
 
-const reasonOfRequested = (range: OpenRange): Reason => ({
-  exitCode: EXIT.incomplete,
-  what:
-    `${range.merchantNo}: ${rangeName(range)} was asked for (range ${range.id}) and is not read completely yet: ` +
-    `${daysName(range.missingDays)} missing`,
-  todo: `the next nightly run reads on; \`daybook runs forget-range ${range.id}\` gives it up`,
-  merchantNo: range.merchantNo,
-});
+const reasonOfRequested = (range: OpenRange): Reason =>
+  ofMerchant(
+    EXIT.incomplete,
+    range.merchantNo,
+    `${rangeName(range)} was asked for (range ${range.id}) and is not read completely yet: ` +
+      `${daysName(range.missingDays)} missing`,
+    `the next nightly run reads on; \`daybook runs forget-range ${range.id}\` gives it up`,
+  );

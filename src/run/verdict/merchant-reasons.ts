@@ -2,11 +2,10 @@
 import { counted } from '../../ledger/text.ts';
 import { wallSpan } from '../../ledger/wall-time.ts';
 import type { WithheldDay } from '../../statements/publish.ts';
-import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from '../clock-text.ts';
-import { EXIT, type Reason } from './exit-codes.ts';
+import { EXIT, type Reason, ownExitCode, ownSentence, ofMerchant } from './exit-codes.ts';
+import type { NotJoined } from '../known-ahead.ts';
 import { HOW_TO_PART_LEDGERS } from './notice-reasons.ts';
-import { ownExitCode, ownSentence } from '../stages/stages-of.ts';
-import { sumOfSync } from '../../sync/sync-report.ts';
+import { sumOfSync, type SyncReport } from '../../sync/sync-report.ts';
 import type { MerchantSync } from '../report.ts';
 
 /** Most sentences of one kind for one merchant. The rest is counted, so that other reasons are not lost among them. */
@@ -19,47 +18,42 @@ export function reasonsOfReading(
   { merchantNo, report, notJoined }: MerchantSync,
   windowsNamed = NAMED_EACH_MAX,
 ): Reason[] {
-  const reasons: Reason[] = [];
-  if (notJoined !== undefined) {
-    reasons.push({
-      exitCode: notJoined.mayPass ? EXIT.incomplete : EXIT.needsPerson,
-      what: `${merchantNo} is known, but its ledger could not join yet: ${notJoined.problem}`,
-      todo: notJoined.mayPass
-        ? 'the next run tries again'
-        : `give it a token that works: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``,
-      merchantNo,
-    });
-  }
   // What is held is notified of the account's days, whichever run found it.
   const unheld = report.uncertified.filter(({ isHeld }) => isHeld !== true);
-  const uncertified = unheld.map(({ problem }) => ({
-    exitCode: EXIT.incomplete,
-    what: `${merchantNo}: ${problem}`,
-    todo: 'run the day again; if it stays so, send this sentence to the platform',
-    merchantNo,
-  }));
-  reasons.push(
-    ...firstOf(
-      uncertified,
-      (more) => ({
-        exitCode: EXIT.incomplete,
-        what: `${merchantNo}: ${counted(more, 'more window')} could not be certified`,
-        todo: '`daybook status` tells what is missing, and with --json each of them',
-        merchantNo,
-      }),
-      windowsNamed,
-    ),
+  const uncertified = unheld.map(({ problem }) =>
+    ofMerchant(EXIT.incomplete, merchantNo, problem, RUN_AGAIN),
   );
-  if (report.failure !== null) {
-    reasons.push({
-      exitCode: ownExitCode(report.failure),
-      what: ownSentence(merchantNo, report.failure),
-      todo: `${READS_ON}; \`daybook doctor\` tells whether the platform answers`,
+  const moreUncertified = (more: number): Reason =>
+    ofMerchant(
+      EXIT.incomplete,
       merchantNo,
-    });
-  }
-  return reasons;
+      `${counted(more, 'more window')} could not be certified`,
+      '`daybook status` tells what is missing, and with --json each of them',
+    );
+  return [
+    ...(notJoined === undefined ? [] : [reasonOfNotJoined(merchantNo, notJoined)]),
+    ...firstOf(uncertified, moreUncertified, windowsNamed),
+    ...(report.failure === null ? [] : [reasonOfFailure(merchantNo, report.failure)]),
+  ];
 }
+
+const RUN_AGAIN = 'run the day again; if it stays so, send this sentence to the platform';
+
+const reasonOfFailure = (merchantNo: string, failure: Error): Reason => ({
+  exitCode: ownExitCode(failure),
+  what: ownSentence(merchantNo, failure),
+  todo: `${READS_ON}; \`daybook doctor\` tells whether the platform answers`,
+  merchantNo,
+});
+
+const reasonOfNotJoined = (merchantNo: string, { mayPass, problem }: NotJoined): Reason => ({
+  exitCode: mayPass ? EXIT.incomplete : EXIT.needsPerson,
+  what: `${merchantNo} is known, but its ledger could not join yet: ${problem}`,
+  todo: mayPass
+    ? 'the next run tries again'
+    : `give it a token that works: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``,
+  merchantNo,
+});
 
 /** After so many nights in a row a person has to ask the platform. */
 const CONTRADICTED_NIGHTS = 3;
@@ -71,16 +65,14 @@ export function reasonsOfContradictions({ merchantNo, report, nightsContradicted
   const isLong = nightsContradicted >= CONTRADICTED_NIGHTS;
   const nights = isLong ? `, as in ${nightsContradicted} nights in a row` : '';
   return [
-    {
-      exitCode: isLong ? EXIT.needsPerson : EXIT.done,
-      what:
-        `${merchantNo}: the platform contradicted itself ${counted(contradictions, 'time')} in this run${nights}. ` +
-        `The first time: ${contradiction}`,
-      todo: isLong
+    ofMerchant(
+      isLong ? EXIT.needsPerson : EXIT.done,
+      merchantNo,
+      `the platform contradicted itself ${counted(contradictions, 'time')} in this run${nights}. The first time: ${contradiction}`,
+      isLong
         ? 'report it to the platform, with these sentences'
         : 'nothing to do now; if this happens every night, report it to the platform',
-      merchantNo,
-    },
+    ),
   ];
 }
 
@@ -89,14 +81,13 @@ export function reasonsOfFullMinutes({ merchantNo, report: { fullMinutes } }: Me
   if (fullMinutes === null) return [];
   const { count, from } = fullMinutes;
   return [
-    {
-      exitCode: EXIT.needsPerson,
-      what:
-        `${merchantNo}: the newest ${count} timestamps, from ${from} on, end in :00, and those before did not. ` +
-        'The platform seems to cut their seconds',
-      todo: 'ask the platform why busiDate of sp2404 has no seconds any more',
+    ofMerchant(
+      EXIT.needsPerson,
       merchantNo,
-    },
+      `the newest ${count} timestamps, from ${from} on, end in :00, and those before did not. ` +
+        'The platform seems to cut their seconds',
+      'ask the platform why busiDate of sp2404 has no seconds any more',
+    ),
   ];
 }
 
@@ -105,14 +96,13 @@ export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): R
   const { vanished, returned } = report;
   if (vanished === 0 || returned === 0) return [];
   return [
-    {
-      exitCode: EXIT.needsPerson,
-      what:
-        `${merchantNo}: ${vanished} entries vanished and ${returned} came back while one run was reading: the total of a ` +
-        'span and the totals of its parts count different entries',
-      todo: 'send this sentence to the platform; run the days again before their statements are relied on',
+    ofMerchant(
+      EXIT.needsPerson,
       merchantNo,
-    },
+      `${vanished} entries vanished and ${returned} came back while one run was reading: the total of a ` +
+        'span and the totals of its parts count different entries',
+      'send this sentence to the platform; run the days again before their statements are relied on',
+    ),
   ];
 }
 
@@ -127,9 +117,9 @@ export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean
   const waiting = sync.flatMap(({ merchantNo, unsettled = [], report }): Reason[] => {
     if (unsettled.length === 0) return [];
     const spans = unsettled.slice(0, HELD_BACK_NAMED_MAX).map((span) => wallSpan(span, zone));
-    const what = `${merchantNo}: ${clocksApartText(report)}: ${spans.join(', ')} is not settled there and was not read`;
+    const what = `${clocksApartText(report)}: ${spans.join(', ')} is not settled there and was not read`;
     const todo = `${SET_THE_CLOCK}; the next run reads on once the platform's clock has come that far`;
-    return [{ exitCode: EXIT.incomplete, what, todo, merchantNo }];
+    return [ofMerchant(EXIT.incomplete, merchantNo, what, todo)];
   });
   const apart = sumOfSync(sync);
   const news = waiting.length > 0 ? null : clockNews(apart);
@@ -151,10 +141,12 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
   return [
     ...[...byMerchant].flatMap(([merchantNo, days]) =>
       firstOf(firstOfShared(days).map(reasonOfWithheld), (more) => ({
-        exitCode: EXIT.incomplete,
-        what: `${merchantNo}: ${counted(more, 'more account day')} ${more === 1 ? 'is' : 'are'} not published`,
-        todo: 'the run that corrects this publishes them',
-        merchantNo,
+        ...ofMerchant(
+          EXIT.incomplete,
+          merchantNo,
+          counted(more, 'more account day is', 'more account days are') + ' not published',
+          'the run that corrects this publishes them',
+        ),
         ...(days.every(({ cause }) => cause === 'shared') && { awaitsPerson: true }),
       })),
     ),
@@ -185,3 +177,43 @@ const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => 
   merchantNo: account.merchantNo,
   ...(cause === 'shared' && { awaitsPerson: true }),
 });
+
+/** A smaller difference is not reported, unless days had to wait because of it. */
+const CLOCK_REPORTED_MS_MIN = 60_000;
+
+/**
+ * A larger difference than any settle delay puts entries near midnight on the wrong day. A person is notified when it
+ * appears.
+ */
+const CLOCK_FOR_PERSON_MS_MIN = 300_000;
+
+type ClocksApart = Pick<SyncReport, 'platformBehindMs' | 'platformAheadMs'>;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** `90 s`, `10 min`, `8 h`, `3 days`: rounded as a person would say it. */
+function lengthText(ms: number): string {
+  if (ms < 2 * MINUTE_MS) return `${Math.ceil(ms / 1_000)} s`;
+  if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`;
+  return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} h` : `${Math.round(ms / DAY_MS)} days`;
+}
+
+/** `the platform's clock is 10 min behind this machine's`. If its servers differ, the one furthest behind counts. */
+const clocksApartText = ({ platformBehindMs, platformAheadMs }: ClocksApart): string =>
+  platformBehindMs > 0
+    ? `the platform's clock is ${lengthText(platformBehindMs)} behind this machine's`
+    : `the platform's clock is ${lengthText(platformAheadMs)} ahead of this machine's`;
+
+const apartMs = ({ platformBehindMs, platformAheadMs }: ClocksApart): number =>
+  Math.max(platformBehindMs, platformAheadMs);
+
+/** The same if it is worth a line; null if the clocks differ by little. */
+export const clockNews = (apart: ClocksApart): string | null =>
+  apartMs(apart) < CLOCK_REPORTED_MS_MIN ? null : clocksApartText(apart);
+
+export const isForPerson = (apart: ClocksApart): boolean => apartMs(apart) >= CLOCK_FOR_PERSON_MS_MIN;
+
+export const SET_THE_CLOCK =
+  'set the clock that is wrong: this machine’s by NTP, or ask the platform to set its own';

@@ -9,7 +9,7 @@ import type {
   ReusedNotice,
   SharedNotice,
 } from '../../store/notices.ts';
-import { EXIT, type Reason } from './exit-codes.ts';
+import { EXIT, needsPerson, type Reason } from './exit-codes.ts';
 
 /**
  * If no more merchants than this have no entries on a day, each gets a sentence. If there are more, it is most likely
@@ -40,8 +40,6 @@ export function reasonsOfNotices(notices: readonly Notice[]): Reason[] {
     ),
   ];
 }
-
-const needsPerson = (what: string, todo: string): Reason => ({ exitCode: EXIT.needsPerson, what, todo });
 
 const accountDay = ({ currency, day }: Pick<Notice, 'currency' | 'day'>): string =>
   currency === null ? day : `${currency} ${day}`;
@@ -75,27 +73,23 @@ function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
   ];
 }
 
-const reasonOfFirst = (notice: FirstNotice): Reason =>
-  notice.figures.others === undefined
-    ? reasonOfCarried(notice)
-    : reasonOfUndecided(notice, notice.figures.others);
-
-const openingText = ({ figures, currency }: FirstNotice): string => moneyText(figures.opening, currency);
-
-const reasonOfUndecided = (notice: FirstNotice, others: readonly string[]): Reason =>
-  needsPerson(
-    `${notice.merchantNo} ${accountDay(notice)} opens on ${openingText(notice)} or on ${firstNamed(others.map(grouped), SHOWN_MAX)}: its entries ` +
-      'cancel and fit each of them, and no other entry decides; it is published with the first',
-    `read earlier days with \`daybook run --from\`, or wait for the next entry; what it decides is then published as a ` +
-      'revision; this is reported once',
-  );
-
-const reasonOfCarried = (notice: FirstNotice): Reason =>
-  needsPerson(
-    `${notice.merchantNo} ${accountDay(notice)} is the account's first day and opens on ${openingText(notice)}, and ` +
-      'the platform has no entry before it: the balance was carried over from elsewhere, or its first entry is missing',
-    'ask the platform what made the balance; this is reported once',
-  );
+function reasonOfFirst(notice: FirstNotice): Reason {
+  const { opening, others } = notice.figures;
+  const own = `${notice.merchantNo} ${accountDay(notice)}`;
+  const balance = moneyText(opening, notice.currency);
+  return others === undefined
+    ? needsPerson(
+        `${own} is the account's first day and opens on ${balance}, and ` +
+          'the platform has no entry before it: the balance was carried over from elsewhere, or its first entry is missing',
+        'ask the platform what made the balance; this is reported once',
+      )
+    : needsPerson(
+        `${own} opens on ${balance} or on ${firstNamed(others.map(grouped), SHOWN_MAX)}: its entries ` +
+          'cancel and fit each of them, and no other entry decides; it is published with the first',
+        `read earlier days with \`daybook run --from\`, or wait for the next entry; what it decides is then published as a ` +
+          'revision; this is reported once',
+      );
+}
 
 function reasonOfOdd(notice: OddNotice): Reason {
   const { kind, merchantNo, currency, figures } = notice;

@@ -1,12 +1,11 @@
 /** `/status`: how it stands, by the functions that `daybook status` uses. */
 import type { FastifyInstance } from 'fastify';
 import { statusPage } from '../../pages/status.ts';
-import { ageOf } from '../../run/age.ts';
+import { ageOf, CheckedBeyond, remarksOf, zoneRemark, StatusLists } from '../../run/status-text.ts';
 import { oldestMs } from '../../run/alerts/watch.ts';
 import { isAlerting } from '../../run/alerts/at-end.ts';
 import { healthOf, overviewOf } from '../../run/health.ts';
 import { statusOf } from '../../run/status.ts';
-import { CheckedBeyond, remarksOf, zoneRemark, StatusLists } from '../../run/status-text.ts';
 import { undelivered } from '../../alerts/outbox.ts';
 import { addPage, maySee, type Asked, type PagesContext } from './context.ts';
 import { PageRefusal } from './page-refusal.ts';
