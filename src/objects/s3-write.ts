@@ -32,7 +32,8 @@ import {
   isMissing,
   isTimedOut,
   s3Unreachable,
-  type IfMatch,
+  ETAG_FORMS,
+  NO_ETAG_FORM,
   noteSecond,
   putMislabelled,
   refusesSecond,
@@ -47,7 +48,6 @@ const PARTS_IN_FLIGHT_MAX = 2;
 interface Writing {
   readonly bucket: Bucket;
   readonly store: ObjectStore;
-  readonly ifMatch: IfMatch;
   readonly seen: ServerSeen;
   readonly md5: Md5;
 }
@@ -110,7 +110,7 @@ async function send(
     ...objectAt(writing.bucket, key),
     ContentType: contentType ?? 'application/octet-stream',
     ...(ifAbsent === true ? { IfNoneMatch: '*' } : {}),
-    ...(ifEtag === undefined ? {} : writing.ifMatch.parameterFor(ifEtag)),
+    ...(ifEtag === undefined ? {} : ETAG_FORMS[writing.seen.etagForm]!(ifEtag)),
   };
   const { bytes, rest } = await firstBytes(source.stream, PART_BYTES);
   if (rest === null) return sendAtOnce(writing, { ...params, Body: bytes });
@@ -196,7 +196,7 @@ function rememberingFailure(client: S3Client): { client: S3Client; failure: () =
 
 /** After an upload failed: writes again another way if its condition was the reason. Throws what else it was. */
 async function settleFailed(
-  { bucket, store, ifMatch }: Writing,
+  { bucket, store, seen }: Writing,
   error: unknown,
   key: string,
   content: ObjectContent,
@@ -206,11 +206,11 @@ async function settleFailed(
   const ifAbsent = options.ifAbsent === true;
   /** The server refused the etag that the object has: it compares another form. */
   const isMisunderstood = async (etag: string): Promise<boolean> =>
-    ifMatch.hasOtherForm() && (await store.head(key))?.etag === etag;
+    seen.etagForm < NO_ETAG_FORM && (await store.head(key))?.etag === etag;
 
   const isRefused = isConditionFailed(error) || (ifEtag !== undefined && isMissing(error));
   if (ifEtag !== undefined && isRefused && (await isMisunderstood(ifEtag))) {
-    ifMatch.tryOtherForm();
+    seen.etagForm += 1;
     return store.put(key, content, options);
   }
   // The SDK may have sent the call twice, and the second one met the object of the first.
@@ -219,7 +219,7 @@ async function settleFailed(
     return store.put(key, content, { ...options, ifAbsent: false });
   }
   if (ifEtag !== undefined && isConditionUnknown(error)) {
-    ifMatch.leaveOut();
+    seen.etagForm = NO_ETAG_FORM;
     return store.put(key, content, options);
   }
   throw s3Unreachable(bucket.place, error);

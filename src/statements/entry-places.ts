@@ -2,7 +2,7 @@
 import type { ObjectStore } from '../objects/object-store.ts';
 import { type StatementRow, statementsOfDay } from '../store/statements/statements.ts';
 import { fetchStatement, StatementDamaged } from './fetch.ts';
-import { columnsOf } from './formats/columns.ts';
+import { columnsOf } from './formats/format.ts';
 import { cellsOf } from './formats/csv.ts';
 import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';

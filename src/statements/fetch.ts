@@ -3,9 +3,8 @@ import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { metered, type ObjectStore } from '../objects/object-store.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { columnsOf } from './formats/columns.ts';
+import { columnsOf, UnreadableRows } from './formats/format.ts';
 import { CSV } from './formats/csv.ts';
-import { UnreadableRows } from './formats/format.ts';
 import type { ManifestStatement } from './manifest.ts';
 
 /** The object is missing, or holds other bytes than were published. */

@@ -4,8 +4,7 @@ import { type Fence, type ObjectStore, collected, type ObjectContent } from '../
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
 import { fetchInFormat } from './fetch-in-format.ts';
-import { type StatementColumn, STATEMENT_COLUMNS } from './formats/columns.ts';
-import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
+import { type StatementColumn, STATEMENT_COLUMNS, type StatementFormat, FormatTooSmall } from './formats/format.ts';
 import { fileOf, nameIn, manifestKey, statementKey, summaryKey } from './keys.ts';
 import type { OtherFormat } from './manifest.ts';
 import { putReplacing, putRevision } from './put-revision.ts';

@@ -5,10 +5,9 @@ import {
   bytesOf,
   digestOf,
   type ObjectContent,
-  type StoredDigest,
 } from '../objects/object-store.ts';
 import { recordPublished, recordStored } from '../store/statements/record-published.ts';
-import type { ManifestRow } from '../store/statements/stored-files.ts';
+import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import {
   pointsToCurrent,
@@ -25,17 +24,7 @@ import { isBeyondBounds, parseManifest, type Manifest } from './manifest.ts';
 import { pastOfDays } from '../store/statements/past-of-days.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-import {
-  isSignedWith,
-  signatureNextTo,
-  signed,
-  SIGNATURE_CONTENT_TYPE,
-  manifestRow,
-  nextManifest,
-  storedRow,
-  writeManifest,
-  MANIFEST_CONTENT_TYPE,
-} from './write-manifest.ts';
+import { isSignedWith, signatureNextTo, signed, SIGNATURE_CONTENT_TYPE, manifestRow, nextManifest, storedRow, writeManifest, MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
 import { contentAsPublished, StatementMisfit } from './day-content.ts';
 import { StatementDamaged } from './fetch.ts';
@@ -49,9 +38,7 @@ import { filesOfClose } from './close.ts';
 /** Signatures that are recorded together, then written side by side. */
 const SIGNED_AT_ONCE = 8;
 
-interface RepairManifestOptions extends PublishDayOptions {
-  readonly merchantNo: string;
-}
+type RepairManifestOptions = PublishDayOptions & { readonly merchantNo: string };
 
 /** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
 async function prepareDay(day: BusinessDay, options: RepairManifestOptions): Promise<void> {
@@ -71,20 +58,13 @@ async function recordDay(
   const signature = await signatureNextTo(objects, merchantNo, day.day);
   const isOurs = found !== null && isBelieved(found, text!, signature, options);
   if (isOurs && (await pointsToCurrent(objects, merchantNo, day))) {
-    const { revision, epoch, place } = found;
-    const made = manifestRow({ merchantNo, day: day.day, revision, epoch, place }, text!);
-    const row = { ...made, signature };
+    const row = { ...manifestRow({ ...found, merchantNo, day: day.day }, text!), signature };
     await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
     return;
   }
   const row = await makeManifest(day.day, options, false);
-  tell(
-    {
-      file: { kind: 'manifest', day: day.day, key, sha256: row.sha256, row },
-      damage: text === null ? 'missing' : 'altered',
-    },
-    null,
-  );
+  const file = { kind: 'manifest' as const, day: day.day, key, sha256: row.sha256, row };
+  tell({ file, damage: text === null ? 'missing' : 'altered' }, null);
 }
 
 /** With a key, a place in the chain is believed only if that key signed it, as anybody may have put the manifest there. */
@@ -112,15 +92,22 @@ async function makeManifest(
   await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
   const manifest = isAsStored ? past.storedManifest : undefined;
   const known = { manifest, signature: past.storedSignature };
-  const stored = await writeManifest(row, known, leaseFence(options), options);
-  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
-  for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
+  await noteStored(await writeManifest(row, known, leaseFence(options), options), options);
   return row;
+}
+
+async function noteStored(
+  stored: readonly StoredRow[],
+  { db, lease, publishedNow }: PublishDayOptions,
+): Promise<void> {
+  if (stored.length === 0) return;
+  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
+  publishedNow?.areRecorded(stored);
 }
 
 /** `unsigned` were published before there was a key; signatures of `unput` were recorded and never written. Some at a time, so that little is left where it is cut short. */
 async function signManifests(
-  { unsigned, unput }: { readonly unsigned: readonly ManifestRow[]; readonly unput: readonly ManifestRow[] },
+  { unsigned, unput }: Readonly<Record<'unsigned' | 'unput', readonly ManifestRow[]>>,
   options: RepairManifestOptions,
 ): Promise<void> {
   const { db, lease, merchantNo, signal } = options;
@@ -133,9 +120,7 @@ async function signManifests(
     signal.throwIfAborted();
     const manifests = left.slice(at, at + SIGNED_AT_ONCE);
     await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests }));
-    const stored = await Promise.all(manifests.map((row) => putSignature(row, options)));
-    await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
-    for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
+    await noteStored(await Promise.all(manifests.map((row) => putSignature(row, options))), options);
   }
 }
 
@@ -187,7 +172,7 @@ export interface RepairOptions extends PublishDayOptions {
  * or the signal's reason; what was repaired before that stays.
  */
 export async function repairFiles(options: RepairOptions): Promise<RepairReport> {
-  const { db, lease, signal } = options;
+  const { signal } = options;
   const repaired: RepairedFile[] = [];
   const unrepaired: UnrepairedFile[] = [];
   const tell = ({ file, damage }: DamagedFile, lost: Lost | null): void => {
@@ -199,8 +184,7 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
   };
   for await (const { damaged, unrecorded, unsigned, unput, outOfChain, proven } of compareFiles(options)) {
     signal.throwIfAborted();
-    if (proven.length > 0) await writeTransaction(db, lease, (trx) => recordStored(trx, proven));
-    for (const { object_key: key } of proven) options.publishedNow?.isRecorded(key);
+    await noteStored(proven, options);
     for (const day of unrecorded) await recordDay(day, options, tell);
     let day: BusinessDay | null = null;
     const keptAsEvidence = new Set<BusinessDay>();
@@ -228,12 +212,9 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
   const made = await contentOf(file, options);
   if (typeof made === 'string') return { why: made };
   if ('why' in made) return made;
-  const { db, lease, objects } = options;
-  const { content, contentType } = made;
-  const put = { fence: leaseFence(options), contentType };
-  const stored: StoredDigest = await putReplacing(objects, file.key, content, put);
-  await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.row, file.key, stored)]));
-  options.publishedNow?.isRecorded(file.key);
+  const put = { fence: leaseFence(options), contentType: made.contentType };
+  const stored = await putReplacing(options.objects, file.key, made.content, put);
+  await noteStored([storedRow(file.row, file.key, stored)], options);
   return null;
 }
 

@@ -6,9 +6,8 @@ import { figuresOf, type FigureColumns } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { differingRows, type ComparedFile } from './differing-rows.ts';
-import type { RowDifference } from './formats/format.ts';
+import { type RowDifference, columnsOf } from './formats/format.ts';
 import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
-import { columnsOf } from './formats/columns.ts';
 import { NoStatement } from './formats/csv.ts';
 import { causeOf, healedBy, type CausedRow, countChanges, reasonOf } from './reason.ts';
 

@@ -3,10 +3,9 @@ import { addAmounts, subtractAmounts, compareAmounts } from '../ledger/money.ts'
 import type { StatedFigures } from '../ledger/entry.ts';
 import { metered, type Digest } from '../objects/object-store.ts';
 import { CSV } from './formats/csv.ts';
-import { UnreadableRows, type RowCells, type StatementReader } from './formats/format.ts';
+import { UnreadableRows, type RowCells, type StatementReader, columnsOf } from './formats/format.ts';
 import { counted } from '../ledger/text.ts';
 import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
-import { columnsOf } from './formats/columns.ts';
 import type { ManifestStatement } from './manifest.ts';
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';

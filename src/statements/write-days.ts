@@ -223,7 +223,7 @@ async function recordRows(
   days: readonly NamedFiles[],
   { db, lease, publishedNow }: PublishDayOptions,
 ): Promise<readonly AccountOnDay[]> {
-  for (const { day } of days) publishedNow?.touch(day);
+  for (const { day } of days) publishedNow?.touched.add(day);
   const written = days.flatMap((day) => day.written);
   const summaries = days.flatMap(({ summary }) => summary ?? []);
   const manifests = days.filter(({ manifest }) => manifest.isNew).map(({ manifest }) => manifest.row);
@@ -277,7 +277,7 @@ async function markPublished(
     }
   }
   if (days.size > 0) await settle(days, { db, lease, zone });
-  for (const { day, past } of written.keys()) if (isNew(past)) publishedNow?.addNewDay(day);
+  for (const { day, past } of written.keys()) if (isNew(past)) publishedNow?.newDays.add(day);
 }
 
 const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>

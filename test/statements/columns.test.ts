@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
 import { findLine } from '../../src/statements/entry-places.ts';
-import { STATEMENT_COLUMNS, type EntryColumn } from '../../src/statements/formats/columns.ts';
+import { STATEMENT_COLUMNS, type EntryColumn } from '../../src/statements/formats/format.ts';
 import { SPREADSHEET } from '../../src/statements/formats/all.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
 import { rowsBetween } from '../../src/statements/revision-diff.ts';

@@ -2,10 +2,16 @@
 import anyAscii from 'any-ascii';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { type StatementDay, FormatTooSmall, type RowCells, type StatementFormat } from './format.ts';
+import {
+  type StatementDay,
+  FormatTooSmall,
+  type RowCells,
+  type StatementFormat,
+  placesOf,
+  type Places,
+} from './format.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.ts';
-import { placesOf, type Places } from './columns.ts';
 
 /** Set X without line ends. */
 const ALLOWED = /^[A-Za-z0-9/\-?:().,'+ ]*$/;

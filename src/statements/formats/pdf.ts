@@ -2,11 +2,18 @@
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import type { StatedFigures } from '../../ledger/entry.ts';
 import { counted } from '../../ledger/text.ts';
-import type { PublishedRevision, StatementDay, Changes, RowCells, StatementFormat } from './format.ts';
+import {
+  type PublishedRevision,
+  type StatementDay,
+  type Changes,
+  type RowCells,
+  type StatementFormat,
+  placesOf,
+  type Places,
+} from './format.ts';
 import { missingIn, unreadableText } from './bank-amounts.ts';
 import { COLOR, STYLE, type TextStyle, type Column, type Row, type Sheet, createSheet } from './pdf-sheet.ts';
 import { addAmounts, grouped, subtractAmounts } from '../../ledger/money.ts';
-import { placesOf, type Places } from './columns.ts';
 
 export const GOOD: TextStyle = { ...STYLE.text, font: 'bold', color: COLOR.good };
 export const BAD: TextStyle = { ...GOOD, color: COLOR.bad };

@@ -1,7 +1,13 @@
 /** Statements as workbooks for spreadsheets: docs/decisions/formats.md. The same day gives the same bytes. */
 import { entriesIn } from '../../ledger/chain/figures.ts';
-import type { StatementColumn } from './columns.ts';
-import type { Changes, PublishedRevision, StatementDay, RowCells, StatementFormat } from './format.ts';
+import type {
+  StatementColumn,
+  Changes,
+  PublishedRevision,
+  StatementDay,
+  RowCells,
+  StatementFormat,
+} from './format.ts';
 import { missingIn } from './bank-amounts.ts';
 import {
   type TextKind,
