@@ -3,7 +3,7 @@ import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { type Fence, type ObjectStore, collected, type ObjectContent } from '../objects/object-store.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
-import { fetchInFormat } from './fetch-in-format.ts';
+import { fetchInFormat } from './fetch.ts';
 import { type StatementColumn, STATEMENT_COLUMNS, type StatementFormat, FormatTooSmall } from './formats/format.ts';
 import { fileOf, nameIn, manifestKey, statementKey, summaryKey } from './keys.ts';
 import type { OtherFormat } from './manifest.ts';
@@ -18,7 +18,7 @@ import { dayContent, isAsPublished } from './day-content.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { type Explained, summaryCsv } from './summary.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
-import { reasonBetween } from './revision-diff.ts';
+import { reasonBetween } from './reason.ts';
 
 interface WrittenFormat {
   readonly listed: OtherFormat;

@@ -1,10 +1,25 @@
-/** Finds out why rows came, went or changed from one revision to the next, and puts it into words for finance: `2 late entries (59101, 59102), opening moved by 10.00`. Pure. */
-import type { Account, BusinessDay, Figures, StatedFigures } from '../ledger/entry.ts';
-import type { PastContent, EntryPast, HealedBreak } from '../store/entry-history.ts';
-import type { Cells, RowDifference } from './formats/format.ts';
+/**
+ * Finds out why rows came, went or changed from one revision to the next, and puts it into words for finance:
+ * `2 late entries (59101, 59102), opening moved by 10.00`. Rows are from the files, causes from the database.
+ */
+import type { Kysely } from 'kysely';
 import { entriesIn } from '../ledger/chain/figures.ts';
+import type { Account, BusinessDay, Figures, StatedFigures } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { figuresOf, type FigureColumns } from '../store/account-days.ts';
+import type { DB } from '../store/engine/schema.ts';
+import {
+  ENTRIES_ASKED_MAX,
+  healedBreaks,
+  pastOfEntries,
+  type EntryPast,
+  type HealedBreak,
+  type PastContent,
+} from '../store/entry-history.ts';
+import { rowsBetween, UNREADABLE, type Revision } from './fetch.ts';
+import type { Cells, RowDifference } from './formats/format.ts';
 
 export type Cause =
   /** It came after the earlier revision was published. */
@@ -250,3 +265,64 @@ export function reasonOf(before: StatedFigures, after: StatedFigures, changes: R
     said.push('the file of the revision before could not be read, so entries are not named');
   return said.length === 0 ? 'the same entries in another order' : said.join(', ');
 }
+
+/** The rows, some at a time, each with its cause. Throws `StoreUnreachable`, and what reading the rows throws. */
+export async function* causesOf(
+  db: Kysely<DB>,
+  rows: AsyncIterable<RowDifference> | Iterable<RowDifference>,
+  before: Revision,
+  after: Pick<Revision, 'published_at'>,
+): AsyncGenerator<readonly CausedRow[]> {
+  const account = { merchantNo: before.merchant_no, currency: before.currency };
+  const between = { account, day: before.day, publishedAt: before.published_at };
+  const times = { from: before.published_at, to: after.published_at };
+  const healed = await healedBreaks(db, account, before.day, times);
+  const caused = async (batch: readonly RowDifference[]): Promise<CausedRow[]> => {
+    const pasts = await pastOfEntries(
+      db,
+      account.merchantNo,
+      batch.map(({ batchNo }) => batchNo),
+    );
+    return batch.map((row) => {
+      const past = pasts.get(row.batchNo);
+      return { ...row, cause: causeOf(row, past, between), heals: healedBy(row.batchNo, past, healed) };
+    });
+  };
+  let batch: RowDifference[] = [];
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length < ENTRIES_ASKED_MAX) continue;
+    yield await caused(batch);
+    batch = [];
+  }
+  if (batch.length > 0) yield await caused(batch);
+}
+
+/**
+ * Compares the two files. If a file is missing, altered or not available (moved to an archive, for example), the day
+ * is still published: the reason is then worded from the figures alone, and says so. Throws `StoreUnreachable`, or
+ * the signal's reason.
+ */
+export async function reasonBetween(
+  before: Revision & FigureColumns,
+  after: Revision & FigureColumns,
+  {
+    db,
+    objects,
+    signal,
+  }: { readonly db: Kysely<DB>; readonly objects: ObjectStore; readonly signal: AbortSignal },
+): Promise<string> {
+  const figures = [figuresOf(before), figuresOf(after)] as const;
+  const counter = countChanges({ merchantNo: before.merchant_no, currency: before.currency });
+  try {
+    for await (const rows of causesOf(db, rowsBetween(objects, before, after), before, after)) {
+      signal.throwIfAborted();
+      counter.take(rows);
+    }
+    return reasonOf(...figures, counter.changes);
+  } catch (error) {
+    if (!UNREADABLE.some((kind) => error instanceof kind)) throw error;
+    return reasonOf(...figures, null);
+  }
+}
+
