@@ -41,56 +41,49 @@ export function monthOf(name: string): Month | null {
   return { name, from, to: addDays(next, -1) };
 }
 
-const MONTH_COLUMNS = [
-  'merchant_no',
-  'currency',
-  'month',
-  'opening',
-  'credit_total',
-  'credit_count',
-  'debit_total',
-  'debit_count',
-  'closing',
-  'days_published',
-  'days_broken',
-  'open_days',
-  'closed',
-  'adjusted_days',
-  'days_unreadable',
-  'missing_net',
-] as const;
+interface MonthLine {
+  readonly month: string;
+  readonly account: ListedMonth;
+  readonly figures: MonthFigures;
+}
+
+const MONTH_CELLS: readonly (readonly [name: string, cell: (of: MonthLine) => string])[] = [
+  ['merchant_no', ({ account }) => account.merchantNo],
+  ['currency', ({ account }) => account.currency],
+  ['month', ({ month }) => month],
+  ['opening', ({ figures }) => figures.opening ?? ''],
+  ['credit_total', ({ figures }) => figures.creditTotal],
+  ['credit_count', ({ figures }) => String(figures.creditCount)],
+  ['debit_total', ({ figures }) => figures.debitTotal],
+  ['debit_count', ({ figures }) => String(figures.debitCount)],
+  ['closing', ({ figures }) => figures.closing ?? ''],
+  ['days_published', ({ account }) => String(account.statements.length)],
+  ['days_broken', ({ figures }) => String(figures.daysBroken)],
+  ['open_days', ({ account }) => stretches(account.openDays).join(' ')],
+  ['closed', ({ account }) => String(account.closed ?? '')],
+  ['adjusted_days', ({ account }) => stretches(account.adjustedDays ?? []).join(' ')],
+  [
+    'days_unreadable',
+    ({ account }) => String(account.statements.filter((row) => (row.unreadable_count ?? 0) > 0).length),
+  ],
+  ['missing_net', ({ figures }) => missingNetOf(figures) ?? ''],
+];
 
 /**
  * The month's summary as CSV, a line an account. Opening and closing are those of its first and last published day, so
  * that opening + credits - debits is the closing where no day is open or broken; what they lack of it is reported.
  */
-export const monthCsv = ({ name }: Month, accounts: readonly ListedMonth[]): string =>
-  csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
+export const monthCsv = ({ name: month }: Month, accounts: readonly ListedMonth[]): string =>
+  csvText([
+    MONTH_CELLS.map(([name]) => name),
+    ...accounts.map((account) => {
+      const line = { month, account, figures: monthFigures(account) };
+      return MONTH_CELLS.map(([, cell]) => cell(line));
+    }),
+  ]);
 
 export const monthFigures = ({ statements }: Pick<AccountMonth, 'statements'>): MonthFigures =>
   sumOfDays(statements.map(figuresOf));
-
-function monthLine(name: string, account: ListedMonth): string[] {
-  const figures = monthFigures(account);
-  return [
-    account.merchantNo,
-    account.currency,
-    name,
-    figures.opening ?? '',
-    figures.creditTotal,
-    String(figures.creditCount),
-    figures.debitTotal,
-    String(figures.debitCount),
-    figures.closing ?? '',
-    String(account.statements.length),
-    String(figures.daysBroken),
-    stretches(account.openDays).join(' '),
-    account.closed === undefined ? '' : String(account.closed),
-    stretches(account.adjustedDays ?? []).join(' '),
-    String(account.statements.filter((row) => (row.unreadable_count ?? 0) > 0).length),
-    missingNetOf(figures) ?? '',
-  ];
-}
 
 /** `2026-03-05 2026-03-08/2026-03-31`: days in a row as one. */
 export function stretches(days: readonly BusinessDay[]): string[] {
@@ -117,10 +110,7 @@ export async function accountMonths(
 ): Promise<AccountMonths> {
   const known = await monthRows(db, { merchantNo, currencies }, month);
   const byDay = Map.groupBy(known.statements, ({ day }) => day);
-  const current = Map.groupBy(
-    [...byDay.values()].flatMap((rows) => currentOf(rows)),
-    ({ currency }) => currency,
-  );
+  const current = Map.groupBy([...byDay.values()].flatMap(currentOf), ({ currency }) => currency);
   const due = Map.groupBy(known.due, ({ currency }) => currency);
   const accounts = [...firstDays(known.firstDays, current)]
     .filter(([, first]) => first <= month.to)
@@ -128,10 +118,8 @@ export async function accountMonths(
       const statements = current.get(currency) ?? [];
       const published = new Set(statements.map(({ day }) => day));
       for (const { day } of due.get(currency) ?? []) published.delete(day);
-      const unpublished = daysFromTo(first > month.from ? first : month.from, month.to).filter(
-        (day) => !published.has(day),
-      );
-      return { merchantNo, currency, statements, unpublished };
+      const days = daysFromTo(first > month.from ? first : month.from, month.to);
+      return { merchantNo, currency, statements, unpublished: days.filter((day) => !published.has(day)) };
     });
   return { accounts, byDay };
 }

@@ -25,10 +25,8 @@ export async function explainedOf(
   const broken = new Set(current.filter((row) => row.break_count > 0).map(({ currency }) => currency));
   if (broken.size === 0) return NOTHING_EXPLAINED;
   const found = await explainedBreaks(db, merchantNo, dayWindow(day, zone));
-  return Map.groupBy(
-    found.filter(({ currency }) => broken.has(currency)),
-    ({ currency }) => currency,
-  );
+  const own = found.filter(({ currency }) => broken.has(currency));
+  return Map.groupBy(own, ({ currency }) => currency);
 }
 
 /** The same of each of a merchant's broken statements of some days, in one query; only those that have one. */
@@ -46,17 +44,11 @@ export async function explainedOfEach(
     beginMs: Math.min(...broken.map(({ window }) => window.beginMs)),
     endMs: Math.max(...broken.map(({ window }) => window.endMs)),
   });
-  return new Map(
-    broken
-      .map(
-        ({ row, window }) =>
-          [
-            row,
-            found.filter(({ currency, span }) => currency === row.currency && overlaps(span, window)),
-          ] as const,
-      )
-      .filter(([, own]) => own.length > 0),
-  );
+  const each = broken.map(({ row, window }) => {
+    const own = found.filter(({ currency, span }) => currency === row.currency && overlaps(span, window));
+    return [row, own] as const;
+  });
+  return new Map(each.filter(([, own]) => own.length > 0));
 }
 
 export const hasBreaks = ({ current }: { readonly current: readonly StatementRow[] }): boolean =>
@@ -80,22 +72,11 @@ export async function isStillExplained(
   return JSON.stringify([...now]) === JSON.stringify([...explained]);
 }
 
-const SUMMARY_COLUMNS = [
-  'merchant_no',
-  'day',
-  'currency',
-  'opening',
-  'credit_total',
-  'credit_count',
-  'debit_total',
-  'debit_count',
-  'closing',
-  'verdict',
-  'breaks',
-  'revision',
-  'file',
-  'sha256',
-] as const;
+/** Columns that the row of a statement has under the same name. */
+const ROW_COLUMNS = [
+  ...(['merchant_no', 'day', 'currency', 'opening', 'credit_total', 'credit_count'] as const),
+  ...(['debit_total', 'debit_count', 'closing', 'verdict'] as const),
+];
 
 /** Added after the others on days with a break that a person resolved. */
 const EXPLAINED_COLUMNS = ['explained', 'explanations'] as const;
@@ -113,22 +94,14 @@ export function summaryCsv(
   const tells = explained.size > 0;
   const lacks = current.some((row) => (row.unreadable_count ?? 0) > 0);
   return csvText([
-    [...SUMMARY_COLUMNS, ...(tells ? EXPLAINED_COLUMNS : []), ...(lacks ? [UNREADABLE_COLUMN] : [])],
+    [
+      ...[...ROW_COLUMNS, 'breaks', 'revision', 'file', 'sha256'],
+      ...(tells ? EXPLAINED_COLUMNS : []),
+      ...(lacks ? [UNREADABLE_COLUMN] : []),
+    ],
     ...current.map((row) => [
-      row.merchant_no,
-      row.day,
-      row.currency,
-      row.opening,
-      row.credit_total,
-      String(row.credit_count),
-      row.debit_total,
-      String(row.debit_count),
-      row.closing,
-      row.verdict,
-      String(row.break_count),
-      String(row.revision),
-      fileOf(row.object_key),
-      row.sha256,
+      ...ROW_COLUMNS.map((name) => String(row[name])),
+      ...[String(row.break_count), String(row.revision), fileOf(row.object_key), row.sha256],
       ...(tells ? explainedCells(explained.get(row.currency) ?? []) : []),
       ...(lacks ? [String(row.unreadable_count ?? 0)] : []),
     ]),

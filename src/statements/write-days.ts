@@ -9,7 +9,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { ChainedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
-import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
+import type { StoredRow } from '../store/statements/stored-files.ts';
 import { StatementMisfit } from './day-content.ts';
 import { explainedOf, type Explained, currentOf, hasBreaks, isStillExplained } from './summary.ts';
 import { fileOf, dayPrefix, manifestKey, signatureKey } from './keys.ts';
@@ -29,11 +29,6 @@ import type { AccountOnDay } from '../store/statements/due-days.ts';
 import { recordSettled, recordUnderLease, type SettledDay } from '../store/statements/record-published.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 
-interface Misfit {
-  readonly currency: string;
-  readonly why: string;
-}
-
 export interface DayToWrite {
   readonly merchantNo: string;
   readonly day: BusinessDay;
@@ -45,8 +40,8 @@ export interface DayToWrite {
 /** What was written of a day so far; its manifest is not. */
 interface DayFiles extends DayToWrite {
   readonly written: readonly WrittenStatement[];
-  readonly misfits: readonly Misfit[];
-  /** Currencies whose statement is as the account now stands. */
+  readonly misfits: readonly { readonly currency: string; readonly why: string }[];
+  /** Currencies whose statement is as the account now stands, with or without a new revision. */
   readonly fine: readonly string[];
   readonly statements: readonly StatementRow[];
   readonly current: readonly StatementRow[];
@@ -65,7 +60,7 @@ async function writeFiles(
   const settled = await Promise.allSettled(
     accounts.map((account) => atOnce(() => newRevision(account, options))),
   );
-  const misfits: Misfit[] = [];
+  const misfits: DayFiles['misfits'][number][] = [];
   const fine: string[] = [];
   const written: WrittenStatement[] = [];
   for (const [nth, result] of settled.entries()) {
@@ -102,7 +97,7 @@ function manifestOf(
   { merchantNo, day, past, written, statements, current, explained, summary }: DayFiles,
   latest: Latest,
   options: PublishDayOptions,
-): { readonly row: ManifestRow; readonly isNew: boolean } {
+): ReturnType<typeof nextManifest> {
   const previous = new Map(past.previous);
   for (const { currency } of current) {
     const own = latest.statements.get(currency);
@@ -135,13 +130,8 @@ const AT_ONCE_MAX = 8;
 /** Accounts of a large day that are written at once; each upload holds a few parts in memory. */
 const LARGE_AT_ONCE_MAX = 3;
 
-interface WrittenDay {
-  readonly day: BusinessDay;
+interface WrittenDay extends Pick<DayFiles, 'day' | 'fine' | 'current' | 'misfits'> {
   readonly rows: readonly StatementRow[];
-  /** Currencies that are published as they now stand, with or without a new revision. */
-  readonly fine: readonly string[];
-  readonly current: readonly StatementRow[];
-  readonly misfits: readonly Misfit[];
   readonly leftOut: readonly LeftOutFormat[];
 }
 
@@ -175,10 +165,11 @@ export async function writeDays(
   const undone = new Set(named.filter((day) => !manifests.stored.has(day)).map(({ day }) => day));
   const done = files.done
     .filter(({ day }) => !undone.has(day))
-    .map(({ day, written, fine, misfits, current }): WrittenDay => {
-      const leftOut = written.flatMap((one) => one.leftOut);
-      return { day, rows: written.map(({ row }) => row), fine, current, misfits, leftOut };
-    });
+    .map(({ written, ...own }): WrittenDay => ({
+      ...own,
+      rows: written.map(({ row }) => row),
+      leftOut: written.flatMap(({ leftOut }) => leftOut),
+    }));
   const isDone = ({ account, day }: AccountOnDay): boolean =>
     done.some((one) => one.day === day && one.fine.includes(account.currency));
   return { done, next: next.filter((one) => !isDone(one)), failure: files.failure ?? manifests.failure };
@@ -216,7 +207,7 @@ async function putFiles(
   return { done, failure: failureIn(made) };
 }
 
-type NamedFiles = DayFiles & { readonly manifest: { readonly row: ManifestRow; readonly isNew: boolean } };
+type NamedFiles = DayFiles & { readonly manifest: ReturnType<typeof nextManifest> };
 
 /** Stores the rows of all days, and what their manifests have to be. Returns the next days of the new revisions. */
 async function recordRows(
