@@ -130,10 +130,8 @@ async function putSignature(row: ManifestRow, options: RepairManifestOptions) {
   return storedRow(row, key, await putReplacing(options.objects, key, Buffer.from(row.signature!), put));
 }
 
-interface RepairedFile {
+interface RepairedFile extends Pick<PublishedFile, 'day' | 'key'> {
   readonly merchantNo: string;
-  readonly day: BusinessDay;
-  readonly key: string;
   readonly damage: Damage;
 }
 
@@ -303,9 +301,8 @@ async function manifestContent(key: string, row: ManifestRow, { objects }: Repai
 /** Where the manifest next to it is kept as evidence, so is its signature. */
 async function signatureContent(row: ManifestRow, options: RepairOptions): Promise<Made> {
   const manifest = await manifestContent(manifestKey(row.merchant_no, row.day), row, options);
-  return typeof manifest === 'string' || 'why' in manifest
-    ? manifest
-    : { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
+  const own = { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
+  return typeof manifest === 'string' || 'why' in manifest ? manifest : own;
 }
 
 /** Of the merchant's months in [fromDay, toDay]. Throws what `repairFiles` throws. */

@@ -57,11 +57,7 @@ const NOTES = [
   'The rows are those of the CSV that is named here; that file is the one proven.',
 ];
 
-const SUMMARY_WIDTHS: readonly number[] = [
-  22,
-  22,
-  ...Array.from({ length: REVISION_CELLS.length - 2 }, () => 18),
-];
+const SUMMARY_WIDTHS: readonly number[] = REVISION_CELLS.map((_, at) => (at < 2 ? 22 : 18));
 
 /** The account and its figures, one below the other; then all revisions, one line each, this one last. */
 function summaryRows({ account, day, published, earlier }: StatementDay): Value[][] {
@@ -85,9 +81,6 @@ const kindOf = ({ name, isAmount }: StatementColumn): TextKind =>
 const widthOf = ({ name, isAmount }: StatementColumn): number =>
   isAmount ? 20 : name === 'currency' ? 10 : 22;
 
-const columnsHeader = (columns: readonly StatementColumn[], before: readonly string[] = []): Value[] =>
-  header([...before, ...columns.map(({ name }) => name)]);
-
 /** How many sheets of so many rows the account needs; one for a day without entries. */
 const sheetsFor = ({ published }: StatementDay, rowsMax: number): number =>
   Math.max(1, Math.ceil(entriesIn(published.figures) / rowsMax));
@@ -97,7 +90,7 @@ function changesRows(
   changes: Changes | null,
   isFirst: boolean,
 ): Value[][] {
-  const rows = [columnsHeader(columns, ['change'])];
+  const rows = [header(['change', ...columns.map(({ name }) => name)])];
   if (changes === null)
     return [...rows, [text('the file of the revision before could not be read: see the reason in Summary')]];
   if (isFirst) return [...rows, [text('the first revision: there is none before it')]];
@@ -139,12 +132,7 @@ function rowsInTurn(rows: AsyncIterable<readonly RowCells[]>) {
     rest = rest.slice(max);
     return taken;
   };
-  return {
-    next,
-    end: async (): Promise<void> => {
-      await batches.return?.();
-    },
-  };
+  return { next, end: async () => void (await batches.return?.()) };
 }
 
 type RowsInTurn = ReturnType<typeof rowsInTurn>;
@@ -156,7 +144,7 @@ async function* rowSheet(
   rowsMax: number,
 ): AsyncGenerator<Uint8Array> {
   const write = rowWriter(columns.map(kindOf));
-  yield Buffer.from(sheetHead(columns.map(widthOf)) + rowXml(1, columnsHeader(columns)));
+  yield Buffer.from(sheetHead(columns.map(widthOf)) + rowXml(1, header(columns.map(({ name }) => name))));
   for (let row = 1; row < rowsMax;) {
     const batch = await rows.next(rowsMax - row);
     if (batch === null) break;
