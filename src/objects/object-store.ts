@@ -10,11 +10,6 @@ export interface Digest {
   readonly sha256: string;
 }
 
-/** The digest of what is stored, with the etag that the store gives those bytes; null if it gives none. */
-export interface StoredDigest extends Digest {
-  readonly etag: string | null;
-}
-
 export interface ListedObject {
   /** Relative to the store's root. */
   readonly key: string;
@@ -22,6 +17,9 @@ export interface ListedObject {
   /** Changes whenever the bytes change; null if the store gives none. */
   readonly etag: string | null;
 }
+
+/** The digest of what is stored, with the etag that the store gives those bytes. */
+export type StoredDigest = Digest & Pick<ListedObject, 'etag'>;
 
 /**
  * Stops a writer that was frozen and lost its lease meanwhile from finishing its write.
@@ -231,13 +229,8 @@ export async function verifyStored(
 }
 
 /** Ends a conditional write that found an object: one with the same bytes counts as written. Throws `ObjectExists`. */
-export async function compareStored(
-  store: ObjectStore,
-  key: string,
-  content: ObjectContent,
-): Promise<StoredDigest> {
-  return foundAs(store, key, await digestOf(bytesOf(content)));
-}
+export const compareStored = async (store: ObjectStore, key: string, content: ObjectContent) =>
+  foundAs(store, key, await digestOf(bytesOf(content)));
 
 export async function foundAs(store: ObjectStore, key: string, written: Digest): Promise<StoredDigest> {
   const found = await readBack(store, key);

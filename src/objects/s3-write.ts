@@ -202,16 +202,14 @@ async function settleFailed(
   content: ObjectContent,
   options: PutOptions,
 ): Promise<StoredDigest> {
-  const { ifEtag } = options;
-  const ifAbsent = options.ifAbsent === true;
-  /** The server refused the etag that the object has: it compares another form. */
-  const isMisunderstood = async (etag: string): Promise<boolean> =>
-    seen.etagForm < NO_ETAG_FORM && (await store.head(key))?.etag === etag;
-
+  const { ifEtag, ifAbsent = false } = options;
   const isRefused = isConditionFailed(error) || (ifEtag !== undefined && isMissing(error));
-  if (ifEtag !== undefined && isRefused && (await isMisunderstood(ifEtag))) {
-    seen.etagForm += 1;
-    return store.put(key, content, options);
+  if (ifEtag !== undefined && isRefused && seen.etagForm < NO_ETAG_FORM) {
+    // The server refused the etag that the object has: it compares another form.
+    if ((await store.head(key))?.etag === ifEtag) {
+      seen.etagForm += 1;
+      return store.put(key, content, options);
+    }
   }
   // The SDK may have sent the call twice, and the second one met the object of the first.
   if ((ifAbsent || ifEtag !== undefined) && isRefused) return compareStored(store, key, content);

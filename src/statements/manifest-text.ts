@@ -61,7 +61,7 @@ export function supersededWith(given: readonly Superseded[]): Manifest['supersed
 }
 
 /** A manifest leaves out a list that is empty: what is undefined does not get into its text. */
-const unlessEmpty = <Item>(items: readonly Item[] = []): Item[] | undefined =>
+export const unlessEmpty = <Item>(items: readonly Item[] = []): Item[] | undefined =>
   items.length === 0 ? undefined : [...items];
 
 /** Whether the day's manifest is to be made anew, at the end of the chain: see `takeForksOut`. */

@@ -159,30 +159,20 @@ const placeText = (
 /** Most entries of one kind that are named; the rest is counted. */
 export const ENTRIES_NAMED_MAX = 5;
 
-const KINDS = [
-  'late',
-  'returned',
-  'moved-here',
-  'vanished',
-  'moved-away',
-  'amended',
-  'more',
-  'fewer',
-  'other',
-] as const;
-type Kind = (typeof KINDS)[number];
-
-const SAID: Readonly<Record<Kind, (count: number) => string>> = {
-  late: (count) => counted(count, 'late entry', 'late entries'),
-  returned: (count) => `${entries(count)} that came back`,
-  'moved-here': (count) => `${entries(count)} moved here`,
-  vanished: (count) => `${entries(count)} no longer held by the platform`,
-  'moved-away': (count) => `${entries(count)} moved away`,
-  amended: (count) => `${entries(count)} amended`,
-  more: (count) => `${entries(count)} more`,
-  fewer: (count) => `${entries(count)} fewer`,
-  other: (count) => `${entries(count)} changed`,
+/** In the order in which a reason names them. */
+const SAID = {
+  late: (count: number) => counted(count, 'late entry', 'late entries'),
+  returned: (count: number) => `${entries(count)} that came back`,
+  'moved-here': (count: number) => `${entries(count)} moved here`,
+  vanished: (count: number) => `${entries(count)} no longer held by the platform`,
+  'moved-away': (count: number) => `${entries(count)} moved away`,
+  amended: (count: number) => `${entries(count)} amended`,
+  more: (count: number) => `${entries(count)} more`,
+  fewer: (count: number) => `${entries(count)} fewer`,
+  other: (count: number) => `${entries(count)} changed`,
 };
+type Kind = keyof typeof SAID;
+
 const entries = (count: number): string => counted(count, 'entry', 'entries');
 
 /** What happened to entries from one revision to the next: the number of each kind, and the first few batch numbers. */
@@ -220,7 +210,7 @@ function nameOf({ cause, batchNo }: CausedRow, account: Account): string {
 }
 
 function rowsSaid(changes: RowChanges): string[] {
-  return KINDS.flatMap((kind) => {
+  return (Object.keys(SAID) as Kind[]).flatMap((kind) => {
     const found = changes.get(kind);
     if (found === undefined) return [];
     const { count, named } = found;

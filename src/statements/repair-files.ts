@@ -71,7 +71,7 @@ const isBelieved = (
   found: Manifest,
   text: string,
   signature: string | null,
-  { signingKey = null }: RepairManifestOptions,
+  { signingKey = null }: PublishDayOptions,
 ): boolean =>
   !isBeyondBounds(found) &&
   (found.place === undefined || signingKey === null || isSignedWith(signingKey, text, signature));
@@ -207,7 +207,6 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
 
 async function repairFile(file: PublishedFile, options: RepairOptions): Promise<Lost | null> {
   const made = await contentOf(file, options);
-  if (typeof made === 'string') return { why: made };
   if ('why' in made) return made;
   const put = { fence: leaseFence(options), contentType: made.contentType };
   const stored = await putReplacing(options.objects, file.key, made.content, put);
@@ -215,7 +214,7 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
   return null;
 }
 
-type Made = { readonly content: ObjectContent; readonly contentType: string } | string | Lost;
+type Made = { readonly content: ObjectContent; readonly contentType: string } | Lost;
 
 function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<Made> {
   switch (file.kind) {
@@ -234,18 +233,20 @@ function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<
 
 const RESTORE = 'restore it from a copy of the store, such as an earlier version of the object or a backup';
 
+const lost = (why: string): Lost => ({ why: `${why}: ${RESTORE}` });
+
 async function statementContent(row: StatementRow, options: RepairOptions): Promise<Made> {
   const made = (): AsyncIterable<Uint8Array> | null => contentAsPublished(row, options);
   const first = made();
   if (first === null)
-    return `its columns (${row.columns}) are not those of this version of daybook: ${RESTORE}`;
+    return lost(`its columns (${row.columns}) are not those of this version of daybook`);
   try {
     const { sha256 } = await digestOf(first);
     if (sha256 === row.sha256) return { content: () => made()!, contentType: CSV.contentType };
   } catch (error) {
     if (!(error instanceof StatementMisfit)) throw error;
   }
-  return `its entries have changed since, so that it cannot be made again: ${RESTORE}`;
+  return lost('its entries have changed since, so that it cannot be made again');
 }
 
 /** Made from the CSV in the store, which was checked before. */
@@ -254,7 +255,7 @@ async function otherFormatContent(
   { objects, zone, knownFormats = STATEMENT_FORMATS, columns }: RepairOptions,
 ): Promise<Made> {
   const format = knownFormats.find((one) => one.name === name);
-  if (format === undefined) return `this daybook knows no format ${name}: ${RESTORE}`;
+  if (format === undefined) return lost(`this daybook knows no format ${name}`);
   try {
     // When it was published, the revision before it may not have been there to be read.
     for (const readsEarlier of earlier.length === 0 ? [true] : [true, false]) {
@@ -264,11 +265,11 @@ async function otherFormatContent(
       if (made.sha256 === sha256) return { content, contentType: format.contentType };
     }
   } catch (error) {
-    if (error instanceof FormatTooSmall) return `${error.message} Or ${RESTORE}`;
+    if (error instanceof FormatTooSmall) return { why: `${error.message} Or ${RESTORE}` };
     if (!(error instanceof StatementDamaged)) throw error;
-    return `the CSV that it is made from cannot be read: ${error.message}`;
+    return { why: `the CSV that it is made from cannot be read: ${error.message}` };
   }
-  return `this version of daybook makes other bytes of the CSV in this format: ${RESTORE}`;
+  return lost('this version of daybook makes other bytes of the CSV in this format');
 }
 
 /** Each statement's row names its run, so the text can be made again from the rows; one with explanations cannot and was stored. */
@@ -282,7 +283,7 @@ async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<M
     const content = Buffer.from(summaryCsv(currentOf(then)));
     if ((await digestOf(bytesOf(content))).sha256 === row.sha256) return { content, contentType };
   }
-  return `the statements it listed are not known any more: ${RESTORE}`;
+  return lost('the statements it listed are not known any more');
 }
 
 /** A manifest with a higher revision than this database knows comes from newer data: it is kept as evidence. */
@@ -302,7 +303,7 @@ async function manifestContent(key: string, row: ManifestRow, { objects }: Repai
 async function signatureContent(row: ManifestRow, options: RepairOptions): Promise<Made> {
   const manifest = await manifestContent(manifestKey(row.merchant_no, row.day), row, options);
   const own = { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
-  return typeof manifest === 'string' || 'why' in manifest ? manifest : own;
+  return 'why' in manifest ? manifest : own;
 }
 
 /** Of the merchant's months in [fromDay, toDay]. Throws what `repairFiles` throws. */

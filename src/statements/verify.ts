@@ -289,13 +289,13 @@ const NUMBERS_MAX = 4_000_000;
 
 type NumbersSeen = (merchantNo: string, batchNo: string, day: string) => string | null;
 
-function createNumbersSeen(max = NUMBERS_MAX): NumbersSeen {
+function createNumbersSeen(): NumbersSeen {
   const byMerchant = new Map<string, Map<string, string>>();
   return (merchantNo, batchNo, day) => {
     const days = byMerchant.get(merchantNo) ?? new Map<string, string>();
     byMerchant.set(merchantNo, days);
     const other = days.get(batchNo);
-    if (other === undefined && days.size < max) days.set(batchNo, day);
+    if (other === undefined && days.size < NUMBERS_MAX) days.set(batchNo, day);
     return other === undefined || other === day ? null : other;
   };
 }

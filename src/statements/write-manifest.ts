@@ -25,6 +25,7 @@ import {
 } from '../ledger/lateness.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { isBeyondBounds, otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
@@ -36,9 +37,11 @@ import {
   type Superseded,
   manifestText,
   type ManifestSources,
+  unlessEmpty,
 } from './manifest-text.ts';
 import type { PublishDayOptions, SigningOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
+import { currentOf } from './summary.ts';
 
 export const SIGNATURE_CONTENT_TYPE = 'text/plain; charset=utf-8';
 
@@ -128,27 +131,30 @@ export function nextManifest(
     epoch: lease.epoch,
     chain: nextInChain(before, chain),
   };
-  const made = manifestText({ ...sources, checked, final: finalIn(day, lateness), ...next });
-  const text = before === null ? made : withChecksOf(before.manifest, made);
+  const all = checkedWith(before?.manifest ?? null, currentOf(rows.statements), checked);
+  const text = manifestText({ ...sources, checked: all, final: finalIn(day, lateness), ...next });
   const row = manifestRow({ merchantNo, day, ...next, place: next.chain.place }, text);
   return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
 }
 
 /** What was checked of the same statements stays checked, whoever writes next. */
-function withChecksOf(before: Manifest | null, text: string): string {
-  const { format, merchantNo, day, revision, epoch, timeZone, timeZoneProof, checked, ...rest } = JSON.parse(
-    text,
-  ) as Manifest;
-  const missing = (before?.checked ?? []).filter((check) => checked?.includes(check) !== true);
-  if (before === null || missing.length === 0 || statementsIn(before) !== statementsIn(rest)) return text;
-  const head = { format, merchantNo, day, revision, epoch, timeZone, timeZoneProof };
-  const all = [...(checked ?? []), ...missing].sort((a, b) => placeOf(a) - placeOf(b));
-  return `${JSON.stringify({ ...head, checked: all, ...rest }, null, 2)}\n`;
+function checkedWith(
+  before: Manifest | null,
+  statements: readonly StatementName[],
+  checked: readonly string[],
+): readonly string[] {
+  const missing = (before?.checked ?? []).filter((check) => !checked.includes(check));
+  const isSame = before !== null && namesIn(before.statements) === namesIn(statements);
+  return isSame && missing.length > 0
+    ? [...checked, ...missing].sort((a, b) => placeOf(a) - placeOf(b))
+    : checked;
 }
 
 const placeOf = (check: string): number => CHECKS.findIndex((one) => one === check);
 
-const statementsIn = ({ statements }: Pick<Manifest, 'statements'>): string =>
+type StatementName = Pick<StatementRow, 'currency' | 'sha256'>;
+
+const namesIn = (statements: readonly StatementName[]): string =>
   statements.map(({ currency, sha256 }) => `${currency} ${sha256}`).join();
 
 /** When the day is final, as its manifest says it. */
@@ -331,15 +337,17 @@ export const storedRow = (
 function above(found: Forgotten, recorded: ManifestRow, options: PublishDayOptions): ManifestRow {
   const before = parseManifest(recorded.content)!;
   const revision = found.row.revision + 1;
-  const { final, statements, summary, certificates, ...rest } = JSON.parse(recorded.content) as Manifest;
+  const own = JSON.parse(recorded.content) as Manifest;
+  const { format, merchantNo, day, epoch, timeZone, timeZoneProof, checked = [] } = own;
+  const { final, statements, summary, certificates } = own;
   const supersededManifests =
     before.place === undefined ? undefined : supersededWith([found, { row: recorded, manifest: before }]);
   const manifest = {
-    ...{ ...rest, revision },
+    ...{ format, merchantNo, day, revision, epoch, timeZone, timeZoneProof },
+    checked: unlessEmpty(checkedWith(found.manifest, statements, checked)),
     ...chainFieldsOf({ ...before, supersededManifests }),
     ...{ final, statements, summary, certificates },
   };
-  const text = withChecksOf(found.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
-  const row = manifestRow({ ...before, revision }, text);
+  const row = manifestRow({ ...before, revision }, `${JSON.stringify(manifest, null, 2)}\n`);
   return signed(row, recorded.signature ?? found.signature, options);
 }

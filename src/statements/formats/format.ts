@@ -19,6 +19,12 @@ export interface RowDifference {
   readonly changed: readonly string[];
 }
 
+/** The lines that show it: the row before and after, or the one that went or came. */
+export const linesOfChange = ({ before, after }: RowDifference): (readonly [what: string, cells: Cells])[] => [
+  ...(before === null ? [] : [[after === null ? 'went' : 'before', before] as const]),
+  ...(after === null ? [] : [[before === null ? 'came' : 'after', after] as const]),
+];
+
 export interface PublishedRevision {
   readonly revision: number;
   readonly publishedAt: Date;

@@ -8,6 +8,7 @@ import {
   type Changes,
   type RowCells,
   type StatementFormat,
+  linesOfChange,
   placesOf,
   type Places,
 } from './format.ts';
@@ -220,15 +221,9 @@ function changesSection(sheet: Sheet, day: StatementDay, changes: Changes | null
   }
   const at = placesOf(day.columns);
   const shown = changes.rows.slice(0, CHANGES_SHOWN_MAX);
-  const rows = shown.flatMap((change): Row[] => {
-    const line = (what: string, named: Readonly<Record<string, string>>): Row => {
-      const cells = day.columns.map(({ name }) => named[name] ?? '');
-      return { cells: [what, ...entryCells(day, cells, at)] };
-    };
-    return [
-      ...(change.before === null ? [] : [line(change.after === null ? 'went' : 'before', change.before)]),
-      ...(change.after === null ? [] : [line(change.before === null ? 'came' : 'after', change.after)]),
-    ];
+  const rows = shown.flatMap(linesOfChange).map(([what, named]): Row => {
+    const cells = day.columns.map(({ name }) => named[name] ?? '');
+    return { cells: [what, ...entryCells(day, cells, at)] };
   });
   sheet.table(CHANGE_COLUMNS, rows);
   const more = changes.rows.length - shown.length + changes.more;

@@ -1,12 +1,13 @@
 /** Statements as workbooks for spreadsheets: docs/decisions/formats.md. The same day gives the same bytes. */
 import { entriesIn } from '../../ledger/chain/figures.ts';
-import type {
-  StatementColumn,
-  Changes,
-  PublishedRevision,
-  StatementDay,
-  RowCells,
-  StatementFormat,
+import {
+  linesOfChange,
+  type StatementColumn,
+  type Changes,
+  type PublishedRevision,
+  type StatementDay,
+  type RowCells,
+  type StatementFormat,
 } from './format.ts';
 import { missingIn } from './bank-amounts.ts';
 import {
@@ -94,13 +95,11 @@ function changesRows(
   if (changes === null)
     return [...rows, [text('the file of the revision before could not be read: see the reason in Summary')]];
   if (isFirst) return [...rows, [text('the first revision: there is none before it')]];
-  for (const { before, after } of changes.rows) {
-    const line = (what: string, cells: Readonly<Record<string, string>>): Value[] => [
-      text(what),
-      ...columns.map((column): Value => ({ kind: kindOf(column), text: cells[column.name] ?? '' })),
-    ];
-    if (before !== null) rows.push(line(after === null ? 'went' : 'before', before));
-    if (after !== null) rows.push(line(before === null ? 'came' : 'after', after));
+  for (const [what, cells] of changes.rows.flatMap(linesOfChange)) {
+    const valueOf = (column: StatementColumn): Value => ({
+      ...{ kind: kindOf(column), text: cells[column.name] ?? '' },
+    });
+    rows.push([text(what), ...columns.map(valueOf)]);
   }
   if (changes.rows.length === 0) rows.push([text('no row changed: see the reason in Summary')]);
   if (changes.more > 0)
