@@ -351,8 +351,7 @@ async function adoptClose({ key, text, close }: Found, options: AdoptOptions): P
     return 'its signature is of this daybook’s key, and of another text: somebody changed it';
   const { from, to } = monthOf(month)!;
   const filter = { merchants: [merchantNo], currencies: null, fromDay: from, toDay: to };
-  const nameOf = (one: FrozenStatement): string =>
-    `${one.currency} ${one.day} ${one.revision} ${one.sha256}`;
+  const nameOf = (one: FrozenStatement): string => `${one.currency} ${one.day} ${one.revision} ${one.sha256}`;
   const published = new Set((await listStatements(db, filter)).map(nameOf));
   const absent = statements.find((one) => !published.has(nameOf(one)));
   if (absent !== undefined)

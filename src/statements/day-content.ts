@@ -244,7 +244,14 @@ function quietDay(
   const earlier = days.findLast((one) => one.day < day) ?? before;
   const balance = restarted || earlier === undefined ? opening : earlier.closing;
   return {
-    ...{ opening: balance, creditTotal: '0', creditCount: 0, debitTotal: '0', debitCount: 0, closing: balance },
+    ...{
+      opening: balance,
+      creditTotal: '0',
+      creditCount: 0,
+      debitTotal: '0',
+      debitCount: 0,
+      closing: balance,
+    },
     ...{ verdict: 'continuous', breakCount: 0, breaksAfter: 0 },
   };
 }

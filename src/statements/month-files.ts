@@ -16,7 +16,15 @@ import { fetchStatement, inFormat, StatementDamaged } from './fetch.ts';
 import { CSV } from './formats/csv.ts';
 import { FormatTooSmall, type StatementFormat } from './formats/format.ts';
 import { PDF } from './formats/pdf.ts';
-import { dayPrefix, fileOf, manifestFileNextTo, manifestKey, nameIn, SIGNATURE_EXTENSION, WITHDRAWN } from './keys.ts';
+import {
+  dayPrefix,
+  fileOf,
+  manifestFileNextTo,
+  manifestKey,
+  nameIn,
+  SIGNATURE_EXTENSION,
+  WITHDRAWN,
+} from './keys.ts';
 import { otherFormatsIn, zoneIn } from './manifest.ts';
 import { monthOverview, monthPdf, type OverviewAsked } from './month-pdf.ts';
 import { accountMonths, monthCsv, type AccountMonth, type ListedMonth, type Month } from './month.ts';
@@ -172,11 +180,7 @@ interface PublishedDay {
  * A day's statements and its manifest, with its signature. If only some currencies are asked for, a copy of both lies
  * next to each statement.
  */
-async function dayFiles(
-  sources: MonthSources,
-  of: PublishedDay,
-  isComplete: boolean,
-): Promise<MonthFile[]> {
+async function dayFiles(sources: MonthSources, of: PublishedDay, isComplete: boolean): Promise<MonthFile[]> {
   const { merchantNo, day, statements } = of;
   const published = [...of.sheets, ...otherFormatFiles(sources, of)];
   const publishedAt = lastOf(published);

@@ -17,7 +17,18 @@ import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { StatementMisfit, portionsOf, type Portion } from './day-content.ts';
 import { nothingLatest, type DayToWrite, type Latest, writeDays } from './write-days.ts';
 import { prepareRevision, type Prepared, type LeftOutFormat } from './new-revisions.ts';
-import { type PublishedDay, daysToCheck, openingMismatches, type OpeningMismatch, accountKey, notReconciled, whyWithheld, type ChangedFrom, type WithheldDay, changedOnly } from './withheld.ts';
+import {
+  type PublishedDay,
+  daysToCheck,
+  openingMismatches,
+  type OpeningMismatch,
+  accountKey,
+  notReconciled,
+  whyWithheld,
+  type ChangedFrom,
+  type WithheldDay,
+  changedOnly,
+} from './withheld.ts';
 import type { PublishDayOptions } from './publish-options.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
@@ -190,7 +201,15 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
   const filter: DayFilter = { ...options.accounts, fromDay: options.fromDay, toDay: options.toDay };
   const { known, ...first } = await firstDue(filter, options);
   const changed: ChangedFrom = new Map(first.changed.map((one) => [accountKey(one.account), one]));
-  const progress: Progress = { changed, rows: [], withheld: [], fine: [], leftOut: [], next: [], daysDone: 0 };
+  const progress: Progress = {
+    changed,
+    rows: [],
+    withheld: [],
+    fine: [],
+    leftOut: [],
+    next: [],
+    daysDone: 0,
+  };
   let days: number | null = null;
   for await (const batch of batchesOf(first.batch, filter, progress, options)) {
     signal.throwIfAborted();

@@ -315,4 +315,3 @@ export async function reasonBetween(
     return reasonOf(...figures, null);
   }
 }
-

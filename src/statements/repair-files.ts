@@ -1,11 +1,6 @@
 /** Makes the object store hold again what the database says was published: the same bytes under the same names. What cannot be made again is reported, and left as it is. */
 import type { BusinessDay } from '../ledger/entry.ts';
-import {
-  readText,
-  bytesOf,
-  digestOf,
-  type ObjectContent,
-} from '../objects/object-store.ts';
+import { readText, bytesOf, digestOf, type ObjectContent } from '../objects/object-store.ts';
 import { recordPublished, recordStored } from '../store/statements/record-published.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
@@ -24,7 +19,17 @@ import { isBeyondBounds, parseManifest, type Manifest } from './manifest.ts';
 import { pastOfDays } from '../store/statements/past-of-days.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-import { isSignedWith, signatureNextTo, signed, SIGNATURE_CONTENT_TYPE, manifestRow, nextManifest, storedRow, writeManifest, MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
+import {
+  isSignedWith,
+  signatureNextTo,
+  signed,
+  SIGNATURE_CONTENT_TYPE,
+  manifestRow,
+  nextManifest,
+  storedRow,
+  writeManifest,
+  MANIFEST_CONTENT_TYPE,
+} from './write-manifest.ts';
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
 import { contentAsPublished, StatementMisfit } from './day-content.ts';
 import { StatementDamaged, fetchInFormat } from './fetch.ts';
@@ -238,8 +243,7 @@ const lost = (why: string): Lost => ({ why: `${why}: ${RESTORE}` });
 async function statementContent(row: StatementRow, options: RepairOptions): Promise<Made> {
   const made = (): AsyncIterable<Uint8Array> | null => contentAsPublished(row, options);
   const first = made();
-  if (first === null)
-    return lost(`its columns (${row.columns}) are not those of this version of daybook`);
+  if (first === null) return lost(`its columns (${row.columns}) are not those of this version of daybook`);
   try {
     const { sha256 } = await digestOf(first);
     if (sha256 === row.sha256) return { content: () => made()!, contentType: CSV.contentType };

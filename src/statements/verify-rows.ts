@@ -136,7 +136,10 @@ const BOOKED_AT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/;
 const MIDNIGHT_MS = 60_000;
 
 type StatedRows = Sums &
-  Pick<ManifestStatement, 'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns'>;
+  Pick<
+    ManifestStatement,
+    'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns'
+  >;
 
 interface RowCheck {
   readonly take: (cells: readonly string[]) => void;
@@ -273,7 +276,11 @@ function compareSums(sums: Sums, statement: StatedRows, say: Say): void {
  * place.
  */
 function compareBreaks(
-  { jumps, jumped, openPlaces }: { readonly jumps: number; readonly jumped: string; readonly openPlaces: number },
+  {
+    jumps,
+    jumped,
+    openPlaces,
+  }: { readonly jumps: number; readonly jumped: string; readonly openPlaces: number },
   { creditTotal, debitTotal }: Sums,
   statement: StatedRows,
   say: Say,

@@ -153,7 +153,8 @@ async function readManifests(found: readonly Found[], keys: readonly PublicKey[]
       manifests.push({ ...file, manifest, sha256: sha256Of(content) });
       const { merchantNo, day } = manifest;
       const problem = `it is the manifest of ${merchantNo}, ${day}: it was moved here`;
-      if (isOfAnotherDay(resolve(path).replaceAll(sep, '/'), merchantNo, day)) problems.push({ path, problem });
+      if (isOfAnotherDay(resolve(path).replaceAll(sep, '/'), merchantNo, day))
+        problems.push({ path, problem });
     } else if (close !== null)
       closed.push({ path, close, sha256: sha256Of(content), isInFolder: isInMerchantFolder(path, given) });
     else {

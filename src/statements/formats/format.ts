@@ -20,7 +20,10 @@ export interface RowDifference {
 }
 
 /** The lines that show it: the row before and after, or the one that went or came. */
-export const linesOfChange = ({ before, after }: RowDifference): (readonly [what: string, cells: Cells])[] => [
+export const linesOfChange = ({
+  before,
+  after,
+}: RowDifference): (readonly [what: string, cells: Cells])[] => [
   ...(before === null ? [] : [[after === null ? 'went' : 'before', before] as const]),
   ...(after === null ? [] : [[before === null ? 'came' : 'after', after] as const]),
 ];
