@@ -124,13 +124,13 @@ export interface EntryColumn extends StatementColumn {
 
 const UNIT = 'in units of the currency';
 
-const column = (name: string, meaning: string, cell: EntryColumn['cell']): EntryColumn => ({
-  ...{ name, isAmount: false, cell, meaning },
-});
+function column(name: string, meaning: string, cell: EntryColumn['cell']): EntryColumn {
+  return { name, isAmount: false, cell, meaning };
+}
 
-const amount = (name: string, meaning: string, cell: EntryColumn['cell']): EntryColumn => ({
-  ...{ name, isAmount: true, cell, meaning },
-});
+function amount(name: string, meaning: string, cell: EntryColumn['cell']): EntryColumn {
+  return { name, isAmount: true, cell, meaning };
+}
 
 /** New ones go to the end. CONTRIBUTING.md, "A column of the CSV", has all steps. */
 export const STATEMENT_COLUMNS: readonly EntryColumn[] = [
