@@ -80,10 +80,6 @@ export function createDirectoryStore(root: string, files: Files = filesIn(root))
       return found && marked(found);
     },
 
-    list: async function* (prefix) {
-      for await (const { key } of store.survey(prefix)) yield key;
-    },
-
     survey: async function* (prefix, range = {}) {
       for await (const { key, isFinished } of walkKeys(directory, prefix, range)) {
         const found = isFinished ? await store.head(key) : null;

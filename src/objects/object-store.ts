@@ -84,7 +84,6 @@ export interface ObjectStore {
   readonly digest: (key: string) => Promise<StoredDigest | null>;
   /** Size and etag, without reading the object; null if there is none. */
   readonly head: (key: string) => Promise<Omit<ListedObject, 'key'> | null>;
-  readonly list: (prefix: string) => AsyncIterable<string>;
   /** Objects whose keys start with `prefix`, in order, with size and etag. One call brings a page of keys. */
   readonly survey: (prefix: string, range?: KeyRange) => AsyncIterable<ListedObject>;
   /**

@@ -76,14 +76,15 @@ export async function putObject(
   if (sent === 'there') return compareStored(store, key, content);
   const written = source.digest();
   if (sent.etag !== null) return { ...written, etag: sent.etag };
-  const { question } = sent;
+  const { learn } = sent;
   try {
     const stored = await verifyStored(store, key, written, options.fence);
-    if (question !== undefined) await options.fence?.assertHeld();
-    await question?.learn(stored.etag);
+    if (learn !== undefined) await options.fence?.assertHeld();
+    await learn?.(stored.etag);
     return stored;
   } catch (error) {
-    question?.giveUp();
+    // Leaves it to the next object, as this one was not read back.
+    if (learn !== undefined) seen.isAsked = false;
     throw error;
   }
 }
@@ -91,12 +92,8 @@ export async function putObject(
 interface Sent {
   /** The etag if the server vouches for what it stored, else null. */
   readonly etag: string | null;
-  readonly question?: {
-    /** Sees what else can be learned from it, given the etag that was read back. */
-    readonly learn: (stored: string | null) => Promise<void>;
-    /** Leaves it to the next object, as this one was not read back. */
-    readonly giveUp: () => void;
-  };
+  /** Sees what can be learned of the server, given the etag that was read back. */
+  readonly learn?: (stored: string | null) => Promise<void>;
 }
 
 /** Sends the content in one piece, or in parts if it is large. `there`: an object is there already, and nothing was sent. */
@@ -133,9 +130,6 @@ async function sendAtOnce(
     return { etag: seen.checksBytes ? bareEtag(ETag) : null };
   }
   seen.isAsked = true;
-  const giveUp = () => {
-    seen.isAsked = false;
-  };
   try {
     const mislabelled = await putMislabelled(client, put, md5);
     const reported = mislabelled === 'stored' ? null : await client.send(new PutObjectCommand(put));
@@ -144,9 +138,9 @@ async function sendAtOnce(
       seen.checksBytes = mislabelled === 'refused' && etag !== null && etag === stored;
       noteSecond(seen, await refusesSecond(client, put));
     };
-    return { etag: null, question: { learn, giveUp } };
+    return { etag: null, learn };
   } catch (error) {
-    giveUp();
+    seen.isAsked = false;
     throw error;
   }
 }

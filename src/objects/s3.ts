@@ -65,10 +65,6 @@ export function createS3Store(client: S3Client, place: S3Place, md5: Md5 = md5Of
       return found && { bytes: found.ContentLength ?? 0, etag: bareEtag(found.ETag) };
     },
 
-    list: async function* (start) {
-      for await (const { key } of store.survey(start)) yield key;
-    },
-
     survey: (start, range = {}) => surveyBucket(bucket, start, range),
 
     discardUnfinished: async (start, fence) => {

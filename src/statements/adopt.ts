@@ -89,7 +89,7 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   const closeKeys: string[] = [];
   let [days, statements, closes, forked] = [0, 0, 0, 0];
   const soFar = (): AdoptReport => ({ formerOwner, days, statements, closes, left, forked });
-  for await (const key of objects.list(MERCHANTS_PREFIX)) {
+  for await (const { key } of objects.survey(MERCHANTS_PREFIX)) {
     if (isCloseKey(key)) closeKeys.push(key);
     if (!key.endsWith('/manifest.json')) continue;
     signal.throwIfAborted();
@@ -116,15 +116,9 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   return soFar();
 }
 
-interface AdoptedDay {
-  readonly merchantNo: string | null;
-  readonly statements: number;
-  readonly left: readonly string[];
-}
-
-async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay> {
+async function adoptDay(key: string, options: AdoptOptions) {
   const { db, objects, signingKey = null } = options;
-  const leftOut = (why: string): AdoptedDay => ({ merchantNo: null, statements: 0, left: [why] });
+  const leftOut = (why: string) => ({ merchantNo: null, statements: 0, left: [why] });
   const text = (await readText(objects, key)) ?? '';
   const manifest = parseManifest(text);
   if (manifest === null) return leftOut('it cannot be read as a manifest');

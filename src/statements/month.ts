@@ -1,6 +1,6 @@
 /** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
 import { addDays, daysFromTo } from '../ledger/business-day.ts';
-import type { BusinessDay, Account } from '../ledger/entry.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { csvText } from './formats/csv.ts';
 import { missingNetOf, sumOfDays, type MonthFigures } from './close-file.ts';
@@ -96,18 +96,13 @@ export function stretches(days: readonly BusinessDay[]): string[] {
   return found.map(([from, to]) => (from === to ? from : `${from}/${to}`));
 }
 
-interface AccountMonths {
-  readonly accounts: readonly AccountMonth[];
-  readonly byDay: ReadonlyMap<BusinessDay, readonly StatementRow[]>;
-}
-
 /** Of the merchant's accounts in these currencies, as far as they have begun by the end of the month. One statement. */
 export async function accountMonths(
   db: Kysely<DB>,
   merchantNo: string,
   month: Month,
   currencies: Chosen,
-): Promise<AccountMonths> {
+): Promise<{ accounts: AccountMonth[]; byDay: ReadonlyMap<BusinessDay, readonly StatementRow[]> }> {
   const known = await monthRows(db, { merchantNo, currencies }, month);
   const byDay = Map.groupBy(known.statements, ({ day }) => day);
   const current = Map.groupBy([...byDay.values()].flatMap(currentOf), ({ currency }) => currency);
@@ -145,17 +140,17 @@ interface MonthRows {
 }
 
 /** A row of a statement, or else of what is known of an account; the columns of the other are null then. */
-type KnownRow = {
+interface KnownRow extends StatementRow {
   readonly kind: 'first' | 'due' | null;
   readonly knownCurrency: string;
   readonly knownDay: BusinessDay;
-} & StatementRow;
+}
 
 /** Of the merchant's accounts in these currencies, the days from `from` to `to`. Every part goes along a primary key. */
 export async function monthRows(
   db: Kysely<DB>,
-  { merchantNo, currencies }: { readonly merchantNo: Account['merchantNo']; readonly currencies: Chosen },
-  { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
+  { merchantNo, currencies }: { readonly merchantNo: string; readonly currencies: Chosen },
+  { from, to }: Pick<Month, 'from' | 'to'>,
 ): Promise<MonthRows> {
   const { rows } = await sql<KnownRow>`
     WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}),

@@ -91,7 +91,7 @@ async function makeManifest(
   await prepareDay(day, options);
   const past = (await pastOfDays(db, merchantNo, [day], zone)).get(day)!;
   const { statements, summaries } = past;
-  const explained = await explainedOf(db, merchantNo, day, zone, currentOf(statements));
+  const explained = await explainedOf(db, merchantNo, zone, currentOf(statements));
   const { row } = nextManifest(merchantNo, day, { statements, summaries, explained }, past, options);
   await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
   const manifest = isAsStored ? past.storedManifest : undefined;

@@ -94,7 +94,7 @@ export async function claimStore(
 }
 
 async function isEmpty(objects: ObjectStore): Promise<boolean> {
-  for await (const key of objects.list(MERCHANTS_PREFIX)) return key === '';
+  for await (const { key } of objects.survey(MERCHANTS_PREFIX)) return key === '';
   return true;
 }
 

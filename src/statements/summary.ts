@@ -14,22 +14,7 @@ export type Explained = ReadonlyMap<string, readonly ExplainedBreak[]>;
 
 const NOTHING_EXPLAINED: Explained = new Map();
 
-/** The resolved breaks of the day's `current` statements. Makes no query if none of them is broken. */
-export async function explainedOf(
-  db: Kysely<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-  zone: string,
-  current: readonly StatementRow[],
-): Promise<Explained> {
-  const broken = new Set(current.filter((row) => row.break_count > 0).map(({ currency }) => currency));
-  if (broken.size === 0) return NOTHING_EXPLAINED;
-  const found = await explainedBreaks(db, merchantNo, dayWindow(day, zone));
-  const own = found.filter(({ currency }) => broken.has(currency));
-  return Map.groupBy(own, ({ currency }) => currency);
-}
-
-/** The same of each of a merchant's broken statements of some days, in one query; only those that have one. */
+/** The resolved breaks of each of a merchant's broken statements, in one query; only of those that have one. */
 export async function explainedOfEach(
   db: Kysely<DB>,
   merchantNo: string,
@@ -51,6 +36,17 @@ export async function explainedOfEach(
   return new Map(each.filter(([, own]) => own.length > 0));
 }
 
+/** The same of one day's `current` statements, by currency. Makes no query if none of them is broken. */
+export async function explainedOf(
+  db: Kysely<DB>,
+  merchantNo: string,
+  zone: string,
+  current: readonly StatementRow[],
+): Promise<Explained> {
+  const each = await explainedOfEach(db, merchantNo, zone, current);
+  return new Map([...each].map(([{ currency }, breaks]) => [currency, breaks]));
+}
+
 export const hasBreaks = ({ current }: { readonly current: readonly StatementRow[] }): boolean =>
   current.some((row) => row.break_count > 0);
 
@@ -68,7 +64,7 @@ export async function isStillExplained(
 ): Promise<boolean> {
   if (!hasBreaks({ current })) return true;
   await lockAccountDays(trx, merchantNo, day);
-  const now = await explainedOf(trx, merchantNo, day, zone, current);
+  const now = await explainedOf(trx, merchantNo, zone, current);
   return JSON.stringify([...now]) === JSON.stringify([...explained]);
 }
 

@@ -205,9 +205,8 @@ export function groupedBy<T>(
   const groups = new Map<string, T[]>();
   for (const value of values) {
     const key = keyOf(value);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [value]);
-    else group.push(value);
+    groups.set(key, groups.get(key) ?? []);
+    groups.get(key)!.push(value);
   }
   return groups;
 }

@@ -86,21 +86,10 @@ export interface ReadCloseFile {
   readonly isInFolder?: boolean;
 }
 
-interface AdjustedDay {
-  readonly currency: string;
-  readonly day: string;
-  /** Null if the day had no statement when the month was closed. */
-  readonly frozenRevision: number | null;
-  readonly revision: number;
-}
+type AdjustedDay = Omit<CloseFile['adjustments'][number], 'reason'>;
 
-export interface VerifiedClose {
+export interface VerifiedClose extends Pick<CloseFile, 'merchantNo' | 'month' | 'number' | 'despite'> {
   readonly path: string;
-  readonly merchantNo: string;
-  readonly month: string;
-  readonly number: number;
-  /** Why it was closed though days were open, and how many were; null where none was. */
-  readonly despite: string | null;
   readonly openDays: number;
   /** How many statements it froze, and of how many the day's manifest is here. */
   readonly statements: number;

@@ -75,7 +75,7 @@ async function writeFiles(
   }
   const statements = inOrder([...past.statements, ...written.map(({ row }) => row)]);
   const current = currentOf(statements);
-  const explained = await explainedOf(options.db, merchantNo, day, options.zone, current);
+  const explained = await explainedOf(options.db, merchantNo, options.zone, current);
   const summary =
     fine.length === 0
       ? null
@@ -259,35 +259,29 @@ async function markPublished(
   written: ReadonlyMap<DayFiles, readonly StoredRow[]>,
   { db, lease, zone, publishedNow }: PublishDayOptions,
 ): Promise<void> {
-  const days = new Map(written);
+  const toSettle = new Map(written);
   if (publishedNow !== undefined) {
     for (const [files, stored] of written) {
       if (hasBreaks(files)) continue;
       publishedNow.add(fineOf(files), stored);
-      days.delete(files);
+      toSettle.delete(files);
     }
   }
-  if (days.size > 0) await settle(days, { db, lease, zone });
+  if (toSettle.size > 0)
+    await writeTransaction(db, lease, async (trx) => {
+      const settled: SettledDay[] = [];
+      for (const files of toSettle.keys()) {
+        const { merchantNo, day, fine } = files;
+        if (fine.length > 0 && (await isStillExplained(trx, merchantNo, day, zone, files)))
+          settled.push(...fineOf(files));
+      }
+      await recordSettled(trx, [...toSettle.values()].flat(), settled);
+    });
   for (const { day, past } of written.keys()) if (isNew(past)) publishedNow?.newDays.add(day);
 }
 
 const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>
   statements.length === 0 && summaries.length === 0 && manifest === undefined;
-
-async function settle(
-  days: ReadonlyMap<DayFiles, readonly StoredRow[]>,
-  { db, lease, zone }: Pick<PublishDayOptions, 'db' | 'lease' | 'zone'>,
-): Promise<void> {
-  await writeTransaction(db, lease, async (trx) => {
-    const settled: SettledDay[] = [];
-    for (const files of days.keys()) {
-      const { merchantNo, day, fine } = files;
-      if (fine.length > 0 && (await isStillExplained(trx, merchantNo, day, zone, files)))
-        settled.push(...fineOf(files));
-    }
-    await recordSettled(trx, [...days.values()].flat(), settled);
-  });
-}
 
 const fineOf = ({ fine, accounts }: DayFiles): SettledDay[] =>
   accounts.filter(({ account }) => fine.includes(account.currency));

@@ -52,7 +52,7 @@ async function* large(): AsyncGenerator<Uint8Array> {
 
 async function keys(store: ObjectStore, prefix: string): Promise<string[]> {
   const found: string[] = [];
-  for await (const key of store.list(prefix)) found.push(key);
+  for await (const { key } of store.survey(prefix)) found.push(key);
   return found;
 }
 
