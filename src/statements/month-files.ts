@@ -186,10 +186,10 @@ async function dayFiles(sources: MonthSources, of: PublishedDay, isComplete: boo
   const publishedAt = lastOf(published);
   const manifest = (name: string) => manifestAs(sources, of, publishedAt, name);
   if (!isComplete) return [...published, ...statements.flatMap((row) => manifest(keyNextTo(row.object_key)))];
-  for (const summary of (await summariesOfDay(sources.db, merchantNo, day)).slice(-1)) {
-    const { object_key: key, published_at } = summary;
+  const summary = (await summariesOfDay(sources.db, merchantNo, day)).at(-1);
+  if (summary !== undefined) {
     const read = () => fetchStatement(sources.objects, summary);
-    published.push({ key, publishedAt: published_at, read });
+    published.push({ key: summary.object_key, publishedAt: summary.published_at, read });
   }
   return [...published, ...manifest(manifestKey(merchantNo, day))];
 }
