@@ -134,7 +134,7 @@ export async function digestOf(stream: AsyncIterable<Uint8Array>): Promise<Diges
   return { bytes, sha256: hash.digest('hex') };
 }
 
-export const sameDigest = (a: Digest, b: Digest): boolean => a.bytes === b.bytes && a.sha256 === b.sha256;
+const sameDigest = (a: Digest, b: Digest): boolean => a.bytes === b.bytes && a.sha256 === b.sha256;
 
 /** A stream that hashes the bytes on their way, and remembers if its source failed. */
 export interface MeteredStream {

@@ -56,7 +56,7 @@ export async function* fetchStatement(
 
 const TODO = '`daybook publish --repair` writes it again if it can, and says why if it cannot.';
 
-export const alteredText = ({ location }: ObjectStore, key: string): string =>
+const alteredText = ({ location }: ObjectStore, key: string): string =>
   `${location}: ${key} does not hold the bytes that were published. ${TODO}`;
 
 export type Revision = Pick<
