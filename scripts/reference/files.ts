@@ -2,9 +2,8 @@
 import * as z from 'zod';
 import { ALWAYS_PUBLISHED } from '../../src/ledger/statement-formats.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
-import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import { STATEMENT_COLUMNS, type StatementFormat } from '../../src/statements/formats/format.ts';
 import { closeText, type CloseFile } from '../../src/statements/close-file.ts';
-import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import {
   closeKey,
   fileOf,

@@ -12,9 +12,8 @@ import type { App } from '../run/app.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { changeOf, tallyRows as tallyOf, type ChangeCounts } from '../statements/differing-rows.ts';
 import type { Cells } from '../statements/formats/format.ts';
-import { StatementDamaged } from '../statements/fetch.ts';
-import { causesOf, rowsBetween } from '../statements/revision-diff.ts';
-import { causeText, type CausedRow } from '../statements/reason.ts';
+import { StatementDamaged, rowsBetween } from '../statements/fetch.ts';
+import { causesOf, causeText, type CausedRow } from '../statements/reason.ts';
 import {
   revisionsOnDay,
   statementOf,

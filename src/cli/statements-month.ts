@@ -2,10 +2,9 @@
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { formatNote } from '../statements/fetch-in-format.ts';
+import { formatNote } from '../statements/fetch.ts';
 import { monthOf, type Month, type ListedMonth } from '../statements/month.ts';
-import { monthDownload } from '../statements/month-files.ts';
-import { zippedMonth, type DayAsCsv } from '../statements/month-zip.ts';
+import { monthDownload, zippedMonth, type DayAsCsv } from '../statements/month-files.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import { fileOf } from '../statements/keys.ts';
 import { recordAuditEvent } from '../store/audit.ts';

@@ -6,7 +6,7 @@ import type { App } from '../run/app.ts';
 import { underLeasesAsNeeded } from '../run/leases.ts';
 import { UsageError, EXIT } from '../run/verdict/exit-codes.ts';
 import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
-import { formatNote, inFormat } from '../statements/fetch-in-format.ts';
+import { formatNote, inFormat } from '../statements/fetch.ts';
 import { STATEMENT_FORMATS, SPREADSHEET } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';

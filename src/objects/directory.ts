@@ -1,7 +1,12 @@
-/** Statements in a directory, for one machine and for tests: the twin of s3.ts. */
-import { join, resolve } from 'node:path';
+/**
+ * Statements in a directory, for one machine and for tests: the twin of s3.ts. A reader sees each file complete or not at
+ * all, even after a power cut.
+ */
+import { randomUUID } from 'node:crypto';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
+import { makeFolder } from '../host/make-folder.ts';
 import {
   isPart,
   partEpoch,
@@ -12,10 +17,20 @@ import {
   directoryRefusal,
   directoryUnreachable,
   errorCode,
+  filesIn,
 } from './directory-files.ts';
-import { FILE_MODE, makePrivateFolder, writeNamed } from './directory-write.ts';
-import { filesIn } from './local-files.ts';
-import { digestOf, foundAs, ObjectStoreRefused, verifyStored, type ObjectStore } from './object-store.ts';
+import {
+  digestOf,
+  fenced,
+  foundAs,
+  metered,
+  ObjectStoreRefused,
+  verifyStored,
+  type Digest,
+  type ObjectContent,
+  type ObjectStore,
+  type PutOptions,
+} from './object-store.ts';
 
 const READ_CHUNK_BYTES = 256 * 1024;
 const CHECK_FILE = '.daybook-check.part';
@@ -45,13 +60,12 @@ export function createDirectoryStore(root: string, files: Files = filesIn(root))
     },
 
     get: async (key) => {
-      const file = await openFile(directory, pathOf(key));
-      if (file === null) return null;
-      return readFile(() => file.createReadStream({ highWaterMark: READ_CHUNK_BYTES }), location);
+      const file = await ifThere(directory, files.open(pathOf(key), 'r'));
+      return file && readFile(() => file.createReadStream({ highWaterMark: READ_CHUNK_BYTES }), location);
     },
 
     digest: async (key) => {
-      const file = await openFile(directory, pathOf(key));
+      const file = await ifThere(directory, files.open(pathOf(key), 'r'));
       if (file === null) return null;
       try {
         const { bytes, etag } = await attempt(async () => marked(await file.stat({ bigint: true })));
@@ -62,16 +76,8 @@ export function createDirectoryStore(root: string, files: Files = filesIn(root))
     },
 
     head: async (key) => {
-      try {
-        return marked(await files.stat(pathOf(key), { bigint: true }));
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw directoryUnreachable(location, error);
-      }
-    },
-
-    list: async function* (prefix) {
-      for await (const { key } of store.survey(prefix)) yield key;
+      const found = await ifThere(directory, files.stat(pathOf(key), { bigint: true }));
+      return found && marked(found);
     },
 
     survey: async function* (prefix, range = {}) {
@@ -129,22 +135,21 @@ async function assertPrivate(files: Files, root: string): Promise<void> {
   );
 }
 
-const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCode(error));
+/** What a call on a file finds; null where there is no such file. */
+async function ifThere<Found>({ location }: Directory, call: Promise<Found>): Promise<Found | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return null;
+    throw directoryUnreachable(location, error);
+  }
+}
 
 /** The etag: the number of the file (inode) and the time of its last change (ctime), which cannot be set back. */
 const marked = ({ size, ino, ctimeNs }: { size: bigint; ino: bigint; ctimeNs: bigint }) => ({
   bytes: Number(size),
   etag: `${ino}-${ctimeNs}`,
 });
-
-async function openFile({ files, location }: Directory, path: string): Promise<OpenFile | null> {
-  try {
-    return await files.open(path, 'r');
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw directoryUnreachable(location, error);
-  }
-}
 
 /**
  * All of a file that has `bytes`; its name stands for the same bytes as long as it exists. A chunk is valid until the
@@ -168,5 +173,142 @@ async function* readFile(
     yield* openStream();
   } catch (error) {
     throw directoryUnreachable(location, error);
+  }
+}
+
+/** Statements are for their owner alone, whatever the umask. */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/** Makes a folder that only its owner may open, and its parents. Returns the first folder that is new; null: none. */
+const makePrivateFolder = (files: Files, folder: string): Promise<string | null> =>
+  makeFolder({ mkdir: files.mkdir, stat: (path) => files.stat(path, { bigint: true }), dirname }, folder, {
+    mode: FOLDER_MODE,
+  });
+
+/**
+ * Writes a file under another name in its own folder, flushes it, and then names it. It does not get its name where
+ * `isUnchanged`, asked right before, says no, or `ifAbsent` is set and the name is taken. The folder is flushed as well,
+ * unless the next file does it: nothing refers to the file before that.
+ */
+async function writeNamed(
+  directory: Directory,
+  path: string,
+  content: ObjectContent,
+  options: PutOptions,
+  isUnchanged: () => Promise<boolean>,
+): Promise<{ readonly digest: Digest; readonly isNamed: boolean }> {
+  const { files, attempt } = directory;
+  const { fence, isFollowed = false } = options;
+  const folder = dirname(path);
+  const part = join(folder, `.${basename(path)}.${fence?.epoch ?? 0}.${randomUUID()}.part`);
+  const file = await attempt(() => openNew(files, part));
+  let left: string | null = part;
+  let digest: Digest;
+  let isNamed: boolean;
+  try {
+    digest = await writeFlushed(directory, file, fenced(content, fence));
+    const named = (await isUnchanged()) ? await nameFile(directory, part, path, options) : 'taken';
+    if (named === 'moved') left = null;
+    isNamed = named !== 'taken';
+  } finally {
+    if (left !== null) await files.unlink(left).catch(() => undefined);
+  }
+  if (!isFollowed) await attempt(() => flushFolder(files, folder));
+  return { digest, isNamed };
+}
+
+async function openNew(files: Files, path: string): Promise<OpenFile> {
+  try {
+    return await files.open(path, 'wx', FILE_MODE);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    await makeFlushedFolder(files, dirname(path));
+    return files.open(path, 'wx', FILE_MODE);
+  }
+}
+
+async function writeFlushed(
+  { location }: Directory,
+  file: OpenFile,
+  content: ObjectContent,
+): Promise<Digest> {
+  const source = metered(content);
+  try {
+    try {
+      for await (const chunk of source.stream) {
+        let offset = 0;
+        while (offset < chunk.byteLength) {
+          offset += (await file.write(chunk, offset, chunk.byteLength - offset)).bytesWritten;
+        }
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw source.sourceError() === error ? error : directoryUnreachable(location, error);
+  }
+  return source.digest();
+}
+
+/** Gives a finished file its name, as a second one or instead of the first. `taken`: `ifAbsent` is set and it was not free. */
+async function nameFile(
+  directory: Directory,
+  part: string,
+  path: string,
+  { ifAbsent, fence }: PutOptions,
+): Promise<'linked' | 'moved' | 'taken'> {
+  const { files, location } = directory;
+  try {
+    if (ifAbsent === true) {
+      const linked = await linkFile(files, part, path);
+      if (linked !== 'no links') return linked;
+      if ((await ifThere(directory, files.stat(path, { bigint: true }))) !== null) return 'taken';
+    }
+    await files.rename(part, path);
+    return 'moved';
+  } catch (error) {
+    // Another holder who took over removes unfinished files: then the lost lease is the reason to report.
+    if (errorCode(error) === 'ENOENT') await fence?.assertHeld();
+    throw directoryUnreachable(location, error);
+  }
+}
+
+/** A hard link never replaces another file. `no links`: the file system has none; a check and a rename are as good there, as the lease keeps others out. */
+async function linkFile(files: Files, part: string, path: string): Promise<'linked' | 'taken' | 'no links'> {
+  try {
+    await files.link(part, path);
+    return 'linked';
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return 'taken';
+    if (['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(errorCode(error))) return 'no links';
+    throw error;
+  }
+}
+
+async function makeFlushedFolder(files: Files, folder: string): Promise<void> {
+  const first = (await makeOneFolder(files, folder)) ?? (await makePrivateFolder(files, folder));
+  if (first === null) return;
+  for (let at = folder; at.length >= first.length; at = dirname(at)) await flushFolder(files, dirname(at));
+}
+
+/** Makes a folder whose parent is there, as that of a merchant's next day is. Null if that was not all. */
+async function makeOneFolder(files: Files, folder: string): Promise<string | null> {
+  try {
+    await files.mkdir(folder, { mode: FOLDER_MODE });
+    return folder;
+  } catch (error) {
+    if (['ENOENT', 'EEXIST'].includes(errorCode(error))) return null;
+    throw error;
+  }
+}
+
+async function flushFolder(files: Files, folder: string): Promise<void> {
+  const handle = await files.open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }

@@ -10,11 +10,6 @@ export interface Digest {
   readonly sha256: string;
 }
 
-/** The digest of what is stored, with the etag that the store gives those bytes; null if it gives none. */
-export interface StoredDigest extends Digest {
-  readonly etag: string | null;
-}
-
 export interface ListedObject {
   /** Relative to the store's root. */
   readonly key: string;
@@ -22,6 +17,9 @@ export interface ListedObject {
   /** Changes whenever the bytes change; null if the store gives none. */
   readonly etag: string | null;
 }
+
+/** The digest of what is stored, with the etag that the store gives those bytes. */
+export type StoredDigest = Digest & Pick<ListedObject, 'etag'>;
 
 /**
  * Stops a writer that was frozen and lost its lease meanwhile from finishing its write.
@@ -86,7 +84,6 @@ export interface ObjectStore {
   readonly digest: (key: string) => Promise<StoredDigest | null>;
   /** Size and etag, without reading the object; null if there is none. */
   readonly head: (key: string) => Promise<Omit<ListedObject, 'key'> | null>;
-  readonly list: (prefix: string) => AsyncIterable<string>;
   /** Objects whose keys start with `prefix`, in order, with size and etag. One call brings a page of keys. */
   readonly survey: (prefix: string, range?: KeyRange) => AsyncIterable<ListedObject>;
   /**
@@ -137,7 +134,7 @@ export async function digestOf(stream: AsyncIterable<Uint8Array>): Promise<Diges
   return { bytes, sha256: hash.digest('hex') };
 }
 
-export const sameDigest = (a: Digest, b: Digest): boolean => a.bytes === b.bytes && a.sha256 === b.sha256;
+const sameDigest = (a: Digest, b: Digest): boolean => a.bytes === b.bytes && a.sha256 === b.sha256;
 
 /** A stream that hashes the bytes on their way, and remembers if its source failed. */
 export interface MeteredStream {
@@ -231,13 +228,8 @@ export async function verifyStored(
 }
 
 /** Ends a conditional write that found an object: one with the same bytes counts as written. Throws `ObjectExists`. */
-export async function compareStored(
-  store: ObjectStore,
-  key: string,
-  content: ObjectContent,
-): Promise<StoredDigest> {
-  return foundAs(store, key, await digestOf(bytesOf(content)));
-}
+export const compareStored = async (store: ObjectStore, key: string, content: ObjectContent) =>
+  foundAs(store, key, await digestOf(bytesOf(content)));
 
 export async function foundAs(store: ObjectStore, key: string, written: Digest): Promise<StoredDigest> {
   const found = await readBack(store, key);

@@ -26,14 +26,21 @@ export interface ServerSeen {
   checksBytes: boolean;
   /** It obeys `If-None-Match` where an object is sent in one piece: no query is needed before. */
   keepsFirst: boolean;
+  /** The one of `ETAG_FORMS` that it seems to understand: the standard one, until that fails. */
+  etagForm: number;
 }
 
 export const nothingSeen = (): ServerSeen => ({
-  isAsked: false,
-  unanswered: 0,
-  checksBytes: false,
-  keepsFirst: false,
+  ...{ isAsked: false, unanswered: 0, checksBytes: false, keepsFirst: false, etagForm: 0 },
 });
+
+/** The condition as the standard has it, as older gateways of Ceph compare it, or not at all. */
+export const ETAG_FORMS: readonly ((etag: string) => { readonly IfMatch?: string })[] = [
+  (etag) => ({ IfMatch: `"${etag}"` }),
+  (etag) => ({ IfMatch: etag }),
+  () => ({}),
+];
+export const NO_ETAG_FORM = ETAG_FORMS.length - 1;
 
 /** So often it is asked in a process. */
 const UNANSWERED_MAX = 3;
@@ -248,37 +255,6 @@ export function s3Unreachable(place: S3Place, error: unknown): Error {
   const why = adviceOf(place, error) ?? troubleOf(error);
   const Kind = isTimedOut(error) ? ObjectStoreSilent : ObjectStoreUnreachable;
   return new Kind(`${whereIs(place)}: ${why}`, { cause: error });
-}
-
-/** As the standard has it, as older gateways of Ceph compare it, or not at all. */
-const FORMS: readonly ((etag: string) => { readonly IfMatch?: string })[] = [
-  (etag) => ({ IfMatch: `"${etag}"` }),
-  (etag) => ({ IfMatch: etag }),
-  () => ({}),
-];
-
-/** The form that one server seems to understand: the standard one, until that fails. */
-export interface IfMatch {
-  readonly parameterFor: (etag: string) => { readonly IfMatch?: string };
-  readonly hasOtherForm: () => boolean;
-  /** The server refused this form though the object has the etag: from now on, the next form is sent. */
-  readonly tryOtherForm: () => void;
-  /** The server does not know the condition: from now on, none is sent. */
-  readonly leaveOut: () => void;
-}
-
-export function createIfMatch(): IfMatch {
-  let form = 0;
-  return {
-    parameterFor: (etag) => FORMS[form]!(etag),
-    hasOtherForm: () => form < FORMS.length - 1,
-    tryOtherForm: () => {
-      form += 1;
-    },
-    leaveOut: () => {
-      form = FORMS.length - 1;
-    },
-  };
 }
 
 export interface Bucket {

@@ -32,7 +32,8 @@ import {
   isMissing,
   isTimedOut,
   s3Unreachable,
-  type IfMatch,
+  ETAG_FORMS,
+  NO_ETAG_FORM,
   noteSecond,
   putMislabelled,
   refusesSecond,
@@ -47,7 +48,6 @@ const PARTS_IN_FLIGHT_MAX = 2;
 interface Writing {
   readonly bucket: Bucket;
   readonly store: ObjectStore;
-  readonly ifMatch: IfMatch;
   readonly seen: ServerSeen;
   readonly md5: Md5;
 }
@@ -76,14 +76,15 @@ export async function putObject(
   if (sent === 'there') return compareStored(store, key, content);
   const written = source.digest();
   if (sent.etag !== null) return { ...written, etag: sent.etag };
-  const { question } = sent;
+  const { learn } = sent;
   try {
     const stored = await verifyStored(store, key, written, options.fence);
-    if (question !== undefined) await options.fence?.assertHeld();
-    await question?.learn(stored.etag);
+    if (learn !== undefined) await options.fence?.assertHeld();
+    await learn?.(stored.etag);
     return stored;
   } catch (error) {
-    question?.giveUp();
+    // Leaves it to the next object, as this one was not read back.
+    if (learn !== undefined) seen.isAsked = false;
     throw error;
   }
 }
@@ -91,12 +92,8 @@ export async function putObject(
 interface Sent {
   /** The etag if the server vouches for what it stored, else null. */
   readonly etag: string | null;
-  readonly question?: {
-    /** Sees what else can be learned from it, given the etag that was read back. */
-    readonly learn: (stored: string | null) => Promise<void>;
-    /** Leaves it to the next object, as this one was not read back. */
-    readonly giveUp: () => void;
-  };
+  /** Sees what can be learned of the server, given the etag that was read back. */
+  readonly learn?: (stored: string | null) => Promise<void>;
 }
 
 /** Sends the content in one piece, or in parts if it is large. `there`: an object is there already, and nothing was sent. */
@@ -110,7 +107,7 @@ async function send(
     ...objectAt(writing.bucket, key),
     ContentType: contentType ?? 'application/octet-stream',
     ...(ifAbsent === true ? { IfNoneMatch: '*' } : {}),
-    ...(ifEtag === undefined ? {} : writing.ifMatch.parameterFor(ifEtag)),
+    ...(ifEtag === undefined ? {} : ETAG_FORMS[writing.seen.etagForm]!(ifEtag)),
   };
   const { bytes, rest } = await firstBytes(source.stream, PART_BYTES);
   if (rest === null) return sendAtOnce(writing, { ...params, Body: bytes });
@@ -133,9 +130,6 @@ async function sendAtOnce(
     return { etag: seen.checksBytes ? bareEtag(ETag) : null };
   }
   seen.isAsked = true;
-  const giveUp = () => {
-    seen.isAsked = false;
-  };
   try {
     const mislabelled = await putMislabelled(client, put, md5);
     const reported = mislabelled === 'stored' ? null : await client.send(new PutObjectCommand(put));
@@ -144,9 +138,9 @@ async function sendAtOnce(
       seen.checksBytes = mislabelled === 'refused' && etag !== null && etag === stored;
       noteSecond(seen, await refusesSecond(client, put));
     };
-    return { etag: null, question: { learn, giveUp } };
+    return { etag: null, learn };
   } catch (error) {
-    giveUp();
+    seen.isAsked = false;
     throw error;
   }
 }
@@ -196,22 +190,20 @@ function rememberingFailure(client: S3Client): { client: S3Client; failure: () =
 
 /** After an upload failed: writes again another way if its condition was the reason. Throws what else it was. */
 async function settleFailed(
-  { bucket, store, ifMatch }: Writing,
+  { bucket, store, seen }: Writing,
   error: unknown,
   key: string,
   content: ObjectContent,
   options: PutOptions,
 ): Promise<StoredDigest> {
-  const { ifEtag } = options;
-  const ifAbsent = options.ifAbsent === true;
-  /** The server refused the etag that the object has: it compares another form. */
-  const isMisunderstood = async (etag: string): Promise<boolean> =>
-    ifMatch.hasOtherForm() && (await store.head(key))?.etag === etag;
-
+  const { ifEtag, ifAbsent = false } = options;
   const isRefused = isConditionFailed(error) || (ifEtag !== undefined && isMissing(error));
-  if (ifEtag !== undefined && isRefused && (await isMisunderstood(ifEtag))) {
-    ifMatch.tryOtherForm();
-    return store.put(key, content, options);
+  if (ifEtag !== undefined && isRefused && seen.etagForm < NO_ETAG_FORM) {
+    // The server refused the etag that the object has: it compares another form.
+    if ((await store.head(key))?.etag === ifEtag) {
+      seen.etagForm += 1;
+      return store.put(key, content, options);
+    }
   }
   // The SDK may have sent the call twice, and the second one met the object of the first.
   if ((ifAbsent || ifEtag !== undefined) && isRefused) return compareStored(store, key, content);
@@ -219,7 +211,7 @@ async function settleFailed(
     return store.put(key, content, { ...options, ifAbsent: false });
   }
   if (ifEtag !== undefined && isConditionUnknown(error)) {
-    ifMatch.leaveOut();
+    seen.etagForm = NO_ETAG_FORM;
     return store.put(key, content, options);
   }
   throw s3Unreachable(bucket.place, error);

@@ -6,7 +6,7 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
-  type ListObjectsV2CommandOutput,
+  paginateListObjectsV2,
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
@@ -29,7 +29,6 @@ import {
   s3Refusal,
   s3Unreachable,
   type S3Place,
-  createIfMatch,
   md5Of,
   nothingSeen,
   type Md5,
@@ -45,7 +44,6 @@ const LIST_PAGE_KEYS = 1_000;
  */
 export function createS3Store(client: S3Client, place: S3Place, md5: Md5 = md5Of): ObjectStore {
   const bucket: Bucket = { client, place };
-  const ifMatch = createIfMatch();
   const seen = nothingSeen();
 
   const store: ObjectStore = {
@@ -53,8 +51,7 @@ export function createS3Store(client: S3Client, place: S3Place, md5: Md5 = md5Of
 
     check: () => checkBucket(bucket),
 
-    put: (key, content, options = {}) =>
-      putObject({ bucket, store, ifMatch, seen, md5 }, key, content, options),
+    put: (key, content, options = {}) => putObject({ bucket, store, seen, md5 }, key, content, options),
 
     get: async (key) => (await openObject(bucket, key))?.bytes ?? null,
 
@@ -64,17 +61,8 @@ export function createS3Store(client: S3Client, place: S3Place, md5: Md5 = md5Of
     },
 
     head: async (key) => {
-      try {
-        const { ContentLength, ETag } = await client.send(new HeadObjectCommand(objectAt(bucket, key)));
-        return { bytes: ContentLength ?? 0, etag: bareEtag(ETag) };
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw s3Unreachable(place, error);
-      }
-    },
-
-    list: async function* (start) {
-      for await (const { key } of store.survey(start)) yield key;
+      const found = await ifThere(bucket, client.send(new HeadObjectCommand(objectAt(bucket, key))));
+      return found && { bytes: found.ContentLength ?? 0, etag: bareEtag(found.ETag) };
     },
 
     survey: (start, range = {}) => surveyBucket(bucket, start, range),
@@ -107,49 +95,38 @@ async function checkBucket(bucket: Bucket): Promise<void> {
   }
 }
 
-async function openObject(bucket: Bucket, key: string) {
-  const { client, place } = bucket;
+/** What a call brings of an object; null where there is no such object. */
+async function ifThere<Found>({ place }: Bucket, call: Promise<Found>): Promise<Found | null> {
   try {
-    const { Body, ETag } = await client.send(new GetObjectCommand(objectAt(bucket, key)));
-    return { bytes: readBody(Body as Readable, place), etag: bareEtag(ETag) };
+    return await call;
   } catch (error) {
     if (isMissing(error)) return null;
     throw s3Unreachable(place, error);
   }
 }
 
-async function* surveyBucket(bucket: Bucket, start: string, range: KeyRange): AsyncGenerator<ListedObject> {
-  const root = rootOf(bucket);
-  let continuation: string | undefined;
-  do {
-    const page = await listPage(bucket, start, range, continuation);
-    for (const { Key, Size, ETag } of page.Contents ?? []) {
-      const key = (Key ?? '').slice(root.length);
-      if (range.through !== undefined && key > range.through) return;
-      if (key !== '') yield { key, bytes: Size ?? 0, etag: bareEtag(ETag) };
-    }
-    continuation = page.NextContinuationToken;
-  } while (continuation !== undefined);
+async function openObject(bucket: Bucket, key: string) {
+  const { client, place } = bucket;
+  const found = await ifThere(bucket, client.send(new GetObjectCommand(objectAt(bucket, key))));
+  return found && { bytes: readBody(found.Body as Readable, place), etag: bareEtag(found.ETag) };
 }
 
-async function listPage(
+async function* surveyBucket(
   bucket: Bucket,
   start: string,
-  { after }: KeyRange,
-  continuation: string | undefined,
-): Promise<ListObjectsV2CommandOutput> {
+  { after, through }: KeyRange,
+): AsyncGenerator<ListedObject> {
   const { client, place } = bucket;
   const root = rootOf(bucket);
+  const startAfter = after === undefined ? {} : { StartAfter: root + after };
+  const asked = { Bucket: place.bucket, Prefix: root + start, ...startAfter };
   try {
-    return await client.send(
-      new ListObjectsV2Command({
-        Bucket: place.bucket,
-        Prefix: root + start,
-        MaxKeys: LIST_PAGE_KEYS,
-        ...(after === undefined ? {} : { StartAfter: root + after }),
-        ...(continuation === undefined ? {} : { ContinuationToken: continuation }),
-      }),
-    );
+    for await (const { Contents = [] } of paginateListObjectsV2({ client, pageSize: LIST_PAGE_KEYS }, asked))
+      for (const { Key = '', Size = 0, ETag } of Contents) {
+        const key = Key.slice(root.length);
+        if (through !== undefined && key > through) return;
+        if (key !== '') yield { key, bytes: Size, etag: bareEtag(ETag) };
+      }
   } catch (error) {
     throw s3Unreachable(place, error);
   }

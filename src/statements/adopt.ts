@@ -2,7 +2,7 @@
  * Takes a store over for this database: what lies there becomes known as published, revision by revision, so that the
  * next run publishes what differs and leaves the rest. The mark is written last; nothing else in the store is touched.
  */
-import type { Kysely, Transaction } from 'kysely';
+import type { Kysely } from 'kysely';
 import { digestOf, readText, type ObjectStore } from '../objects/object-store.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
@@ -40,6 +40,8 @@ import { figuresOfFile } from './verify-rows.ts';
 import { readSignature } from '../signing/signatures.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { closesOfMonth, storeClose } from '../store/month-close.ts';
+import { closesOfMonth, storeClose, type FrozenStatement } from '../store/month-close.ts';
+import { noteLateOf } from '../store/statements/revisions.ts';
 import { parseClose, type CloseFile } from './close-file.ts';
 import { problemsInClose } from './verify-closes.ts';
 import { sha256Of } from '../host/sha256.ts';
@@ -60,14 +62,19 @@ interface AdoptOptions {
 /** The lease for the mark is named as a merchant's is. */
 const STORE_ITSELF = 'the store';
 
+/** What could not be taken over completely, with the reason. No revision that its manifest names is overwritten later. */
+interface LeftOut {
+  readonly key: string;
+  readonly why: string;
+}
+
 export interface AdoptReport {
   readonly formerOwner: string | null;
   /** Merchants' days whose manifests were read. */
   readonly days: number;
   readonly statements: number;
   readonly closes: number;
-  /** What could not be taken over completely, with the reason. No revision that its manifest names is overwritten later. */
-  readonly left: readonly { readonly key: string; readonly why: string }[];
+  readonly left: readonly LeftOut[];
   /** Manifests that the next comparison with the store makes anew, as two databases went on from the same one. */
   readonly forked: number;
 }
@@ -77,13 +84,13 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   const { db, objects, signal, now } = options;
   const mark = await readStoreMark(objects);
   const database = await databaseIdentity(db);
-  const former = mark === null || mark === 'unreadable' ? null : mark.database;
-  const left: { key: string; why: string }[] = [];
+  const formerOwner = mark === null || mark === 'unreadable' ? null : mark.database;
+  const left: LeftOut[] = [];
   const merchants = new Set<string>();
   const closeKeys: string[] = [];
   let [days, statements, closes, forked] = [0, 0, 0, 0];
-  const soFar = (): AdoptReport => ({ formerOwner: former, days, statements, closes, left, forked });
-  for await (const key of objects.list(MERCHANTS_PREFIX)) {
+  const soFar = (): AdoptReport => ({ formerOwner, days, statements, closes, left, forked });
+  for await (const { key } of objects.survey(MERCHANTS_PREFIX)) {
     if (isCloseKey(key)) closeKeys.push(key);
     if (!key.endsWith('/manifest.json')) continue;
     signal.throwIfAborted();
@@ -99,9 +106,9 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   left.push(...adopted.left);
   for (const merchantNo of merchants) {
     signal.throwIfAborted();
-    forked += await takeForksOut(db, merchantNo, options.leaseOf);
+    forked += await takeForksOut(merchantNo, options);
   }
-  if (former !== database) {
+  if (formerOwner !== database) {
     await putReplacing(objects, STORE_MARK_KEY, markContent(database, now()), {
       fence: leaseFence({ db, lease: await options.leaseOf(STORE_ITSELF) }),
       contentType: MANIFEST_CONTENT_TYPE,
@@ -110,15 +117,9 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   return soFar();
 }
 
-interface AdoptedDay {
-  readonly merchantNo: string | null;
-  readonly statements: number;
-  readonly left: readonly string[];
-}
-
-async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay> {
+async function adoptDay(key: string, options: AdoptOptions) {
   const { db, objects, signingKey = null } = options;
-  const leftOut = (why: string): AdoptedDay => ({ merchantNo: null, statements: 0, left: [why] });
+  const leftOut = (why: string) => ({ merchantNo: null, statements: 0, left: [why] });
   const text = (await readText(objects, key)) ?? '';
   const manifest = parseManifest(text);
   if (manifest === null) return leftOut('it cannot be read as a manifest');
@@ -179,15 +180,9 @@ async function unknownRevisions(
     if (typeof read === 'string') return read;
     const before = all[at - 1];
     rows.push({
-      merchant_no: merchantNo,
-      currency: statement.currency,
-      day,
-      revision: one.revision,
-      sha256: one.sha256,
-      byte_count: one.bytes,
-      object_key,
-      row_count: entriesIn(read.figures),
-      columns: read.columns,
+      ...{ merchant_no: merchantNo, currency: statement.currency, day, revision: one.revision },
+      ...{ object_key, sha256: one.sha256, byte_count: one.bytes },
+      ...{ row_count: entriesIn(read.figures), columns: read.columns },
       ...figureColumns(read.figures),
       unreadable_count: one.unreadable ?? 0,
       published_at: new Date(one.publishedAt),
@@ -204,22 +199,15 @@ interface Said {
   readonly figures: StatedFigures;
 }
 
-const currentSaid = (statement: ManifestStatement): Said => ({
-  columns: statement.columns?.join(',') ?? null,
-  figures: {
-    opening: statement.opening,
-    creditTotal: statement.creditTotal,
-    creditCount: statement.creditCount,
-    debitTotal: statement.debitTotal,
-    debitCount: statement.debitCount,
-    closing: statement.closing,
-    verdict: statement.verdict,
-    breakCount: statement.breaks,
-    breaksAfter: statement.breaksAfter ?? 0,
-    restarted: statement.openingDerived,
-    ...(statement.otherClosings === undefined ? {} : { otherClosings: statement.otherClosings }),
-  },
-});
+function currentSaid(statement: ManifestStatement): Said {
+  const { opening, creditTotal, creditCount, debitTotal, debitCount, closing, verdict } = statement;
+  const { breaks: breakCount, breaksAfter = 0, openingDerived: restarted, otherClosings } = statement;
+  const figures = {
+    ...{ opening, creditTotal, creditCount, debitTotal, debitCount, closing, verdict },
+    ...{ breakCount, breaksAfter, restarted, ...(otherClosings && { otherClosings }) },
+  };
+  return { columns: statement.columns?.join(',') ?? null, figures };
+}
 
 /** Returns `given`, or without it what is read from the file; a sentence if the file is missing or has another digest. */
 async function readRevision(
@@ -253,13 +241,8 @@ function unknownSummaries(
     .filter(({ revision, file }) => revision > last && fileOf(summaryKey(merchantNo, day, revision)) === file)
     .sort((a, b) => a.revision - b.revision)
     .map(({ revision, sha256 }) => ({
-      merchant_no: merchantNo,
-      day,
-      revision,
-      sha256,
+      ...{ merchant_no: merchantNo, day, revision, sha256, published_at: now, content: null },
       object_key: summaryKey(merchantNo, day, revision),
-      published_at: now,
-      content: null,
     }));
 }
 
@@ -277,11 +260,7 @@ interface Linked {
 }
 
 /** Rows of forked manifests lose their places, so that the next comparison makes them anew, at the end of the chain. Returns their number. */
-async function takeForksOut(
-  db: Kysely<DB>,
-  merchantNo: string,
-  leaseOf: (merchantNo: string) => Promise<Lease>,
-): Promise<number> {
+async function takeForksOut(merchantNo: string, { db, leaseOf }: AdoptOptions): Promise<number> {
   const manifests: Linked[] = [];
   for await (const { day, sha256, place, content } of manifestRows(db, merchantNo)) {
     const manifest = parseManifest(content);
@@ -289,9 +268,7 @@ async function takeForksOut(
   }
   const days = forkedDays(manifests);
   if (days.length > 0)
-    await writeTransaction(db, await leaseOf(merchantNo), (trx: Transaction<DB>) =>
-      takeOutOfChain(trx, merchantNo, days),
-    );
+    await writeTransaction(db, await leaseOf(merchantNo), (trx) => takeOutOfChain(trx, merchantNo, days));
   return days.length;
 }
 
@@ -320,28 +297,18 @@ export function forkedDays(manifests: readonly Linked[]): BusinessDay[] {
 
 const isCloseKey = (key: string): boolean => /\/close=[^/]*\/[^/]*\.json$/.test(key);
 
-interface AdoptClosesOptions {
-  readonly db: Kysely<DB>;
-  readonly leaseOf: (merchantNo: string) => Promise<Lease>;
-  readonly objects: ObjectStore;
-  readonly signal: AbortSignal;
-  readonly signingKey?: SigningKey | null;
-}
-
 interface Found {
   readonly key: string;
   readonly text: string;
   readonly close: CloseFile;
 }
 
-interface AdoptedCloses {
-  readonly closes: number;
-  readonly left: readonly { readonly key: string; readonly why: string }[];
-}
-
 /** Of the files under these keys, takes over the closes that the database does not know. Throws what `adoptStore` throws. */
-async function adoptCloses(keys: readonly string[], options: AdoptClosesOptions): Promise<AdoptedCloses> {
-  const left: { key: string; why: string }[] = [];
+async function adoptCloses(
+  keys: readonly string[],
+  options: AdoptOptions,
+): Promise<Pick<AdoptReport, 'closes' | 'left'>> {
+  const left: LeftOut[] = [];
   const found: Found[] = [];
   for (const key of keys) {
     const text = (await readText(options.objects, key)) ?? '';
@@ -362,7 +329,7 @@ async function adoptCloses(keys: readonly string[], options: AdoptClosesOptions)
 
 const KNOWN = 'known';
 
-async function adoptClose({ key, text, close }: Found, options: AdoptClosesOptions): Promise<string | null> {
+async function adoptClose({ key, text, close }: Found, options: AdoptOptions): Promise<string | null> {
   const { db, objects, leaseOf, signingKey = null } = options;
   const { merchantNo, month, number, previous, by, note, despite, statements } = close;
   const known = await closesOfMonth(db, merchantNo, month);
@@ -378,18 +345,10 @@ async function adoptClose({ key, text, close }: Found, options: AdoptClosesOptio
   if (signingKey !== null && contradicts(signingKey, text, signature))
     return 'its signature is of this daybook’s key, and of another text: somebody changed it';
   const { from, to } = monthOf(month)!;
-  const revisions = await listStatements(db, {
-    merchants: [merchantNo],
-    currencies: null,
-    fromDay: from,
-    toDay: to,
-  });
-  const published = new Set(
-    revisions.map((row) => `${row.currency} ${row.day} ${row.revision} ${row.sha256}`),
-  );
-  const absent = statements.find(
-    (one) => !published.has(`${one.currency} ${one.day} ${one.revision} ${one.sha256}`),
-  );
+  const filter = { merchants: [merchantNo], currencies: null, fromDay: from, toDay: to };
+  const nameOf = (one: FrozenStatement): string => `${one.currency} ${one.day} ${one.revision} ${one.sha256}`;
+  const published = new Set((await listStatements(db, filter)).map(nameOf));
+  const absent = statements.find((one) => !published.has(nameOf(one)));
   if (absent !== undefined)
     return `revision ${absent.revision} of ${absent.currency} ${absent.day}, which it froze, is not known here`;
   await writeTransaction(db, await leaseOf(merchantNo), async (trx) => {

@@ -1,16 +1,14 @@
 /** The file of a closed month: the frozen list of statements, who closed it, when and why. No package, as `verify.mjs` reads it. */
 import type { Figures } from '../ledger/entry.ts';
 import { addAmounts, subtractAmounts } from '../ledger/money.ts';
-import type { FrozenStatement, MonthClose } from '../store/month-close.ts';
+import type { Adjustment, FrozenStatement, MonthClose } from '../store/month-close.ts';
 
 type DayFigures = Omit<Figures, 'breakCount' | 'breaksAfter'>;
 
-export interface MonthFigures {
+type Sums = Pick<Figures, 'creditTotal' | 'creditCount' | 'debitTotal' | 'debitCount'>;
+
+export interface MonthFigures extends Sums {
   readonly opening: string | null;
-  readonly creditTotal: string;
-  readonly creditCount: number;
-  readonly debitTotal: string;
-  readonly debitCount: number;
   readonly closing: string | null;
   readonly daysBroken: number;
 }
@@ -72,14 +70,8 @@ export interface ClosedStatement extends FrozenStatement, ClosedFigures {
   readonly file: string;
 }
 
-interface ClosedAdjustment {
-  readonly currency: string;
-  readonly day: string;
-  /** The revision that the close before froze; null if the day had no statement then. */
-  readonly frozenRevision: number | null;
-  readonly revision: number;
-  readonly reason: string | null;
-}
+/** `frozenRevision` is the one that the close before froze. */
+type ClosedAdjustment = Pick<Adjustment, 'currency' | 'day' | 'frozenRevision' | 'revision' | 'reason'>;
 
 /** A day that was open when its month was closed, and why. */
 export interface ClosedOpenDay {

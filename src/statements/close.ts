@@ -5,7 +5,6 @@ import {
   ObjectStoreUnreachable,
   ObjectStoreRefused,
   readText,
-  readObject,
   type ObjectStore,
 } from '../objects/object-store.ts';
 import { signatureFile } from '../signing/signatures.ts';
@@ -78,10 +77,9 @@ export async function closeMonth(request: CloseRequest, options: CloseOptions): 
   if (result.kind !== 'closed' && result.kind !== 'already') return result;
   const { db, objects, signingKey, now } = options;
   const { merchantNo, month } = request;
-  for (const close of await closesOfMonth(db, merchantNo, month.name)) {
-    if (close.signature !== null || signingKey === null) continue;
-    await storeCloseSignature(db, close, signatureOf(close, now(), signingKey));
-  }
+  for (const close of await closesOfMonth(db, merchantNo, month.name))
+    if (close.signature === null && signingKey !== null)
+      await storeCloseSignature(db, close, signatureOf(close, now(), signingKey));
   const closes = await closesOfMonth(db, merchantNo, month.name);
   for (const file of closes.flatMap(filesOfClose)) await putOnce(objects, file);
   return { ...result, close: closes.find(({ number }) => number === result.close.number)! };
@@ -130,12 +128,10 @@ async function freeze(
     closedAt: clock.now.toISOString(),
     ...{ by: auditEvent.by, note: auditEvent.note ?? null, despite: openDays.length === 0 ? null : despite },
     previous: before === undefined ? null : { number: before.number, sha256: before.sha256 },
-    accounts: accounts.map(({ currency }) =>
-      closedAccount(
-        currency,
-        frozen.filter((one) => one.currency === currency),
-      ),
-    ),
+    accounts: accounts.map(({ currency }) => {
+      const own = frozen.filter((one) => one.currency === currency);
+      return closedAccount(currency, own);
+    }),
     statements: frozen,
     adjustments: adjustments.map(({ currency, day, frozenRevision, revision, reason }) => ({
       ...{ currency, day, frozenRevision, revision, reason },
@@ -201,34 +197,29 @@ async function frozenStatements(
   const explained = await explainedOfEach(trx, merchantNo, zone, current);
   return current.map((row) => {
     const { currency, day, revision, sha256, object_key } = row;
-    const { opening, creditTotal, creditCount, debitTotal, debitCount, closing, verdict, breakCount } =
-      figuresOf(row);
-    const ids = explained.get(row)?.map(({ id }) => id) ?? [];
+    const { breakCount: breaks, ...figures } = figuresOf(row);
+    const { opening, creditTotal, creditCount, debitTotal, debitCount, closing, verdict } = figures;
     return {
       ...{ currency, day, revision, file: fileOf(object_key), sha256 },
-      ...{ opening, creditTotal, creditCount, debitTotal, debitCount, closing },
-      ...{ verdict, breaks: breakCount, explained: ids },
+      ...{ opening, creditTotal, creditCount, debitTotal, debitCount, closing, verdict, breaks },
+      explained: explained.get(row)?.map(({ id }) => id) ?? [],
     };
   });
 }
 
 /** The signature first, so that no one finds the file without. */
-export const filesOfClose = ({
-  objectKey: key,
-  content,
-  signature,
-}: Pick<StoredClose, 'objectKey' | 'content' | 'signature'>) => [
-  ...(signature === null
-    ? []
-    : [{ key: key + SIGNATURE_EXTENSION, text: signature, contentType: SIGNATURE_CONTENT_TYPE }]),
-  { key, text: content, contentType: MANIFEST_CONTENT_TYPE },
-];
+export function filesOfClose(close: Pick<StoredClose, 'objectKey' | 'content' | 'signature'>) {
+  const { objectKey: key, content, signature } = close;
+  const file = { key, text: content, contentType: MANIFEST_CONTENT_TYPE };
+  if (signature === null) return [file];
+  return [{ key: key + SIGNATURE_EXTENSION, text: signature, contentType: SIGNATURE_CONTENT_TYPE }, file];
+}
 
 async function putOnce(
   objects: ObjectStore,
   { key, text, contentType }: ReturnType<typeof filesOfClose>[number],
 ): Promise<void> {
-  if ((await readObject(objects, key))?.toString('utf8') === text) return;
+  if ((await readText(objects, key)) === text) return;
   try {
     await objects.put(key, Buffer.from(text), { ifAbsent: true, contentType });
   } catch (error) {

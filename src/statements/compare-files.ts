@@ -11,7 +11,7 @@ import {
   type StoredRow,
 } from '../store/statements/stored-files.ts';
 import { manifestKey, signatureKey, dayPrefix, fileOf, merchantPrefix } from './keys.ts';
-import { sameDigest, type ListedObject, type ObjectStore } from '../objects/object-store.ts';
+import type { ListedObject, ObjectStore } from '../objects/object-store.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import { sha256Of } from '../host/sha256.ts';
@@ -32,8 +32,8 @@ interface Days {
   readonly to: BusinessDay;
 }
 
-const daysToAsk = (merchantNo: string, { from, to }: Days): DaysOfMerchant => ({
-  ...{ merchantNo, fromDay: from, toDay: to },
+const daysToAsk = (merchantNo: string, { from: fromDay, to: toDay }: Days): DaysOfMerchant => ({
+  ...{ merchantNo, fromDay, toDay },
 });
 
 /** Holds as long as the merchants' leases are held and the holder writes nothing itself. */
@@ -58,11 +58,10 @@ export class ManifestPrefetch {
     const read = await reading;
     const { statements, summaries, manifests, stored } = read.get(merchantNo)!;
     read.delete(merchantNo);
-    const isWithin = ({ day }: { readonly day: BusinessDay }): boolean => from <= day && day <= to;
+    const within = <Row extends { readonly day: BusinessDay }>(rows: readonly Row[]): Row[] =>
+      rows.filter(({ day }) => from <= day && day <= to);
     return {
-      statements: statements.filter(isWithin),
-      summaries: summaries.filter(isWithin),
-      manifests: manifests.filter(isWithin),
+      ...{ statements: within(statements), summaries: within(summaries), manifests: within(manifests) },
       stored,
     };
   }
@@ -118,11 +117,7 @@ export interface DamagedFile {
 }
 
 /** A day that was published before the database kept rows of manifests. */
-export interface UnrecordedDay {
-  readonly day: BusinessDay;
-  readonly statements: readonly StatementRow[];
-  readonly summaries: readonly SummaryRow[];
-}
+export type UnrecordedDay = Pick<PublishedDays, 'statements' | 'summaries'> & { readonly day: BusinessDay };
 
 interface Comparison {
   readonly files: number;
@@ -173,24 +168,13 @@ export async function* compareFiles(options: CompareOptions): AsyncGenerator<Com
 async function compareDays(options: CompareOptions): Promise<Comparison> {
   const { objects, merchantNo, fromDay, toDay } = options;
   const published = await publishedOf(options);
+  const { statements, summaries, manifests } = published;
   const files = [
-    ...published.statements.map((row): PublishedFile => ({
-      kind: 'statement',
-      key: row.object_key,
-      ...about(row),
-    })),
+    ...statements.map((row): PublishedFile => ({ kind: 'statement', ...about(row) })),
     ...filesInOtherFormats(merchantNo, published),
-    ...published.summaries.map((row): PublishedFile => ({
-      kind: 'summary',
-      key: row.object_key,
-      ...about(row),
-    })),
-    ...published.manifests.flatMap(signatureOf),
-    ...published.manifests.map((row): PublishedFile => ({
-      kind: 'manifest',
-      key: row.object_key,
-      ...about(row),
-    })),
+    ...summaries.map((row): PublishedFile => ({ kind: 'summary', ...about(row) })),
+    ...manifests.flatMap(signatureOf),
+    ...manifests.map((row): PublishedFile => ({ kind: 'manifest', ...about(row) })),
   ].sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1));
   if (files.length === 0) return NOTHING_COMPARED;
   const known = new Map([...published.stored, ...(options.publishedNow?.stored ?? [])]);
@@ -209,10 +193,9 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
     if (file.kind === 'signature' && !wasPut) unput.push(file.row);
     else damaged.push({ file, damage });
   }
-  const { statements, summaries, manifests } = published;
   return {
     ...{ files: files.length, damaged, unput, proven },
-    unrecorded: unrecordedDays(statements, summaries, manifests),
+    unrecorded: unrecordedDays(published),
     unsigned: manifests.filter((row) => isUnsigned(row) || isWronglySigned(row, options)),
     outOfChain: manifests.filter(isOutOfChain),
   };
@@ -258,20 +241,14 @@ function filesInOtherFormats(merchantNo: string, published: PublishedDays): Publ
   });
 }
 
-const signatureOf = (row: ManifestRow): PublishedFile[] =>
-  row.signature === null
-    ? []
-    : [
-        {
-          ...{ kind: 'signature', row, day: row.day, key: signatureKey(row.merchant_no, row.day) },
-          sha256: sha256Of(row.signature),
-        },
-      ];
+function signatureOf(row: ManifestRow): PublishedFile[] {
+  if (row.signature === null) return [];
+  const key = signatureKey(row.merchant_no, row.day);
+  return [{ kind: 'signature', row, day: row.day, key, sha256: sha256Of(row.signature) }];
+}
 
-const about = <Row extends { readonly day: BusinessDay; readonly sha256: string }>(row: Row) => ({
-  day: row.day,
-  sha256: row.sha256,
-  row,
+const about = <Row extends Pick<ManifestRow, 'day' | 'object_key' | 'sha256'>>(row: Row) => ({
+  ...{ day: row.day, key: row.object_key, sha256: row.sha256, row },
 });
 
 /** What is wrong with a file; null if nothing. A file that had to be read and is right is added to `proven`. */
@@ -298,14 +275,9 @@ async function damageOf(
 }
 
 const sameStored = (a: StoredRow, b: StoredRow): boolean =>
-  a.etag === b.etag &&
-  sameDigest({ bytes: a.byte_count, sha256: a.sha256 }, { bytes: b.byte_count, sha256: b.sha256 });
+  a.etag === b.etag && a.byte_count === b.byte_count && a.sha256 === b.sha256;
 
-function unrecordedDays(
-  statements: readonly StatementRow[],
-  summaries: readonly SummaryRow[],
-  manifests: readonly ManifestRow[],
-): UnrecordedDay[] {
+function unrecordedDays({ statements, summaries, manifests }: PublishedDays): UnrecordedDay[] {
   const recorded = new Set(manifests.map(({ day }) => day));
   const days = [...new Set(statements.map(({ day }) => day))].filter((day) => !recorded.has(day));
   return days.map((day) => ({
@@ -323,9 +295,13 @@ export async function pointsToCurrent(
 ): Promise<boolean> {
   const manifest = await readManifest(objects, manifestKey(merchantNo, day));
   if (manifest === null) return false;
-  const said = manifest.statements.map(({ currency, sha256 }) => `${currency} ${sha256}`);
-  const current = currentOf(statements).map(({ currency, sha256 }) => `${currency} ${sha256}`);
+  const named = (all: readonly Pick<StatementRow, 'currency' | 'sha256'>[]): string =>
+    all
+      .map(({ currency, sha256 }) => `${currency} ${sha256}`)
+      .sort()
+      .join();
   return (
-    said.sort().join() === current.sort().join() && manifest.summary?.sha256 === summaries.at(-1)?.sha256
+    named(manifest.statements) === named(currentOf(statements)) &&
+    manifest.summary?.sha256 === summaries.at(-1)?.sha256
   );
 }

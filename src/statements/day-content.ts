@@ -20,9 +20,8 @@ import {
 import { readAccount } from '../store/entries.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
-import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn } from './formats/columns.ts';
+import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn, type RowCells } from './formats/format.ts';
 import { CSV } from './formats/csv.ts';
-import type { RowCells } from './formats/format.ts';
 
 /** Most entries of the days held at once: a few megabytes with the files made of them. */
 const HELD_ENTRIES_MAX = 4_000;
@@ -54,11 +53,8 @@ export async function* portionsOf(of: DaysToHold): AsyncGenerator<Portion> {
   let together = new Map<string, DaysTogether>();
   let entries = 0;
   const portion = async (): Promise<Portion> => {
-    const held = await hold(of, together);
-    const portion = { days: small, held };
-    small = [];
-    together = new Map();
-    entries = 0;
+    const portion = { days: small, held: await hold(of, together) };
+    [small, together, entries] = [[], new Map(), 0];
     return portion;
   };
   for (const day of days) {
@@ -95,20 +91,11 @@ async function hold(
   together: ReadonlyMap<string, DaysTogether>,
 ): Promise<HeldDays> {
   const entries = new Map(known.map((one) => [keyOf(one, one.day), one.entries]));
-  const wanted = new Map(
-    [...together.values()].flatMap(({ days }) =>
-      days.map(({ currency, day }) => [
-        keyOf({ currency }, day),
-        { currency, day, window: dayWindow(day, zone) },
-      ]),
-    ),
-  );
+  const all = [...together.values()].flatMap(({ days }) => days);
+  const wanted = new Map(all.map(({ currency, day }) => [keyOf({ currency }, day), { currency, day }]));
   const unread = [...wanted].filter(([key]) => !entries.has(key));
-  const read = await entriesOfDays(
-    db,
-    merchantNo,
-    unread.map(([, one]) => one),
-  );
+  const windows = unread.map(([, one]) => ({ ...one, window: dayWindow(one.day, zone) }));
+  const read = await entriesOfDays(db, merchantNo, windows);
   for (const [nth, [key]] of unread.entries()) entries.set(key, read[nth]!);
   return {
     together: (account, day) => together.get(keyOf(account, day)),
@@ -257,15 +244,15 @@ function quietDay(
   const earlier = days.findLast((one) => one.day < day) ?? before;
   const balance = restarted || earlier === undefined ? opening : earlier.closing;
   return {
-    opening: balance,
-    creditTotal: '0',
-    creditCount: 0,
-    debitTotal: '0',
-    debitCount: 0,
-    closing: balance,
-    verdict: 'continuous',
-    breakCount: 0,
-    breaksAfter: 0,
+    ...{
+      opening: balance,
+      creditTotal: '0',
+      creditCount: 0,
+      debitTotal: '0',
+      debitCount: 0,
+      closing: balance,
+    },
+    ...{ verdict: 'continuous', breakCount: 0, breaksAfter: 0 },
   };
 }
 

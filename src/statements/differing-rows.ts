@@ -45,15 +45,7 @@ function shareOf(batchNo: string, shares: number): number {
   return (hash >>> 0) % shares;
 }
 
-interface Held {
-  readonly record: string;
-  readonly place: number;
-}
-
-interface Sides {
-  readonly before: Side;
-  readonly after: Side;
-}
+type Sides = Readonly<Record<'before' | 'after', Side>>;
 
 /** A difference as it is kept: its cells are only parsed when it is handed over. */
 interface Found {
@@ -68,7 +60,8 @@ async function onePass(
   heldMax: number,
 ): Promise<Iterable<RowDifference> | null> {
   const found: Found[] = [];
-  const held = { before: new Map<string, Held>(), after: new Map<string, Held>() };
+  const rows = () => new Map<string, { readonly record: string; readonly place: number }>();
+  const held = { before: rows(), after: rows() };
   const isSpelledAlike = sides.before.columns.join() === sides.after.columns.join();
   const other = { before: 'after', after: 'before' } as const;
 

@@ -2,7 +2,7 @@
 import type { ObjectStore } from '../objects/object-store.ts';
 import { type StatementRow, statementsOfDay } from '../store/statements/statements.ts';
 import { fetchStatement, StatementDamaged } from './fetch.ts';
-import { columnsOf } from './formats/columns.ts';
+import { columnsOf } from './formats/format.ts';
 import { cellsOf } from './formats/csv.ts';
 import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
@@ -129,25 +129,17 @@ export async function placesOf(
       // If the store does not answer, it is not asked for further files.
       if (read.isAway) away = read.problem;
       places.push({
-        currency,
-        day,
-        revision: row.revision,
-        isCurrent: next === undefined,
-        file: fileOf(row.object_key),
-        objectKey: row.object_key,
-        publishedAt: row.published_at,
-        supersededAt: next?.published_at ?? null,
-        problem: read.problem,
-        found: read.found,
+        ...{ currency, day, revision: row.revision, isCurrent: next === undefined },
+        ...{ file: fileOf(row.object_key), objectKey: row.object_key },
+        ...{ publishedAt: row.published_at, supersededAt: next?.published_at ?? null },
+        ...{ problem: read.problem, found: read.found },
       });
     }
   }
   return { places, unread };
 }
 
-interface Reading {
-  readonly found: FoundLine | null;
-  readonly problem: string | null;
+interface Reading extends Pick<EntryPlace, 'found' | 'problem'> {
   readonly isAway: boolean;
 }
 const NOT_FOUND: Reading = { found: null, problem: null, isAway: false };
@@ -165,9 +157,7 @@ async function readFor(objects: ObjectStore, row: StatementRow, batchNo: string)
 /** The account days of all contents: an amended entry may have moved to another day or currency. */
 function accountDaysOf(contents: readonly LedgerEntry[]) {
   const days = contents.map(({ batchNo, currency, bookedAt }) => ({
-    batchNo,
-    currency,
-    day: bookedAt.slice(0, 10),
+    ...{ batchNo, currency, day: bookedAt.slice(0, 10) },
   }));
   const keys = days.map(({ currency, day }) => `${currency} ${day}`);
   return days.filter((_, at) => keys.indexOf(keys[at]!) === at);

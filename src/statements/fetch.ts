@@ -1,12 +1,33 @@
-/** Reads published statements, and checks on the way that the bytes are those published. */
+/**
+ * Reads published statements: their bytes, which are checked on the way, the rows in which two revisions differ, and their
+ * file in another format.
+ */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { metered, type ObjectStore } from '../objects/object-store.ts';
+import {
+  metered,
+  ObjectStoreRefused,
+  ObjectStoreUnreachable,
+  type ObjectStore,
+} from '../objects/object-store.ts';
+import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import type { LedgerEntry } from '../ledger/entry.ts';
-import { columnsOf } from './formats/columns.ts';
-import { CSV } from './formats/csv.ts';
-import { UnreadableRows } from './formats/format.ts';
-import type { ManifestStatement } from './manifest.ts';
+import type { ManifestRow } from '../store/statements/stored-files.ts';
+import { differingRows, type ComparedFile } from './differing-rows.ts';
+import { CSV, cellsOf, NoStatement, recordsOf } from './formats/csv.ts';
+import {
+  columnsNamed,
+  columnsOf,
+  STATEMENT_COLUMNS,
+  type Changes,
+  type PublishedRevision,
+  type RowCells,
+  type RowDifference,
+  type StatementColumn,
+  type StatementFormat,
+} from './formats/format.ts';
+import { dayPrefix, fileOf } from './keys.ts';
+import { otherFormatsIn, zoneIn } from './manifest.ts';
+import { earlierOf } from './summary.ts';
 
 /** The object is missing, or holds other bytes than were published. */
 export class StatementDamaged extends ExpectedError {
@@ -35,55 +56,157 @@ export async function* fetchStatement(
 
 const TODO = '`daybook publish --repair` writes it again if it can, and says why if it cannot.';
 
-export const alteredText = ({ location }: ObjectStore, key: string): string =>
+const alteredText = ({ location }: ObjectStore, key: string): string =>
   `${location}: ${key} does not hold the bytes that were published. ${TODO}`;
 
-/**
- * An entry as a statement has it. Amounts are exact decimals, as text. `bookedAt` is a time of the manifest's time zone;
- * `instantsOf` makes instants of it.
- */
-export type StatementEntry = Omit<LedgerEntry, 'bookedMs'>;
+export type Revision = Pick<
+  StatementRow,
+  'merchant_no' | 'currency' | 'day' | 'object_key' | 'sha256' | 'columns' | 'row_count' | 'published_at'
+>;
 
-/**
- * The entries of a statement's CSV, in the order that the balances prove. `bytes` are those of the file, such as a read
- * stream; `statement` is the statement in its day's manifest. Throws `UnreadableRows` for a file that is not one with the
- * manifest's columns, and what reading the bytes throws. It does not compare the file with the manifest; `verifyPaths` does.
- */
-export async function* statementEntries(
-  bytes: AsyncIterable<Uint8Array>,
-  { columns }: Pick<ManifestStatement, 'columns'>,
-): AsyncGenerator<StatementEntry> {
-  const names = columnsOf(columns);
-  let line = 0;
-  for await (const batch of CSV.reader.rows(bytes, names)) {
-    for (const cells of batch) {
-      line += 1;
-      if (line === 1) assertHeader(cells, names);
-      else yield entryOf(cells, names, line);
-    }
+/** Throws `StatementDamaged` where a file is missing or holds other bytes than were published, `ObjectStoreUnreachable`. */
+export async function* rowsBetween(
+  objects: ObjectStore,
+  before: Revision,
+  after: Revision,
+): AsyncGenerator<RowDifference> {
+  // Equal bytes: no row differs. Only figures changed that no row shows.
+  if (before.sha256 === after.sha256) return;
+  try {
+    yield* differingRows(comparedFile(objects, before), comparedFile(objects, after));
+  } catch (error) {
+    if (error instanceof NoStatement) throw new StatementDamaged(alteredText(objects, error.file));
+    throw error;
   }
 }
 
-function assertHeader(cells: readonly string[], names: readonly string[]): void {
-  if (cells.join(',') === names.join(',')) return;
-  throw new UnreadableRows(`the header is '${cells.join(',')}', not '${names.join(',')}'`);
+const comparedFile = (objects: ObjectStore, revision: Revision): ComparedFile => ({
+  name: revision.object_key,
+  columns: columnsOf(revision.columns?.split(',')),
+  rows: revision.row_count,
+  bytes: () => fetchStatement(objects, revision),
+});
+
+/** Most changed rows that a file lists; the rest is counted. */
+const CHANGES_MAX = 10_000;
+
+/** What the audit notes of a download next to its file, which names the canonical CSV; undefined for that one. */
+export const formatNote = ({ name }: StatementFormat): string | undefined =>
+  name === CSV.name ? undefined : `as ${name}`;
+
+interface InFormat {
+  readonly isPublished: boolean;
+  /** Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`. */
+  readonly read: () => AsyncIterable<Uint8Array>;
 }
 
-function entryOf(cells: readonly string[], names: readonly string[], line: number): StatementEntry {
-  if (cells.length !== names.length)
-    throw new UnreadableRows(`line ${line} has ${cells.length} cells instead of ${names.length}`);
-  const cell = (name: string): string => {
-    const found = cells[names.indexOf(name)];
-    if (found === undefined) throw new UnreadableRows(`there is no column ${name}`);
-    return found;
-  };
-  return {
-    batchNo: cell('batch_no'),
-    bookedAt: cell('booked_at'),
-    currency: cell('currency'),
-    transactionType: cell('transaction_type'),
-    credit: cell('credit') || null,
-    debit: cell('debit') || null,
-    balance: cell('balance'),
-  };
+/** As it was published, if the day's manifest lists it, else made from the CSV. `ofDay` are all revisions of the day. */
+export function inFormat(
+  objects: ObjectStore,
+  statement: StatementRow,
+  format: StatementFormat,
+  of: { readonly recorded: ManifestRow | undefined; readonly ofDay: readonly StatementRow[] },
+): InFormat {
+  const { recorded, ofDay } = of;
+  if (format.name === CSV.name) return { isPublished: true, read: () => fetchStatement(objects, statement) };
+  const listed = recorded && otherFormatsIn(recorded).get(fileOf(statement.object_key));
+  const own = listed?.find((one) => one.format === format.name);
+  if (own === undefined) {
+    const earlier = earlierOf(statement, ofDay);
+    const zone = recorded && zoneIn(recorded);
+    return { isPublished: false, read: () => fetchInFormat(objects, statement, format, { earlier, zone }) };
+  }
+  const { sha256 } = own;
+  const key = dayPrefix(statement.merchant_no, statement.day) + own.file;
+  return { isPublished: true, read: () => fetchStatement(objects, { object_key: key, sha256 }) };
+}
+
+interface InFormatOptions {
+  readonly earlier: readonly StatementRow[];
+  readonly zone?: string | null | undefined;
+  /** Says which columns are amounts; if left out, STATEMENT_COLUMNS. */
+  readonly known?: readonly StatementColumn[] | undefined;
+  /** If false, the file says that the revision before could not be read, whether or not it can. */
+  readonly readsEarlier?: boolean;
+}
+
+/** The same revision gives the same bytes, as long as the one before it can be read. Throws what `fetchStatement` throws, at the end as well, and `FormatTooSmall`. */
+export async function* fetchInFormat(
+  objects: ObjectStore,
+  statement: StatementRow,
+  format: StatementFormat,
+  { earlier, zone = null, known = STATEMENT_COLUMNS, readsEarlier = true }: InFormatOptions,
+): AsyncGenerator<Uint8Array> {
+  const published = fetchStatement(objects, statement);
+  if (format.name === CSV.name) {
+    yield* published;
+    return;
+  }
+  const columns = columnsOf(statement.columns?.split(','));
+  try {
+    yield* format.write({
+      account: { merchantNo: statement.merchant_no, currency: statement.currency },
+      day: statement.day,
+      zone,
+      published: revisionOf(statement),
+      earlier: earlier.map(revisionOf),
+      changes: () => changesOf(objects, earlier.at(-1), statement, readsEarlier),
+      columns: columnsNamed(columns, known),
+      rows: rowsOf(published, statement.object_key, columns.length),
+    });
+  } catch (error) {
+    if (!(error instanceof NoStatement)) throw error;
+    throw new StatementDamaged(alteredText(objects, statement.object_key));
+  }
+}
+
+const revisionOf = (row: StatementRow): PublishedRevision => ({
+  revision: row.revision,
+  publishedAt: row.published_at,
+  figures: figuresOf(row),
+  unreadable: row.unreadable_count ?? 0,
+  reason: row.reason,
+  file: fileOf(row.object_key),
+  sha256: row.sha256,
+});
+
+/** A file of which a reader can do without: it says then that it was not read. */
+export const UNREADABLE = [StatementDamaged, ObjectStoreUnreachable, ObjectStoreRefused];
+
+async function changesOf(
+  objects: ObjectStore,
+  before: StatementRow | undefined,
+  after: StatementRow,
+  readsEarlier: boolean,
+): Promise<Changes | null> {
+  if (before === undefined) return { rows: [], more: 0 };
+  if (!readsEarlier) return null;
+  const rows = [];
+  let more = 0;
+  try {
+    for await (const row of rowsBetween(objects, before, after)) {
+      if (rows.length < CHANGES_MAX) rows.push(row);
+      else more += 1;
+    }
+    return { rows, more };
+  } catch (error) {
+    if (!UNREADABLE.some((kind) => error instanceof kind)) throw error;
+    return null;
+  }
+}
+
+async function* rowsOf(
+  bytes: AsyncIterable<Uint8Array>,
+  file: string,
+  columns: number,
+): AsyncGenerator<readonly RowCells[]> {
+  let isFirst = true;
+  for await (const records of recordsOf(bytes, file)) {
+    yield (isFirst ? records.slice(1) : records).map((record) => {
+      const cells = cellsOf(record);
+      if (cells?.length !== columns) throw new NoStatement(file, `a row does not have ${columns} cells`);
+      return cells;
+    });
+    isFirst = false;
+  }
 }

@@ -16,22 +16,20 @@ export const MERCHANTS_PREFIX = 'merchant=';
 /** Names the database that the store's statements belong to. */
 export const STORE_MARK_KEY = 'daybook-store.json';
 
-const folderOf = (merchantNo: string, day: BusinessDay): string =>
-  `${MERCHANTS_PREFIX}${encoded(merchantNo)}/date=${day}`;
-
-export const dayPrefix = (merchantNo: string, day: BusinessDay): string => `${folderOf(merchantNo, day)}/`;
-
 export const merchantPrefix = (merchantNo: string): string =>
   `${MERCHANTS_PREFIX}${encoded(merchantNo)}/date=`;
 
+export const dayPrefix = (merchantNo: string, day: BusinessDay): string =>
+  `${merchantPrefix(merchantNo)}${day}/`;
+
 export const statementKey = ({ merchantNo, currency }: Account, day: BusinessDay, revision: number): string =>
-  `${folderOf(merchantNo, day)}/${encoded(merchantNo)}_${encoded(currency)}_${day}.r${revision}.csv`;
+  `${dayPrefix(merchantNo, day)}${encoded(merchantNo)}_${encoded(currency)}_${day}.r${revision}.csv`;
 
 export const summaryKey = (merchantNo: string, day: BusinessDay, revision: number): string =>
-  `${folderOf(merchantNo, day)}/summary.r${revision}.csv`;
+  `${dayPrefix(merchantNo, day)}summary.r${revision}.csv`;
 
 export const manifestKey = (merchantNo: string, day: BusinessDay): string =>
-  `${folderOf(merchantNo, day)}/manifest.json`;
+  `${dayPrefix(merchantNo, day)}manifest.json`;
 
 /** Whether a file lies where the store has the manifest of another day. Any other layout says nothing. */
 export const isOfAnotherDay = (path: string, merchantNo: string, day: BusinessDay): boolean =>

@@ -26,10 +26,7 @@ export const chainFieldsOf = ({
   earlierManifests,
   supersededManifests,
 }: ChainFields): ChainFields => ({
-  ...(place === undefined ? {} : { place }),
-  ...(previousManifest === undefined ? {} : { previousManifest }),
-  ...(earlierManifests === undefined ? {} : { earlierManifests }),
-  ...(supersededManifests === undefined ? {} : { supersededManifests }),
+  ...{ place, previousManifest, earlierManifests, supersededManifests },
 });
 
 export interface Superseded {
@@ -46,25 +43,26 @@ export function nextInChain(
   superseded: Superseded | null,
   { lastInChain, unchained }: Pick<PastOfDay, 'lastInChain' | 'unchained'>,
 ): ChainFields {
-  const [first, ...others] = lastInChain === null ? unchained.map(named) : [];
-  const earlierManifests = superseded?.manifest?.earlierManifests ?? (first && [first, ...others]);
-  return chainFieldsOf({
+  const earlier = lastInChain === null ? unchained.map(named) : [];
+  return {
     place: (lastInChain?.place ?? 0) + 1,
     previousManifest: lastInChain === null ? null : named(lastInChain),
-    earlierManifests,
+    earlierManifests: superseded?.manifest?.earlierManifests ?? unlessEmpty(earlier),
     supersededManifests: superseded === null ? undefined : supersededWith([superseded]),
-  });
+  };
 }
 
 export function supersededWith(given: readonly Superseded[]): Manifest['supersededManifests'] {
   const all = given.flatMap(({ row: { revision, sha256 }, manifest }) => {
     const { place, previousManifest } = manifest ?? {};
-    const own = { revision, sha256, ...chainFieldsOf({ place, previousManifest }) };
-    return [...(manifest?.supersededManifests ?? []), own];
+    return [...(manifest?.supersededManifests ?? []), { revision, sha256, place, previousManifest }];
   });
-  const [first, ...others] = new Map(all.map((one) => [one.sha256, one])).values();
-  return first && [first, ...others];
+  return unlessEmpty([...new Map(all.map((one) => [one.sha256, one])).values()]);
 }
+
+/** A manifest leaves out a list that is empty: what is undefined does not get into its text. */
+export const unlessEmpty = <Item>(items: readonly Item[] = []): Item[] | undefined =>
+  items.length === 0 ? undefined : [...items];
 
 /** Whether the day's manifest is to be made anew, at the end of the chain: see `takeForksOut`. */
 export const isOutOfChain = ({ place, content }: Pick<ManifestRow, 'place' | 'content'>): boolean =>
@@ -103,43 +101,28 @@ export function manifestText(sources: ManifestSources): string {
   const { merchantNo, day, zone, revision, epoch, statements, previous, summaries, certificates } = sources;
   const summary = summaries.at(-1);
   const manifest: Manifest = {
-    format: FORMAT,
-    merchantNo,
-    day,
-    revision,
-    epoch,
-    timeZone: zone,
-    ...(sources.timeZoneTrusted === true ? { timeZoneProof: 'trusted' as const } : {}),
-    ...(sources.checked.length === 0 ? {} : { checked: [...sources.checked] }),
+    ...{ format: FORMAT, merchantNo, day, revision, epoch, timeZone: zone },
+    timeZoneProof: sources.timeZoneTrusted === true ? 'trusted' : undefined,
+    checked: unlessEmpty(sources.checked),
     ...chainFieldsOf(sources.chain),
-    ...(sources.final === undefined ? {} : { final: sources.final }),
+    final: sources.final,
     statements: currentOf(statements).map((row) => {
       const before = previous.get(row.currency);
+      const { creditTotal, creditCount, debitTotal, debitCount, closing, ...figures } = figuresOf(row);
       return {
-        currency: row.currency,
-        file: fileOf(row.object_key),
-        revision: row.revision,
-        sha256: row.sha256,
-        bytes: row.byte_count,
-        ...(row.columns === null ? {} : { columns: row.columns.split(',') }),
-        ...listedFormats(row, sources.otherFormats),
-        rows: row.row_count,
-        opening: row.opening,
+        ...{ currency: row.currency, file: fileOf(row.object_key), revision: row.revision },
+        ...{ sha256: row.sha256, bytes: row.byte_count, columns: row.columns?.split(',') },
+        otherFormats: listedFormats(row, sources.otherFormats),
+        ...{ rows: row.row_count, opening: row.opening },
         ...openingIn(row, before),
-        creditTotal: row.credit_total,
-        creditCount: row.credit_count,
-        debitTotal: row.debit_total,
-        debitCount: row.debit_count,
-        closing: row.closing,
-        ...otherClosingsIn(row),
-        verdict: row.verdict as ManifestStatement['verdict'],
-        breaks: row.break_count,
-        ...(row.breaks_after === 0 ? {} : { breaksAfter: row.breaks_after }),
-        ...unreadableIn(row),
+        ...{ creditTotal, creditCount, debitTotal, debitCount, closing },
+        otherClosings: unlessEmpty(figures.otherClosings),
+        ...{ verdict: figures.verdict, breaks: figures.breakCount },
+        breaksAfter: figures.breaksAfter || undefined,
+        unreadable: row.unreadable_count || undefined,
         ...explainedIn(sources.explained.get(row.currency) ?? []),
         publishedAt: row.published_at.toISOString(),
-        previousDay: before?.day ?? null,
-        previousSha256: before?.sha256 ?? null,
+        ...{ previousDay: before?.day ?? null, previousSha256: before?.sha256 ?? null },
         superseded: supersededBefore(row, sources),
       };
     }),
@@ -148,12 +131,8 @@ export function manifestText(sources: ManifestSources): string {
         ? null
         : { ...summaryIn(summary), superseded: summaries.slice(0, -1).map(summaryIn) },
     certificates: certificates.map((row) => ({
-      beginMs: row.begin_ms,
-      endMs: row.end_ms,
-      currency: row.currency === '' ? null : row.currency,
-      total: row.total,
-      distinct: row.distinct_count,
-      quarantined: row.quarantined_count,
+      ...{ beginMs: row.begin_ms, endMs: row.end_ms, currency: row.currency || null },
+      ...{ total: row.total, distinct: row.distinct_count, quarantined: row.quarantined_count },
       certifiedAt: row.certified_at.toISOString(),
     })),
   };
@@ -177,48 +156,23 @@ function openingIn(
   return { openingDerived: true, openingReason };
 }
 
-const otherClosingsIn = (row: StatementRow): Pick<ManifestStatement, 'otherClosings'> => {
-  const [first, ...others] = figuresOf(row).otherClosings ?? [];
-  return first === undefined ? {} : { otherClosings: [first, ...others] };
-};
-
-const unreadableIn = ({
-  unreadable_count: unreadable,
-}: StatementRow): Pick<ManifestStatement, 'unreadable'> =>
-  unreadable === null || unreadable === 0 ? {} : { unreadable };
-
-const explainedIn = (
+function explainedIn(
   explained: readonly ExplainedBreak[],
-): Pick<ManifestStatement, 'explained' | 'explanations'> =>
-  explained.length === 0
-    ? {}
-    : {
-        explained: explained.length,
-        explanations: explained
-          .slice(0, EXPLANATIONS_MAX)
-          .map(({ id, afterBatchNo, beforeBatchNo, missingNet, note, by, at }) => ({
-            id,
-            afterBatchNo,
-            beforeBatchNo,
-            missingNet,
-            note,
-            by,
-            at: at.toISOString(),
-          })),
-      };
-
-function listedFormats(
-  { object_key }: StatementRow,
-  otherFormats: OtherFormats,
-): Pick<ManifestStatement, 'otherFormats'> {
-  const [first, ...others] = otherFormats.get(fileOf(object_key)) ?? [];
-  return first === undefined ? {} : { otherFormats: [first, ...others] };
+): Pick<ManifestStatement, 'explained' | 'explanations'> {
+  if (explained.length === 0) return {};
+  const explanations = explained
+    .slice(0, EXPLANATIONS_MAX)
+    .map(({ id, afterBatchNo, beforeBatchNo, missingNet, note, by, at }) => ({
+      ...{ id, afterBatchNo, beforeBatchNo, missingNet, note, by, at: at.toISOString() },
+    }));
+  return { explained: explained.length, explanations };
 }
 
-const summaryIn = ({ revision, object_key, sha256: digest }: SummaryRow) => ({
-  revision,
-  file: fileOf(object_key),
-  sha256: digest,
+const listedFormats = ({ object_key }: StatementRow, otherFormats: OtherFormats) =>
+  unlessEmpty(otherFormats.get(fileOf(object_key)));
+
+const summaryIn = ({ revision, object_key, sha256 }: SummaryRow) => ({
+  ...{ revision, file: fileOf(object_key), sha256 },
 });
 
 function supersededBefore(
@@ -227,14 +181,11 @@ function supersededBefore(
 ): ManifestStatement['superseded'] {
   const revisions = statements.filter((row) => row.currency === current.currency);
   return revisions.slice(0, -1).map((row, index) => ({
-    revision: row.revision,
-    file: fileOf(row.object_key),
-    sha256: row.sha256,
-    bytes: row.byte_count,
+    ...{ revision: row.revision, file: fileOf(row.object_key), sha256: row.sha256, bytes: row.byte_count },
     publishedAt: row.published_at.toISOString(),
     supersededBy: revisions[index + 1]!.revision,
     reason: revisions[index + 1]!.reason ?? '',
-    ...unreadableIn(row),
-    ...listedFormats(row, otherFormats),
+    unreadable: row.unreadable_count || undefined,
+    otherFormats: listedFormats(row, otherFormats),
   }));
 }

@@ -155,19 +155,13 @@ export type OtherFormats = ReadonlyMap<string, readonly OtherFormat[]>;
 /** The files in other formats that a recorded manifest lists. Few manifests list any, and only those are parsed. */
 export function otherFormatsIn({ content }: Pick<ManifestRow, 'content'>): OtherFormats {
   const manifest = content.includes('"otherFormats":') ? parseManifest(content) : null;
-  return manifest === null ? new Map() : otherFormatsOf(manifest);
+  const files = (manifest?.statements ?? []).flatMap((statement) => [statement, ...statement.superseded]);
+  return new Map(files.flatMap(({ file, otherFormats }) => (otherFormats ? [[file, otherFormats]] : [])));
 }
 
 /** The zone of a recorded manifest's day; null if its text is no manifest. */
 export const zoneIn = ({ content }: Pick<ManifestRow, 'content'>): string | null =>
   parseManifest(content)?.timeZone ?? null;
-
-const otherFormatsOf = ({ statements }: Manifest): OtherFormats =>
-  new Map(
-    statements
-      .flatMap((statement) => [statement, ...statement.superseded])
-      .flatMap(({ file, otherFormats }) => (otherFormats === undefined ? [] : [[file, otherFormats]])),
-  );
 
 /** No number of ours comes this far; those of a manifest that says so leave no room for the next ones. */
 const NUMBER_MAX = 1_000_000_000;

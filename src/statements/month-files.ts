@@ -1,21 +1,21 @@
 /**
- * Collects everything for the download of a month, merchant by merchant: what is published, and which days are open.
+ * The download of a month: collects what is published of a merchant, with the days that are open, and packs the files of
+ * all merchants into one ZIP. Each file is proven while it is packed.
  */
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Chosen } from '../ledger/account-filter.ts';
-import { filesOfClose } from './close.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { bytesOf, readObject, type ObjectStore } from '../objects/object-store.ts';
+import { bytesOf, firstBytes, readObject, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { adjustmentsOf, closesOfMonth, type StoredClose } from '../store/month-close.ts';
-import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
 import { summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
-import { accountMonths, type AccountMonth, type Month, type ListedMonth } from './month.ts';
-import { fetchStatement, StatementDamaged } from './fetch.ts';
-import { inFormat } from './fetch-in-format.ts';
+import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
+import { filesOfClose } from './close.ts';
+import { fetchStatement, inFormat, StatementDamaged } from './fetch.ts';
 import { CSV } from './formats/csv.ts';
-import type { StatementFormat } from './formats/format.ts';
+import { FormatTooSmall, type StatementFormat } from './formats/format.ts';
+import { PDF } from './formats/pdf.ts';
 import {
   dayPrefix,
   fileOf,
@@ -25,12 +25,13 @@ import {
   SIGNATURE_EXTENSION,
   WITHDRAWN,
 } from './keys.ts';
-import { otherFormatsIn, zoneIn, type OtherFormats } from './manifest.ts';
+import { otherFormatsIn, zoneIn } from './manifest.ts';
+import { monthOverview, monthPdf, type OverviewAsked } from './month-pdf.ts';
+import { accountMonths, monthCsv, type AccountMonth, type ListedMonth, type Month } from './month.ts';
 import { openDaysOf } from './open-days.ts';
-import { isUnsigned } from './write-manifest.ts';
 import { currentOf } from './summary.ts';
-import { PDF } from './formats/pdf.ts';
-import { monthOverview, type OverviewAsked, monthPdf } from './month-pdf.ts';
+import { isUnsigned } from './write-manifest.ts';
+import { zipped, type ZippedFile } from './zipped.ts';
 
 /** A file of the download. It keeps its key of the store, so that `verify` finds all files in the same layout. */
 export interface MonthFile {
@@ -102,11 +103,6 @@ interface DayRows {
   readonly rows: readonly StatementRow[];
 }
 
-interface Sheet {
-  readonly file: MonthFile;
-  readonly background: readonly MonthFile[];
-}
-
 /** The day's files, and the zone that its manifest names; undefined where no manifest is recorded. */
 async function filesOfDay(
   sources: MonthSources,
@@ -116,7 +112,7 @@ async function filesOfDay(
   const { db, objects, format } = sources;
   const statements = currentOf(rows);
   const recorded = await manifestOfDay(db, merchantNo, day);
-  const sheets = statements.map((row): Sheet => {
+  const sheets = statements.map((row): { file: MonthFile; background: readonly MonthFile[] } => {
     const { isPublished, read } = inFormat(objects, row, format, { recorded, ofDay: rows });
     const { object_key: key, published_at: publishedAt } = row;
     const file = { key: nameIn(format, key), publishedAt, read };
@@ -161,14 +157,12 @@ const closeFiles = (close: StoredClose): MonthFile[] =>
 
 function otherFormatFiles(
   { objects }: MonthSources,
-  recorded: ManifestRow | undefined,
-  day: BusinessDay,
-  statements: readonly StatementRow[],
+  { merchantNo, day, recorded, statements }: PublishedDay,
 ): MonthFile[] {
-  const listed: OtherFormats = recorded === undefined ? new Map() : otherFormatsIn(recorded);
+  const listed = recorded && otherFormatsIn(recorded);
   return statements.flatMap(({ object_key, published_at: publishedAt }) =>
-    (listed.get(fileOf(object_key)) ?? []).map(({ file, sha256 }): MonthFile => {
-      const key = dayPrefix(recorded!.merchant_no, day) + file;
+    (listed?.get(fileOf(object_key)) ?? []).map(({ file, sha256 }): MonthFile => {
+      const key = dayPrefix(merchantNo, day) + file;
       return { key, publishedAt, read: () => fetchStatement(objects, { object_key: key, sha256 }) };
     }),
   );
@@ -186,31 +180,22 @@ interface PublishedDay {
  * A day's statements and its manifest, with its signature. If only some currencies are asked for, a copy of both lies
  * next to each statement.
  */
-async function dayFiles(
-  sources: MonthSources,
-  { merchantNo, day, statements, recorded, sheets }: PublishedDay,
-  isComplete: boolean,
-): Promise<MonthFile[]> {
-  const { db, objects } = sources;
-  const published = [...sheets, ...otherFormatFiles(sources, recorded, day, statements)];
-  const publishedAt = new Date(Math.max(...published.map((file) => file.publishedAt.getTime())));
-  const manifest = (name: string) => manifestAs(sources, { merchantNo, day, recorded }, publishedAt, name);
+async function dayFiles(sources: MonthSources, of: PublishedDay, isComplete: boolean): Promise<MonthFile[]> {
+  const { merchantNo, day, statements } = of;
+  const published = [...of.sheets, ...otherFormatFiles(sources, of)];
+  const publishedAt = lastOf(published);
+  const manifest = (name: string) => manifestAs(sources, of, publishedAt, name);
   if (!isComplete) return [...published, ...statements.flatMap((row) => manifest(keyNextTo(row.object_key)))];
-  const summary = (await summariesOfDay(db, merchantNo, day)).at(-1);
-  return [
-    ...published,
-    ...(summary === undefined
-      ? []
-      : [
-          {
-            key: summary.object_key,
-            publishedAt: summary.published_at,
-            read: () => fetchStatement(objects, summary),
-          },
-        ]),
-    ...manifest(manifestKey(merchantNo, day)),
-  ];
+  const summary = (await summariesOfDay(sources.db, merchantNo, day)).at(-1);
+  if (summary !== undefined) {
+    const read = () => fetchStatement(sources.objects, summary);
+    published.push({ key: summary.object_key, publishedAt: summary.published_at, read });
+  }
+  return [...published, ...manifest(manifestKey(merchantNo, day))];
 }
+
+const lastOf = (files: readonly MonthFile[]): Date =>
+  new Date(Math.max(...files.map(({ publishedAt }) => publishedAt.getTime())));
 
 function keyNextTo(statement: string): string {
   const at = statement.lastIndexOf('/') + 1;
@@ -244,25 +229,18 @@ function recordedManifest(
     yield Buffer.from(row.content);
   }
   const manifest = { key: name, read: content };
-  return isUnsigned(recorded)
-    ? [manifest]
-    : [
-        manifest,
-        {
-          key: name + SIGNATURE_EXTENSION,
-          read: () => bytesOf(Buffer.from(signature ?? WITHDRAWN)),
-          isOfFileBefore: true,
-        },
-      ];
+  if (isUnsigned(recorded)) return [manifest];
+  const read = () => bytesOf(Buffer.from(signature ?? WITHDRAWN));
+  return [manifest, { key: name + SIGNATURE_EXTENSION, read, isOfFileBefore: true }];
 }
 
 async function* entireFile(objects: ObjectStore, key: string): AsyncGenerator<Uint8Array> {
   const bytes = await readObject(objects, key);
-  if (bytes !== null) yield bytes;
-  else
+  if (bytes === null)
     throw new StatementDamaged(
       `${objects.location}: ${key} is missing; \`daybook publish --repair\` writes it again.`,
     );
+  yield bytes;
 }
 
 export const monthPdfName = ({ name }: Month, merchantNo: string): string =>
@@ -279,3 +257,106 @@ export async function monthDownload(sources: MonthSources, asked: OverviewAsked)
   const overview = { key: monthPdfName(month, merchantNo), publishedAt: now(), read };
   return { ...found, files: [overview, ...found.files] };
 }
+
+/** Files that are read before their turn, so that a far store is not waited for at each. */
+const AHEAD = 4;
+/** A file with more bytes is not held in memory, but read again when its turn comes. */
+const HELD_BYTES_MAX = 262_144;
+
+/** A day that the format cannot hold, so that the ZIP has its CSV. */
+export interface DayAsCsv {
+  readonly key: string;
+  readonly why: string;
+}
+
+/**
+ * The ZIP as a stream. A few small files are read ahead, all others when their turn comes. A day that does not fit its
+ * format is there as its CSV: `tell` gets each, and a text at the end names them. Fails with what else reading a file
+ * throws.
+ */
+export const zippedMonth = (
+  month: Month,
+  accounts: readonly ListedMonth[],
+  files: readonly MonthFile[],
+  tell: (day: DayAsCsv) => void = () => undefined,
+): AsyncGenerator<Uint8Array> => zipped(packedFiles(month, accounts, files, tell));
+
+async function* packedFiles(
+  month: Month,
+  accounts: readonly ListedMonth[],
+  files: readonly MonthFile[],
+  tell: (day: DayAsCsv) => void,
+): AsyncGenerator<ZippedFile> {
+  const options = { mtime: lastOf(files) };
+  const name = `month-${month.name}`;
+  yield { name: `${name}.csv`, options, content: Buffer.from(monthCsv(month, accounts)) };
+  const asCsv: DayAsCsv[] = [];
+  for await (const { key, publishedAt, read, why, background } of readAhead(files)) {
+    const own = { mtime: publishedAt };
+    yield { name: key, options: own, content: read };
+    for (const one of background) yield { name: one.key, options: own, content: one.read };
+    if (why === null) continue;
+    asCsv.push({ key, why });
+    tell({ key, why });
+  }
+  if (asCsv.length > 0)
+    yield { name: `${name}-as-csv.txt`, options, content: Buffer.from(reported(month, asCsv)) };
+}
+
+interface ReadyFile extends Pick<MonthFile, 'key' | 'publishedAt' | 'read'> {
+  /** Why it is the CSV; null where it is the file that was asked for. */
+  readonly why: string | null;
+  readonly background: readonly MonthFile[];
+}
+
+/** The files in their order. What reading one throws is thrown when its turn comes. */
+async function* readAhead(files: readonly MonthFile[]): AsyncGenerator<ReadyFile> {
+  const begun: Promise<ReadyFile>[] = [];
+  let next = 0;
+  while (next < files.length || begun.length > 0) {
+    for (; begun.length < AHEAD && next < files.length; next += 1) {
+      const ready = readyFile(files[next]!);
+      ready.catch(() => undefined);
+      begun.push(ready);
+    }
+    yield await begun.shift()!;
+  }
+}
+
+async function readyFile(file: MonthFile): Promise<ReadyFile> {
+  const { key, publishedAt, instead } = file;
+  try {
+    return { key, publishedAt, read: await readSoFar(file), why: null, background: [] };
+  } catch (error) {
+    if (instead === undefined || !(error instanceof FormatTooSmall)) throw error;
+    return { ...instead, publishedAt, why: error.message };
+  }
+}
+
+/** Its bytes, or where they are many the way to them. A file that may not fit its format is read to its end. */
+async function readSoFar({ read, instead, isOfFileBefore }: MonthFile): Promise<MonthFile['read']> {
+  if (isOfFileBefore === true) return read;
+  const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
+  if (rest === null) return once(bytes);
+  if (instead === undefined) await rest.return?.();
+  else while ((await rest.next()).done !== true);
+  return read;
+}
+
+/** The bytes, which are let go when they are read: whoever packs them keeps the way to them until the end. */
+function once(bytes: Buffer): () => AsyncIterable<Uint8Array> {
+  let held: Buffer | null = bytes;
+  return () => {
+    const given = held!;
+    held = null;
+    return bytesOf(given);
+  };
+}
+
+const reported = ({ name }: Month, days: readonly DayAsCsv[]): string =>
+  [
+    `Days of ${name} that do not fit the format of this download. For each, the published CSV is here instead.`,
+    '',
+    ...days.map(({ key, why }) => `${key}: ${why}`),
+    '',
+  ].join('\r\n');

@@ -20,14 +20,7 @@ import { counted } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import { figuresOf } from '../store/account-days.ts';
 import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf.ts';
-import {
-  STYLE,
-  type TextStyle,
-  createSheet,
-  type Sheet,
-  type Column,
-  type Row,
-} from './formats/pdf-sheet.ts';
+import { STYLE, createSheet, type Sheet, type Column, type Row } from './formats/pdf-sheet.ts';
 import { fileOf } from './keys.ts';
 import { missingNetOf } from './close-file.ts';
 
@@ -49,18 +42,10 @@ export interface MonthOverview {
   readonly adjustments: readonly Adjustment[];
 }
 
-const accountDayName = ({
-  currency,
-  day,
-}: {
-  readonly currency: string;
-  readonly day: BusinessDay;
-}): string => `${currency} ${day}`;
+const accountDayName = ({ currency, day }: Pick<StatementRow, 'currency' | 'day'>): string =>
+  `${currency} ${day}`;
 
-export interface OverviewAsked {
-  readonly merchantNo: string;
-  readonly month: Month;
-  readonly currencies: Chosen;
+export interface OverviewAsked extends Pick<MonthOverview, 'merchantNo' | 'month' | 'currencies'> {
   readonly now: () => Date;
 }
 
@@ -105,10 +90,8 @@ async function unreadableDays(
   zone: string,
 ): Promise<ReadonlySet<string>> {
   const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
-  const found = await unreadableWithin(trx, merchantNo, window, {
-    read: readQuarantined,
-    limit: UNREADABLE_MAX,
-  });
+  const within = { read: readQuarantined, limit: UNREADABLE_MAX };
+  const found = await unreadableWithin(trx, merchantNo, window, within);
   const isUnreadable = ({ currency, day }: StatementRow): boolean =>
     quarantinedIn({ currency, span: dayWindow(day, zone) }, found).length > 0;
   return new Set(statements.filter(isUnreadable).map(accountDayName));
@@ -191,12 +174,9 @@ const some = (count: number, what: string): string[] => (count === 0 ? [] : [`${
 
 function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadable }: MonthOverview): void {
   sheet.heading('Verdict');
-  const lacking = accounts.flatMap(({ statements }) =>
-    statements.filter((row) => unreadable.has(accountDayName(row))),
-  );
-  const broken = accounts.flatMap(({ statements }) =>
-    statements.filter(({ verdict }) => verdict === 'broken'),
-  );
+  const statements = accounts.flatMap((account) => account.statements);
+  const lacking = statements.filter((row) => unreadable.has(accountDayName(row)));
+  const broken = statements.filter(({ verdict }) => verdict === 'broken');
   if (openDays.length > 0)
     sheet.paragraph(`Not complete: ${openDaysText(openDays)} still open, listed below.`, BAD);
   else if (broken.length > 0) {
@@ -217,14 +197,14 @@ function verdictSection(sheet: Sheet, { accounts, openDays, explained, unreadabl
       `Entries that may be of ${counted(lacking.length, 'account day')} could not be read, and the figures do not include them: ${daysOf(lacking)}.`,
       BAD,
     );
-  const derived = accounts.flatMap(({ statements }) => statements.filter((row) => figuresOf(row).restarted));
+  const derived = statements.filter(({ restarted }) => restarted);
   if (derived.length > 0)
     sheet.paragraph(
       `For ${counted(derived.length, 'statement')} the opening is derived from the first entry, because no earlier entry of the account is known, or the time since the last one was not read completely: ${daysOf(derived)}.`,
     );
   for (const account of accounts) {
-    const off = offBy(account);
-    if (off !== null) sheet.paragraph(differenceText(account.currency, off));
+    const off = missingNetOf(monthFigures(account)) ?? '';
+    if (/[1-9]/.test(off)) sheet.paragraph(differenceText(account.currency, off));
   }
 }
 
@@ -252,11 +232,6 @@ const daysOf = (rows: readonly StatementRow[]): string =>
 const stretchTexts = (days: readonly { readonly day: BusinessDay }[]): string[] =>
   stretches(days.map(({ day }) => day)).map((one) => one.replace('/', ' to '));
 
-function offBy(account: AccountMonth): string | null {
-  const off = missingNetOf(monthFigures(account));
-  return off !== null && /[1-9]/.test(off) ? off : null;
-}
-
 const CLOSES_COLUMNS: readonly Column[] = [
   { head: 'Close', width: 36 },
   { head: 'Closed', width: 104 },
@@ -275,28 +250,24 @@ function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview
   }
   const said = (label: string, text: string | null): (readonly [string, string])[] =>
     text === null ? [] : [[label, text]];
+  const despite =
+    last.despite === null ? null : `${counted(last.openDays, 'account day')} then open: ${last.despite}`;
   sheet.facts([
     ['Close', `number ${last.number}, which froze ${counted(last.statements, 'statement')}`],
     ['Closed', `${timeText(last.closedAt, zone)} by ${last.by}`],
     ...said('Note', last.note),
-    ...(last.despite === null
-      ? []
-      : said('Despite open days', `${counted(last.openDays, 'account day')} then open: ${last.despite}`)),
+    ...said('Despite open days', despite),
     ['Adjustments since', adjustments.length === 0 ? 'none' : `${adjustments.length}, listed below`],
     ['File of the close', fileOf(last.objectKey), STYLE.mono],
     ['Its SHA-256', last.sha256, STYLE.mono],
   ]);
   if (closes.length === 1) return;
   sheet.paragraph('Closes before it:', STYLE.soft);
-  sheet.table(
-    CLOSES_COLUMNS,
-    closes.slice(0, -1).map((one) => closeRow(one, zone)),
-  );
+  const rows = closes.slice(0, -1).map(({ number, closedAt, by, sha256 }): Row => ({
+    cells: [String(number), timeText(closedAt, zone), by, [{ text: sha256, style: STYLE.mono }]],
+  }));
+  sheet.table(CLOSES_COLUMNS, rows);
 }
-
-const closeRow = ({ number, closedAt, by, sha256 }: MonthClose, zone: string | null): Row => ({
-  cells: [String(number), timeText(closedAt, zone), by, [{ text: sha256, style: STYLE.mono }]],
-});
 
 const OPEN_COLUMNS: readonly Column[] = [
   { head: 'Account', width: 44 },
@@ -335,11 +306,7 @@ function adjustmentsSection(sheet: Sheet, { closes, adjustments, zone }: MonthOv
     ADJUSTMENT_COLUMNS,
     adjustments.map(({ currency, day, frozenRevision, revision, publishedAt, reason, sha256 }): Row => ({
       cells: [
-        ...[
-          currency,
-          day,
-          frozenRevision === null ? `none, now ${revision}` : `${frozenRevision}, now ${revision}`,
-        ],
+        ...[currency, day, `${frozenRevision ?? 'none'}, now ${revision}`],
         ...[timeText(publishedAt, zone), reason ?? 'first statement'],
       ],
       after: hash(sha256),
@@ -347,10 +314,7 @@ function adjustmentsSection(sheet: Sheet, { closes, adjustments, zone }: MonthOv
   );
 }
 
-const hash = (sha256: string): { readonly text: string; readonly style: TextStyle } => ({
-  text: `SHA-256 ${sha256}`,
-  style: STYLE.mono,
-});
+const hash = (sha256: string) => ({ text: `SHA-256 ${sha256}`, style: STYLE.mono });
 
 const DAY_COLUMNS: readonly Column[] = [
   { head: 'Day', width: 56 },

@@ -1,6 +1,6 @@
 /** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
 import { addDays, daysFromTo } from '../ledger/business-day.ts';
-import type { BusinessDay, Account } from '../ledger/entry.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { csvText } from './formats/csv.ts';
 import { missingNetOf, sumOfDays, type MonthFigures } from './close-file.ts';
@@ -41,56 +41,49 @@ export function monthOf(name: string): Month | null {
   return { name, from, to: addDays(next, -1) };
 }
 
-const MONTH_COLUMNS = [
-  'merchant_no',
-  'currency',
-  'month',
-  'opening',
-  'credit_total',
-  'credit_count',
-  'debit_total',
-  'debit_count',
-  'closing',
-  'days_published',
-  'days_broken',
-  'open_days',
-  'closed',
-  'adjusted_days',
-  'days_unreadable',
-  'missing_net',
-] as const;
+interface MonthLine {
+  readonly month: string;
+  readonly account: ListedMonth;
+  readonly figures: MonthFigures;
+}
+
+const MONTH_CELLS: readonly (readonly [name: string, cell: (of: MonthLine) => string])[] = [
+  ['merchant_no', ({ account }) => account.merchantNo],
+  ['currency', ({ account }) => account.currency],
+  ['month', ({ month }) => month],
+  ['opening', ({ figures }) => figures.opening ?? ''],
+  ['credit_total', ({ figures }) => figures.creditTotal],
+  ['credit_count', ({ figures }) => String(figures.creditCount)],
+  ['debit_total', ({ figures }) => figures.debitTotal],
+  ['debit_count', ({ figures }) => String(figures.debitCount)],
+  ['closing', ({ figures }) => figures.closing ?? ''],
+  ['days_published', ({ account }) => String(account.statements.length)],
+  ['days_broken', ({ figures }) => String(figures.daysBroken)],
+  ['open_days', ({ account }) => stretches(account.openDays).join(' ')],
+  ['closed', ({ account }) => String(account.closed ?? '')],
+  ['adjusted_days', ({ account }) => stretches(account.adjustedDays ?? []).join(' ')],
+  [
+    'days_unreadable',
+    ({ account }) => String(account.statements.filter((row) => (row.unreadable_count ?? 0) > 0).length),
+  ],
+  ['missing_net', ({ figures }) => missingNetOf(figures) ?? ''],
+];
 
 /**
  * The month's summary as CSV, a line an account. Opening and closing are those of its first and last published day, so
  * that opening + credits - debits is the closing where no day is open or broken; what they lack of it is reported.
  */
-export const monthCsv = ({ name }: Month, accounts: readonly ListedMonth[]): string =>
-  csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
+export const monthCsv = ({ name: month }: Month, accounts: readonly ListedMonth[]): string =>
+  csvText([
+    MONTH_CELLS.map(([name]) => name),
+    ...accounts.map((account) => {
+      const line = { month, account, figures: monthFigures(account) };
+      return MONTH_CELLS.map(([, cell]) => cell(line));
+    }),
+  ]);
 
 export const monthFigures = ({ statements }: Pick<AccountMonth, 'statements'>): MonthFigures =>
   sumOfDays(statements.map(figuresOf));
-
-function monthLine(name: string, account: ListedMonth): string[] {
-  const figures = monthFigures(account);
-  return [
-    account.merchantNo,
-    account.currency,
-    name,
-    figures.opening ?? '',
-    figures.creditTotal,
-    String(figures.creditCount),
-    figures.debitTotal,
-    String(figures.debitCount),
-    figures.closing ?? '',
-    String(account.statements.length),
-    String(figures.daysBroken),
-    stretches(account.openDays).join(' '),
-    account.closed === undefined ? '' : String(account.closed),
-    stretches(account.adjustedDays ?? []).join(' '),
-    String(account.statements.filter((row) => (row.unreadable_count ?? 0) > 0).length),
-    missingNetOf(figures) ?? '',
-  ];
-}
 
 /** `2026-03-05 2026-03-08/2026-03-31`: days in a row as one. */
 export function stretches(days: readonly BusinessDay[]): string[] {
@@ -103,24 +96,16 @@ export function stretches(days: readonly BusinessDay[]): string[] {
   return found.map(([from, to]) => (from === to ? from : `${from}/${to}`));
 }
 
-interface AccountMonths {
-  readonly accounts: readonly AccountMonth[];
-  readonly byDay: ReadonlyMap<BusinessDay, readonly StatementRow[]>;
-}
-
 /** Of the merchant's accounts in these currencies, as far as they have begun by the end of the month. One statement. */
 export async function accountMonths(
   db: Kysely<DB>,
   merchantNo: string,
   month: Month,
   currencies: Chosen,
-): Promise<AccountMonths> {
+): Promise<{ accounts: AccountMonth[]; byDay: ReadonlyMap<BusinessDay, readonly StatementRow[]> }> {
   const known = await monthRows(db, { merchantNo, currencies }, month);
   const byDay = Map.groupBy(known.statements, ({ day }) => day);
-  const current = Map.groupBy(
-    [...byDay.values()].flatMap((rows) => currentOf(rows)),
-    ({ currency }) => currency,
-  );
+  const current = Map.groupBy([...byDay.values()].flatMap(currentOf), ({ currency }) => currency);
   const due = Map.groupBy(known.due, ({ currency }) => currency);
   const accounts = [...firstDays(known.firstDays, current)]
     .filter(([, first]) => first <= month.to)
@@ -128,10 +113,8 @@ export async function accountMonths(
       const statements = current.get(currency) ?? [];
       const published = new Set(statements.map(({ day }) => day));
       for (const { day } of due.get(currency) ?? []) published.delete(day);
-      const unpublished = daysFromTo(first > month.from ? first : month.from, month.to).filter(
-        (day) => !published.has(day),
-      );
-      return { merchantNo, currency, statements, unpublished };
+      const days = daysFromTo(first > month.from ? first : month.from, month.to);
+      return { merchantNo, currency, statements, unpublished: days.filter((day) => !published.has(day)) };
     });
   return { accounts, byDay };
 }
@@ -157,17 +140,17 @@ interface MonthRows {
 }
 
 /** A row of a statement, or else of what is known of an account; the columns of the other are null then. */
-type KnownRow = {
+interface KnownRow extends StatementRow {
   readonly kind: 'first' | 'due' | null;
   readonly knownCurrency: string;
   readonly knownDay: BusinessDay;
-} & StatementRow;
+}
 
 /** Of the merchant's accounts in these currencies, the days from `from` to `to`. Every part goes along a primary key. */
 export async function monthRows(
   db: Kysely<DB>,
-  { merchantNo, currencies }: { readonly merchantNo: Account['merchantNo']; readonly currencies: Chosen },
-  { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
+  { merchantNo, currencies }: { readonly merchantNo: string; readonly currencies: Chosen },
+  { from, to }: Pick<Month, 'from' | 'to'>,
 ): Promise<MonthRows> {
   const { rows } = await sql<KnownRow>`
     WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}),

@@ -1,11 +1,10 @@
 /** Writes the next revision of a day's statement or summary, if it differs from the current one. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { type Fence, type ObjectStore, collected, type ObjectContent } from '../objects/object-store.ts';
+import { collected, type ObjectContent } from '../objects/object-store.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
-import { fetchInFormat } from './fetch-in-format.ts';
-import { type StatementColumn, STATEMENT_COLUMNS } from './formats/columns.ts';
-import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
+import { fetchInFormat } from './fetch.ts';
+import { STATEMENT_COLUMNS, FormatTooSmall } from './formats/format.ts';
 import { fileOf, nameIn, manifestKey, statementKey, summaryKey } from './keys.ts';
 import type { OtherFormat } from './manifest.ts';
 import { putReplacing, putRevision } from './put-revision.ts';
@@ -19,7 +18,7 @@ import { dayContent, isAsPublished } from './day-content.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { type Explained, summaryCsv } from './summary.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
-import { reasonBetween } from './revision-diff.ts';
+import { reasonBetween } from './reason.ts';
 
 interface WrittenFormat {
   readonly listed: OtherFormat;
@@ -41,33 +40,28 @@ export interface LeftOutFormat {
  */
 async function putOtherFormats(
   statement: StatementRow,
-  options: {
-    readonly objects: ObjectStore;
-    readonly fence: Fence;
-    readonly formats: readonly StatementFormat[];
-    readonly earlier: readonly StatementRow[];
-    readonly zone: string;
-    readonly columns: readonly StatementColumn[];
-  },
-): Promise<{ readonly written: readonly WrittenFormat[]; readonly leftOut: readonly LeftOutFormat[] }> {
-  const { objects, fence, formats, earlier, zone, columns } = options;
-  const written: WrittenFormat[] = [];
+  earlier: readonly StatementRow[],
+  options: PublishDayOptions,
+): Promise<Pick<WrittenStatement, 'otherFormats' | 'leftOut'>> {
+  const { objects, formats = [], zone, columns: known } = options;
+  const fence = leaseFence(options);
+  const otherFormats: WrittenFormat[] = [];
   const leftOut: LeftOutFormat[] = [];
   for (const format of formats) {
     const key = nameIn(format, statement.object_key);
-    const content = () => fetchInFormat(objects, statement, format, { earlier, zone, known: columns });
+    const content = () => fetchInFormat(objects, statement, format, { earlier, zone, known });
     const put = { fence, contentType: format.contentType };
     try {
       const stored = storedRow(statement, key, await putReplacing(objects, key, content, put));
       const { sha256, byte_count: bytes } = stored;
-      written.push({ listed: { format: format.name, file: fileOf(key), sha256, bytes }, stored });
+      otherFormats.push({ listed: { format: format.name, file: fileOf(key), sha256, bytes }, stored });
     } catch (error) {
       if (!(error instanceof FormatTooSmall)) throw error;
       const { merchant_no: merchantNo, currency, day } = statement;
       leftOut.push({ account: { merchantNo, currency }, day, format: format.name, why: error.message });
     }
   }
-  return { written, leftOut };
+  return { otherFormats, leftOut };
 }
 
 export interface Written<Row> {
@@ -124,9 +118,8 @@ export async function newRevision(
   options: PublishDayOptions,
 ): Promise<WrittenStatement | null> {
   if (content === null) return null;
-  const { now, objects, zone, comesLate = () => false } = options;
-  const { columns = STATEMENT_COLUMNS, formats = [] } = options;
-  const fence = leaseFence(options);
+  const { now, objects, comesLate = () => false } = options;
+  const { columns = STATEMENT_COLUMNS } = options;
   options.signal.throwIfAborted();
   const wanted = (current?.revision ?? 0) + 1;
   if (current !== undefined) await recordBegun(options.db, options.lease, { account, day }, wanted);
@@ -136,25 +129,18 @@ export async function newRevision(
     keyOf: (revision) => statementKey(account, day, revision),
     manifestKey: manifestKey(account.merchantNo, day),
     content,
-    fence,
-    onPublished: (manifest) =>
-      assertAsStrong(
-        manifest,
-        [{ currency: account.currency, verdict: figures.verdict, sha256: null }],
-        options,
-      ),
+    fence: leaseFence(options),
+    onPublished: (manifest) => {
+      const proof = { currency: account.currency, verdict: figures.verdict, sha256: null };
+      assertAsStrong(manifest, [proof], options);
+    },
     // The summary names it.
     isFollowed: true,
   });
   const row = {
-    merchant_no: account.merchantNo,
-    currency: account.currency,
-    day,
-    revision: stored.revision,
-    sha256: stored.sha256,
-    byte_count: stored.bytes,
+    ...{ merchant_no: account.merchantNo, currency: account.currency, day, revision: stored.revision },
+    ...{ sha256: stored.sha256, byte_count: stored.bytes, object_key: stored.key },
     row_count: entriesIn(figures),
-    object_key: stored.key,
     columns: columns.map(({ name }) => name).join(','),
     ...figureColumns(figures),
     unreadable_count: unreadable,
@@ -172,11 +158,8 @@ export async function newRevision(
           : await reasonBetween(current, row, options);
   const isRevised = row.supersedes !== null || (comesLate(account, day) && entriesIn(figures) > 0);
   const statement = { ...row, reason };
-  const other = await putOtherFormats(statement, { objects, fence, formats, earlier, zone, columns });
-  return {
-    ...{ row: statement, stored: storedRow(row, stored.key, stored), isRevised },
-    ...{ otherFormats: other.written, leftOut: other.leftOut },
-  };
+  const others = await putOtherFormats(statement, earlier, options);
+  return { row: statement, stored: storedRow(row, stored.key, stored), isRevised, ...others };
 }
 
 const unfinished = (revision: number): string =>
@@ -194,25 +177,21 @@ export async function newSummary(
   options: PublishDayOptions,
 ): Promise<Written<SummaryRow> | null> {
   const text = summaryCsv(current, explained);
-  const content = Buffer.from(text);
   if (standing?.sha256 === sha256Of(text)) return null;
   const stored = await putRevision({
     objects: options.objects,
     revision: (standing?.revision ?? 0) + 1,
     keyOf: (revision) => summaryKey(merchantNo, day, revision),
     manifestKey: manifestKey(merchantNo, day),
-    content,
+    content: Buffer.from(text),
     fence: leaseFence(options),
     // Nothing of a weaker day is written: its summary differs from the one that is there.
     onPublished: (manifest) => assertDayAsStrong(manifest, current, options),
     isFollowed: false,
   });
   const row = {
-    merchant_no: merchantNo,
-    day,
-    revision: stored.revision,
-    sha256: stored.sha256,
-    object_key: stored.key,
+    ...{ merchant_no: merchantNo, day, revision: stored.revision },
+    ...{ sha256: stored.sha256, object_key: stored.key },
     published_at: options.now(),
     content: explained.size === 0 ? null : text,
   };

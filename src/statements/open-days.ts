@@ -30,6 +30,8 @@ export interface OpenDay extends ClosedOpenDay {
   readonly todo: string;
 }
 
+type Why = Pick<OpenDay, 'cause' | 'why' | 'todo'>;
+
 /**
  * Open days as they are reported to a person: those of one account and cause together. Days that are broken or not
  * published are together only if their reason is the same.
@@ -97,17 +99,12 @@ export const openDaysIn = (
   });
 
 /** By day, why statements of the account do not lead from one to the next though none of them has a break there. */
-function unexplainedDays({
-  merchantNo,
-  statements,
-}: AccountMonth): ReadonlyMap<BusinessDay, Pick<OpenDay, 'cause' | 'why' | 'todo'>> {
-  const found = new Map<BusinessDay, Pick<OpenDay, 'cause' | 'why' | 'todo'>>();
-  const note = (day: BusinessDay, from: BusinessDay, why: string): unknown =>
-    found.set(day, {
-      cause: 'unexplained',
-      why,
-      todo: `\`daybook run --from ${from} --to ${day} --merchant ${merchantNo}\``,
-    });
+function unexplainedDays({ merchantNo, statements }: AccountMonth): ReadonlyMap<BusinessDay, Why> {
+  const found = new Map<BusinessDay, Why>();
+  const note = (day: BusinessDay, from: BusinessDay, why: string): void => {
+    const todo = `\`daybook run --from ${from} --to ${day} --merchant ${merchantNo}\``;
+    found.set(day, { cause: 'unexplained', why, todo });
+  };
   for (const [at, one] of statements.entries()) {
     const before = statements[at - 1];
     if (one.break_count === 0 && compareAmounts(missingNetIn(one), '0') !== 0)
@@ -132,7 +129,7 @@ function whyOpen(
   day: BusinessDay,
   known: AccountFacts,
   { zone, now }: Clock,
-): Pick<OpenDay, 'cause' | 'why' | 'todo'> | null {
+): Why | null {
   const { certified, changed, unreadable } = known;
   const window = dayWindow(day, zone);
   const flags = `--from ${day} --to ${day} --merchant ${merchantNo}`;

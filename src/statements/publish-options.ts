@@ -5,11 +5,26 @@ import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import { askLease, type Lease, type LeaseAsker } from '../store/engine/lease.ts';
 import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
-import type { SigningOptions, ForeignManifest } from './write-manifest.ts';
+import type { SigningKey } from '../signing/keys.ts';
 import type { SharedFrom } from './withheld.ts';
 import type { AccountOnDay } from '../store/statements/due-days.ts';
 import type { SettledDay } from '../store/statements/record-published.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
+
+export interface SigningOptions {
+  /** If left out or null, manifests are not signed. */
+  readonly signingKey?: SigningKey | null;
+  readonly now: () => Date;
+}
+
+/** A manifest that lay in the store, was not known to the database, and was not signed with our key. */
+export interface ForeignManifest {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+  readonly key: string;
+  readonly revision: number;
+  readonly sha256: string;
+}
 
 export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly lease: Lease;
@@ -49,26 +64,15 @@ export const leaseFence = ({
  */
 export class PublishedNow {
   readonly #settled = new Map<string, SettledDay>();
-  readonly #stored = new Map<string, StoredRow>();
-  readonly #newDays = new Set<BusinessDay>();
-  readonly #touched = new Set<BusinessDay>();
+  /** What was read back of the days' files, by key. */
+  readonly stored = new Map<string, StoredRow>();
+  /** Days that had nothing published before: each of their files was written and read back in this run. */
+  readonly newDays = new Set<BusinessDay>();
+  /** Days of which rows or manifests may have been written in this run. */
+  readonly touched = new Set<BusinessDay>();
 
   get settled(): readonly SettledDay[] {
     return [...this.#settled.values()];
-  }
-
-  get stored(): ReadonlyMap<string, StoredRow> {
-    return this.#stored;
-  }
-
-  /** Days that had nothing published before: each of their files was written and read back in this run. */
-  get newDays(): ReadonlySet<BusinessDay> {
-    return this.#newDays;
-  }
-
-  /** Days of which rows or manifests may have been written in this run. */
-  get touched(): ReadonlySet<BusinessDay> {
-    return this.#touched;
   }
 
   has(one: AccountOnDay): boolean {
@@ -77,15 +81,7 @@ export class PublishedNow {
 
   add(days: readonly SettledDay[], stored: readonly StoredRow[]): void {
     for (const one of days) this.#settled.set(keyOf(one), one);
-    for (const row of stored) this.#stored.set(row.object_key, row);
-  }
-
-  addNewDay(day: BusinessDay): void {
-    this.#newDays.add(day);
-  }
-
-  touch(day: BusinessDay): void {
-    this.#touched.add(day);
+    for (const row of stored) this.stored.set(row.object_key, row);
   }
 
   /** The account's day is due again, as a revision before it was published after it. */
@@ -93,15 +89,13 @@ export class PublishedNow {
     this.#settled.delete(keyOf(one));
   }
 
-  clear(): void {
-    this.#settled.clear();
-    this.#stored.clear();
-    this.#newDays.clear();
-    this.#touched.clear();
+  /** These are recorded by somebody else. */
+  areRecorded(stored: readonly StoredRow[]): void {
+    for (const { object_key: key } of stored) this.stored.delete(key);
   }
 
-  isRecorded(key: string): void {
-    this.#stored.delete(key);
+  clear(): void {
+    for (const all of [this.#settled, this.stored, this.newDays, this.touched]) all.clear();
   }
 }
 

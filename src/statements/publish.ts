@@ -17,9 +17,11 @@ import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { StatementMisfit, portionsOf, type Portion } from './day-content.ts';
 import { nothingLatest, type DayToWrite, type Latest, writeDays } from './write-days.ts';
 import { prepareRevision, type Prepared, type LeftOutFormat } from './new-revisions.ts';
-import { type PublishedDay, daysToCheck, openingMismatches, type OpeningMismatch } from './openings.ts';
-import type { PublishDayOptions } from './publish-options.ts';
 import {
+  type PublishedDay,
+  daysToCheck,
+  openingMismatches,
+  type OpeningMismatch,
   accountKey,
   notReconciled,
   whyWithheld,
@@ -27,6 +29,7 @@ import {
   type WithheldDay,
   changedOnly,
 } from './withheld.ts';
+import type { PublishDayOptions } from './publish-options.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
 import { type DayFilter, markChangedDays } from '../store/account-days.ts';
@@ -34,6 +37,7 @@ import { createLeaseAsker } from '../store/engine/lease.ts';
 
 /** What was done so far. */
 interface Progress {
+  readonly changed: ChangedFrom;
   readonly rows: StatementRow[];
   readonly withheld: WithheldDay[];
   /** Account days that are published as they now stand. */
@@ -46,79 +50,69 @@ interface Progress {
 
 /** Publishes the days in order; `known` is what was read with them. Throws like `publishDays`; `progress` then has what was done before. */
 async function publishBatch(
-  batch: DueBatch,
-  changed: ChangedFrom,
+  { merchantNo, days: asked }: DueBatch,
   progress: Progress,
   { known, ...options }: PublishDayOptions & { readonly known?: FirstDue | undefined },
 ): Promise<void> {
-  const { merchantNo } = batch;
-  const days = batch.days.map(({ day }) => day);
-  const unknown = days.filter((day) => known?.past.has(day) !== true);
-  const past = new Map([
-    ...(known?.past ?? []),
-    ...(await pastOfDays(options.db, merchantNo, unknown, options.zone)),
-  ]);
-  const ready: DueAccounts[] = [];
-  for (const { day, accounts } of batch.days) {
+  const unknown = asked.map(({ day }) => day).filter((day) => known?.past.has(day) !== true);
+  const read = await pastOfDays(options.db, merchantNo, unknown, options.zone);
+  const past = new Map([...(known?.past ?? []), ...read]);
+  const days: DueAccounts[] = [];
+  for (const { day, accounts } of asked) {
     const free = accounts.filter((due) => {
-      const reasonNot = whyWithheld(due, past.get(day)!, changed, options);
+      const reasonNot = whyWithheld(due, past.get(day)!, progress.changed, options);
       if (reasonNot !== null) progress.withheld.push(reasonNot);
       return reasonNot === null;
     });
-    if (free.length > 0) ready.push({ day, accounts: free });
+    if (free.length > 0) days.push({ day, accounts: free });
   }
-  const latest: Latest = nothingLatest();
-  for await (const portion of portionsOf({ ...options, merchantNo, days: ready, known: known?.entries })) {
+  const of = { merchantNo, past, latest: nothingLatest() };
+  for await (const portion of portionsOf({ ...options, merchantNo, days, known: known?.entries })) {
     options.signal.throwIfAborted();
-    await publishPortion({ merchantNo, portion, past, changed, latest }, progress, options);
+    await publishPortion(portion, of, progress, { ...options, held: portion.held });
   }
 }
 
-interface PortionToPublish {
+interface PortionOf {
   readonly merchantNo: string;
-  readonly portion: Portion;
   readonly past: ReadonlyMap<string, PastOfDay>;
-  readonly changed: ChangedFrom;
   readonly latest: Latest;
 }
 
 async function publishPortion(
-  { merchantNo, portion, past, changed, latest }: PortionToPublish,
+  portion: Portion,
+  { merchantNo, past, latest }: PortionOf,
   progress: Progress,
   options: PublishDayOptions,
 ): Promise<void> {
-  const within = { ...options, held: portion.held };
-  const putBack = async (due: AccountOnDay, why: string): Promise<void> => {
-    progress.withheld.push(await putBackMisfit(due, why, changed, options));
-  };
   const days: DayToWrite[] = [];
   for (const { day, accounts: due } of portion.days) {
     const own = past.get(day)!;
     const accounts: Prepared[] = [];
     for (const one of due) {
-      const reasonNot = notReconciled(one, changed);
+      const reasonNot = notReconciled(one, progress.changed);
       if (reasonNot !== null) progress.withheld.push(reasonNot);
       else {
-        const prepared = await preparedOr(one, own, within);
-        if (typeof prepared === 'string') await putBack(one, prepared);
+        const prepared = await preparedOr(one, own, options);
+        if (typeof prepared === 'string') await putBackMisfit(one, prepared, progress, options);
         else accounts.push(prepared);
       }
     }
     if (accounts.length > 0) days.push({ merchantNo, day, past: own, accounts });
   }
   if (days.length === 0) return;
-  const { done, next, failure } = await writeDays(days, latest, within);
+  const { done, next, failure } = await writeDays(days, latest, options);
   for (const { day, rows, fine, misfits, current, leftOut } of done) {
-    const accountOf = (currency: string): Account => ({ merchantNo, currency });
     progress.rows.push(...rows);
     progress.leftOut.push(...leftOut);
     const { previous, later } = past.get(day)!;
     for (const statement of current.filter(({ currency }) => fine.includes(currency))) {
       const { currency } = statement;
-      const background = { previous: previous.get(currency), later: later.get(currency) };
-      progress.fine.push({ account: accountOf(currency), day, statement, ...background });
+      const nextTo = { previous: previous.get(currency), later: later.get(currency) };
+      progress.fine.push({ account: { merchantNo, currency }, day, statement, ...nextTo });
     }
-    for (const { currency, why } of misfits) await putBack({ account: accountOf(currency), day }, why);
+    for (const { currency, why } of misfits)
+      await putBackMisfit({ account: { merchantNo, currency }, day }, why, progress, options);
   }
   progress.next.push(...next);
   if (failure !== null) throw failure.error;
@@ -141,13 +135,14 @@ async function preparedOr(
 /** Puts a misfit on the list of changed days. So it is reconciled again, and no later day is published before that. */
 async function putBackMisfit(
   { account, day }: AccountOnDay,
-  why: string,
-  changed: ChangedFrom,
+  clause: string,
+  { changed, withheld }: Progress,
   { db, lease }: PublishDayOptions,
-): Promise<WithheldDay> {
+): Promise<void> {
   await writeTransaction(db, lease, (trx) => markChangedDays(trx, account, [day]));
   changed.set(accountKey(account), { account, day });
-  return { account, day, cause: 'misfit', why: `${why}. Run \`daybook reconcile\`, then publish again` };
+  const why = `${clause}. Run \`daybook reconcile\`, then publish again`;
+  withheld.push({ account, day, cause: 'misfit', why });
 }
 
 export type { WithheldDay } from './withheld.ts';
@@ -205,8 +200,16 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
   const { db, signal, zone } = options;
   const filter: DayFilter = { ...options.accounts, fromDay: options.fromDay, toDay: options.toDay };
   const { known, ...first } = await firstDue(filter, options);
-  const changed: ChangedFrom = new Map(first.changed.map((one) => [accountKey(one.account), one] as const));
-  const progress: Progress = { rows: [], withheld: [], fine: [], leftOut: [], next: [], daysDone: 0 };
+  const changed: ChangedFrom = new Map(first.changed.map((one) => [accountKey(one.account), one]));
+  const progress: Progress = {
+    changed,
+    rows: [],
+    withheld: [],
+    fine: [],
+    leftOut: [],
+    next: [],
+    daysDone: 0,
+  };
   let days: number | null = null;
   for await (const batch of batchesOf(first.batch, filter, progress, options)) {
     signal.throwIfAborted();
@@ -214,7 +217,7 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
     const { daysDone } = progress;
     options.onProgress?.({ daysDone, days: Math.max(days, daysDone + batch.days.length) });
     try {
-      await publishBatch(batch, changed, progress, batch === first.batch ? { ...options, known } : options);
+      await publishBatch(batch, progress, batch === first.batch ? { ...options, known } : options);
     } finally {
       progress.daysDone += batch.days.length;
       options.onDay?.({ ...reportOf(progress), unlinked: [] });

@@ -1,10 +1,25 @@
-/** Finds out why rows came, went or changed from one revision to the next, and puts it into words for finance: `2 late entries (59101, 59102), opening moved by 10.00`. Pure. */
-import type { Account, BusinessDay, Figures, StatedFigures } from '../ledger/entry.ts';
-import type { PastContent, EntryPast, HealedBreak } from '../store/entry-history.ts';
-import type { Cells, RowDifference } from './formats/format.ts';
+/**
+ * Finds out why rows came, went or changed from one revision to the next, and puts it into words for finance:
+ * `2 late entries (59101, 59102), opening moved by 10.00`. Rows are from the files, causes from the database.
+ */
+import type { Kysely } from 'kysely';
 import { entriesIn } from '../ledger/chain/figures.ts';
+import type { Account, BusinessDay, Figures, StatedFigures } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { figuresOf, type FigureColumns } from '../store/account-days.ts';
+import type { DB } from '../store/engine/schema.ts';
+import {
+  ENTRIES_ASKED_MAX,
+  healedBreaks,
+  pastOfEntries,
+  type EntryPast,
+  type HealedBreak,
+  type PastContent,
+} from '../store/entry-history.ts';
+import { rowsBetween, UNREADABLE, type Revision } from './fetch.ts';
+import type { Cells, RowDifference } from './formats/format.ts';
 
 export type Cause =
   /** It came after the earlier revision was published. */
@@ -144,30 +159,20 @@ const placeText = (
 /** Most entries of one kind that are named; the rest is counted. */
 export const ENTRIES_NAMED_MAX = 5;
 
-const KINDS = [
-  'late',
-  'returned',
-  'moved-here',
-  'vanished',
-  'moved-away',
-  'amended',
-  'more',
-  'fewer',
-  'other',
-] as const;
-type Kind = (typeof KINDS)[number];
-
-const SAID: Readonly<Record<Kind, (count: number) => string>> = {
-  late: (count) => counted(count, 'late entry', 'late entries'),
-  returned: (count) => `${entries(count)} that came back`,
-  'moved-here': (count) => `${entries(count)} moved here`,
-  vanished: (count) => `${entries(count)} no longer held by the platform`,
-  'moved-away': (count) => `${entries(count)} moved away`,
-  amended: (count) => `${entries(count)} amended`,
-  more: (count) => `${entries(count)} more`,
-  fewer: (count) => `${entries(count)} fewer`,
-  other: (count) => `${entries(count)} changed`,
+/** In the order in which a reason names them. */
+const SAID = {
+  late: (count: number) => counted(count, 'late entry', 'late entries'),
+  returned: (count: number) => `${entries(count)} that came back`,
+  'moved-here': (count: number) => `${entries(count)} moved here`,
+  vanished: (count: number) => `${entries(count)} no longer held by the platform`,
+  'moved-away': (count: number) => `${entries(count)} moved away`,
+  amended: (count: number) => `${entries(count)} amended`,
+  more: (count: number) => `${entries(count)} more`,
+  fewer: (count: number) => `${entries(count)} fewer`,
+  other: (count: number) => `${entries(count)} changed`,
 };
+type Kind = keyof typeof SAID;
+
 const entries = (count: number): string => counted(count, 'entry', 'entries');
 
 /** What happened to entries from one revision to the next: the number of each kind, and the first few batch numbers. */
@@ -205,7 +210,7 @@ function nameOf({ cause, batchNo }: CausedRow, account: Account): string {
 }
 
 function rowsSaid(changes: RowChanges): string[] {
-  return KINDS.flatMap((kind) => {
+  return (Object.keys(SAID) as Kind[]).flatMap((kind) => {
     const found = changes.get(kind);
     if (found === undefined) return [];
     const { count, named } = found;
@@ -249,4 +254,64 @@ export function reasonOf(before: StatedFigures, after: StatedFigures, changes: R
   if (changes === null)
     said.push('the file of the revision before could not be read, so entries are not named');
   return said.length === 0 ? 'the same entries in another order' : said.join(', ');
+}
+
+/** The rows, some at a time, each with its cause. Throws `StoreUnreachable`, and what reading the rows throws. */
+export async function* causesOf(
+  db: Kysely<DB>,
+  rows: AsyncIterable<RowDifference> | Iterable<RowDifference>,
+  before: Revision,
+  after: Pick<Revision, 'published_at'>,
+): AsyncGenerator<readonly CausedRow[]> {
+  const account = { merchantNo: before.merchant_no, currency: before.currency };
+  const between = { account, day: before.day, publishedAt: before.published_at };
+  const times = { from: before.published_at, to: after.published_at };
+  const healed = await healedBreaks(db, account, before.day, times);
+  const caused = async (batch: readonly RowDifference[]): Promise<CausedRow[]> => {
+    const pasts = await pastOfEntries(
+      db,
+      account.merchantNo,
+      batch.map(({ batchNo }) => batchNo),
+    );
+    return batch.map((row) => {
+      const past = pasts.get(row.batchNo);
+      return { ...row, cause: causeOf(row, past, between), heals: healedBy(row.batchNo, past, healed) };
+    });
+  };
+  let batch: RowDifference[] = [];
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length < ENTRIES_ASKED_MAX) continue;
+    yield await caused(batch);
+    batch = [];
+  }
+  if (batch.length > 0) yield await caused(batch);
+}
+
+/**
+ * Compares the two files. If a file is missing, altered or not available (moved to an archive, for example), the day
+ * is still published: the reason is then worded from the figures alone, and says so. Throws `StoreUnreachable`, or
+ * the signal's reason.
+ */
+export async function reasonBetween(
+  before: Revision & FigureColumns,
+  after: Revision & FigureColumns,
+  {
+    db,
+    objects,
+    signal,
+  }: { readonly db: Kysely<DB>; readonly objects: ObjectStore; readonly signal: AbortSignal },
+): Promise<string> {
+  const figures = [figuresOf(before), figuresOf(after)] as const;
+  const counter = countChanges({ merchantNo: before.merchant_no, currency: before.currency });
+  try {
+    for await (const rows of causesOf(db, rowsBetween(objects, before, after), before, after)) {
+      signal.throwIfAborted();
+      counter.take(rows);
+    }
+    return reasonOf(...figures, counter.changes);
+  } catch (error) {
+    if (!UNREADABLE.some((kind) => error instanceof kind)) throw error;
+    return reasonOf(...figures, null);
+  }
 }

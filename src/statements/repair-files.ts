@@ -1,14 +1,8 @@
 /** Makes the object store hold again what the database says was published: the same bytes under the same names. What cannot be made again is reported, and left as it is. */
 import type { BusinessDay } from '../ledger/entry.ts';
-import {
-  readText,
-  bytesOf,
-  digestOf,
-  type ObjectContent,
-  type StoredDigest,
-} from '../objects/object-store.ts';
+import { readText, bytesOf, digestOf, type ObjectContent } from '../objects/object-store.ts';
 import { recordPublished, recordStored } from '../store/statements/record-published.ts';
-import type { ManifestRow } from '../store/statements/stored-files.ts';
+import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import {
   pointsToCurrent,
@@ -38,8 +32,7 @@ import {
 } from './write-manifest.ts';
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
 import { contentAsPublished, StatementMisfit } from './day-content.ts';
-import { StatementDamaged } from './fetch.ts';
-import { fetchInFormat } from './fetch-in-format.ts';
+import { StatementDamaged, fetchInFormat } from './fetch.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
 import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
@@ -49,9 +42,7 @@ import { filesOfClose } from './close.ts';
 /** Signatures that are recorded together, then written side by side. */
 const SIGNED_AT_ONCE = 8;
 
-interface RepairManifestOptions extends PublishDayOptions {
-  readonly merchantNo: string;
-}
+type RepairManifestOptions = PublishDayOptions & { readonly merchantNo: string };
 
 /** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
 async function prepareDay(day: BusinessDay, options: RepairManifestOptions): Promise<void> {
@@ -71,20 +62,13 @@ async function recordDay(
   const signature = await signatureNextTo(objects, merchantNo, day.day);
   const isOurs = found !== null && isBelieved(found, text!, signature, options);
   if (isOurs && (await pointsToCurrent(objects, merchantNo, day))) {
-    const { revision, epoch, place } = found;
-    const made = manifestRow({ merchantNo, day: day.day, revision, epoch, place }, text!);
-    const row = { ...made, signature };
+    const row = { ...manifestRow({ ...found, merchantNo, day: day.day }, text!), signature };
     await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
     return;
   }
   const row = await makeManifest(day.day, options, false);
-  tell(
-    {
-      file: { kind: 'manifest', day: day.day, key, sha256: row.sha256, row },
-      damage: text === null ? 'missing' : 'altered',
-    },
-    null,
-  );
+  const file = { kind: 'manifest' as const, day: day.day, key, sha256: row.sha256, row };
+  tell({ file, damage: text === null ? 'missing' : 'altered' }, null);
 }
 
 /** With a key, a place in the chain is believed only if that key signed it, as anybody may have put the manifest there. */
@@ -92,7 +76,7 @@ const isBelieved = (
   found: Manifest,
   text: string,
   signature: string | null,
-  { signingKey = null }: RepairManifestOptions,
+  { signingKey = null }: PublishDayOptions,
 ): boolean =>
   !isBeyondBounds(found) &&
   (found.place === undefined || signingKey === null || isSignedWith(signingKey, text, signature));
@@ -107,20 +91,27 @@ async function makeManifest(
   await prepareDay(day, options);
   const past = (await pastOfDays(db, merchantNo, [day], zone)).get(day)!;
   const { statements, summaries } = past;
-  const explained = await explainedOf(db, merchantNo, day, zone, currentOf(statements));
+  const explained = await explainedOf(db, merchantNo, zone, currentOf(statements));
   const { row } = nextManifest(merchantNo, day, { statements, summaries, explained }, past, options);
   await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
   const manifest = isAsStored ? past.storedManifest : undefined;
   const known = { manifest, signature: past.storedSignature };
-  const stored = await writeManifest(row, known, leaseFence(options), options);
-  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
-  for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
+  await noteStored(await writeManifest(row, known, leaseFence(options), options), options);
   return row;
+}
+
+async function noteStored(
+  stored: readonly StoredRow[],
+  { db, lease, publishedNow }: PublishDayOptions,
+): Promise<void> {
+  if (stored.length === 0) return;
+  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
+  publishedNow?.areRecorded(stored);
 }
 
 /** `unsigned` were published before there was a key; signatures of `unput` were recorded and never written. Some at a time, so that little is left where it is cut short. */
 async function signManifests(
-  { unsigned, unput }: { readonly unsigned: readonly ManifestRow[]; readonly unput: readonly ManifestRow[] },
+  { unsigned, unput }: Readonly<Record<'unsigned' | 'unput', readonly ManifestRow[]>>,
   options: RepairManifestOptions,
 ): Promise<void> {
   const { db, lease, merchantNo, signal } = options;
@@ -133,9 +124,7 @@ async function signManifests(
     signal.throwIfAborted();
     const manifests = left.slice(at, at + SIGNED_AT_ONCE);
     await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests }));
-    const stored = await Promise.all(manifests.map((row) => putSignature(row, options)));
-    await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
-    for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
+    await noteStored(await Promise.all(manifests.map((row) => putSignature(row, options))), options);
   }
 }
 
@@ -146,10 +135,8 @@ async function putSignature(row: ManifestRow, options: RepairManifestOptions) {
   return storedRow(row, key, await putReplacing(options.objects, key, Buffer.from(row.signature!), put));
 }
 
-interface RepairedFile {
+interface RepairedFile extends Pick<PublishedFile, 'day' | 'key'> {
   readonly merchantNo: string;
-  readonly day: BusinessDay;
-  readonly key: string;
   readonly damage: Damage;
 }
 
@@ -187,7 +174,7 @@ export interface RepairOptions extends PublishDayOptions {
  * or the signal's reason; what was repaired before that stays.
  */
 export async function repairFiles(options: RepairOptions): Promise<RepairReport> {
-  const { db, lease, signal } = options;
+  const { signal } = options;
   const repaired: RepairedFile[] = [];
   const unrepaired: UnrepairedFile[] = [];
   const tell = ({ file, damage }: DamagedFile, lost: Lost | null): void => {
@@ -199,8 +186,7 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
   };
   for await (const { damaged, unrecorded, unsigned, unput, outOfChain, proven } of compareFiles(options)) {
     signal.throwIfAborted();
-    if (proven.length > 0) await writeTransaction(db, lease, (trx) => recordStored(trx, proven));
-    for (const { object_key: key } of proven) options.publishedNow?.isRecorded(key);
+    await noteStored(proven, options);
     for (const day of unrecorded) await recordDay(day, options, tell);
     let day: BusinessDay | null = null;
     const keptAsEvidence = new Set<BusinessDay>();
@@ -226,18 +212,14 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
 
 async function repairFile(file: PublishedFile, options: RepairOptions): Promise<Lost | null> {
   const made = await contentOf(file, options);
-  if (typeof made === 'string') return { why: made };
   if ('why' in made) return made;
-  const { db, lease, objects } = options;
-  const { content, contentType } = made;
-  const put = { fence: leaseFence(options), contentType };
-  const stored: StoredDigest = await putReplacing(objects, file.key, content, put);
-  await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.row, file.key, stored)]));
-  options.publishedNow?.isRecorded(file.key);
+  const put = { fence: leaseFence(options), contentType: made.contentType };
+  const stored = await putReplacing(options.objects, file.key, made.content, put);
+  await noteStored([storedRow(file.row, file.key, stored)], options);
   return null;
 }
 
-type Made = { readonly content: ObjectContent; readonly contentType: string } | string | Lost;
+type Made = { readonly content: ObjectContent; readonly contentType: string } | Lost;
 
 function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<Made> {
   switch (file.kind) {
@@ -256,18 +238,19 @@ function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<
 
 const RESTORE = 'restore it from a copy of the store, such as an earlier version of the object or a backup';
 
+const lost = (why: string): Lost => ({ why: `${why}: ${RESTORE}` });
+
 async function statementContent(row: StatementRow, options: RepairOptions): Promise<Made> {
   const made = (): AsyncIterable<Uint8Array> | null => contentAsPublished(row, options);
   const first = made();
-  if (first === null)
-    return `its columns (${row.columns}) are not those of this version of daybook: ${RESTORE}`;
+  if (first === null) return lost(`its columns (${row.columns}) are not those of this version of daybook`);
   try {
     const { sha256 } = await digestOf(first);
     if (sha256 === row.sha256) return { content: () => made()!, contentType: CSV.contentType };
   } catch (error) {
     if (!(error instanceof StatementMisfit)) throw error;
   }
-  return `its entries have changed since, so that it cannot be made again: ${RESTORE}`;
+  return lost('its entries have changed since, so that it cannot be made again');
 }
 
 /** Made from the CSV in the store, which was checked before. */
@@ -276,7 +259,7 @@ async function otherFormatContent(
   { objects, zone, knownFormats = STATEMENT_FORMATS, columns }: RepairOptions,
 ): Promise<Made> {
   const format = knownFormats.find((one) => one.name === name);
-  if (format === undefined) return `this daybook knows no format ${name}: ${RESTORE}`;
+  if (format === undefined) return lost(`this daybook knows no format ${name}`);
   try {
     // When it was published, the revision before it may not have been there to be read.
     for (const readsEarlier of earlier.length === 0 ? [true] : [true, false]) {
@@ -286,11 +269,11 @@ async function otherFormatContent(
       if (made.sha256 === sha256) return { content, contentType: format.contentType };
     }
   } catch (error) {
-    if (error instanceof FormatTooSmall) return `${error.message} Or ${RESTORE}`;
+    if (error instanceof FormatTooSmall) return { why: `${error.message} Or ${RESTORE}` };
     if (!(error instanceof StatementDamaged)) throw error;
-    return `the CSV that it is made from cannot be read: ${error.message}`;
+    return { why: `the CSV that it is made from cannot be read: ${error.message}` };
   }
-  return `this version of daybook makes other bytes of the CSV in this format: ${RESTORE}`;
+  return lost('this version of daybook makes other bytes of the CSV in this format');
 }
 
 /** Each statement's row names its run, so the text can be made again from the rows; one with explanations cannot and was stored. */
@@ -304,7 +287,7 @@ async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<M
     const content = Buffer.from(summaryCsv(currentOf(then)));
     if ((await digestOf(bytesOf(content))).sha256 === row.sha256) return { content, contentType };
   }
-  return `the statements it listed are not known any more: ${RESTORE}`;
+  return lost('the statements it listed are not known any more');
 }
 
 /** A manifest with a higher revision than this database knows comes from newer data: it is kept as evidence. */
@@ -323,9 +306,8 @@ async function manifestContent(key: string, row: ManifestRow, { objects }: Repai
 /** Where the manifest next to it is kept as evidence, so is its signature. */
 async function signatureContent(row: ManifestRow, options: RepairOptions): Promise<Made> {
   const manifest = await manifestContent(manifestKey(row.merchant_no, row.day), row, options);
-  return typeof manifest === 'string' || 'why' in manifest
-    ? manifest
-    : { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
+  const own = { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
+  return 'why' in manifest ? manifest : own;
 }
 
 /** Of the merchant's months in [fromDay, toDay]. Throws what `repairFiles` throws. */

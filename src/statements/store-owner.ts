@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely';
 import {
   ObjectExists,
   ObjectStoreRefused,
-  readObject,
+  readText,
   type Fence,
   type ObjectStore,
 } from '../objects/object-store.ts';
@@ -35,19 +35,19 @@ interface OwnerOptions {
 
 /** The mark; `unreadable` if it cannot be read; null if there is none. Throws `ObjectStoreUnreachable`. */
 export async function readStoreMark(objects: ObjectStore): Promise<StoreMark | 'unreadable' | null> {
-  const bytes = await readObject(objects, STORE_MARK_KEY);
-  if (bytes === null) return null;
+  const text = await readText(objects, STORE_MARK_KEY);
+  if (text === null) return null;
   try {
-    return markSchema.parse(JSON.parse(bytes.toString('utf8')));
+    return markSchema.parse(JSON.parse(text));
   } catch {
     return 'unreadable';
   }
 }
 
-export const markContent = (database: string, since: Date): Buffer =>
-  Buffer.from(
-    `${JSON.stringify({ format: FORMAT, database, since: since.toISOString() } satisfies StoreMark, null, 2)}\n`,
-  );
+export function markContent(database: string, since: Date): Buffer {
+  const mark: StoreMark = { format: FORMAT, database, since: since.toISOString() };
+  return Buffer.from(`${JSON.stringify(mark, null, 2)}\n`);
+}
 
 /**
  * Whether this database may publish here. `ours`: the mark says so. `unclaimed`: there is no mark, and the store is
@@ -57,27 +57,25 @@ export const markContent = (database: string, since: Date): Buffer =>
 export async function storeOwner({ db, objects }: OwnerOptions): Promise<'ours' | 'unclaimed'> {
   const database = await databaseIdentity(db);
   const mark = await readStoreMark(objects);
-  if (mark === 'unreadable') {
-    throw new StoreOwnedByAnother(
-      `${objects.location}: ${STORE_MARK_KEY} does not say which database these statements belong to. ${ADOPT(database)}`,
+  const another = (how: string): StoreOwnedByAnother =>
+    new StoreOwnedByAnother(
+      `${objects.location}${how} If ${database} is to continue with the files there, run \`daybook statements adopt\` once.`,
     );
-  }
+  if (mark === 'unreadable')
+    throw another(`: ${STORE_MARK_KEY} does not say which database these statements belong to.`);
   if (mark !== null) {
     if (mark.database === database) return 'ours';
-    throw new StoreOwnedByAnother(
-      `${objects.location} belongs to the daybook database ${mark.database}, since ${mark.since}; this database is ` +
-        `${database}. If that one is still in use, correct STATEMENTS_URL or DATABASE_URL. ${ADOPT(database)}`,
+    throw another(
+      ` belongs to the daybook database ${mark.database}, since ${mark.since}; this database is ` +
+        `${database}. If that one is still in use, correct STATEMENTS_URL or DATABASE_URL.`,
     );
   }
   if ((await isEmpty(objects)) || (await holdsOurs(db, objects))) return 'unclaimed';
-  throw new StoreOwnedByAnother(
-    `${objects.location} holds statements that this database (${database}) did not publish. If they are another ` +
-      `daybook's, correct STATEMENTS_URL or DATABASE_URL. ${ADOPT(database)}`,
+  throw another(
+    ` holds statements that this database (${database}) did not publish. If they are another ` +
+      `daybook's, correct STATEMENTS_URL or DATABASE_URL.`,
   );
 }
-
-const ADOPT = (database: string): string =>
-  `If ${database} is to continue with the files there, run \`daybook statements adopt\` once.`;
 
 /** Throws what `storeOwner` throws, also if another database was faster. */
 export async function claimStore(
@@ -96,7 +94,7 @@ export async function claimStore(
 }
 
 async function isEmpty(objects: ObjectStore): Promise<boolean> {
-  for await (const key of objects.list(MERCHANTS_PREFIX)) return key === '';
+  for await (const { key } of objects.survey(MERCHANTS_PREFIX)) return key === '';
   return true;
 }
 

@@ -14,24 +14,7 @@ export type Explained = ReadonlyMap<string, readonly ExplainedBreak[]>;
 
 const NOTHING_EXPLAINED: Explained = new Map();
 
-/** The resolved breaks of the day's `current` statements. Makes no query if none of them is broken. */
-export async function explainedOf(
-  db: Kysely<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-  zone: string,
-  current: readonly StatementRow[],
-): Promise<Explained> {
-  const broken = new Set(current.filter((row) => row.break_count > 0).map(({ currency }) => currency));
-  if (broken.size === 0) return NOTHING_EXPLAINED;
-  const found = await explainedBreaks(db, merchantNo, dayWindow(day, zone));
-  return Map.groupBy(
-    found.filter(({ currency }) => broken.has(currency)),
-    ({ currency }) => currency,
-  );
-}
-
-/** The same of each of a merchant's broken statements of some days, in one query; only those that have one. */
+/** The resolved breaks of each of a merchant's broken statements, in one query; only of those that have one. */
 export async function explainedOfEach(
   db: Kysely<DB>,
   merchantNo: string,
@@ -46,17 +29,22 @@ export async function explainedOfEach(
     beginMs: Math.min(...broken.map(({ window }) => window.beginMs)),
     endMs: Math.max(...broken.map(({ window }) => window.endMs)),
   });
-  return new Map(
-    broken
-      .map(
-        ({ row, window }) =>
-          [
-            row,
-            found.filter(({ currency, span }) => currency === row.currency && overlaps(span, window)),
-          ] as const,
-      )
-      .filter(([, own]) => own.length > 0),
-  );
+  const each = broken.map(({ row, window }) => {
+    const own = found.filter(({ currency, span }) => currency === row.currency && overlaps(span, window));
+    return [row, own] as const;
+  });
+  return new Map(each.filter(([, own]) => own.length > 0));
+}
+
+/** The same of one day's `current` statements, by currency. Makes no query if none of them is broken. */
+export async function explainedOf(
+  db: Kysely<DB>,
+  merchantNo: string,
+  zone: string,
+  current: readonly StatementRow[],
+): Promise<Explained> {
+  const each = await explainedOfEach(db, merchantNo, zone, current);
+  return new Map([...each].map(([{ currency }, breaks]) => [currency, breaks]));
 }
 
 export const hasBreaks = ({ current }: { readonly current: readonly StatementRow[] }): boolean =>
@@ -76,26 +64,15 @@ export async function isStillExplained(
 ): Promise<boolean> {
   if (!hasBreaks({ current })) return true;
   await lockAccountDays(trx, merchantNo, day);
-  const now = await explainedOf(trx, merchantNo, day, zone, current);
+  const now = await explainedOf(trx, merchantNo, zone, current);
   return JSON.stringify([...now]) === JSON.stringify([...explained]);
 }
 
-const SUMMARY_COLUMNS = [
-  'merchant_no',
-  'day',
-  'currency',
-  'opening',
-  'credit_total',
-  'credit_count',
-  'debit_total',
-  'debit_count',
-  'closing',
-  'verdict',
-  'breaks',
-  'revision',
-  'file',
-  'sha256',
-] as const;
+/** Columns that the row of a statement has under the same name. */
+const ROW_COLUMNS = [
+  ...(['merchant_no', 'day', 'currency', 'opening', 'credit_total', 'credit_count'] as const),
+  ...(['debit_total', 'debit_count', 'closing', 'verdict'] as const),
+];
 
 /** Added after the others on days with a break that a person resolved. */
 const EXPLAINED_COLUMNS = ['explained', 'explanations'] as const;
@@ -113,22 +90,14 @@ export function summaryCsv(
   const tells = explained.size > 0;
   const lacks = current.some((row) => (row.unreadable_count ?? 0) > 0);
   return csvText([
-    [...SUMMARY_COLUMNS, ...(tells ? EXPLAINED_COLUMNS : []), ...(lacks ? [UNREADABLE_COLUMN] : [])],
+    [
+      ...[...ROW_COLUMNS, 'breaks', 'revision', 'file', 'sha256'],
+      ...(tells ? EXPLAINED_COLUMNS : []),
+      ...(lacks ? [UNREADABLE_COLUMN] : []),
+    ],
     ...current.map((row) => [
-      row.merchant_no,
-      row.day,
-      row.currency,
-      row.opening,
-      row.credit_total,
-      String(row.credit_count),
-      row.debit_total,
-      String(row.debit_count),
-      row.closing,
-      row.verdict,
-      String(row.break_count),
-      String(row.revision),
-      fileOf(row.object_key),
-      row.sha256,
+      ...ROW_COLUMNS.map((name) => String(row[name])),
+      ...[String(row.break_count), String(row.revision), fileOf(row.object_key), row.sha256],
       ...(tells ? explainedCells(explained.get(row.currency) ?? []) : []),
       ...(lacks ? [String(row.unreadable_count ?? 0)] : []),
     ]),

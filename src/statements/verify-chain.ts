@@ -19,15 +19,10 @@ export interface VerifiedChain {
   readonly outside: readonly Problem[];
 }
 
-interface VerifiedChains {
-  readonly chains: readonly VerifiedChain[];
-  readonly problems: readonly Problem[];
-}
-
 type Chained = ReadManifest & { readonly manifest: Manifest & { readonly place: number } };
 
 /** By merchant. Manifests from before there were chains are not counted, but those that follow them are checked. */
-export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains {
+export function verifyChains(manifests: readonly ReadManifest[]) {
   const chains: VerifiedChain[] = [];
   const problems: Problem[] = [];
   for (const own of groupedBy(manifests, ({ manifest }) => manifest.merchantNo).values()) {
@@ -38,12 +33,11 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
     const { wrong, ...reported } = checkedLinks(own, chained);
     problems.push(...wrong, ...forks(chained));
     const { manifest, sha256 } = chained.at(-1)!;
+    const places = chained.flatMap((one) => placesIn(one.manifest));
     chains.push({
       merchantNo: manifest.merchantNo,
       manifests: new Set(chained.map((one) => one.sha256)).size,
-      from: chained
-        .flatMap(({ manifest }) => placesIn(manifest))
-        .reduce((first, place) => Math.min(first, place)),
+      from: places.reduce((first, place) => Math.min(first, place)),
       through: manifest.place,
       last: { day: manifest.day, revision: manifest.revision, sha256 },
       ...reported,
@@ -146,15 +140,15 @@ interface Known {
 }
 
 /** By SHA-256, the manifests that are here and those that they took the place of. What is here speaks for itself. */
-const knownAmong = (own: readonly ReadManifest[]): ReadonlyMap<string, Known> =>
-  new Map(
-    [
-      ...own.flatMap(({ manifest: { day, supersededManifests = [] } }) =>
-        supersededManifests.map(({ sha256, place }) => ({ sha256, day, place })),
-      ),
-      ...own.map(({ sha256, manifest: { day, place } }) => ({ sha256, day, place })),
-    ].map(({ sha256, day, place = null }) => [sha256, { day, place }] as const),
-  );
+function knownAmong(own: readonly ReadManifest[]): ReadonlyMap<string, Known> {
+  const known = new Map<string, Known>();
+  for (const { manifest } of own)
+    for (const { sha256, place = null } of manifest.supersededManifests ?? [])
+      known.set(sha256, { day: manifest.day, place });
+  for (const { sha256, manifest } of own)
+    known.set(sha256, { day: manifest.day, place: manifest.place ?? null });
+  return known;
+}
 
 const outOfOrder = (place: number | null, to: NamedManifest, found: Known): string =>
   `it is out of order: ${place === null ? 'it' : `manifest ${place} of the chain`} follows revision ${to.revision} of ` +
@@ -211,9 +205,8 @@ export function groupedBy<T>(
   const groups = new Map<string, T[]>();
   for (const value of values) {
     const key = keyOf(value);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [value]);
-    else group.push(value);
+    groups.set(key, groups.get(key) ?? []);
+    groups.get(key)!.push(value);
   }
   return groups;
 }

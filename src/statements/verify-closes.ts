@@ -61,16 +61,15 @@ function problemsWithTotals({ accounts, statements }: CloseFile): string[] {
   return [
     ...accounts.flatMap((stated) => {
       const { currency } = stated;
-      const own: readonly ClosedStatement[] = [...(ofAccount.get(currency) ?? [])].sort((a, b) =>
-        a.day < b.day ? -1 : 1,
-      );
+      const own = [...(ofAccount.get(currency) ?? [])].sort((a, b) => (a.day < b.day ? -1 : 1));
       const found = closedAccount(currency, own);
-      return (Object.keys(found) as (keyof typeof found)[])
-        .filter((name) => stated[name] !== found[name])
-        .map(
-          (name) =>
-            `${currency}: ${name} is stated as ${String(stated[name])}, its statements make ${String(found[name])}`,
-        );
+      const differing = (Object.keys(found) as (keyof typeof found)[]).filter(
+        (name) => stated[name] !== found[name],
+      );
+      return differing.map(
+        (name) =>
+          `${currency}: ${name} is stated as ${String(stated[name])}, its statements make ${String(found[name])}`,
+      );
     }),
     ...[...ofAccount.keys()]
       .filter((currency) => !named.has(currency))
@@ -87,21 +86,10 @@ export interface ReadCloseFile {
   readonly isInFolder?: boolean;
 }
 
-interface AdjustedDay {
-  readonly currency: string;
-  readonly day: string;
-  /** Null if the day had no statement when the month was closed. */
-  readonly frozenRevision: number | null;
-  readonly revision: number;
-}
+type AdjustedDay = Omit<CloseFile['adjustments'][number], 'reason'>;
 
-export interface VerifiedClose {
+export interface VerifiedClose extends Pick<CloseFile, 'merchantNo' | 'month' | 'number' | 'despite'> {
   readonly path: string;
-  readonly merchantNo: string;
-  readonly month: string;
-  readonly number: number;
-  /** Why it was closed though days were open, and how many were; null where none was. */
-  readonly despite: string | null;
   readonly openDays: number;
   /** How many statements it froze, and of how many the day's manifest is here. */
   readonly statements: number;
@@ -213,18 +201,11 @@ function comparedDays(
   { merchantNo, month, statements }: CloseFile,
   byDay: ReadonlyMap<string, Manifest>,
   byRows: ByRows,
-): {
-  readonly compared: number;
-  readonly byHash: number;
-  readonly adjusted: AdjustedDay[];
-  readonly wrong: string[];
-  readonly notHere: ClosedStatement[];
-} {
+) {
   const adjusted: AdjustedDay[] = [];
   const wrong: string[] = [];
   const notHere: ClosedStatement[] = [];
-  let compared = 0;
-  let byHash = 0;
+  let [compared, byHash] = [0, 0];
   const frozen = new Set(statements.map(({ currency, day }) => `${currency} ${day}`));
   for (const statement of statements) {
     const { currency, day, revision, sha256 } = statement;

@@ -77,11 +77,7 @@ export function expectedFiles({ statements, summary }: Manifest): ExpectedFile[]
     ...(summary === null
       ? []
       : [summary, ...summary.superseded].map((one, index) => ({
-          ...one,
-          bytes: null,
-          currency: null,
-          current: index === 0,
-          statement: null,
+          ...{ ...one, bytes: null, currency: null, current: index === 0, statement: null },
           format: CSV.name,
         }))),
   ];

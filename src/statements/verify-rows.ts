@@ -1,12 +1,11 @@
 /** Reads the rows of a published statement back: their sums, their figures, and what they contradict of what is said of them. */
 import { addAmounts, subtractAmounts, compareAmounts } from '../ledger/money.ts';
-import type { StatedFigures } from '../ledger/entry.ts';
+import type { Figures, LedgerEntry, StatedFigures } from '../ledger/entry.ts';
 import { metered, type Digest } from '../objects/object-store.ts';
 import { CSV } from './formats/csv.ts';
-import { UnreadableRows, type RowCells, type StatementReader } from './formats/format.ts';
+import { UnreadableRows, type RowCells, type StatementReader, columnsOf } from './formats/format.ts';
 import { counted } from '../ledger/text.ts';
 import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
-import { columnsOf } from './formats/columns.ts';
 import type { ManifestStatement } from './manifest.ts';
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
@@ -18,12 +17,7 @@ interface RowAmounts {
   readonly balance: string;
 }
 
-interface Sums {
-  readonly creditTotal: string;
-  readonly creditCount: number;
-  readonly debitTotal: string;
-  readonly debitCount: number;
-}
+type Sums = Pick<Figures, 'creditTotal' | 'creditCount' | 'debitTotal' | 'debitCount'>;
 
 /** `take` returns the balance that the row starts from. */
 function createSums(): { readonly take: (row: RowAmounts) => string; readonly end: () => Sums } {
@@ -90,6 +84,48 @@ function createFigures() {
   };
 }
 
+/**
+ * An entry as a statement has it. Amounts are exact decimals, as text. `bookedAt` is a time of the manifest's time zone;
+ * `instantsOf` makes instants of it.
+ */
+export type StatementEntry = Omit<LedgerEntry, 'bookedMs'>;
+
+/**
+ * The entries of a statement's CSV, in the order that the balances prove. `bytes` are those of the file, such as a read
+ * stream; `statement` is the statement in its day's manifest. Throws `UnreadableRows` for a file that is not one with the
+ * manifest's columns, and what reading the bytes throws. It does not compare the file with the manifest; `verifyPaths` does.
+ */
+export async function* statementEntries(
+  bytes: AsyncIterable<Uint8Array>,
+  { columns }: Pick<ManifestStatement, 'columns'>,
+): AsyncGenerator<StatementEntry> {
+  const names = columnsOf(columns);
+  let line = 0;
+  for await (const batch of CSV.reader.rows(bytes, names)) {
+    for (const cells of batch) {
+      line += 1;
+      if (line > 1) yield entryOf(cells, names, line);
+      else if (cells.join() !== names.join())
+        throw new UnreadableRows(`the header is '${cells.join()}', not '${names.join()}'`);
+    }
+  }
+}
+
+function entryOf(cells: readonly string[], names: readonly string[], line: number): StatementEntry {
+  if (cells.length !== names.length)
+    throw new UnreadableRows(`line ${line} has ${cells.length} cells instead of ${names.length}`);
+  const cell = (name: string): string => {
+    const found = cells[names.indexOf(name)];
+    if (found === undefined) throw new UnreadableRows(`there is no column ${name}`);
+    return found;
+  };
+  return {
+    ...{ batchNo: cell('batch_no'), bookedAt: cell('booked_at'), currency: cell('currency') },
+    transactionType: cell('transaction_type'),
+    ...{ credit: cell('credit') || null, debit: cell('debit') || null, balance: cell('balance') },
+  };
+}
+
 /** The columns that are checked in each row, in whatever order the file has them. */
 const COLUMNS_CHECKED = ['batch_no', 'booked_at', 'currency', 'credit', 'debit', 'balance'] as const;
 /** Most problems that are reported of one file; the rest are counted. */
@@ -99,20 +135,11 @@ const BOOKED_AT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/;
 /** So near midnight an entry may have traded places with one of the neighbouring day, which this file does not hold. */
 const MIDNIGHT_MS = 60_000;
 
-type StatedRows = Pick<
-  ManifestStatement,
-  | 'currency'
-  | 'opening'
-  | 'creditTotal'
-  | 'creditCount'
-  | 'debitTotal'
-  | 'debitCount'
-  | 'closing'
-  | 'verdict'
-  | 'breaks'
-  | 'breaksAfter'
-  | 'columns'
->;
+type StatedRows = Sums &
+  Pick<
+    ManifestStatement,
+    'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns'
+  >;
 
 interface RowCheck {
   readonly take: (cells: readonly string[]) => void;
@@ -135,14 +162,14 @@ export function checkRows(
   let line = 0;
 
   const takeRow = (cells: readonly string[]): void => {
-    const row = rowOf(places.map((at) => cells[at]!));
-    const { batchNo, bookedAt, currency } = row;
+    const [batchNo, bookedAt, currency, credit, debit, balance] = places.map((at) => cells[at]!) as Row;
+    const amounts = { credit, debit, balance };
     const other = seen(batchNo);
     if (other !== null) say(`line ${line}: ${batchNo} is in the current statement of ${other} too`);
     if (currency !== statement.currency) say(`line ${line}: ${batchNo} is in ${currency || 'no currency'}`);
     if (!BOOKED_AT.test(bookedAt) || bookedAt.slice(0, 10) !== day)
       say(`line ${line}: ${batchNo} is booked at '${bookedAt}', not on ${day}`);
-    if (isPlain(row)) balances.take(row, line);
+    if (isPlain(amounts)) balances.take({ batchNo, bookedAt, ...amounts }, line);
     else say(`line ${line}: ${batchNo} needs one plain amount and a balance`);
   };
 
@@ -179,22 +206,12 @@ function createProblems() {
   return { say, reported, all };
 }
 
+/** The cells of a row in the order of `COLUMNS_CHECKED`. */
+type Row = [string, string, string, string, string, string];
+
 interface CheckedRow extends RowAmounts {
   readonly batchNo: string;
   readonly bookedAt: string;
-  readonly currency: string;
-}
-
-function rowOf(cells: readonly string[]): CheckedRow {
-  const [batchNo, bookedAt, currency, credit, debit, balance] = cells;
-  return {
-    batchNo: batchNo!,
-    bookedAt: bookedAt!,
-    currency: currency!,
-    credit: credit!,
-    debit: debit!,
-    balance: balance!,
-  };
 }
 
 const isPlain = ({ credit, debit, balance }: RowAmounts): boolean =>
@@ -231,8 +248,9 @@ function checkBalances(
       reached = row.balance;
     },
     end: () => {
-      compareSums(sums.end(), statement, say);
-      compareBreaks({ jumps, jumped, openPlaces }, sums.end(), statement, say);
+      const found = sums.end();
+      compareSums(found, statement, say);
+      compareBreaks({ jumps, jumped, openPlaces }, found, statement, say);
     },
   };
 }
@@ -252,19 +270,17 @@ function compareSums(sums: Sums, statement: StatedRows, say: Say): void {
   }
 }
 
-interface Jumps {
-  readonly jumps: number;
-  readonly jumped: string;
-  readonly openPlaces: number;
-}
-
 /**
  * Compares the number of breaks, and the closing. Near midnight an entry of the neighbouring day may belong between two
  * rows, so the size of a jump there is unknown. The closing is therefore only compared if no break is left for such a
  * place.
  */
 function compareBreaks(
-  { jumps, jumped, openPlaces }: Jumps,
+  {
+    jumps,
+    jumped,
+    openPlaces,
+  }: { readonly jumps: number; readonly jumped: string; readonly openPlaces: number },
   { creditTotal, debitTotal }: Sums,
   statement: StatedRows,
   say: Say,

@@ -21,8 +21,7 @@ import { sha256Of } from '../host/sha256.ts';
 import { parseClose } from './close-file.ts';
 import { checkedByRows, type ReplacedFile, checkRows } from './verify-rows.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
-import { columnsOf } from './formats/columns.ts';
-import { UnreadableRows, type StatementFormat } from './formats/format.ts';
+import { columnsOf, UnreadableRows, type StatementFormat } from './formats/format.ts';
 import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { verifyChains, type VerifiedChain } from './verify-chain.ts';
@@ -80,12 +79,8 @@ export async function verifyPaths(
           basename(path) === expected.file &&
           (expected.currency !== null || dirname(path) === dirname(one.path)),
       );
-      if (
-        copies.length === 0 &&
-        one.isComplete &&
-        expected.current &&
-        !hasOtherRevision(one, expected, sheets)
-      ) {
+      const isMissing = copies.length === 0 && one.isComplete && expected.current;
+      if (isMissing && !hasOtherRevision(one, expected, sheets)) {
         const problem = `${expected.file} is listed in the manifest but is not here`;
         problems.push({ path: one.path, problem });
       }
@@ -104,12 +99,9 @@ export async function verifyPaths(
       ({ canBePublished, extension }) =>
         canBePublished && path.endsWith(`.${extension}`) && REVISION.test(basename(path)),
     );
-  for (const path of sheets) {
-    if (isStatement(path) && !named.has(path))
-      problems.push({
-        path,
-        problem: `no manifest here names this file${path.endsWith(CSV_END) ? '' : MADE_OR_PUT_THERE}`,
-      });
+  for (const path of sheets.filter((one) => isStatement(one) && !named.has(one))) {
+    const how = path.endsWith(CSV_END) ? '' : ': it was made for a download, or somebody put it here';
+    problems.push({ path, problem: `no manifest here names this file${how}` });
   }
   const { chains, problems: inChains } = verifyChains(manifests);
   problems.push(...inChains);
@@ -145,7 +137,6 @@ const CSV_END = '.csv';
 /** What the ZIP of a month adds: sums of the statements next to it, and no statement. */
 const MONTH_CSV = /^month-\d{4}-\d\d\.csv$/;
 const REVISION = /\.r\d+\./;
-const MADE_OR_PUT_THERE = ': it was made for a download, or somebody put it here';
 
 /** Reads manifests and closed months, and checks their signatures where there are keys to check them with. */
 async function readManifests(found: readonly Found[], keys: readonly PublicKey[], given: readonly string[]) {
@@ -153,30 +144,26 @@ async function readManifests(found: readonly Found[], keys: readonly PublicKey[]
   const closed: ReadCloseFile[] = [];
   const problems: Problem[] = [];
   let signed = 0;
-  for (const file of found.filter(({ path }) => isManifest(path))) {
-    const content = await readFile(file.path);
+  for (const file of found.filter((one) => isManifest(one.path))) {
+    const { path } = file;
+    const content = await readFile(path);
     const text = content.toString('utf8');
     const [manifest, close] = [parseManifest(text), parseClose(text)];
     if (manifest !== null) {
       manifests.push({ ...file, manifest, sha256: sha256Of(content) });
       const { merchantNo, day } = manifest;
-      if (isOfAnotherDay(resolve(file.path).replaceAll(sep, '/'), merchantNo, day))
-        problems.push({
-          path: file.path,
-          problem: `it is the manifest of ${merchantNo}, ${day}: it was moved here`,
-        });
+      const problem = `it is the manifest of ${merchantNo}, ${day}: it was moved here`;
+      if (isOfAnotherDay(resolve(path).replaceAll(sep, '/'), merchantNo, day))
+        problems.push({ path, problem });
     } else if (close !== null)
-      closed.push({
-        ...{ path: file.path, close, sha256: sha256Of(content) },
-        isInFolder: isInMerchantFolder(file.path, given),
-      });
+      closed.push({ path, close, sha256: sha256Of(content), isInFolder: isInMerchantFolder(path, given) });
     else {
-      problems.push({ path: file.path, problem: 'this is no manifest of daybook' });
+      problems.push({ path, problem: 'this is no manifest of daybook' });
       continue;
     }
-    const problem = keys.length === 0 ? null : await signatureProblem(file.path, content, keys);
+    const problem = keys.length === 0 ? null : await signatureProblem(path, content, keys);
     if (problem === null) signed += Number(manifest !== null);
-    else problems.push({ path: file.path, problem });
+    else problems.push({ path, problem });
   }
   return { manifests, closed, problems, signed: keys.length === 0 ? null : signed };
 }
@@ -235,16 +222,10 @@ async function verifyFile(
   }
   problems.push(...problemsInRows);
   return {
-    path,
-    merchantNo: manifest.merchantNo,
-    day: manifest.day,
-    currency: expected.currency,
-    revision: expected.revision,
-    current: expected.current,
-    rows: statement?.rows ?? null,
-    verdict: statement?.verdict ?? null,
-    breaks: statement?.breaks ?? null,
-    explained: statement === null ? null : (statement.explained ?? 0),
+    ...{ path, merchantNo: manifest.merchantNo, day: manifest.day },
+    ...{ currency: expected.currency, revision: expected.revision, current: expected.current },
+    ...{ rows: statement?.rows ?? null, verdict: statement?.verdict ?? null },
+    ...{ breaks: statement?.breaks ?? null, explained: statement && (statement.explained ?? 0) },
     problems,
   };
 }
@@ -309,13 +290,13 @@ const NUMBERS_MAX = 4_000_000;
 
 type NumbersSeen = (merchantNo: string, batchNo: string, day: string) => string | null;
 
-function createNumbersSeen(max = NUMBERS_MAX): NumbersSeen {
+function createNumbersSeen(): NumbersSeen {
   const byMerchant = new Map<string, Map<string, string>>();
   return (merchantNo, batchNo, day) => {
     const days = byMerchant.get(merchantNo) ?? new Map<string, string>();
     byMerchant.set(merchantNo, days);
     const other = days.get(batchNo);
-    if (other === undefined && days.size < max) days.set(batchNo, day);
+    if (other === undefined && days.size < NUMBERS_MAX) days.set(batchNo, day);
     return other === undefined || other === day ? null : other;
   };
 }

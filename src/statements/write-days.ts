@@ -9,7 +9,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { ChainedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
-import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
+import type { StoredRow } from '../store/statements/stored-files.ts';
 import { StatementMisfit } from './day-content.ts';
 import { explainedOf, type Explained, currentOf, hasBreaks, isStillExplained } from './summary.ts';
 import { fileOf, dayPrefix, manifestKey, signatureKey } from './keys.ts';
@@ -29,11 +29,6 @@ import type { AccountOnDay } from '../store/statements/due-days.ts';
 import { recordSettled, recordUnderLease, type SettledDay } from '../store/statements/record-published.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 
-interface Misfit {
-  readonly currency: string;
-  readonly why: string;
-}
-
 export interface DayToWrite {
   readonly merchantNo: string;
   readonly day: BusinessDay;
@@ -45,8 +40,8 @@ export interface DayToWrite {
 /** What was written of a day so far; its manifest is not. */
 interface DayFiles extends DayToWrite {
   readonly written: readonly WrittenStatement[];
-  readonly misfits: readonly Misfit[];
-  /** Currencies whose statement is as the account now stands. */
+  readonly misfits: readonly { readonly currency: string; readonly why: string }[];
+  /** Currencies whose statement is as the account now stands, with or without a new revision. */
   readonly fine: readonly string[];
   readonly statements: readonly StatementRow[];
   readonly current: readonly StatementRow[];
@@ -65,7 +60,7 @@ async function writeFiles(
   const settled = await Promise.allSettled(
     accounts.map((account) => atOnce(() => newRevision(account, options))),
   );
-  const misfits: Misfit[] = [];
+  const misfits: DayFiles['misfits'][number][] = [];
   const fine: string[] = [];
   const written: WrittenStatement[] = [];
   for (const [nth, result] of settled.entries()) {
@@ -80,7 +75,7 @@ async function writeFiles(
   }
   const statements = inOrder([...past.statements, ...written.map(({ row }) => row)]);
   const current = currentOf(statements);
-  const explained = await explainedOf(options.db, merchantNo, day, options.zone, current);
+  const explained = await explainedOf(options.db, merchantNo, options.zone, current);
   const summary =
     fine.length === 0
       ? null
@@ -102,7 +97,7 @@ function manifestOf(
   { merchantNo, day, past, written, statements, current, explained, summary }: DayFiles,
   latest: Latest,
   options: PublishDayOptions,
-): { readonly row: ManifestRow; readonly isNew: boolean } {
+): ReturnType<typeof nextManifest> {
   const previous = new Map(past.previous);
   for (const { currency } of current) {
     const own = latest.statements.get(currency);
@@ -135,13 +130,8 @@ const AT_ONCE_MAX = 8;
 /** Accounts of a large day that are written at once; each upload holds a few parts in memory. */
 const LARGE_AT_ONCE_MAX = 3;
 
-interface WrittenDay {
-  readonly day: BusinessDay;
+interface WrittenDay extends Pick<DayFiles, 'day' | 'fine' | 'current' | 'misfits'> {
   readonly rows: readonly StatementRow[];
-  /** Currencies that are published as they now stand, with or without a new revision. */
-  readonly fine: readonly string[];
-  readonly current: readonly StatementRow[];
-  readonly misfits: readonly Misfit[];
   readonly leftOut: readonly LeftOutFormat[];
 }
 
@@ -175,10 +165,11 @@ export async function writeDays(
   const undone = new Set(named.filter((day) => !manifests.stored.has(day)).map(({ day }) => day));
   const done = files.done
     .filter(({ day }) => !undone.has(day))
-    .map(({ day, written, fine, misfits, current }): WrittenDay => {
-      const leftOut = written.flatMap((one) => one.leftOut);
-      return { day, rows: written.map(({ row }) => row), fine, current, misfits, leftOut };
-    });
+    .map(({ written, ...own }): WrittenDay => ({
+      ...own,
+      rows: written.map(({ row }) => row),
+      leftOut: written.flatMap(({ leftOut }) => leftOut),
+    }));
   const isDone = ({ account, day }: AccountOnDay): boolean =>
     done.some((one) => one.day === day && one.fine.includes(account.currency));
   return { done, next: next.filter((one) => !isDone(one)), failure: files.failure ?? manifests.failure };
@@ -216,14 +207,14 @@ async function putFiles(
   return { done, failure: failureIn(made) };
 }
 
-type NamedFiles = DayFiles & { readonly manifest: { readonly row: ManifestRow; readonly isNew: boolean } };
+type NamedFiles = DayFiles & { readonly manifest: ReturnType<typeof nextManifest> };
 
 /** Stores the rows of all days, and what their manifests have to be. Returns the next days of the new revisions. */
 async function recordRows(
   days: readonly NamedFiles[],
   { db, lease, publishedNow }: PublishDayOptions,
 ): Promise<readonly AccountOnDay[]> {
-  for (const { day } of days) publishedNow?.touch(day);
+  for (const { day } of days) publishedNow?.touched.add(day);
   const written = days.flatMap((day) => day.written);
   const summaries = days.flatMap(({ summary }) => summary ?? []);
   const manifests = days.filter(({ manifest }) => manifest.isNew).map(({ manifest }) => manifest.row);
@@ -268,35 +259,29 @@ async function markPublished(
   written: ReadonlyMap<DayFiles, readonly StoredRow[]>,
   { db, lease, zone, publishedNow }: PublishDayOptions,
 ): Promise<void> {
-  const days = new Map(written);
+  const toSettle = new Map(written);
   if (publishedNow !== undefined) {
     for (const [files, stored] of written) {
       if (hasBreaks(files)) continue;
       publishedNow.add(fineOf(files), stored);
-      days.delete(files);
+      toSettle.delete(files);
     }
   }
-  if (days.size > 0) await settle(days, { db, lease, zone });
-  for (const { day, past } of written.keys()) if (isNew(past)) publishedNow?.addNewDay(day);
+  if (toSettle.size > 0)
+    await writeTransaction(db, lease, async (trx) => {
+      const settled: SettledDay[] = [];
+      for (const files of toSettle.keys()) {
+        const { merchantNo, day, fine } = files;
+        if (fine.length > 0 && (await isStillExplained(trx, merchantNo, day, zone, files)))
+          settled.push(...fineOf(files));
+      }
+      await recordSettled(trx, [...toSettle.values()].flat(), settled);
+    });
+  for (const { day, past } of written.keys()) if (isNew(past)) publishedNow?.newDays.add(day);
 }
 
 const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>
   statements.length === 0 && summaries.length === 0 && manifest === undefined;
-
-async function settle(
-  days: ReadonlyMap<DayFiles, readonly StoredRow[]>,
-  { db, lease, zone }: Pick<PublishDayOptions, 'db' | 'lease' | 'zone'>,
-): Promise<void> {
-  await writeTransaction(db, lease, async (trx) => {
-    const settled: SettledDay[] = [];
-    for (const files of days.keys()) {
-      const { merchantNo, day, fine } = files;
-      if (fine.length > 0 && (await isStillExplained(trx, merchantNo, day, zone, files)))
-        settled.push(...fineOf(files));
-    }
-    await recordSettled(trx, [...days.values()].flat(), settled);
-  });
-}
 
 const fineOf = ({ fine, accounts }: DayFiles): SettledDay[] =>
   accounts.filter(({ account }) => fine.includes(account.currency));

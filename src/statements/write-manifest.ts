@@ -13,7 +13,6 @@ import { publicKeyOf, readPublicKey, type SigningKey } from '../signing/keys.ts'
 import { isSignedBy, readSignature, signatureFile } from '../signing/signatures.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { manifestKey, signatureKey, WITHDRAWN } from './keys.ts';
-import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { CHECKS } from '../ledger/checks.ts';
@@ -24,10 +23,9 @@ import {
   NOTHING_MEASURED,
   type LatenessMeasured,
 } from '../ledger/lateness.ts';
-import type { Lease } from '../store/engine/lease.ts';
-import type { DB } from '../store/engine/schema.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { isBeyondBounds, otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
@@ -39,14 +37,11 @@ import {
   type Superseded,
   manifestText,
   type ManifestSources,
+  unlessEmpty,
 } from './manifest-text.ts';
+import type { PublishDayOptions, SigningOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-
-export interface SigningOptions {
-  /** If left out or null, manifests are not signed. */
-  readonly signingKey?: SigningKey | null;
-  readonly now: () => Date;
-}
+import { currentOf } from './summary.ts';
 
 export const SIGNATURE_CONTENT_TYPE = 'text/plain; charset=utf-8';
 
@@ -94,48 +89,13 @@ export function isSignedWith(key: SigningKey, text: string, signature: string | 
 
 export const MANIFEST_CONTENT_TYPE = 'application/json';
 
-interface SettleOptions extends SigningOptions {
-  readonly db: Kysely<DB>;
-  readonly lease: Lease;
-  readonly objects: ObjectStore;
-  readonly zone: string;
-  readonly timeZoneTrusted?: boolean;
-  readonly checked?: readonly string[];
-  /** How late entries come; if left out, nothing is known of it. */
-  readonly lateness?: LatenessMeasured;
-  /** Called where a manifest that is not ours gives way to the one that is written. */
-  readonly onForeign?: (found: ForeignManifest) => void;
-}
-
-/** A manifest that lay in the store, was not known to the database, and was not signed with our key. */
-export interface ForeignManifest {
-  readonly merchantNo: string;
-  readonly day: BusinessDay;
-  readonly key: string;
-  readonly revision: number;
-  readonly sha256: string;
-}
-
 export const manifestRow = (
-  {
-    merchantNo,
-    day,
-    revision,
-    epoch,
-    place,
-  }: Pick<Manifest, 'merchantNo' | 'day' | 'revision' | 'epoch' | 'place'>,
+  of: Pick<Manifest, 'merchantNo' | 'day' | 'revision' | 'epoch' | 'place'>,
   content: string,
 ): ManifestRow => ({
-  merchant_no: merchantNo,
-  day,
-  object_key: manifestKey(merchantNo, day),
-  revision,
-  epoch,
-  sha256: sha256Of(content),
-  byte_count: Buffer.byteLength(content),
-  content,
-  place: place ?? null,
-  signature: null,
+  ...{ merchant_no: of.merchantNo, day: of.day, object_key: manifestKey(of.merchantNo, of.day) },
+  ...{ revision: of.revision, epoch: of.epoch, place: of.place ?? null, signature: null },
+  ...{ sha256: sha256Of(content), byte_count: Buffer.byteLength(content), content },
 });
 
 type Past = Pick<PastOfDay, 'manifest' | 'previous' | 'certificates' | 'lastInChain' | 'unchained'>;
@@ -151,7 +111,7 @@ export function nextManifest(
   rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'> &
     Partial<Pick<ManifestSources, 'otherFormats'>>,
   { manifest: recorded, previous, certificates, ...chain }: Past,
-  options: SettleOptions,
+  options: PublishDayOptions,
 ): { readonly row: ManifestRow; readonly isNew: boolean } {
   const { lease, zone, timeZoneTrusted = false, checked = [], lateness = NOTHING_MEASURED } = options;
   const listed = recorded === undefined ? [] : otherFormatsIn(recorded);
@@ -171,34 +131,31 @@ export function nextManifest(
     epoch: lease.epoch,
     chain: nextInChain(before, chain),
   };
-  const made = manifestText({ ...sources, checked, final: finalIn(day, lateness), ...next });
-  const text = before === null ? made : withChecksOf(before.manifest, made);
+  const all = checkedWith(before?.manifest ?? null, currentOf(rows.statements), checked);
+  const text = manifestText({ ...sources, checked: all, final: finalIn(day, lateness), ...next });
   const row = manifestRow({ merchantNo, day, ...next, place: next.chain.place }, text);
   return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
 }
 
 /** What was checked of the same statements stays checked, whoever writes next. */
-function withChecksOf(before: Manifest | null, text: string): string {
-  const { format, merchantNo, day, revision, epoch, timeZone, timeZoneProof, checked, ...rest } = JSON.parse(
-    text,
-  ) as Manifest;
-  const missing = (before?.checked ?? []).filter((check) => checked?.includes(check) !== true);
-  if (before === null || missing.length === 0 || statementsIn(before) !== statementsIn(rest)) return text;
-  const head = { format, merchantNo, day, revision, epoch, timeZone, timeZoneProof };
-  const all = [...(checked ?? []), ...missing].sort((a, b) => placeOf(a) - placeOf(b));
-  return `${JSON.stringify({ ...head, checked: all, ...rest }, null, 2)}\n`;
+function checkedWith(
+  before: Manifest | null,
+  statements: readonly StatementName[],
+  checked: readonly string[],
+): readonly string[] {
+  const missing = (before?.checked ?? []).filter((check) => !checked.includes(check));
+  const isSame = before !== null && namesIn(before.statements) === namesIn(statements);
+  return isSame && missing.length > 0
+    ? [...checked, ...missing].sort((a, b) => placeOf(a) - placeOf(b))
+    : checked;
 }
 
 const placeOf = (check: string): number => CHECKS.findIndex((one) => one === check);
 
-const statementsIn = ({ statements }: Pick<Manifest, 'statements'>): string =>
-  statements.map(({ currency, sha256 }) => `${currency} ${sha256}`).join();
+type StatementName = Pick<StatementRow, 'currency' | 'sha256'>;
 
-/** What was read back from the store of a manifest and of its signature. */
-interface KnownManifest {
-  readonly manifest: StoredRow | undefined;
-  readonly signature: StoredRow | undefined;
-}
+const namesIn = (statements: readonly StatementName[]): string =>
+  statements.map(({ currency, sha256 }) => `${currency} ${sha256}`).join();
 
 /** When the day is final, as its manifest says it. */
 function finalIn(day: BusinessDay, lateness: LatenessMeasured): Manifest['final'] {
@@ -218,9 +175,9 @@ function finalIn(day: BusinessDay, lateness: LatenessMeasured): Manifest['final'
  */
 export async function writeManifest(
   recorded: ManifestRow,
-  known: KnownManifest,
+  known: Readonly<Record<'manifest' | 'signature', StoredRow | undefined>>,
   fence: Fence,
-  options: SettleOptions,
+  options: PublishDayOptions,
 ): Promise<StoredRow[]> {
   const { db, lease, objects } = options;
   const key = recorded.object_key;
@@ -232,13 +189,8 @@ export async function writeManifest(
   );
   if (known.manifest?.sha256 === recorded.sha256) return [...signature, known.manifest];
   const put = { fence, contentType: MANIFEST_CONTENT_TYPE };
-  try {
-    const condition = conditionOf(known.manifest);
-    const stored = await objects.put(key, Buffer.from(recorded.content), { ...put, ...condition });
-    return [...signature, storedRow(recorded, key, stored)];
-  } catch (error) {
-    if (!(error instanceof ObjectExists)) throw error;
-  }
+  const written = await putOver(known.manifest, objects, key, recorded.content, put);
+  if (written !== null) return [...signature, storedRow(recorded, key, written)];
   const text = (await readText(objects, key)) ?? '';
   const found = parseManifest(text);
   const isForgotten = found !== null && found.revision >= recorded.revision && !isBeyondBounds(found);
@@ -275,13 +227,19 @@ interface Proof {
 class StrongerPublished extends ExpectedError {
   override readonly name = 'StrongerPublished';
   readonly exitCode = EXIT.incomplete;
+  constructor({ merchantNo, day }: Pick<Manifest, 'merchantNo' | 'day'>, how: string) {
+    super(
+      `${merchantNo} ${day}: the store holds a manifest that this database does not know, and that proves more: ${how}. ` +
+        'It stays as it is. If this database was restored, run `daybook statements adopt`; otherwise stop the other program that publishes there.',
+    );
+  }
 }
 
 /** Of a manifest that this database does not know: throws `StrongerPublished` if it is continuous where this is broken, or had checks that this run leaves out. */
 export function assertAsStrong(
   { merchantNo, day, statements, checked: checkedThere = [] }: Manifest,
   own: readonly Proof[],
-  { checked = [] }: Pick<SettleOptions, 'checked'>,
+  { checked = [] }: Pick<PublishDayOptions, 'checked'>,
 ): void {
   const there = new Map(statements.map((one) => [one.currency, one]));
   const broken = own.find(
@@ -291,7 +249,7 @@ export function assertAsStrong(
   const isChanged = own.some(({ currency, sha256 }) => there.get(currency)?.sha256 !== sha256);
   const unchecked = isChanged ? checkedThere.filter((check) => !checked.includes(check)) : [];
   if (broken === undefined && unchecked.length === 0) return;
-  throw strongerPublished(
+  throw new StrongerPublished(
     { merchantNo, day },
     broken === undefined
       ? `it was checked by ${unchecked.join(', ')}, which this run leaves out`
@@ -303,22 +261,13 @@ export function assertAsStrong(
 export function assertDayAsStrong(
   found: Manifest,
   own: readonly Proof[],
-  options: Pick<SettleOptions, 'checked'>,
+  options: Pick<PublishDayOptions, 'checked'>,
 ): void {
   const missing = found.statements.find(({ currency }) => !own.some((one) => one.currency === currency));
   if (missing !== undefined)
-    throw strongerPublished(found, `${missing.currency} is published there and not here`);
+    throw new StrongerPublished(found, `${missing.currency} is published there and not here`);
   assertAsStrong(found, own, options);
 }
-
-const strongerPublished = (
-  { merchantNo, day }: Pick<Manifest, 'merchantNo' | 'day'>,
-  how: string,
-): StrongerPublished =>
-  new StrongerPublished(
-    `${merchantNo} ${day}: the store holds a manifest that this database does not know, and that proves more: ${how}. ` +
-      'It stays as it is. If this database was restored, run `daybook statements adopt`; otherwise stop the other program that publishes there.',
-  );
 
 interface Forgotten extends Superseded {
   readonly signature: string | null;
@@ -330,18 +279,13 @@ async function forgotten(
   text: string,
   { merchant_no, day, signature: own }: ManifestRow,
   signedBefore: string | null,
-  { objects, signingKey = null, onForeign }: SettleOptions,
+  { objects, signingKey = null, onForeign }: PublishDayOptions,
 ): Promise<Forgotten> {
   const signature = own === null ? await readText(objects, signatureKey(merchant_no, day)) : signedBefore;
   const isBelieved = signingKey === null || isSignedWith(signingKey, text, signature);
-  const { revision } = found;
-  const row = { revision, sha256: sha256Of(text) };
+  const row = { revision: found.revision, sha256: sha256Of(text) };
   if (!isBelieved) onForeign?.({ merchantNo: merchant_no, day, key: manifestKey(merchant_no, day), ...row });
-  return {
-    row,
-    manifest: isBelieved ? found : null,
-    signature,
-  };
+  return { row, manifest: isBelieved ? found : null, signature };
 }
 
 /** Writes the signature that the row has, if any. Returns also what unexpectedly lay in its place before. */
@@ -349,51 +293,61 @@ async function writeSignature(
   row: ManifestRow,
   known: StoredRow | undefined,
   fence: Fence,
-  { objects }: SettleOptions,
+  { objects }: PublishDayOptions,
 ): Promise<{ readonly stored: StoredRow[]; readonly found: string | null }> {
   const { merchant_no, day, signature } = row;
   if (signature === null) return { stored: [], found: null };
   if (known?.sha256 === sha256Of(signature)) return { stored: [known], found: null };
   const key = signatureKey(merchant_no, day);
-  const content = Buffer.from(signature);
   const put = { fence, contentType: SIGNATURE_CONTENT_TYPE };
-  try {
-    const stored = await objects.put(key, content, { ...put, ...conditionOf(known) });
-    return { stored: [storedRow(row, key, stored)], found: null };
-  } catch (error) {
-    if (!(error instanceof ObjectExists)) throw error;
-  }
+  const written = await putOver(known, objects, key, signature, put);
+  if (written !== null) return { stored: [storedRow(row, key, written)], found: null };
   const found = await readText(objects, key);
-  return { stored: [storedRow(row, key, await putReplacing(objects, key, content, put))], found };
+  const replaced = await putReplacing(objects, key, Buffer.from(signature), put);
+  return { stored: [storedRow(row, key, replaced)], found };
 }
 
-const conditionOf = (known: StoredRow | undefined): PutOptions =>
-  known === undefined ? { ifAbsent: true } : known.etag === null ? {} : { ifEtag: known.etag };
+/** Writes a file in place of the known one, or where none is known to be. Null: another one is there, and stays. */
+async function putOver(
+  known: StoredRow | undefined,
+  objects: ObjectStore,
+  key: string,
+  text: string,
+  put: PutOptions,
+): Promise<StoredDigest | null> {
+  const condition =
+    known === undefined ? { ifAbsent: true } : known.etag === null ? {} : { ifEtag: known.etag };
+  try {
+    return await objects.put(key, Buffer.from(text), { ...put, ...condition });
+  } catch (error) {
+    if (!(error instanceof ObjectExists)) throw error;
+    return null;
+  }
+}
 
 export const storedRow = (
   { merchant_no, day }: Pick<StoredRow, 'merchant_no' | 'day'>,
   key: string,
   { sha256, bytes, etag }: StoredDigest,
 ): StoredRow => ({
-  ...{ merchant_no, day, object_key: key },
-  sha256,
-  byte_count: bytes,
-  etag,
+  ...{ merchant_no, day, object_key: key, sha256, byte_count: bytes, etag },
 });
 
 /** The same manifest, with a number above the one that was found. It names that one and itself as superseded. */
-function above(found: Forgotten, recorded: ManifestRow, options: SettleOptions): ManifestRow {
+function above(found: Forgotten, recorded: ManifestRow, options: PublishDayOptions): ManifestRow {
   const before = parseManifest(recorded.content)!;
   const revision = found.row.revision + 1;
-  const { final, statements, summary, certificates, ...rest } = JSON.parse(recorded.content) as Manifest;
+  const own = JSON.parse(recorded.content) as Manifest;
+  const { format, merchantNo, day, epoch, timeZone, timeZoneProof, checked = [] } = own;
+  const { final, statements, summary, certificates } = own;
   const supersededManifests =
     before.place === undefined ? undefined : supersededWith([found, { row: recorded, manifest: before }]);
   const manifest = {
-    ...{ ...rest, revision },
+    ...{ format, merchantNo, day, revision, epoch, timeZone, timeZoneProof },
+    checked: unlessEmpty(checkedWith(found.manifest, statements, checked)),
     ...chainFieldsOf({ ...before, supersededManifests }),
     ...{ final, statements, summary, certificates },
   };
-  const text = withChecksOf(found.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
-  const row = manifestRow({ ...before, revision }, text);
+  const row = manifestRow({ ...before, revision }, `${JSON.stringify(manifest, null, 2)}\n`);
   return signed(row, recorded.signature ?? found.signature, options);
 }

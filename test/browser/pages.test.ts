@@ -8,7 +8,7 @@ import { readXlsx } from 'hucre/xlsx';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
-import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import { STATEMENT_COLUMNS } from '../../src/statements/formats/format.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { showPages, type ShownPages } from '../support/pages.ts';
 import { BROKEN_DAY, openPagesStage, REVISED_DAY } from '../support/pages-stage.ts';

@@ -37,7 +37,7 @@ export async function outcomeOf(db: Kysely<DB>, objects: ObjectStore): Promise<O
 /** All published files, with manifests as `comparable`. */
 export async function filesOf(objects: ObjectStore): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  for await (const key of objects.list(MERCHANTS_PREFIX)) {
+  for await (const { key } of objects.survey(MERCHANTS_PREFIX)) {
     const text = (await readObject(objects, key))?.toString('utf8') ?? '';
     files.set(key, key.endsWith('manifest.json') ? comparable(text) : text);
   }

@@ -379,7 +379,7 @@ async function filledBucket(s3: S3Server, from: Site | null): Promise<string> {
   const { bucket, store, client } = await freshBucket(s3);
   client.destroy();
   if (from?.bucket != null) {
-    for await (const key of from.objects.list(MERCHANTS_PREFIX))
+    for await (const { key } of from.objects.survey(MERCHANTS_PREFIX))
       await store.put(key, (await readObject(from.objects, key))!);
   }
   return bucket;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { filesIn, isLocalType } from '../../src/objects/local-files.ts';
+import { filesIn, isLocalType } from '../../src/objects/directory-files.ts';
 import { isDoneAtOnce } from './done-at-once.ts';
 
 const EXT4 = 0xef53;

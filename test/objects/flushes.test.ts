@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import type { Files } from '../../src/objects/directory-files.ts';
-import { createLocalFiles } from '../../src/objects/local-files.ts';
+import { type Files, createLocalFiles } from '../../src/objects/directory-files.ts';
 
 let folder: string;
 let steps: string[];

@@ -3,8 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Files, OpenFile } from '../../src/objects/directory-files.ts';
-import { createLocalFiles } from '../../src/objects/local-files.ts';
+import { type Files, type OpenFile, createLocalFiles } from '../../src/objects/directory-files.ts';
 import { isDoneAtOnce } from './done-at-once.ts';
 
 const KIB = 1024;

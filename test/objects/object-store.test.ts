@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import type { Files } from '../../src/objects/directory-files.ts';
-import { createLocalFiles } from '../../src/objects/local-files.ts';
+import { type Files, createLocalFiles } from '../../src/objects/directory-files.ts';
 import {
   digestOf,
   ObjectExists,
@@ -53,7 +52,7 @@ async function* large(): AsyncGenerator<Uint8Array> {
 
 async function keys(store: ObjectStore, prefix: string): Promise<string[]> {
   const found: string[] = [];
-  for await (const key of store.list(prefix)) found.push(key);
+  for await (const { key } of store.survey(prefix)) found.push(key);
   return found;
 }
 

@@ -79,10 +79,6 @@ export function createKillSwitch(kill: Kill | null): KillSwitch {
             },
             digest: around('objects', store.digest),
             head: around('objects', store.head),
-            list: (prefix) => {
-              begin('objects');
-              return store.list(prefix);
-            },
             survey: (prefix, range) => {
               begin('objects');
               return store.survey(prefix, range);

@@ -2,9 +2,12 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import {
+  STATEMENT_COLUMNS,
+  type RowCells,
+  type StatementFormat,
+} from '../../src/statements/formats/format.ts';
 import { CSV, csvLines, csvText } from '../../src/statements/formats/csv.ts';
-import type { RowCells, StatementFormat } from '../../src/statements/formats/format.ts';
 import { SPREADSHEET } from '../../src/statements/formats/all.ts';
 import { statementKey } from '../../src/statements/keys.ts';
 import { dayOf } from './days.ts';

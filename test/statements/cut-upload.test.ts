@@ -40,7 +40,7 @@ describe.each(servers)('publishing to %s with a connection that is cut', (_, sta
 
   const keys = async () => {
     const names: string[] = [];
-    for await (const key of store.list('')) names.push(key.replace(/^.*date=/, ''));
+    for await (const { key } of store.survey('')) names.push(key.replace(/^.*date=/, ''));
     return names;
   };
   const whole = (day: string) => [

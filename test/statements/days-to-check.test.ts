@@ -1,7 +1,7 @@
 /** Which published days have to be compared with the published days next to them by asking the database. */
 import { expect, test } from 'vitest';
 import type { BusinessDay } from '../../src/ledger/entry.ts';
-import { daysToCheck, type PublishedDay } from '../../src/statements/openings.ts';
+import { daysToCheck, type PublishedDay } from '../../src/statements/withheld.ts';
 
 type Stated = PublishedDay['statement'];
 const stated = (day: BusinessDay, opening: string, closing: string, restarted = false): Stated => ({

@@ -1,11 +1,12 @@
 /** A made-up account's day, as formats get it. */
 import type { StatedFigures } from '../../src/ledger/entry.ts';
-import { STATEMENT_COLUMNS, type StatementColumn } from '../../src/statements/formats/columns.ts';
-import type {
-  Changes,
-  PublishedRevision,
-  RowCells,
-  StatementDay,
+import {
+  STATEMENT_COLUMNS,
+  type StatementColumn,
+  type Changes,
+  type PublishedRevision,
+  type RowCells,
+  type StatementDay,
 } from '../../src/statements/formats/format.ts';
 
 const NOTHING: StatedFigures = {

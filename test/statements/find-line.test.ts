@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import { STATEMENT_COLUMNS } from '../../src/statements/formats/format.ts';
 import { csvText } from '../../src/statements/formats/csv.ts';
 import { StatementDamaged } from '../../src/statements/fetch.ts';
 import { findLine } from '../../src/statements/entry-places.ts';

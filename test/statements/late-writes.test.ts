@@ -10,7 +10,7 @@ import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import { filesIn } from '../../src/objects/local-files.ts';
+import { filesIn } from '../../src/objects/directory-files.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { createS3Store } from '../../src/objects/s3.ts';
 import { compareFiles } from '../../src/statements/compare-files.ts';

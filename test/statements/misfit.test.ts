@@ -29,7 +29,7 @@ afterEach(() => book.database.close());
 
 const keysOf = async (store: ObjectStore) => {
   const keys: string[] = [];
-  for await (const key of store.list('')) keys.push(key);
+  for await (const { key } of store.survey('')) keys.push(key);
   return keys;
 };
 const textOf = async (day: string) => {

@@ -76,7 +76,7 @@ const LATER = accountEntries(100_00, [
 
 const keysOf = async (store: ObjectStore): Promise<string[]> => {
   const keys: string[] = [];
-  for await (const key of store.list('')) keys.push(key);
+  for await (const { key } of store.survey('')) keys.push(key);
   return keys;
 };
 const textOf = async (store: ObjectStore, key: string): Promise<string | undefined> =>

@@ -32,7 +32,8 @@ export async function filesOfDatabase(db: Kysely<DB>): Promise<Map<string, strin
 /** SHA-256 by key, from the stored files. */
 export async function filesOfStore(objects: ObjectStore): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  for await (const key of objects.list(MERCHANTS_PREFIX)) files.set(key, (await objects.digest(key))!.sha256);
+  for await (const { key } of objects.survey(MERCHANTS_PREFIX))
+    files.set(key, (await objects.digest(key))!.sha256);
   return files;
 }
 
@@ -43,7 +44,7 @@ export async function verifyProblems(
 ): Promise<readonly unknown[]> {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-verify-'));
   try {
-    for await (const key of objects.list(MERCHANTS_PREFIX)) {
+    for await (const { key } of objects.survey(MERCHANTS_PREFIX)) {
       await mkdir(dirname(join(folder, key)), { recursive: true });
       await writeFile(join(folder, key), (await readObject(objects, key))!);
     }

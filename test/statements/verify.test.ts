@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { fetchInFormat } from '../../src/statements/fetch-in-format.ts';
+import { fetchInFormat } from '../../src/statements/fetch.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import { SPREADSHEET } from '../../src/statements/formats/all.ts';

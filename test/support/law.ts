@@ -32,7 +32,7 @@ interface PublishedDay {
 /** All manifests of a store, by merchant and day. */
 export async function manifestsIn(store: ObjectStore): Promise<PublishedDay[]> {
   const manifests: PublishedDay[] = [];
-  for await (const key of store.list(MERCHANTS_PREFIX)) {
+  for await (const { key } of store.survey(MERCHANTS_PREFIX)) {
     if (!key.endsWith('manifest.json')) continue;
     manifests.push(JSON.parse((await readObject(store, key))!.toString('utf8')) as PublishedDay);
   }

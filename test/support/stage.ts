@@ -199,7 +199,7 @@ export const accountDays = ({ app }: Stage) =>
 /** The text of every object, by key. */
 export async function objectsOf({ app }: Stage): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
-  for await (const key of app.objects.list(MERCHANTS_PREFIX)) {
+  for await (const { key } of app.objects.survey(MERCHANTS_PREFIX)) {
     const chunks: Uint8Array[] = [];
     for await (const chunk of (await app.objects.get(key))!) chunks.push(chunk);
     texts.set(key, Buffer.concat(chunks).toString('utf8'));

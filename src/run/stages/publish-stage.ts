@@ -5,7 +5,7 @@ import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
 import { NOTHING_REPAIRED, repairFiles, repairCloses } from '../../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
-import type { ForeignManifest } from '../../statements/write-manifest.ts';
+import type { ForeignManifest } from '../../statements/publish-options.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
 import type { DayRange } from '../range.ts';
 import { type MerchantOutcome, accountDayKey, NOTHING_PUBLISHED } from '../report.ts';

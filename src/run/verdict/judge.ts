@@ -1,6 +1,6 @@
 /** The verdict on a run: its exit code and the reasons for it, each with what to do. Pure. */
 import { counted } from '../../ledger/text.ts';
-import type { OpeningMismatch } from '../../statements/openings.ts';
+import type { OpeningMismatch } from '../../statements/withheld.ts';
 import { windowsInZone } from '../../ledger/wall-time.ts';
 import type { ChangesTogether } from '../../store/amendments.ts';
 import {

@@ -1,7 +1,6 @@
 /** Every format of statements. A new one is a file in this folder and its line here. */
-import type { StatementColumn } from './columns.ts';
+import type { StatementColumn, RowCells, StatementFormat } from './format.ts';
 import { CSV } from './csv.ts';
-import type { RowCells, StatementFormat } from './format.ts';
 import { CAMT053 } from './camt053.ts';
 import { MT940 } from './mt940.ts';
 import { PDF } from './pdf.ts';

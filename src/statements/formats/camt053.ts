@@ -3,8 +3,14 @@ import { entriesIn } from '../../ledger/chain/figures.ts';
 import { addAmounts, decimalsOf, subtractAmounts } from '../../ledger/money.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.ts';
-import { type RowCells, type StatementDay, type StatementFormat, FormatTooSmall } from './format.ts';
-import { placesOf, type Places } from './columns.ts';
+import {
+  type RowCells,
+  type StatementDay,
+  type StatementFormat,
+  FormatTooSmall,
+  placesOf,
+  type Places,
+} from './format.ts';
 
 /** What the schema allows in an amount. */
 const AMOUNT_DIGITS_MAX = 18;

@@ -1,10 +1,10 @@
 /**
- * What a format of statements is. CSV is the one every statement is published in: it is the file that is proven,
- * compared and searched. The other formats are made from it, when it is published or when somebody downloads it.
+ * What a format of statements is, and the columns that its rows have. CSV is the one every statement is published in: it
+ * is the file that is proven, compared and searched. The other formats are made from it, when it is published or when
+ * somebody downloads it.
  */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
-import type { Account, BusinessDay, StatedFigures } from '../../ledger/entry.ts';
-import type { StatementColumn } from './columns.ts';
+import type { Account, BusinessDay, LedgerEntry, StatedFigures } from '../../ledger/entry.ts';
 
 /** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */
 export type RowCells = readonly string[];
@@ -18,6 +18,15 @@ export interface RowDifference {
   readonly after: Cells | null;
   readonly changed: readonly string[];
 }
+
+/** The lines that show it: the row before and after, or the one that went or came. */
+export const linesOfChange = ({
+  before,
+  after,
+}: RowDifference): (readonly [what: string, cells: Cells])[] => [
+  ...(before === null ? [] : [[after === null ? 'went' : 'before', before] as const]),
+  ...(after === null ? [] : [[before === null ? 'came' : 'after', after] as const]),
+];
 
 export interface PublishedRevision {
   readonly revision: number;
@@ -99,4 +108,83 @@ export class FormatTooSmall extends ExpectedError {
         'Take the CSV, which holds every day.',
     );
   }
+}
+
+export interface StatementColumn {
+  readonly name: string;
+  readonly isAmount: boolean;
+}
+
+export interface EntryColumn extends StatementColumn {
+  /** The entry's cell, as text. The same entry gives the same cell, whenever it is asked. */
+  readonly cell: (entry: LedgerEntry) => string;
+  /** What it holds, for the reader of docs/reference/files.md. */
+  readonly meaning: string;
+}
+
+const UNIT = 'in units of the currency';
+
+function column(name: string, meaning: string, cell: EntryColumn['cell']): EntryColumn {
+  return { name, isAmount: false, cell, meaning };
+}
+
+function amount(name: string, meaning: string, cell: EntryColumn['cell']): EntryColumn {
+  return { name, isAmount: true, cell, meaning };
+}
+
+/** New ones go to the end. CONTRIBUTING.md, "A column of the CSV", has all steps. */
+export const STATEMENT_COLUMNS: readonly EntryColumn[] = [
+  column('batch_no', 'the platform’s number of the entry', ({ batchNo }) => batchNo),
+  column(
+    'booked_at',
+    'when it was booked, `YYYY-MM-DD HH:mm:ss` of the platform’s zone, as the platform sent it',
+    ({ bookedAt }) => bookedAt,
+  ),
+  column('currency', 'currency code of the account', ({ currency }) => currency),
+  column('transaction_type', 'the platform’s code for the kind of entry', (entry) => entry.transactionType),
+  amount('credit', `amount added, ${UNIT}; empty where the entry is a debit`, (entry) => entry.credit ?? ''),
+  amount(
+    'debit',
+    `amount taken away, ${UNIT}; empty where the entry is a credit`,
+    (entry) => entry.debit ?? '',
+  ),
+  amount('balance', `balance of the account after the entry, ${UNIT}`, ({ balance }) => balance),
+];
+
+/** Columns of files that were published before the names of columns were recorded. */
+const FIRST_COLUMNS: readonly string[] = [
+  ...['batch_no', 'booked_at', 'currency', 'transaction_type'],
+  ...['credit', 'debit', 'balance'],
+];
+
+/** Names of a published file's columns, in order; null where they were not kept. */
+export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] =>
+  kept ?? FIRST_COLUMNS;
+
+/** With which a statement's bytes can be made again. `kept` are their names as its row has them; null if one is not `known`. */
+export function columnsOfStatement(
+  kept: string | null,
+  known: readonly EntryColumn[],
+): readonly EntryColumn[] | null {
+  const columns = columnsOf(kept?.split(',')).map((name) => known.find((column) => column.name === name));
+  return columns.every((column) => column !== undefined) ? columns : null;
+}
+
+export const columnsNamed = (
+  names: readonly string[],
+  known: readonly StatementColumn[],
+): readonly StatementColumn[] =>
+  names.map((name) => known.find((column) => column.name === name) ?? { name, isAmount: false });
+
+const PLACES = {
+  ...{ batchNo: 'batch_no', bookedAt: 'booked_at', type: 'transaction_type' },
+  ...{ credit: 'credit', debit: 'debit', balance: 'balance' },
+} as const;
+
+export type Places = Readonly<Record<keyof typeof PLACES, number>>;
+
+export function placesOf(columns: readonly StatementColumn[]): Places {
+  const names = columns.map(({ name }) => name);
+  const places = Object.entries(PLACES).map(([place, name]) => [place, names.indexOf(name)]);
+  return Object.fromEntries(places) as Places;
 }

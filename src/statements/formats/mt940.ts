@@ -2,10 +2,16 @@
 import anyAscii from 'any-ascii';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { type StatementDay, FormatTooSmall, type RowCells, type StatementFormat } from './format.ts';
+import {
+  type StatementDay,
+  FormatTooSmall,
+  type RowCells,
+  type StatementFormat,
+  placesOf,
+  type Places,
+} from './format.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.ts';
-import { placesOf, type Places } from './columns.ts';
 
 /** Set X without line ends. */
 const ALLOWED = /^[A-Za-z0-9/\-?:().,'+ ]*$/;
@@ -99,14 +105,8 @@ function accountNumber({ merchantNo, currency }: StatementDay['account']): strin
   return spelled.slice(0, space - digest.length) + digest + currency;
 }
 
-interface Messages {
-  readonly add: (fields: string, balance: string) => void;
-  readonly end: (fields: string) => void;
-  readonly given: () => string;
-}
-
 /** The messages of a statement. `add` throws `FormatTooSmall` where they would be too many. */
-export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): Messages {
+export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX) {
   const { account, published } = day;
   const { inUnits } = bankAmounts(day, 'mt940');
   const { currency } = account;
@@ -115,12 +115,11 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): M
   const named =
     `:20:${short}${currency}R${published.revision}`.slice(0, ':20:'.length + 16) +
     `${END}:25:${accountNumber(account)}${END}`;
-  const balanceField = (amount: string, on: BusinessDay): string =>
-    `${amount.startsWith('-') ? 'D' : 'C'}${on.slice(2).replaceAll('-', '')}${currency}` +
-    swiftAmount(
-      day,
-      inUnits(amount, () => `the balance ${amount}`),
-    );
+  const balanceField = (amount: string, on: BusinessDay): string => {
+    const inCurrency = inUnits(amount, () => `the balance ${amount}`);
+    const side = amount.startsWith('-') ? 'D' : 'C';
+    return side + on.slice(2).replaceAll('-', '') + currency + swiftAmount(day, inCurrency);
+  };
 
   let done = '';
   let message = '';
@@ -150,18 +149,18 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): M
 
   open();
   return {
-    add: (fields, balance) => {
+    add: (fields: string, balance: string): void => {
       makeSpace(fields.length + CARRIED_CHARACTERS_MAX);
       message += fields;
       reached = balance;
     },
-    end: (fields) => {
+    end: (fields: string): void => {
       const closing = `:62F:${balanceField(published.figures.closing, day.day)}${END}${fields}`;
       makeSpace(closing.length);
       done += message + closing + MESSAGE_END;
       message = '';
     },
-    given: () => {
+    given: (): string => {
       const text = done;
       done = '';
       return text;
@@ -170,11 +169,6 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX): M
 }
 
 const REFERENCE_MAX = 16;
-
-interface Entry {
-  readonly text: string;
-  readonly isSpelled: boolean;
-}
 
 /**
  * The reference of an entry: its batch number, if that fits and holds no slash that would end the field; otherwise its
@@ -187,7 +181,7 @@ function referenceOf(batchNo: string, spelled: string): string {
   return `${beginning}.${sha256Of(batchNo).slice(0, 8).toUpperCase()}`;
 }
 
-function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: BankAmounts): Entry {
+function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: BankAmounts) {
   const [batchNo, bookedAt, type] = [cells[at.batchNo]!, cells[at.bookedAt]!, cells[at.type] ?? ''];
   const credit = cells[at.credit]!;
   const [, month, date] = bookedAt.slice(0, 10).split('-');
@@ -195,10 +189,8 @@ function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: Ba
   const spelled = swiftText(batchNo);
   const details = `${spelled} ${bookedAt.slice(11)} ${swiftText(type)}`.trimEnd();
   const sent = credit || cells[at.debit]!;
-  const amount = swiftAmount(
-    day,
-    inUnits(sent, () => ofEntry(sent, batchNo)),
-  );
+  const inCurrency = inUnits(sent, () => ofEntry(sent, batchNo));
+  const amount = swiftAmount(day, inCurrency);
   return {
     text:
       `:61:${booked}${credit === '' ? 'D' : 'C'}${amount}NMSCNONREF//${referenceOf(batchNo, spelled)}${END}` +

@@ -2,11 +2,19 @@
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import type { StatedFigures } from '../../ledger/entry.ts';
 import { counted } from '../../ledger/text.ts';
-import type { PublishedRevision, StatementDay, Changes, RowCells, StatementFormat } from './format.ts';
+import {
+  type PublishedRevision,
+  type StatementDay,
+  type Changes,
+  type RowCells,
+  type StatementFormat,
+  linesOfChange,
+  placesOf,
+  type Places,
+} from './format.ts';
 import { missingIn, unreadableText } from './bank-amounts.ts';
 import { COLOR, STYLE, type TextStyle, type Column, type Row, type Sheet, createSheet } from './pdf-sheet.ts';
 import { addAmounts, grouped, subtractAmounts } from '../../ledger/money.ts';
-import { placesOf, type Places } from './columns.ts';
 
 export const GOOD: TextStyle = { ...STYLE.text, font: 'bold', color: COLOR.good };
 export const BAD: TextStyle = { ...GOOD, color: COLOR.bad };
@@ -213,15 +221,9 @@ function changesSection(sheet: Sheet, day: StatementDay, changes: Changes | null
   }
   const at = placesOf(day.columns);
   const shown = changes.rows.slice(0, CHANGES_SHOWN_MAX);
-  const rows = shown.flatMap((change): Row[] => {
-    const line = (what: string, named: Readonly<Record<string, string>>): Row => {
-      const cells = day.columns.map(({ name }) => named[name] ?? '');
-      return { cells: [what, ...entryCells(day, cells, at)] };
-    };
-    return [
-      ...(change.before === null ? [] : [line(change.after === null ? 'went' : 'before', change.before)]),
-      ...(change.after === null ? [] : [line(change.before === null ? 'came' : 'after', change.after)]),
-    ];
+  const rows = shown.flatMap(linesOfChange).map(([what, named]): Row => {
+    const cells = day.columns.map(({ name }) => named[name] ?? '');
+    return { cells: [what, ...entryCells(day, cells, at)] };
   });
   sheet.table(CHANGE_COLUMNS, rows);
   const more = changes.rows.length - shown.length + changes.more;

@@ -1,7 +1,14 @@
 /** Statements as workbooks for spreadsheets: docs/decisions/formats.md. The same day gives the same bytes. */
 import { entriesIn } from '../../ledger/chain/figures.ts';
-import type { StatementColumn } from './columns.ts';
-import type { Changes, PublishedRevision, StatementDay, RowCells, StatementFormat } from './format.ts';
+import {
+  linesOfChange,
+  type StatementColumn,
+  type Changes,
+  type PublishedRevision,
+  type StatementDay,
+  type RowCells,
+  type StatementFormat,
+} from './format.ts';
 import { missingIn } from './bank-amounts.ts';
 import {
   type TextKind,
@@ -51,11 +58,7 @@ const NOTES = [
   'The rows are those of the CSV that is named here; that file is the one proven.',
 ];
 
-const SUMMARY_WIDTHS: readonly number[] = [
-  22,
-  22,
-  ...Array.from({ length: REVISION_CELLS.length - 2 }, () => 18),
-];
+const SUMMARY_WIDTHS: readonly number[] = REVISION_CELLS.map((_, at) => (at < 2 ? 22 : 18));
 
 /** The account and its figures, one below the other; then all revisions, one line each, this one last. */
 function summaryRows({ account, day, published, earlier }: StatementDay): Value[][] {
@@ -79,9 +82,6 @@ const kindOf = ({ name, isAmount }: StatementColumn): TextKind =>
 const widthOf = ({ name, isAmount }: StatementColumn): number =>
   isAmount ? 20 : name === 'currency' ? 10 : 22;
 
-const columnsHeader = (columns: readonly StatementColumn[], before: readonly string[] = []): Value[] =>
-  header([...before, ...columns.map(({ name }) => name)]);
-
 /** How many sheets of so many rows the account needs; one for a day without entries. */
 const sheetsFor = ({ published }: StatementDay, rowsMax: number): number =>
   Math.max(1, Math.ceil(entriesIn(published.figures) / rowsMax));
@@ -91,17 +91,15 @@ function changesRows(
   changes: Changes | null,
   isFirst: boolean,
 ): Value[][] {
-  const rows = [columnsHeader(columns, ['change'])];
+  const rows = [header(['change', ...columns.map(({ name }) => name)])];
   if (changes === null)
     return [...rows, [text('the file of the revision before could not be read: see the reason in Summary')]];
   if (isFirst) return [...rows, [text('the first revision: there is none before it')]];
-  for (const { before, after } of changes.rows) {
-    const line = (what: string, cells: Readonly<Record<string, string>>): Value[] => [
-      text(what),
-      ...columns.map((column): Value => ({ kind: kindOf(column), text: cells[column.name] ?? '' })),
-    ];
-    if (before !== null) rows.push(line(after === null ? 'went' : 'before', before));
-    if (after !== null) rows.push(line(before === null ? 'came' : 'after', after));
+  for (const [what, cells] of changes.rows.flatMap(linesOfChange)) {
+    const valueOf = (column: StatementColumn): Value => ({
+      ...{ kind: kindOf(column), text: cells[column.name] ?? '' },
+    });
+    rows.push([text(what), ...columns.map(valueOf)]);
   }
   if (changes.rows.length === 0) rows.push([text('no row changed: see the reason in Summary')]);
   if (changes.more > 0)
@@ -133,12 +131,7 @@ function rowsInTurn(rows: AsyncIterable<readonly RowCells[]>) {
     rest = rest.slice(max);
     return taken;
   };
-  return {
-    next,
-    end: async (): Promise<void> => {
-      await batches.return?.();
-    },
-  };
+  return { next, end: async () => void (await batches.return?.()) };
 }
 
 type RowsInTurn = ReturnType<typeof rowsInTurn>;
@@ -150,7 +143,7 @@ async function* rowSheet(
   rowsMax: number,
 ): AsyncGenerator<Uint8Array> {
   const write = rowWriter(columns.map(kindOf));
-  yield Buffer.from(sheetHead(columns.map(widthOf)) + rowXml(1, columnsHeader(columns)));
+  yield Buffer.from(sheetHead(columns.map(widthOf)) + rowXml(1, header(columns.map(({ name }) => name))));
   for (let row = 1; row < rowsMax;) {
     const batch = await rows.next(rowsMax - row);
     if (batch === null) break;

@@ -1,8 +1,7 @@
 /** Compares two revisions of a statement, as `statements diff` does, within the time of a request. */
-import { StatementDamaged } from '../../statements/fetch.ts';
-import { causesOf, rowsBetween } from '../../statements/revision-diff.ts';
+import { StatementDamaged, rowsBetween } from '../../statements/fetch.ts';
+import { causesOf, type CausedRow } from '../../statements/reason.ts';
 import { tallyRows } from '../../statements/differing-rows.ts';
-import type { CausedRow } from '../../statements/reason.ts';
 import type { ComparisonShown } from '../../pages/revisions.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import type { Asked, PagesContext } from './context.ts';

@@ -2,16 +2,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { firstBytes, joined } from '../../objects/object-store.ts';
-import { formatNote, inFormat } from '../../statements/fetch-in-format.ts';
+import { formatNote, inFormat } from '../../statements/fetch.ts';
 import { STATEMENT_FORMATS } from '../../statements/formats/all.ts';
 import { CSV } from '../../statements/formats/csv.ts';
 import type { StatementFormat } from '../../statements/formats/format.ts';
 import { PDF } from '../../statements/formats/pdf.ts';
 import { fileOf, nameIn } from '../../statements/keys.ts';
 import type { Month } from '../../statements/month.ts';
-import { monthDownload, monthPdfName } from '../../statements/month-files.ts';
+import { monthDownload, monthPdfName, zippedMonth } from '../../statements/month-files.ts';
 import { monthOverview, monthPdf } from '../../statements/month-pdf.ts';
-import { zippedMonth } from '../../statements/month-zip.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
 import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';
 import { statementOf, statementsOfDay } from '../../store/statements/statements.ts';

@@ -19,7 +19,7 @@ const statementsOf = ({ dataDir }: Site): string => join(dataDir, 'statements');
 /** All files that have their final name already. */
 async function namedFiles(site: Site): Promise<string[]> {
   const keys: string[] = [];
-  for await (const key of site.objects.list(MERCHANTS_PREFIX)) keys.push(key);
+  for await (const { key } of site.objects.survey(MERCHANTS_PREFIX)) keys.push(key);
   return keys;
 }
 

@@ -7,8 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { STATEMENT_COLUMNS } from '../../../src/statements/formats/columns.ts';
-import type { RowCells } from '../../../src/statements/formats/format.ts';
+import { STATEMENT_COLUMNS, type RowCells } from '../../../src/statements/formats/format.ts';
 import { XLSX } from '../../../src/statements/formats/xlsx.ts';
 import { bytesOf, statementDay } from '../days.ts';
 

@@ -3,11 +3,14 @@ import { execFileSync } from 'node:child_process';
 import { inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
+import {
+  type RowCells,
+  type StatementDay,
+  STATEMENT_COLUMNS,
+} from '../../../src/statements/formats/format.ts';
 import { grouped } from '../../../src/ledger/money.ts';
 import { drawable } from '../../../src/statements/formats/pdf-sheet.ts';
 import { ENTRIES_SHOWN_MAX, PDF } from '../../../src/statements/formats/pdf.ts';
-import { STATEMENT_COLUMNS } from '../../../src/statements/formats/columns.ts';
 import { linesOf, pagesOf, textOf } from '../../support/read-pdf.ts';
 import { bytesOf, dayOf, revisionOf, statementDay } from '../days.ts';
 import { hostileDay } from './hostile-rows.ts';

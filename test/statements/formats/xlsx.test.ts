@@ -3,8 +3,11 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { readXlsx } from 'hucre/xlsx';
 import { describe, expect, test } from 'vitest';
-import { STATEMENT_COLUMNS } from '../../../src/statements/formats/columns.ts';
-import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
+import {
+  STATEMENT_COLUMNS,
+  type RowCells,
+  type StatementDay,
+} from '../../../src/statements/formats/format.ts';
 import { workbookOf, XLSX } from '../../../src/statements/formats/xlsx.ts';
 import { bytesOf, revisionOf, statementDay, type DayChange } from '../days.ts';
 import { hostileDay } from './hostile-rows.ts';
