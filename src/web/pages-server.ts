@@ -2,7 +2,7 @@
 import formbody from '@fastify/formbody';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
-import { loginPage } from '../pages/login.ts';
+import { loginPage } from '../pages/view.ts';
 import { addAssets } from './pages/assets.ts';
 import { createPagesContext, viewOf, type PagesDeps } from './pages/context.ts';
 import { addBreaks } from './pages/breaks.ts';

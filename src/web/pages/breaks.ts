@@ -1,7 +1,6 @@
 /** `/breaks` and `/breaks/ID`: breaks, and each as a case that is taken, commented, resolved and reopened. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { breaksPage } from '../../pages/breaks.ts';
-import { casePage, type CaseShown } from '../../pages/break-case.ts';
+import { breaksPage, casePage, type CaseShown } from '../../pages/breaks.ts';
 import type { Texts } from '../../pages/texts/en.ts';
 import { readQuarantined } from '../../platform/ledger-entry.ts';
 import { breakCase, type BreakCase, messageToPlatform } from '../../run/break-case.ts';
