@@ -57,6 +57,10 @@ export const reference = (charactersMax: number) =>
     .max(charactersMax)
     .refine((text) => text === '' || isPrintable(text, text.length), 'holds what cannot be shown');
 
+/** Text that may be left out, null or empty; null then. */
+export const absentAsNull = (text: ReturnType<typeof reference>) =>
+  text.nullish().transform((value) => (value === undefined || value === '' ? null : value));
+
 const PROBLEMS_SHOWN_MAX = 3;
 
 /**

@@ -2,11 +2,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { TextDecoder } from 'node:util';
 import { Pool, type Dispatcher } from 'undici';
-import { clockReadingOf, type ClockReading } from './clock-reading.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type PlatformError } from './errors.ts';
-import { isRetryableStatus, retryAfterMs } from './retry.ts';
 import { excerptOf } from './secrets.ts';
-import type { PlatformSettings } from './settings.ts';
+import type { PlatformSettings } from './access.ts';
 import type { Operation } from './wire.ts';
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
@@ -103,6 +101,19 @@ function refused(call: OutgoingCall, response: FullReply, text: string): Failed 
   }
   const message = `${call.subject}: the platform answered ${statusCode}${said}`;
   return failed(new PlatformRejected(message, false, call.redact(text)), 'no');
+}
+
+const RETRYABLE_STATUS = new Set([408, 425, 429]);
+
+/** Whether the same call may succeed later: after a time-out, too many calls, or a fault of the server. */
+const isRetryableStatus = (status: number): boolean => status >= 500 || RETRYABLE_STATUS.has(status);
+
+/** The wait in ms that a Retry-After header asks for, in seconds or by an HTTP date; null if it cannot be read. */
+function retryAfterMs(header: string | undefined, nowMs: number): number | null {
+  if (header === undefined) return null;
+  const text = header.trim();
+  const asked = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
+  return Number.isNaN(asked) ? null : Math.max(asked, 0);
 }
 
 /** Sends a call once. Every failure is in the outcome; rejects only with the reason of `signal`. */
@@ -271,4 +282,34 @@ export function openConnections({ baseUrl, concurrency, timeoutMs }: PlatformSet
     bodyTimeout: 0,
   });
   return { attempt: (call, signal) => attemptCall(pool, call, signal), close: () => pool.close() };
+}
+
+/**
+ * By how many ms the platform's clock is ahead of ours, at least and at most; negative if it is behind. Read from the
+ * Date header of a reply, so it is as exact as a second and the duration of the call.
+ */
+export interface ClockReading {
+  readonly aheadMinMs: number;
+  readonly aheadMaxMs: number;
+}
+
+/** A Date header has full seconds, so the platform's clock may have shown up to this many ms more. */
+const RESOLUTION_MS = 999;
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that HTTP allows to be sent. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * The reading from one reply. `sentMs` and `receivedMs` are when, by our clock, the request was sent and the reply was
+ * received. The platform wrote its date in between. Null if the reply has no readable date, if it comes from a cache
+ * (Age), or if our own clock was set back meanwhile.
+ */
+export function clockReadingOf(
+  headers: IncomingHttpHeaders,
+  { sentMs, receivedMs }: { readonly sentMs: number; readonly receivedMs: number },
+): ClockReading | null {
+  const { date, age } = headers;
+  if (age !== undefined || typeof date !== 'string' || !HTTP_DATE.test(date)) return null;
+  const dateMs = Date.parse(date);
+  if (Number.isNaN(dateMs) || receivedMs < sentMs) return null;
+  return { aheadMinMs: dateMs - receivedMs, aheadMaxMs: dateMs + RESOLUTION_MS - sentMs };
 }

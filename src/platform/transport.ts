@@ -2,17 +2,21 @@
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { UNTRACED, type Trace } from '../host/trace.ts';
-import { type Outcome, type OutgoingCall, type Reply, openConnections, type Connections } from './attempt.ts';
-import type { ClockReading } from './clock-reading.ts';
+import {
+  type Outcome,
+  type OutgoingCall,
+  type Reply,
+  openConnections,
+  type Connections,
+  type ClockReading,
+} from './attempt.ts';
 import { createSuccessCheck } from '../ledger/success-codes.ts';
-import { credentialsOf, type PlatformAccess } from './access.ts';
+import { credentialsOf, type PlatformAccess, type PlatformSettings } from './access.ts';
 import { discreetExcerpt, createRedactor, excerptOf } from './secrets.ts';
 import { isPlatformError, saying } from './errors.ts';
 import { createRequestQueue, type Caller, type TimeSource } from './request-queue.ts';
-import { RETRY_AFTER_MAX_MS } from './retry.ts';
-import type { PlatformSettings } from './settings.ts';
+import { RETRY_AFTER_MAX_MS, Tries } from './tries.ts';
 import type { SharedLimit } from './rate-limiter.ts';
-import { Tries } from './tries.ts';
 import { createWaits, UNWATCHED, type OnWaiting, type WatchedCall } from './waits.ts';
 import type { Operation } from './wire.ts';
 

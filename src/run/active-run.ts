@@ -8,7 +8,7 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import type { ManifestPrefetch } from '../statements/compare-files.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import type { SigningKey } from '../signing/keys.ts';
+import type { SigningKey } from '../signing/minisign.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';

@@ -7,8 +7,7 @@ import { z } from 'zod';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { type SandboxEntry, permutation } from './ledger.ts';
 import type { MerchantLedger } from './merchant-ledger.ts';
-import { LATITUDE_DEFAULTS, type Latitude } from './latitude.ts';
-import type { Striker } from './hostility.ts';
+import { LATITUDE_DEFAULTS, type Latitude, type Striker } from './behaviour.ts';
 
 const millis = z
   .int()

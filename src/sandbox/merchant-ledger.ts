@@ -1,6 +1,6 @@
 /** One merchant's ledger as the platform shows it now: visible entries by time, found by binary search. */
 import { type SandboxEntry, generateLedger } from './ledger.ts';
-import type { NewMerchant } from './review-rules.ts';
+import type { NewMerchant } from './reviews.ts';
 import type { Scenario } from './scenario.ts';
 
 interface Query {

@@ -8,6 +8,7 @@ import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Inbox } from '../notifications/inbox.ts';
 import { NOTIFY_SECRET, type NotificationKind } from '../store/notifications/notify-path.ts';
 import { addHealth, addMetrics, type MetricsPage, type Readiness } from './readiness.ts';
+import type { ListenAddress } from '../settings/values/addresses.ts';
 
 export const BODY_BYTES_MAX = 64 * 1_024;
 
@@ -275,4 +276,30 @@ function limitConnections(
       if (!socket.destroyed) dawdling.add(socket);
     });
   });
+}
+
+export interface HealthListener {
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Answers `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else: `schedule` and `worker`. Resolves once
+ * it listens. Throws `ListenRefused`.
+ */
+export async function listenForHealth(
+  address: ListenAddress,
+  deps: HealthServerDeps,
+): Promise<HealthListener> {
+  const server = createHealthServer(deps);
+  const close = async (): Promise<void> => {
+    server.server.closeAllConnections();
+    await server.close();
+  };
+  try {
+    return { url: await listenOn(server, address, 'DAYBOOK_HEALTH_LISTEN'), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }

@@ -16,10 +16,9 @@ import { recordAuditEvent } from '../../store/audit.ts';
 import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';
 import { statementOf, statementsOfDay } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
-import { askedOf, merchantIn, type Asked, type PagesContext } from './context.ts';
+import { askedOf, merchantIn, type Asked, type PagesContext, PageRefusal } from './context.ts';
 import { accountIn, dayIn } from './day.ts';
 import { monthIn } from './months.ts';
-import { PageRefusal } from './page-refusal.ts';
 
 /** What is made of a statement before anything of it is sent. */
 const HELD_BYTES_MAX = 262_144;
