@@ -144,7 +144,6 @@ const FIELD_NAMES: readonly string[] = [
 type CheckedRegistration =
   { readonly registration: Registration } | { readonly problems: readonly Problem[] };
 
-/** The path of a problem of the complete file. */
 const FILE_PATH = '(the file)';
 
 /** Checks the content of a file (docs/platform.md 2.5, 2.6, 4.4, 8). Returns all problems at once. Pure. */

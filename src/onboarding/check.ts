@@ -30,7 +30,6 @@ import {
   yesOrNo,
 } from './values.ts';
 
-/** Context of the check. */
 export interface ApplicationRules extends FilePathRules {
   readonly codeLists: CodeLists;
   readonly today: BusinessDay;

@@ -84,7 +84,6 @@ export interface SubmitDeps {
 }
 
 interface Submission {
-  /** The content of the file. */
   readonly file: unknown;
   /** The application this one is submitted in place of. */
   readonly replaces: number | null;

@@ -65,7 +65,6 @@ const breaksTable = (view: View, breaks: readonly BreakListed[]): Html => {
 
 export interface CaseShown {
   readonly found: BreakCase;
-  /** The steps allowed now. */
   readonly steps: readonly BreakStep[];
   readonly message: string | null;
   /** The result of the last action. */

@@ -16,7 +16,6 @@ export interface EntryAsked {
   readonly number: string;
 }
 
-/** What is stored under a number. */
 export interface NumberFound {
   readonly entries: readonly EntryHistory[];
   readonly unreadable: readonly QuarantineRow[];

@@ -11,7 +11,6 @@ import { html, when, type Html, type Part } from './html.ts';
 import { link, pagingLinks, scrolling } from './parts.ts';
 import { page, type View } from './view.ts';
 
-/** A day of an account, with its mark. */
 export interface DayMark {
   readonly day: BusinessDay;
   readonly state: DayState;
@@ -22,7 +21,6 @@ export interface DayMark {
   readonly isAdjusted: boolean;
 }
 
-/** The days of an account. */
 export interface MarkedAccount {
   readonly account: Account;
   /** What they were judged by. */

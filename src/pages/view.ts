@@ -96,7 +96,6 @@ const foot = ({ texts, zone, address, isExact, person }: View): Part =>
       </footer>`,
   );
 
-/** The message at the top of a page. */
 export interface Said {
   readonly text: string;
   readonly isWrong: boolean;
@@ -122,7 +121,6 @@ export const messagePage = (view: View, title: string, text: string): string =>
       <p><a href="/">${view.texts.error.home}</a></p>`,
   });
 
-/** The page on which people log in. */
 export function loginPage(view: View, { problem, password, oidcAddress, endAddress }: LoginContent): string {
   const { login } = view.texts;
   return page(view, {

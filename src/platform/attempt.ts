@@ -39,7 +39,6 @@ export interface Reply {
   readonly clock: ClockReading | null;
 }
 
-/** One call, ready to send. */
 export interface OutgoingCall {
   readonly operation: Operation;
   /** `sp2404 for merchant M1`: how messages speak of it. */
@@ -71,7 +70,6 @@ const invalid = (message: string): Outcome<never> => failed(new PlatformReplyInv
 const headerText = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
-/** The failure that an answer with a status other than 2xx means. */
 function refused(call: OutgoingCall, response: FullReply, text: string): Failed {
   const { statusCode, headers } = response;
   const said = text.trim() === '' ? '' : `: ${call.excerpt(text)}`;
@@ -173,37 +171,23 @@ interface FullReply {
   readonly receivedMs: number;
 }
 
-type Head = Omit<FullReply, 'bytes'>;
-
 class Exchange implements Dispatcher.DispatchHandler {
+  /** Whether a byte of the request may have left. */
+  isBegun = false;
+  /** When, by the machine's clock, the request was written. */
+  sentMs: number;
+  /** What it was given up for, see `abort`. */
+  givenUpFor: Error | null = null;
   readonly #machineMs: () => number;
   readonly #reply = Promise.withResolvers<FullReply>();
   #controller: Dispatcher.DispatchController | null = null;
-  #givenUpFor: Error | null = null;
-  #head: Head | null = null;
+  #head: Omit<FullReply, 'bytes'> | null = null;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #sentMs: number;
-  #isBegun = false;
 
   constructor(machineMs: () => number) {
     this.#machineMs = machineMs;
-    this.#sentMs = machineMs();
-  }
-
-  /** Whether a byte of the request may have left. */
-  get isBegun(): boolean {
-    return this.#isBegun;
-  }
-
-  /** When, by the machine's clock, the request was written. */
-  get sentMs(): number {
-    return this.#sentMs;
-  }
-
-  /** What it was given up for, see `abort`. */
-  get givenUpFor(): Error | null {
-    return this.#givenUpFor;
+    this.sentMs = machineMs();
   }
 
   /** Rejects with the error of the connection, or with the reason given to `abort`. */
@@ -214,19 +198,19 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Gives the exchange up, with its connection. While it waits for a connection, it fails as soon as there is one. */
   abort(reason: Error): void {
-    this.#givenUpFor ??= reason;
-    this.#controller?.abort(this.#givenUpFor);
+    this.givenUpFor ??= reason;
+    this.#controller?.abort(this.givenUpFor);
   }
 
   /** There is a connection, and the request is about to be written: before that, not a byte of it has left. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#givenUpFor !== null) {
-      controller.abort(this.#givenUpFor);
+    if (this.givenUpFor !== null) {
+      controller.abort(this.givenUpFor);
       return;
     }
     this.#controller = controller;
-    this.#isBegun = true;
-    this.#sentMs = this.#machineMs();
+    this.isBegun = true;
+    this.sentMs = this.#machineMs();
   }
 
   onResponseStart(

@@ -111,13 +111,7 @@ export interface SharedLimit {
   readonly sendHolds: (holds: readonly Hold[]) => Promise<void>;
 }
 
-interface HoldSender {
-  readonly send: (hold: Hold) => void;
-  /** Resolves once all holds are sent, or sending failed. */
-  readonly flush: () => Promise<void>;
-}
-
-export function createHoldSender(limit: Pick<SharedLimit, 'sendHolds'>): HoldSender {
+export function createHoldSender(limit: Pick<SharedLimit, 'sendHolds'>) {
   /** By owner; of two holds the longer one. */
   let unsent = new Map<string, number>();
   let sending: Promise<void> | null = null;
@@ -131,11 +125,12 @@ export function createHoldSender(limit: Pick<SharedLimit, 'sendHolds'>): HoldSen
     sending = null;
   };
   return {
-    send: ({ owner, forMs }) => {
+    send: ({ owner, forMs }: Hold): void => {
       unsent.set(owner, Math.max(forMs, unsent.get(owner) ?? 0));
       sending ??= sendAll();
     },
-    flush: () => sending ?? Promise.resolve(),
+    /** Resolves once all holds are sent, or sending failed. */
+    flush: (): Promise<void> => sending ?? Promise.resolve(),
   };
 }
 
@@ -203,20 +198,16 @@ export interface TimeSource {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** It rings once, at the instant it was last set to. */
-export interface Alarm {
-  /** Rings at that instant instead of the one set before; infinite: does not ring. */
-  readonly setTo: (atMs: number) => void;
-}
 
 /** Abort reason of a sleep. Without it each abort would construct an error. */
 const SET_ANEW = new Error('the alarm was set anew');
 
-/** `ring` is called when the time has come; the alarm is off then. */
-export function createAlarm({ clock, sleep }: TimeSource, ring: () => void): Alarm {
+/** An alarm rings once, at the instant it was last set to: `ring` is called then, and it is off. */
+export function createAlarm({ clock, sleep }: TimeSource, ring: () => void) {
   let set: { readonly atMs: number; readonly stop: AbortController } | null = null;
   return {
-    setTo: (atMs) => {
+    /** Rings at that instant instead of the one set before; infinite: does not ring. */
+    setTo: (atMs: number): void => {
       if (set?.atMs === atMs) return;
       set?.stop.abort(SET_ANEW);
       set = null;

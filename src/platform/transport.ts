@@ -81,10 +81,8 @@ export const systemTransportDeps: TransportDeps = {
 /** Makes a short quote of a reply for a message, without secrets and personal data. */
 export type Excerpt = (text: string) => string;
 
-/** Context for reading a reply. */
 export interface ReplyContext {
   readonly excerpt: Excerpt;
-  /** Whether a code, status or flag means success. */
   readonly isSuccess: (code: string) => boolean;
   /** What the reply says about the platform's clock; null if nothing. */
   readonly clock: ClockReading | null;
@@ -124,7 +122,6 @@ export interface Transport {
 export const createTransport = (settings: PlatformSettings, deps: TransportDeps): Transport =>
   createTransportOver(openConnections(settings), settings, deps);
 
-/** A transport whose calls go over these connections. */
 export function createTransportOver(
   connections: Connections,
   settings: PlatformSettings,

@@ -24,7 +24,6 @@ export class Tries {
     this.#retriesMax = retriesMax;
   }
 
-  /** Tries that have failed. */
   get made(): number {
     return this.#made;
   }

@@ -138,7 +138,6 @@ export function spoiled(striker: Striker): Answer | null {
 export const latitudeSchema = z.strictObject({
   /** The field that holds the fields of a reply or a notification, if any (docs/platform.md 4, 6). */
   envelope: z.enum(['none', 'data', 'result']).default('none'),
-  /** Content type of replies. */
   replyType: z.string().min(1).default('application/json; charset=utf-8'),
   /** Content type of notifications, which the document does not name; empty: no header. */
   pushType: z.string().default('application/json'),

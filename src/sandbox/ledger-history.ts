@@ -86,7 +86,6 @@ function placer(
   }
 }
 
-/** One entry as the platform writes it. */
 function entryText(entry: SandboxEntry, timeZone: string, shiftMs = 0, latitude = LATITUDE_DEFAULTS): string {
   return objectText(
     [

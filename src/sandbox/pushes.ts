@@ -34,7 +34,6 @@ export interface Delivery extends Push {
 export interface Pushes {
   /** Sends until the answer is 200. Resolves then, or when the sandbox closes. */
   readonly send: (push: Push) => Promise<void>;
-  /** Every notification so far, oldest first. */
   readonly all: () => readonly Delivery[];
   readonly close: () => void;
 }

@@ -111,18 +111,7 @@ export function createReviews({ seed, settings, pushes, onApproved }: ReviewDeps
 const isUnderReview = (payees: readonly HeldPayee[], account: string): boolean =>
   payees.some(({ status, merchantNo, sent }) => status === '01' && accountOf(merchantNo, sent) === account);
 
-interface Decisions {
-  /**
-   * Calls `decide` after the delay. Resolves at once, or when all is done if the outcome is pushed before the reply.
-   */
-  readonly plan: (decide: () => Promise<void>) => Promise<void>;
-  /** Resolves when no decision is pending. */
-  readonly settled: () => Promise<void>;
-  /** Drops the decisions whose delay is not over. */
-  readonly close: () => void;
-}
-
-function createDecisions({ delayMs, pushBeforeReply }: ReviewSettings): Decisions {
+function createDecisions({ delayMs, pushBeforeReply }: ReviewSettings) {
   const closing = new AbortController();
   const pending = new Set<Promise<void>>();
 
@@ -135,15 +124,18 @@ function createDecisions({ delayMs, pushBeforeReply }: ReviewSettings): Decision
   };
 
   return {
-    plan: async (decide) => {
+    /** Calls `decide` after the delay. Resolves at once, or when all is done if the outcome is pushed before the reply. */
+    plan: async (decide: () => Promise<void>): Promise<void> => {
       const work = decideLater(decide);
       pending.add(work);
       void work.finally(() => pending.delete(work));
       if (pushBeforeReply) await work;
     },
-    settled: async () => {
+    /** Resolves when no decision is pending. */
+    settled: async (): Promise<void> => {
       while (pending.size > 0) await Promise.all(pending);
     },
+    /** Drops the decisions whose delay is not over. */
     close: () => closing.abort(),
   };
 }
@@ -197,7 +189,6 @@ export interface NewMerchant {
   readonly currencies: readonly string[];
 }
 
-/** An application as the platform holds it. */
 export interface HeldApplication {
   readonly bizFlow: string;
   readonly sent: SentApplication;

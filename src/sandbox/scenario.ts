@@ -39,7 +39,6 @@ export type Planted = z.output<typeof plantedSchema>;
 const MINOR_UNITS: Readonly<Record<string, number>> = { JPY: 0, KRW: 0, KWD: 3, BHD: 3 };
 export const minorUnitsOf = (currency: string): number => MINOR_UNITS[currency] ?? 2;
 
-/** What is wrong with an amount; null if nothing is. */
 function amountProblem(net: string, currency: string): string | null {
   const parts = /^-?\d+(?:\.(\d+))?(?:E([+-]?\d{1,2}))?$/i.exec(net);
   if (parts === null) return `${net} is not a number as JSON writes it`;

@@ -24,7 +24,6 @@ export interface Sandbox {
   readonly close: () => Promise<void>;
   /** The entries that the platform shows now, by time. */
   readonly entriesOf: (merchantNo: string) => TrueEntry[];
-  /** Hides an entry. */
   readonly takeOut: (merchantNo: string, batchNo: string) => void;
   readonly putBack: (merchantNo: string, batchNo: string) => void;
   readonly amend: (

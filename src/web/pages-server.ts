@@ -35,7 +35,6 @@ const PATH_PART_CHARACTERS_MAX = 500;
 
 export type PagesServerDeps = PagesDeps & Pick<WebDeps, 'onRefusal' | 'trustedProxies'>;
 
-/** A server for the pages alone. */
 export function createPagesServer(deps: PagesServerDeps): FastifyInstance {
   const server = limitedServer(
     bareServer({ ...deps, maxParamLength: PATH_PART_CHARACTERS_MAX, rewriteUrl: readablePath }),

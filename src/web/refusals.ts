@@ -83,7 +83,6 @@ const LEFT = 'inbox left';
 
 export interface InboxWatch {
   readonly onRefusal: (event: WebEvent) => void;
-  /** Takes all notifications that are left now. */
   readonly onLeft: (left: ProcessReport['left']) => void;
   /** Raises the alerts that are due. Throws what the database throws. */
   readonly check: (db: Kysely<DB>, raising: Raising) => Promise<void>;

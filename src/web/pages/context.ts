@@ -26,7 +26,6 @@ export interface PagesDeps {
     SettingsWithoutPlatform,
     'platform' | 'schedule' | 'workers' | 'clockToleranceS' | 'signingKey' | 'alerts'
   >;
-  /** The zone of business days. */
   readonly zone: string;
   readonly jobs: readonly KnownJob[];
   readonly now: () => Date;
