@@ -175,7 +175,7 @@ export const REVIEW_DEFAULTS: ReviewSettings = reviewSchema.parse({});
 const MARKER = /SANDBOX-(APPROVE|SUPPLEMENT|REJECT|NEVER)(-AT-ONCE)?/;
 
 /** What the marker of a request says; `outcome` is null if it has none. */
-export function markerIn(request: object): { readonly outcome: Outcome | null; readonly isAtOnce: boolean } {
+function markerIn(request: object): { readonly outcome: Outcome | null; readonly isAtOnce: boolean } {
   const [, outcome, atOnce] = MARKER.exec(JSON.stringify(request)) ?? [];
   return {
     outcome: outcome === undefined ? null : (outcome.toLowerCase() as Outcome),
@@ -222,7 +222,7 @@ function messageOf(outcome: PushedOutcome): string {
  * The merchant of a company. The same company gets the same number and token in every sandbox with this seed; its
  * second approval (`approvedBefore` 1) gets others (docs/platform.md 6.1).
  */
-export function merchantFor(
+function merchantFor(
   { certificateNo }: SentApplication,
   approvedBefore: number,
   seed: number,
@@ -237,7 +237,7 @@ export function merchantFor(
 }
 
 /** The reply of sp1101 (docs/platform.md 4.3). */
-export const applicationReply = ({ bizFlow, sent: { merOrderNo } }: HeldApplication): object => ({
+const applicationReply = ({ bizFlow, sent: { merOrderNo } }: HeldApplication): object => ({
   bizFlow,
   ...(merOrderNo === undefined ? {} : { merOrderNo }),
   status: 'ACCEPT',
@@ -246,7 +246,7 @@ export const applicationReply = ({ bizFlow, sent: { merOrderNo } }: HeldApplicat
 });
 
 /** The payload of sp3101 (docs/platform.md 6.1). `merchant` is the one that was approved, or null. */
-export function applicationResult(
+function applicationResult(
   { bizFlow, sent }: HeldApplication,
   outcome: PushedOutcome,
   merchant: NewMerchant | null,
@@ -267,7 +267,7 @@ export function applicationResult(
 }
 
 /** The reply of sp1401 (docs/platform.md 2.6). */
-export const payeeReply = (
+const payeeReply = (
   { sent, bizFlowNo, payeeId, status }: HeldPayee,
   { payeeIdAtOnce }: ReviewSettings,
 ): object => ({
@@ -279,7 +279,7 @@ export const payeeReply = (
 });
 
 /** The payload of sp3401 (docs/platform.md 6.2). */
-export const payeeResult = ({ sent, bizFlowNo, payeeId, status }: HeldPayee): object => ({
+const payeeResult = ({ sent, bizFlowNo, payeeId, status }: HeldPayee): object => ({
   merOrderNo: sent.merOrderNo,
   bizFlowNo,
   payeeId,

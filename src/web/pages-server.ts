@@ -122,7 +122,7 @@ const HEADERS = {
 } as const;
 
 /** Answers every error. Failures are reported to `onRefusal`, by name and without contents of the request. */
-export const answerError =
+const answerError =
   (context: PagesContext, onRefusal: (event: WebEvent) => void) =>
   (
     error: { readonly statusCode?: number; readonly code?: string; readonly name: string },

@@ -177,7 +177,7 @@ export interface Assets {
 const HASH_CHARACTERS = 16;
 
 /** Reads them; they are a few kB. */
-export const readAssets = (): Assets => ({
+const readAssets = (): Assets => ({
   stylesheet: assetOf('pages.css', 'text/css; charset=utf-8'),
   icon: assetOf('icon.svg', 'image/svg+xml'),
 });

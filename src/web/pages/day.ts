@@ -231,7 +231,7 @@ const ROWS_SHOWN_MAX = 50;
 const ROWS_COMPARED_MAX = 100_000;
 
 /** `?revision=2&against=1`; null unless both are asked for. Throws `PageRefusal` for a revision that there is not. */
-export async function comparisonOf(
+async function comparisonOf(
   { db, objects }: PagesContext,
   { query }: Asked,
   revisions: readonly StatementRow[],
