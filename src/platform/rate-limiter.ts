@@ -198,7 +198,6 @@ export interface TimeSource {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-
 /** Abort reason of a sleep. Without it each abort would construct an error. */
 const SET_ANEW = new Error('the alarm was set anew');
 

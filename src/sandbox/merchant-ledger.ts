@@ -139,7 +139,7 @@ export function createMerchants(scenario: Scenario, nowMs: () => number) {
     },
     /** The merchantNo if the token is that merchant's, else null (docs/platform.md 5, rule 1). */
     withToken: (merchantNo: string, token: string): string | null =>
-      (merchants.get(merchantNo)?.token === token ? merchantNo : null),
+      merchants.get(merchantNo)?.token === token ? merchantNo : null,
     ledgerOf: (merchantNo: string): MerchantLedger => {
       const ledger = ledgers.get(merchantNo);
       if (ledger === undefined) throw new Error(`the sandbox has no merchant ${merchantNo}`);
