@@ -20,10 +20,10 @@ const CELLS = {
   /** The number of an entry, which may be long. */
   nameId: (content: Part) => html`<th scope="row" class="id">${content}</th>`,
 } as const;
-type Look = keyof typeof CELLS;
+type CellKind = keyof typeof CELLS;
 
 /** The head, null for none, and what is shown of a row. Default: text. */
-export type Column<Row> = readonly [head: string | null, cell: (row: Row) => Part, look?: Look];
+export type Column<Row> = readonly [head: string | null, cell: (row: Row) => Part, kind?: CellKind];
 
 /** A table is named by the element with the id `by`, or by `label`. */
 type TableName = { readonly by: string } | { readonly label: string };
@@ -41,7 +41,7 @@ export function table<Row>(
   { above, className }: RowOptions<Row> = {},
 ): Html {
   const rowOf = (row: Row): Html => {
-    const cells = columns.map(([, cell, look = 'text']) => html`${CELLS[look](cell(row))} `);
+    const cells = columns.map(([, cell, kind = 'text']) => html`${CELLS[kind](cell(row))} `);
     return className === undefined
       ? html`${above?.(row)}
           <tr>
@@ -66,9 +66,9 @@ export function table<Row>(
   );
 }
 
-function headOf([head, , look]: Column<never>): Html {
+function headOf([head, , kind]: Column<never>): Html {
   if (head === null) return html`<td></td>`;
-  const isNumber = look === 'number' || look === 'nameNumber';
+  const isNumber = kind === 'number' || kind === 'nameNumber';
   return isNumber ? html`<th scope="col" class="n">${head}</th>` : html`<th scope="col">${head}</th>`;
 }
 

@@ -1,4 +1,5 @@
 /** The settings of the client, on whose behalf a call is made, and the headers that follow (docs/platform.md 5). */
+import type { ConnectionSettings } from './attempt.ts';
 import { PlatformRejected } from './errors.ts';
 import type { MerchantAccess } from './ledger-reader.ts';
 import { fillTemplates } from './secrets.ts';
@@ -66,20 +67,14 @@ export function credentialsOf(settings: PlatformSettings, access: PlatformAccess
 }
 
 /** For what the platform's document leaves open (docs/platform.md 5, 7, 8). */
-export interface PlatformSettings {
-  /** Without a slash at the end; `/api/sp2404` is appended. */
-  readonly baseUrl: string;
+export interface PlatformSettings extends ConnectionSettings {
   /** Header templates of a merchant's calls, with `{token}` and `{merchantNo}`. */
   readonly headers: Readonly<Record<string, string>>;
   /** Header templates of calls that belong to no merchant, with `{agentToken}` and `{referralChannel}`. */
   readonly agentHeaders: Readonly<Record<string, string>>;
   readonly agentToken: string | null;
   readonly referralChannel: string | null;
-  /** Most calls at the same time, over all merchants. */
-  readonly concurrency: number;
   readonly rateLimitPerS: number | null;
-  /** Time limit of one call, from sending to the last byte of the reply. */
-  readonly timeoutMs: number;
   /** How often a call is repeated after a temporary failure. */
   readonly retriesMax: number;
   /** Codes, statuses and flags of a reply that mean success. Any other is a refusal. */

@@ -4,7 +4,6 @@ import { TextDecoder } from 'node:util';
 import { Pool, type Dispatcher } from 'undici';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type PlatformError } from './errors.ts';
 import { excerptOf } from './secrets.ts';
-import type { PlatformSettings } from './access.ts';
 import type { Operation } from './wire.ts';
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
@@ -254,7 +253,16 @@ export interface Connections {
   readonly close: () => Promise<void>;
 }
 
-export function openConnections({ baseUrl, concurrency, timeoutMs }: PlatformSettings): Connections {
+export interface ConnectionSettings {
+  /** Without a slash at the end; `/api/sp2404` is appended. */
+  readonly baseUrl: string;
+  /** Most calls at the same time, over all merchants. */
+  readonly concurrency: number;
+  /** Time limit of one call, from sending to the last byte of the reply. */
+  readonly timeoutMs: number;
+}
+
+export function openConnections({ baseUrl, concurrency, timeoutMs }: ConnectionSettings): Connections {
   const pool = new Pool(new URL(baseUrl).origin, {
     connections: concurrency,
     pipelining: 1,

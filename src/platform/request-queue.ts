@@ -28,8 +28,6 @@ import {
 } from './rate-limiter.ts';
 import { type Owner, type Waiting, FairScheduler } from './fair-scheduler.ts';
 
-export type { TimeSource } from './alarm.ts';
-
 export interface Caller {
   /** Slots, waits and turns are counted by owner. */
   readonly owner: string;

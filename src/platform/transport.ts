@@ -14,9 +14,9 @@ import { createSuccessCheck } from '../ledger/success-codes.ts';
 import { credentialsOf, type PlatformAccess, type PlatformSettings } from './access.ts';
 import { discreetExcerpt, createRedactor, excerptOf } from './secrets.ts';
 import { isPlatformError, saying } from './errors.ts';
-import { createRequestQueue, type Caller, type TimeSource } from './request-queue.ts';
+import { createRequestQueue, type Caller } from './request-queue.ts';
+import type { SharedLimit, TimeSource } from './rate-limiter.ts';
 import { RETRY_AFTER_MAX_MS, Tries } from './tries.ts';
-import type { SharedLimit } from './rate-limiter.ts';
 import { createWaits, UNWATCHED, type OnWaiting, type WatchedCall } from './waits.ts';
 import type { Operation } from './wire.ts';
 
