@@ -37,7 +37,7 @@ import {
   RegistrationUnanswered,
   RegistrationStands,
 } from './errors.ts';
-import type { Registration } from './registration.ts';
+import type { Registration } from './check.ts';
 
 /** One call with all its retries. */
 const CALL_MS_MAX = 5 * 60_000;

@@ -79,7 +79,7 @@ export async function withHealthPort(
 ): Promise<void> {
   const { healthListen } = app.settings;
   if (metrics === null || healthListen === null) return work();
-  const { listenForHealth } = await import('../web/listen-for-health.ts');
+  const { listenForHealth } = await import('../web/server.ts');
   const { createReadiness } = await import('../web/readiness.ts');
   const open = async () => {
     const own = await ownConnection(app.settings, app.database, OWN_CONNECTIONS);

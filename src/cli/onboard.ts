@@ -7,11 +7,11 @@ import {
   statusOfApplication,
   type ApplicationStatus,
   type RecordedName,
+  forget,
+  settleApplication,
 } from '../onboarding/application-status.ts';
 import { checkApplication, type ApplicationRules } from '../onboarding/check.ts';
-import { ApplicationInvalid } from '../onboarding/errors.ts';
-import { forget, settleApplication } from '../onboarding/settle.ts';
-import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
+import { ApplicationInvalid, newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
 import { UsageError, EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { FileRules } from '../settings/settings.ts';
 import { recordAuditEvent } from '../store/audit.ts';

@@ -4,7 +4,7 @@ import { addDays, dayOf } from '../ledger/business-day.ts';
 import { packageFile } from '../host/package-file.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { hostilitySchema } from '../sandbox/hostility.ts';
+import { hostilitySchema } from '../sandbox/behaviour.ts';
 import { readScenario, type Scenario } from '../sandbox/scenario.ts';
 import { stopSignal, print } from './context.ts';
 import { lines } from './output/text.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
-import { createRefusalLog } from '../web/refusal-log.ts';
+import { createRefusalLog } from '../web/refusals.ts';
 import type { App } from '../run/app.ts';
 import type { PagesDeps } from '../web/pages/context.ts';
 import type { ServeApp } from '../web/serve.ts';
@@ -32,7 +32,7 @@ export function addServeCommand(program: Command): void {
       const settings = offlineSettings(self);
       // Loading the server takes long, so no other command does that.
       const { serve } = await import('../web/serve.ts');
-      const { createInboxWatch } = await import('../web/inbox-watch.ts');
+      const { createInboxWatch } = await import('../web/refusals.ts');
       const log = createLog(settings.logLevel);
       const refusals = createRefusalLog(
         (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),

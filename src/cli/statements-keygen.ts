@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { stat } from 'node:fs/promises';
 import { bytesOf } from '../objects/object-store.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { ID_BYTES, keyFile, keyPairOf, SEED_BYTES } from '../signing/keys.ts';
+import { ID_BYTES, keyFile, keyPairOf, SEED_BYTES } from '../signing/minisign.ts';
 import { print } from './context.ts';
 import { download } from './download.ts';
 import { lines } from './output/text.ts';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { readPublicKey, readSigningKey, type PublicKey } from '../signing/keys.ts';
+import { readPublicKey, readSigningKey, type PublicKey } from '../signing/minisign.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import type { VerifiedClose } from '../statements/verify-closes.ts';
 import type { VerifiedChain } from '../statements/verify-chain.ts';

@@ -42,7 +42,7 @@ const NOT_FOR_A_PERSON: Readonly<Record<string, string>> = {
 };
 
 /** The digest is for finding replays. What a person applies is never a replay. */
-export type ApplyContext = Omit<ProcessContext, 'digestKey'>;
+type ApplyContext = Omit<ProcessContext, 'digestKey'>;
 
 /**
  * Applies notification `number`, whatever kept it from being applied before. The token of an approval replaces an

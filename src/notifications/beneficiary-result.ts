@@ -4,7 +4,7 @@
  */
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
-import { BENEFICIARY_STATUSES, type BeneficiaryStatus } from '../platform/wire.ts';
+import { BENEFICIARY_STATUSES } from '../platform/wire.ts';
 import {
   type BeneficiaryRow,
   applyBeneficiaryResult,
@@ -13,6 +13,7 @@ import {
 import type { DB } from '../store/engine/schema.ts';
 import { bodyOf, type OpenNotification } from '../store/notifications/notifications.ts';
 import {
+  absentAsNull,
   readJson,
   reference,
   type Reading,
@@ -24,15 +25,6 @@ import {
   type Settlement,
 } from './verdict.ts';
 
-/** What is taken from the payload; the rest stays in the inbox. */
-interface BeneficiaryResult {
-  readonly status: BeneficiaryStatus;
-  readonly payeeId: string | null;
-  /** The document does not show these two. They are compared if they come. */
-  readonly merOrderNo: string | null;
-  readonly bizFlowNo: string | null;
-}
-
 /** What a result is compared with. */
 export type RegistrationState = Pick<BeneficiaryRow, 'merOrderNo' | 'bizFlowNo' | 'payeeId' | 'status'>;
 
@@ -42,11 +34,9 @@ interface RegistrationChange {
 }
 
 const REFERENCE_CHARACTERS_MAX = 128;
-const given = reference(REFERENCE_CHARACTERS_MAX)
-  .nullish()
-  .transform((value) => (value === undefined || value === '' ? null : value));
+const given = absentAsNull(reference(REFERENCE_CHARACTERS_MAX));
 
-const PAYLOAD_FIELDS = ['status', 'payeeId', 'merOrderNo', 'bizFlowNo'];
+/** What is taken from the payload; the rest stays in the inbox. */
 const payloadSchema = z.object({
   // Sent as a number, the status has one digit.
   status: z.preprocess(
@@ -54,12 +44,14 @@ const payloadSchema = z.object({
     z.enum(BENEFICIARY_STATUSES),
   ),
   payeeId: given,
+  // The document does not show these two. They are compared if they come.
   merOrderNo: given,
   bizFlowNo: given,
 });
+type BeneficiaryResult = Readonly<z.output<typeof payloadSchema>>;
 
 export const readBeneficiaryResult = (body: string): Reading<BeneficiaryResult> =>
-  readJson(body, payloadSchema, PAYLOAD_FIELDS);
+  readJson(body, payloadSchema, Object.keys(payloadSchema.shape));
 
 /** What a result changes: it ends the review, once, and only for the payee that was registered. */
 export function judgeBeneficiary(

@@ -27,7 +27,6 @@ export const COMMIT_POSTS_MAX = 64;
 /** The most posts of a lane held in memory. Further senders get a `Retry-After`. */
 export const POSTS_WAITING_MAX = 1_000;
 const BYTES_WAITING_MAX = 32 * 1_024 * 1_024;
-/** The most paths of one query. */
 const QUERIED_PATHS_MAX = 500;
 /** No sender waits longer than this for a commit or a query. */
 const COMMIT_MS_MAX = 5_000;
@@ -125,13 +124,11 @@ const keepTwice = (db: Kysely<DB>, sealed: readonly SealedNotification[]): Promi
   retry(() => keepNotifications(db, sealed), { delaysMs: [0], atEnd: lastError });
 
 interface BatchesOptions<Item, Answer> {
-  /** Items of one batch. */
   readonly itemsMax: number;
   /** The most items held in memory, in number and in bytes. One more is refused. */
   readonly heldMax: number;
   readonly heldBytesMax: number;
   readonly bytesOf: (item: Item) => number;
-  /** The longest wait for a batch. */
   readonly timeoutMs: number;
   /** Answers in the items' order. */
   readonly work: (items: readonly Item[]) => Promise<readonly Answer[]>;
@@ -200,21 +197,7 @@ const PATHS_HELD_MAX = 50_000;
 /** They are read again after this time, so that paths that ended drop out. */
 const PATHS_READ_EVERY_MS = 60_000;
 
-interface KnownPaths {
-  /** False does not mean unknown: the database has to be asked. */
-  readonly has: (path: NotifyPath) => boolean;
-  readonly add: (path: NotifyPath) => void;
-  /** Reads them now. Never rejects: a path that is not in memory is queried. */
-  readonly read: () => Promise<void>;
-}
-
-interface KnownPathsDeps {
-  readonly db: Kysely<DB>;
-  readonly now: () => Date;
-  readonly clock: () => number;
-}
-
-function createKnownPaths({ db, now, clock }: KnownPathsDeps): KnownPaths {
+function createKnownPaths({ db, now, clock }: Required<Pick<InboxDeps, 'db' | 'now' | 'clock'>>) {
   let held = new Set<string>();
   let readAtMs = Number.NEGATIVE_INFINITY;
   const read = async (): Promise<void> => {
@@ -226,13 +209,15 @@ function createKnownPaths({ db, now, clock }: KnownPathsDeps): KnownPaths {
     }
   };
   return {
-    has: (path) => {
+    /** False does not mean unknown: the database has to be asked. */
+    has: (path: NotifyPath): boolean => {
       if (clock() - readAtMs >= PATHS_READ_EVERY_MS) void read();
       return held.has(nameOf(path));
     },
-    add: (path) => {
+    add: (path: NotifyPath): void => {
       if (held.size < 2 * PATHS_HELD_MAX) held.add(nameOf(path));
     },
+    /** Reads them now. Never rejects: a path that is not in memory is queried. */
     read,
   };
 }
@@ -266,22 +251,17 @@ export const INBOX_LIMITS: InboxLimits = {
 /** The most paths and sources that are remembered. */
 const NAMES_MAX = 20_000;
 
-interface Gate {
-  /** Whether one more post to this path is taken in, be the path known or unknown. */
-  readonly letsIn: (notifyHash: string, source: string | null) => boolean;
-  /** Whether one more post to an unknown path is kept. */
-  readonly keepsUnknown: (source: string | null, bytes: number) => boolean;
-}
-
-export function createGate(limits: InboxLimits, clock: () => number): Gate {
+export function createGate(limits: InboxLimits, clock: () => number) {
   const shares = (perHour: number) => createShares({ perHour, namesMax: NAMES_MAX, clock });
   const [pathSources, paths] = [shares(limits.pathSourcePosts), shares(limits.pathPosts)];
   const [sourcePosts, posts] = [shares(limits.unknownSourcePosts), shares(limits.unknownPosts)];
   const [sourceBytes, bytesInAll] = [shares(limits.unknownSourceBytes), shares(limits.unknownBytes)];
   return {
-    letsIn: (notifyHash, source) =>
+    /** Whether one more post to this path is taken in, be the path known or unknown. */
+    letsIn: (notifyHash: string, source: string | null): boolean =>
       pathSources.take(`${notifyHash} ${networkOf(source)}`) && paths.take(notifyHash),
-    keepsUnknown: (source, bytes) => {
+    /** Whether one more post to an unknown path is kept. */
+    keepsUnknown: (source: string | null, bytes: number): boolean => {
       const network = networkOf(source);
       return (
         sourcePosts.take(network) &&
@@ -322,15 +302,11 @@ interface SharesOptions {
   readonly clock: () => number;
 }
 
-interface Shares {
-  /** Takes `amount` from the share of `name`. False if less is left; nothing is taken then. */
-  readonly take: (name: string, amount?: number) => boolean;
-}
-
-export function createShares({ perHour, namesMax, clock }: SharesOptions): Shares {
+export function createShares({ perHour, namesMax, clock }: SharesOptions) {
   const left = new Map<string, { readonly amount: number; readonly atMs: number }>();
   return {
-    take: (name, amount = 1) => {
+    /** Takes `amount` from the share of `name`. False if less is left; nothing is taken then. */
+    take: (name: string, amount = 1): boolean => {
       const atMs = clock();
       const before = left.get(name);
       const has =

@@ -17,6 +17,7 @@ import {
   applicationByBizFlow,
 } from '../store/onboarding/applications.ts';
 import {
+  absentAsNull,
   readJson,
   reference,
   type Reading,
@@ -28,22 +29,6 @@ import {
   type Settlement,
 } from './verdict.ts';
 
-/** What is taken from the payload (docs/platform.md 6.1). */
-export interface OnboardingResult {
-  readonly bizFlow: string;
-  readonly merOrderNo: string | null;
-  readonly code: string;
-  /** For a person: a reason and field names, in a JSON text whose shape the document does not show. */
-  readonly message: string;
-  readonly merchantNo: string;
-  readonly token: string;
-  /** The merchant's English name as the platform has it; '' if it did not come. */
-  readonly merNameEn: string;
-  readonly processVersion: string | null;
-}
-
-const absentAsNull = (text: ReturnType<typeof reference>) =>
-  text.nullish().transform((value) => (value === undefined || value === '' ? null : value));
 const absentAsEmpty = (text: z.ZodString) => text.nullish().transform((value) => value ?? '');
 
 /** The document describes a JSON text. If JSON itself is sent, it is turned into text. */
@@ -52,15 +37,18 @@ const asText = z.preprocess(
   absentAsEmpty(z.string()),
 );
 
+/** What is taken from the payload (docs/platform.md 6.1). */
 const payloadSchema = z
   .object({
     bizFlow: reference(32).min(1),
     merOrderNo: absentAsNull(reference(32)),
     code: reference(6).min(1),
-    // The document allows 255 characters. Longer texts do no harm, as the size of the body is limited.
+    // For a person: a reason and field names, in a JSON text whose shape the document does not show. The document allows 255
+    // characters. Longer texts do no harm, as the size of the body is limited.
     message: asText,
     merchantNo: absentAsEmpty(z.string()),
     token: absentAsEmpty(z.string()),
+    // The merchant's English name as the platform has it.
     merNameEn: absentAsEmpty(z.string()),
     processVersion: absentAsNull(reference(10)),
   })
@@ -74,6 +62,9 @@ const payloadSchema = z
     } else if (token !== '') wrong('token', 'is filled, though the application is not approved');
   });
 
+/** '' and null stand for what did not come. */
+export type OnboardingResult = Readonly<z.output<typeof payloadSchema>>;
+
 const PAYLOAD_FIELDS = ['bizFlow', 'merOrderNo', 'code', 'message', 'merchantNo', 'merNameEn', 'token'];
 
 /**
@@ -82,12 +73,9 @@ const PAYLOAD_FIELDS = ['bizFlow', 'merOrderNo', 'code', 'message', 'merchantNo'
 export const readOnboardingResult = (body: string): Reading<OnboardingResult> =>
   readJson(body, payloadSchema, PAYLOAD_FIELDS);
 
-const sameResult = (one: OnboardingResult, other: OnboardingResult): boolean =>
-  one.bizFlow === other.bizFlow &&
-  one.code === other.code &&
-  one.message === other.message &&
-  one.merchantNo === other.merchantNo &&
-  one.token === other.token;
+/** What makes two results the same. */
+const identityOf = ({ bizFlow, code, message, merchantNo, token }: OnboardingResult): string =>
+  JSON.stringify([bizFlow, code, message, merchantNo, token]);
 
 /**
  * What a result changes. `applied` are the results that changed this application before, oldest first. One of them that
@@ -102,7 +90,7 @@ export function judgeOnboarding(
     return changesNothing('contradiction', 'it used this application’s path with another merOrderNo');
   if (bizFlow !== null && result.bizFlow !== bizFlow)
     return changesNothing('contradiction', 'it used this application’s path with another bizFlow');
-  if (applied.some((earlier) => sameResult(earlier, result)))
+  if (applied.some((earlier) => identityOf(earlier) === identityOf(result)))
     return changesNothing('duplicate', 'the same result was applied before');
   switch (state) {
     case 'submitting':
@@ -161,18 +149,9 @@ export async function processOnboardingResult(
   if (verdict.change === null) return settled(verdict, merOrderNo);
   if (await belongsToAnother(trx, id, result))
     return settled(changesNothing('contradiction', 'its bizFlow is another application’s'), merOrderNo);
-  const done = await applyApplicationResult(
-    trx,
-    { id, merOrderNo },
-    {
-      decision: verdict.change,
-      bizFlow: result.bizFlow,
-      processVersion: result.processVersion,
-      merNameEn: result.merNameEn,
-      secretKeys,
-      now,
-    },
-  );
+  const { bizFlow, processVersion, merNameEn } = result;
+  const change = { decision: verdict.change, bizFlow, processVersion, merNameEn, secretKeys, now };
+  const done = await applyApplicationResult(trx, { id, merOrderNo }, change);
   switch (done) {
     case 'applied':
       return settled(verdict, merOrderNo, digest);
@@ -184,10 +163,8 @@ export async function processOnboardingResult(
 }
 
 /** The same for two results that `judgeOnboarding` takes for one. */
-const digestOf = ({ bizFlow, code, message, merchantNo, token }: OnboardingResult, key: Buffer): string =>
-  createHmac('sha256', key)
-    .update(JSON.stringify([bizFlow, code, message, merchantNo, token]))
-    .digest('hex');
+const digestOf = (result: OnboardingResult, key: Buffer): string =>
+  createHmac('sha256', key).update(identityOf(result)).digest('hex');
 
 /** Whether the bizFlow of a result belongs to another application. */
 export async function belongsToAnother(

@@ -40,11 +40,9 @@ interface ProcessDeps {
 }
 
 export interface ProcessReport {
-  /** How many notifications had each outcome. */
   readonly outcomes: Readonly<Partial<Record<NotificationOutcome, number>>>;
   /** Notifications left for the next pass, each with the reason: a missing key or an error. Without their content. */
   readonly left: readonly { readonly number: number; readonly problem: string }[];
-  /** How many old posts to unknown paths were deleted. */
   readonly dropped: number;
 }
 
@@ -139,13 +137,6 @@ const PASS_EVERY_MS = 10_000;
 /** How often old posts to unknown paths are deleted, however often it is woken. */
 const SWEEP_EVERY_MS = 60_000;
 
-interface KeptProcessing {
-  /** Notifications arrived: process now, or right after the running pass. */
-  readonly wake: () => void;
-  /** Resolves after the signal, when the running pass has ended. */
-  readonly ended: Promise<void>;
-}
-
 export interface KeepProcessingDeps extends ProcessDeps {
   /** Called for a pass that found something. What is left is reported once, and not for every pass. */
   readonly onReport: (report: ProcessReport) => void;
@@ -156,8 +147,11 @@ export interface KeepProcessingDeps extends ProcessDeps {
   readonly everyMs?: number;
 }
 
-/** Starts at once, with what an earlier process left. */
-export function keepProcessing(deps: KeepProcessingDeps): KeptProcessing {
+/**
+ * Starts at once, with what an earlier process left. `wake`: notifications arrived, so process now, or right after the
+ * running pass. `ended` resolves after the signal, when the running pass has ended.
+ */
+export function keepProcessing(deps: KeepProcessingDeps) {
   const { signal, onReport, onLeft, onFault, everyMs = PASS_EVERY_MS } = deps;
   let woken = Promise.withResolvers<undefined>();
   let leftBefore = '';

@@ -23,7 +23,6 @@ export const changesNothing = (
   reason: string,
 ): Verdict<never> => ({ outcome, reason, change: null });
 
-/** Context of processing. */
 export interface ProcessContext {
   readonly secretKeys: readonly SecretKey[];
   /** Key of the digests by which a repeated result is found. */
@@ -31,7 +30,6 @@ export interface ProcessContext {
   readonly now: Date;
 }
 
-/** The record of a processed notification. */
 export interface Settlement {
   readonly outcome: NotificationOutcome;
   readonly reason: string | null;
@@ -56,6 +54,10 @@ export const reference = (charactersMax: number) =>
     .string()
     .max(charactersMax)
     .refine((text) => text === '' || isPrintable(text, text.length), 'holds what cannot be shown');
+
+/** Text that may be left out, null or empty; null then. */
+export const absentAsNull = (text: ReturnType<typeof reference>) =>
+  text.nullish().transform((value) => (value === undefined || value === '' ? null : value));
 
 const PROBLEMS_SHOWN_MAX = 3;
 

@@ -5,7 +5,6 @@ import { INBOX_METRICS, LEDGER_METRICS, MERCHANT_METRICS, type StateMetric } fro
 import type { State } from './state.ts';
 import { createWorkMetrics } from './work-metrics.ts';
 
-/** Content type for Prometheus. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const READS: readonly StateMetric[] = [
@@ -31,7 +30,6 @@ export const STATE_METRICS: readonly StateMetric[] = [
   ...MERCHANT_METRICS,
 ];
 
-/** The state metrics, in Prometheus's text format. */
 export async function stateText(state: State): Promise<string> {
   const registry = new Registry();
   for (const { name, help, labels = [], samples } of STATE_METRICS) {

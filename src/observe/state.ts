@@ -32,7 +32,6 @@ export interface StateDeps {
   /** Null where the process has no settings for the platform: it then reports the inbox alone. */
   readonly ledger: Omit<HealthOptions, 'now'> | null;
   readonly now: () => Date;
-  /** Whether each merchant is reported. */
   readonly withMerchants: boolean;
   /** A clock in ms that never goes back; its zero does not matter. */
   readonly clock?: () => number;

@@ -1,5 +1,5 @@
-/** How an application stands, for a person: its state, what the platform said of it, and what to do next. */
-import type { Kysely } from 'kysely';
+/** How an application stands: what the platform said of it, what to do next, and how a person settles or forgets it. */
+import type { Kysely, Transaction } from 'kysely';
 import type { DB } from '../store/engine/schema.ts';
 import {
   applicationById,
@@ -8,9 +8,12 @@ import {
   recordedName,
   replacementOf,
   type ApplicationRow,
+  applicationByBizFlow,
 } from '../store/onboarding/applications.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
-import { findingsOf, type Findings } from './findings.ts';
+import { markAccepted } from '../store/onboarding/application-calls.ts';
+import { forgetApplication } from '../store/onboarding/forget-application.ts';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 /** Shorter values are not hidden: they may be part of an ordinary word. */
 const HIDDEN_CHARACTERS_MIN = 3;
@@ -137,4 +140,127 @@ export function adviceOf(
         'approval that arrives all the same is still applied.'
       );
   }
+}
+
+/** The state of this or another application does not allow it. The message says which one, and what to do. */
+export class ApplicationStands extends ExpectedError {
+  override readonly name = 'ApplicationStands';
+  readonly exitCode = EXIT.usage;
+}
+
+/**
+ * Settles an `unknown` application by hand: a person has asked the platform, and the platform has it. Throws
+ * `ApplicationStands` if it is not unknown, or if the bizFlow belongs to another application.
+ */
+export async function settleApplication(
+  db: Kysely<DB>,
+  { id, bizFlow, now }: { readonly id: number; readonly bizFlow: string; readonly now: Date },
+): Promise<ApplicationRow> {
+  const application = await findApplication(db, id);
+  const other = await applicationByBizFlow(db, bizFlow);
+  if (other !== null && other.id !== id) {
+    throw new ApplicationStands(`bizFlow ${bizFlow} is application ${other.id}’s; nothing was changed.`);
+  }
+  if (application.state !== 'unknown') {
+    throw new ApplicationStands(
+      `application ${id} stands as ${application.state}: only an unknown one is settled by hand; nothing was changed.`,
+    );
+  }
+  return markAccepted(db, id, { bizFlow, now });
+}
+
+const CLOSED: readonly ApplicationRow['state'][] = ['approved', 'rejected', 'refused'];
+
+/**
+ * The application must be closed: decided, refused or replaced by another one. A second call changes nothing. Throws
+ * `ApplicationStands` if it is open or does not exist.
+ */
+export async function forget(trx: Transaction<DB>, id: number, now: Date): Promise<ApplicationRow> {
+  const application = await findApplication(trx, id);
+  if (application.forgottenAt !== null) return application;
+  if (!CLOSED.includes(application.state) && (await isOpen(trx, id))) {
+    throw new ApplicationStands(
+      `application ${id} stands as ${application.state}: what was sent is needed until it is decided; nothing was ` +
+        'changed.',
+    );
+  }
+  await forgetApplication(trx, id, now);
+  return (await applicationById(trx, id))!;
+}
+
+const isOpen = async (db: Kysely<DB>, id: number): Promise<boolean> => (await replacementOf(db, id)) === null;
+
+/** Throws `ApplicationStands` if there is no application of that number. */
+export async function findApplication(db: Kysely<DB>, id: number): Promise<ApplicationRow> {
+  const application = await applicationById(db, id);
+  if (application !== null) return application;
+  throw new ApplicationStands(
+    `there is no application ${id}; \`daybook onboard list\` shows those there are.`,
+  );
+}
+
+/** As docs/platform.md 2.3 limits it. */
+const PROCESS_VERSION_CHARACTERS_MAX = 10;
+/** A message of 255 characters is never nested as deep as this. */
+const DEPTH_MAX = 20;
+
+/**
+ * What a result's message says (docs/platform.md 6.1): a JSON text with a reason and the names of affected fields. The
+ * document does not show its shape, so it is read by the names of its keys. Nothing it says is lost.
+ */
+export interface Findings {
+  /** Everything that is neither a field name nor the version, in order. */
+  readonly reasons: readonly string[];
+  /** Fields to supplement or correct. */
+  readonly fields: readonly string[];
+  /** For the resubmission (docs/platform.md 2.3, 9). */
+  readonly processVersion: string | null;
+}
+
+const VERSION_KEY = /^process_?(?:version|id|ver)$/i;
+const FIELD_KEY = /field|param|column|material/i;
+/** What separates field names in one text. */
+const SEPARATORS = /[\s,;|、，；]+/;
+
+interface Gathered {
+  readonly reasons: string[];
+  readonly fields: string[];
+  processVersion: string | null;
+}
+
+function gather(node: unknown, key: string, into: Gathered, depth: number): void {
+  if (node === null || node === undefined || depth > DEPTH_MAX) return;
+  if (Array.isArray(node)) {
+    for (const element of node) gather(element, key, into, depth + 1);
+  } else if (typeof node === 'object') {
+    for (const [name, value] of Object.entries(node)) gather(value, name, into, depth + 1);
+  } else if (typeof node === 'string' || typeof node === 'number' || typeof node === 'boolean') {
+    place(String(node).trim(), key, into);
+  }
+}
+
+function place(text: string, key: string, into: Gathered): void {
+  if (text === '') return;
+  if (VERSION_KEY.test(key) && text.length <= PROCESS_VERSION_CHARACTERS_MAX) into.processVersion = text;
+  else if (FIELD_KEY.test(key)) into.fields.push(...text.split(SEPARATORS).filter((name) => name !== ''));
+  else into.reasons.push(text);
+}
+
+const withoutRepeats = (texts: readonly string[]): string[] => [...new Set(texts)];
+
+/** Reads a message. If it is not JSON, the complete text is one reason. */
+export function findingsOf(message: string): Findings {
+  const gathered: Gathered = { reasons: [], fields: [], processVersion: null };
+  let content: unknown = message;
+  try {
+    content = JSON.parse(message);
+  } catch {
+    // The text is not JSON, or was cut at 255 characters: it is kept as it is.
+  }
+  gather(content, '', gathered, 0);
+  return {
+    reasons: withoutRepeats(gathered.reasons),
+    fields: withoutRepeats(gathered.fields),
+    processVersion: gathered.processVersion,
+  };
 }

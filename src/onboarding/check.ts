@@ -2,10 +2,11 @@
  * Checks an application (sp1101, docs/platform.md 2.3, 2.4, 4.3), field by field in the document's order. All of it is
  * checked before anything is sent, as the platform may not take the same application a second time.
  */
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import type { z } from 'zod';
 import { fieldsOf, isFields, isGiven, listOf, required, type Fields, type ListRules } from '../forms/text.ts';
 import { problemsOf, unknownField, type Problem } from '../forms/problem.ts';
+import { withinOneOf } from '../host/networks.ts';
 import { isCountryCode } from '../ledger/countries.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { uploadPathProblem, type FilePathRules } from '../platform/upload-path.ts';
@@ -29,7 +30,6 @@ import {
   yesOrNo,
 } from './values.ts';
 
-/** Context of the check. */
 export interface ApplicationRules extends FilePathRules {
   readonly codeLists: CodeLists;
   readonly today: BusinessDay;
@@ -196,30 +196,22 @@ export function checkApplication(file: unknown, rules: ApplicationRules): Checke
   return { problems };
 }
 
-const PRIVATE = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-] as const) {
-  PRIVATE.addSubnet(network, prefix, 'ipv4');
-}
-for (const [network, prefix] of [
-  ['::', 127],
-  ['fc00::', 7],
-  ['fe80::', 10],
-] as const) {
-  PRIVATE.addSubnet(network, prefix, 'ipv6');
-}
+const isPrivate = withinOneOf([
+  ...[
+    '0.0.0.0/8',
+    '10.0.0.0/8',
+    '100.64.0.0/10',
+    '127.0.0.0/8',
+    '169.254.0.0/16',
+    '172.16.0.0/12',
+    '192.168.0.0/16',
+  ],
+  ...['::/127', 'fc00::/7', 'fe80::/10'],
+]);
 
 function isPublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');
-  const version = isIP(host);
-  if (version !== 0) return !PRIVATE.check(host, version === 4 ? 'ipv4' : 'ipv6');
+  if (isIP(host) !== 0) return !isPrivate(host);
   return host.includes('.') && !/\.(?:localhost|local|internal|lan|home|test)\.?$/i.test(host);
 }
 
@@ -276,8 +268,6 @@ const odditiesIn = (file: Fields, natures: readonly string[] | null): Problem[] 
 ];
 
 const FILE_PATH_CHARACTERS_MAX = 1_024;
-
-export type { FilePathRules };
 
 /** A list of at least one path, without repeats. */
 function filePaths(rules: FilePathRules, wrong?: ListRules['wrong']) {

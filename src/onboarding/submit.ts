@@ -5,7 +5,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
+import { FormInvalid, type Problem } from '../forms/problem.ts';
 import type { Holder } from '../host/process-identity.ts';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import { counted } from '../ledger/text.ts';
 import type { ApplicationReceipt, ApplicationClient } from '../platform/application.ts';
 import { isPlatformError, PlatformRejected, type PlatformError } from '../platform/errors.ts';
 import { isConnectionError, isUniqueViolation } from '../store/engine/errors.ts';
@@ -29,10 +32,26 @@ import {
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
 import { checkApplication, type ApplicationRules, type ApplicationPayload } from './check.ts';
-import { ApplicationInvalid, ReceiptNotStored, ApplicationStands } from './errors.ts';
-import { findingsOf } from './findings.ts';
-import { findApplication } from './settle.ts';
+import { ApplicationStands, findingsOf, findApplication } from './application-status.ts';
 import { isSuppliedVersion } from './values.ts';
+
+/** The file breaks rules of the document. The message lists all of them, and no value, as these are personal. */
+export class ApplicationInvalid extends FormInvalid {
+  override readonly name = 'ApplicationInvalid';
+
+  constructor(problems: readonly Problem[]) {
+    super(
+      `${counted(problems.length, 'problem', 'problems')} in the application; nothing was sent.`,
+      problems,
+    );
+  }
+}
+
+/** The platform's receipt arrived but could not be stored. The message has its content. */
+export class ReceiptNotStored extends ExpectedError {
+  override readonly name = 'ReceiptNotStored';
+  readonly exitCode = EXIT.incomplete;
+}
 
 const ORDER_NO_RANDOM_BYTES = 11;
 
@@ -62,7 +81,6 @@ export interface SubmitDeps {
 }
 
 interface Submission {
-  /** The content of the file. */
   readonly file: unknown;
   /** The application this one is submitted in place of. */
   readonly replaces: number | null;

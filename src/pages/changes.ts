@@ -3,7 +3,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import type { RevisedRow } from '../store/pages/downloaded.ts';
 import { addressWith, dayAddress } from './addresses.ts';
 import { html, when, type Html } from './html.ts';
-import { scrolling } from './tables.ts';
+import { dayTime, link, pagingLinks, table } from './parts.ts';
 import { page, type View } from './view.ts';
 
 export interface RevisedShown {
@@ -34,56 +34,37 @@ export function changesPage(view: View, { since, revised, isFirst, next }: Chang
         <p><button>${texts.changes.show}</button></p>
       </form>
       <h2 id="revised">${texts.changes.revised}</h2>
-      ${revised.length === 0 ? html`<p>${texts.changes.nothing}</p>` : table(view, revised)}
-      ${when(
-        !isFirst || next !== null,
-        () =>
-          html`<nav class="paging" aria-label="${texts.paging}">
-            <ul class="links">
-              ${when(!isFirst, () => html`<li><a href="${addressWith(address, { after: null })}">${texts.first}</a></li>`)}
-              ${when(next !== null, () => html`<li><a href="${addressWith(address, { since, after: next })}">${texts.changes.older}</a></li>`)}
-            </ul>
-          </nav>`,
-      )}`,
+      ${revised.length === 0 ? html`<p>${texts.changes.nothing}</p>` : revisedTable(view, revised)}
+      ${pagingLinks(view, [
+        !isFirst && [addressWith(address, { after: null }), texts.first],
+        next !== null && [addressWith(address, { since, after: next }), texts.changes.older],
+      ])}`,
   });
 }
 
-const table = (view: View, revised: readonly RevisedShown[]): Html => {
-  const { changes, day } = view.texts;
-  return scrolling(
-    { by: 'revised' },
-    html`<table>
-      <thead>
-        <tr>
-          <th scope="col">${changes.at}</th>
-          <th scope="col">${changes.account}</th>
-          <th scope="col">${changes.day}</th>
-          <th scope="col">${day.compare}</th>
-          <th scope="col">${changes.why}</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${revised.map((one) => revisedRow(view, one))}
-      </tbody>
-    </table>`,
-  );
+const revisedTable = (view: View, revised: readonly RevisedShown[]): Html => {
+  const { texts, format } = view;
+  const addressOf = ({ merchant_no: merchantNo, currency, day }: RevisedRow): string =>
+    dayAddress({ merchantNo, currency }, day);
+  const compared = (row: RevisedRow): Html => {
+    const { revision, late, supersedes } = row;
+    if (late !== null) return link(addressOf(row), texts.changes.first(revision));
+    const before = supersedes ?? revision - 1;
+    const address = `${addressWith(addressOf(row), { revision, against: before })}#compared`;
+    return link(address, texts.changes.compare(before, revision));
+  };
+  return table({ by: 'revised' }, revised, [
+    [texts.changes.at, ({ row }) => format.shown.instant(row.published_at), 'line'],
+    [texts.changes.account, ({ row }) => `${row.merchant_no} ${row.currency}`, 'line'],
+    [texts.changes.day, ({ row }) => link(addressOf(row), dayTime(view, row.day)), 'nameLine'],
+    [texts.day.compare, ({ row }) => compared(row), 'line'],
+    [
+      texts.changes.why,
+      ({ row: { late, reason, row_count: rows }, isRevised }) => [
+        late === null ? reason : texts.changes.late[late](format.count(rows)),
+        when(isRevised, () => html` <span class="s revised">${texts.revised}</span>`),
+      ],
+      'wide',
+    ],
+  ]);
 };
-
-function revisedRow({ texts, format }: View, { row, isRevised }: RevisedShown): Html {
-  const { day, revision, late } = row;
-  const before = row.supersedes ?? revision - 1;
-  const address = dayAddress({ merchantNo: row.merchant_no, currency: row.currency }, day);
-  return html`<tr>
-    <td class="t">${format.shown.instant(row.published_at)}</td>
-    <td class="t">${row.merchant_no} ${row.currency}</td>
-    <th scope="row" class="t">
-      <a href="${address}"><time datetime="${day}">${format.shown.day(day)}</time></a>
-    </th>
-    <td class="t">
-      ${late === null ? html`<a href="${addressWith(address, { revision, against: before })}#compared">${texts.changes.compare(before, revision)}</a>` : html`<a href="${address}">${texts.changes.first(revision)}</a>`}
-    </td>
-    <td class="w">
-      ${late === null ? row.reason : texts.changes.late[late](format.count(row.row_count))}${when(isRevised, () => html` <span class="s revised">${texts.revised}</span>`)}
-    </td>
-  </tr> `;
-}

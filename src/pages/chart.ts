@@ -6,8 +6,8 @@ import { compareAmounts } from '../ledger/money.ts';
 import { wallTime } from '../ledger/wall-time.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import type { BalancePoint } from '../store/pages/day-rows.ts';
-import { breakAddress } from './addresses.ts';
 import { html, when, type Html } from './html.ts';
+import { breakLink } from './parts.ts';
 import type { View } from './view.ts';
 
 export interface BalanceDrawn {
@@ -37,7 +37,7 @@ const MARKS_NAMED_MAX = 12;
 
 export function chart(view: View, drawn: BalanceDrawn): Html {
   const { texts, format } = view;
-  const { window, points, breaks, currency, day } = drawn;
+  const { points, breaks, currency, day } = drawn;
   const balances = [drawn.opening, ...points.map(({ balance }) => balance)];
   const lowest = balances.reduce((a, b) => (compareAmounts(a, b) <= 0 ? a : b));
   const highest = balances.reduce((a, b) => (compareAmounts(a, b) >= 0 ? a : b));
@@ -56,7 +56,7 @@ export function chart(view: View, drawn: BalanceDrawn): Html {
         ${said}${when(drawn.drawnFrom !== 'all', () => html` ${texts.day.chartPart[drawn.drawnFrom as 'extremes' | 'ends'](format.count(points.length))}`)}
       </figcaption>
     </figure>
-    ${balanceTable(view, drawn, window)}`;
+    ${balanceTable(view, drawn)}`;
 }
 
 /** The lines. A number of JavaScript's is exact enough for a place on the screen, and used for nothing else. */
@@ -73,19 +73,12 @@ function drawing(view: View, { window, opening, points, breaks, currency }: Bala
   );
   const until = [...places, { x: window.endMs + 1, y: values.at(-1)! }];
   const at = (value: number): string => value.toFixed(1);
-  const stroke = line<(typeof until)[number]>(
-    (one) => x(one.x),
-    (one) => y(one.y),
-  )
+  const steps = until.map((one): [number, number] => [x(one.x), y(one.y)]);
+  const stroke = line().curve(curveStepAfter).digits(1)(steps);
+  const below = area()
+    .y0(HEIGHT - EDGE.bottom)
     .curve(curveStepAfter)
-    .digits(1)(until);
-  const below = area<(typeof until)[number]>(
-    (one) => x(one.x),
-    HEIGHT - EDGE.bottom,
-    (one) => y(one.y),
-  )
-    .curve(curveStepAfter)
-    .digits(1)(until);
+    .digits(1)(steps);
   const shown = breaks.map((row) => ({
     row,
     x: x(Math.min(Math.max(row.end_ms, window.beginMs), window.endMs)),
@@ -106,11 +99,8 @@ function hours({ beginMs, endMs }: Window): number[] {
 }
 
 /** The balance at the end of each hour that had an entry, and the breaks. */
-function balanceTable(
-  { texts, format, zone }: View,
-  { points, breaks, currency }: BalanceDrawn,
-  { beginMs }: Window,
-): Html {
+function balanceTable(view: View, { points, breaks, currency, window: { beginMs } }: BalanceDrawn): Html {
+  const { texts, format, zone } = view;
   const ofHour = new Map(points.map((point) => [Math.floor((point.bookedMs - beginMs) / HOUR_MS), point]));
   return html`<details>
     <summary>${texts.day.chartTable}</summary>
@@ -135,7 +125,7 @@ function balanceTable(
       breaks.length > 0,
       () =>
         html`<ul>
-          ${breaks.map((row) => html`<li><a href="${breakAddress(row.id)}">${texts.day.chartBreak(row.id)}</a> ${wallTime(row.end_ms, zone).slice(11)} <span class="n">${format.amount(row.missing_net)} ${currency}</span></li>`)}
+          ${breaks.map((row) => html`<li>${breakLink(view, row.id)} ${wallTime(row.end_ms, zone).slice(11)} <span class="n">${format.amount(row.missing_net)} ${currency}</span></li>`)}
         </ul>`,
     )}
   </details>`;

@@ -8,7 +8,7 @@ import type { Adjustment, MonthClose } from '../store/month-close.ts';
 import { addressWith, dayAddress, monthAddress } from './addresses.ts';
 import { filled, type Format } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { scrolling } from './tables.ts';
+import { dayTime, link, table } from './parts.ts';
 import type { View } from './view.ts';
 
 export interface CloseShown {
@@ -47,82 +47,48 @@ export function closeSection(view: View, shown: CloseShown): Html {
 
 function closesTable(view: View, closes: readonly MonthClose[]): Html {
   const { close } = view.texts;
-  return scrolling(
-    { by: 'close' },
-    html`<table>
-      <thead>
-        <tr>
-          <th scope="col" class="n">${close.number}</th>
-          <th scope="col">${close.at}</th>
-          <th scope="col">${close.by}</th>
-          <th scope="col" class="n">${close.statements}</th>
-          <th scope="col">${close.note}</th>
-          <th scope="col">${close.file}</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${closes.map((one) => closeRow(view, one))}
-      </tbody>
-    </table>`,
-  );
-}
-
-function closeRow({ texts, format }: View, one: MonthClose): Html {
-  const { close } = texts;
-  return html`<tr>
-    <th scope="row" class="n">${format.count(one.number)}</th>
-    <td class="t">${format.shown.instant(one.closedAt)}</td>
-    <td>${one.by}</td>
-    <td class="n">${format.count(one.statements)}</td>
-    <td class="w">
-      ${when(one.note !== null, () => html`<q>${one.note}</q><br />`)}${when(one.openDays > 0, () => html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`)}
-    </td>
-    <td class="w">${fileOf(one.objectKey)}<br /><code title="SHA-256">${one.sha256}</code></td>
-  </tr> `;
+  const { count, shown } = view.format;
+  return table({ by: 'close' }, closes, [
+    [close.number, (one) => count(one.number), 'nameNumber'],
+    [close.at, (one) => shown.instant(one.closedAt), 'line'],
+    [close.by, (one) => one.by],
+    [close.statements, (one) => count(one.statements), 'number'],
+    [
+      close.note,
+      (one) => [
+        when(one.note !== null, () => html`<q>${one.note}</q><br />`),
+        when(one.openDays > 0, () => html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`),
+      ],
+      'wide',
+    ],
+    [
+      close.file,
+      (one) => html`${fileOf(one.objectKey)}<br /><code title="SHA-256">${one.sha256}</code>`,
+      'wide',
+    ],
+  ]);
 }
 
 function adjustmentsTable(view: View, adjustments: readonly Adjustment[]): Html {
-  const { close, day } = view.texts;
+  const { texts, format } = view;
+  const { close, day } = texts;
   return html`<p class="said">${close.adjusted(adjustments.length)}</p>
-    ${scrolling(
-      { by: 'adjustments' },
-      html`<table>
-        <thead>
-          <tr>
-            <th scope="col">${close.day}</th>
-            <th scope="col">${close.account}</th>
-            <th scope="col">${close.revisions}</th>
-            <th scope="col">${day.publishedAt}</th>
-            <th scope="col">${day.why}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${adjustments.map((one) => adjustmentRow(view, one))}
-        </tbody>
-      </table>`,
-    )}`;
-}
-
-function adjustmentRow(view: View, one: Adjustment): Html {
-  const { format, texts } = view;
-  return html`<tr>
-    <th scope="row" class="t"><time datetime="${one.day}">${format.shown.day(one.day)}</time></th>
-    <td>${one.currency}</td>
-    <td class="t">${adjustmentLink(view, one)}</td>
-    <td class="t">${format.shown.instant(one.publishedAt)}</td>
-    <td class="w">${one.reason ?? texts.close.firstPublished}</td>
-  </tr> `;
+    ${table({ by: 'adjustments' }, adjustments, [
+      [close.day, (one) => dayTime(view, one.day), 'nameLine'],
+      [close.account, (one) => one.currency],
+      [close.revisions, (one) => adjustmentLink(view, one), 'line'],
+      [day.publishedAt, (one) => format.shown.instant(one.publishedAt), 'line'],
+      [day.why, (one) => one.reason ?? close.firstPublished, 'wide'],
+    ])}`;
 }
 
 /** Leads to the day, with the frozen revision and the current one side by side. */
 export function adjustmentLink({ texts }: View, one: Adjustment): Html {
   const { frozenRevision, revision } = one;
   const address = dayAddress(one, one.day);
-  return frozenRevision === null
-    ? html`<a href="${address}">${texts.close.cameLater(revision)}</a>`
-    : html`<a href="${addressWith(address, { revision, against: frozenRevision })}#compared"
-        >${texts.changes.compare(frozenRevision, revision)}</a
-      >`;
+  if (frozenRevision === null) return link(address, texts.close.cameLater(revision));
+  const compared = `${addressWith(address, { revision, against: frozenRevision })}#compared`;
+  return link(compared, texts.changes.compare(frozenRevision, revision));
 }
 
 /** How to close it, where there is something to freeze. */
@@ -164,45 +130,28 @@ const area = (name: string, label: string, text: string, isNeeded: boolean): Htm
 ${text}</textarea>
   </p> `;
 
-function openTable(view: View, merchantNo: string, openDays: readonly OpenDay[]): Html {
-  const { close } = view.texts;
+function openTable({ texts, format }: View, merchantNo: string, openDays: readonly OpenDay[]): Html {
+  const { close } = texts;
   const said = close.daysOpen(openDays.length, new Set(openDays.map(({ currency }) => currency)).size);
+  const daysOf = (group: readonly OpenDay[]): Part => {
+    const { day, currency } = group[0]!;
+    if (group.length === 1) return link(dayAddress({ merchantNo, currency }, day), format.shown.day(day));
+    return daysText(
+      format,
+      group.map((one) => one.day),
+    );
+  };
   return html`<p class="said">${said}</p>
-    ${scrolling(
-      { label: said },
-      html`<table>
-        <thead>
-          <tr>
-            <th scope="col">${close.account}</th>
-            <th scope="col">${close.days}</th>
-            <th scope="col">${close.cause}</th>
-            <th scope="col">${close.todo}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${openGroups(openDays).map((group) => openRow(view, merchantNo, group))}
-        </tbody>
-      </table>`,
-    )}`;
-}
-
-function openRow({ texts, format }: View, merchantNo: string, group: readonly OpenDay[]): Html {
-  const { currency, day, cause, why } = group[0]!;
-  return html`<tr>
-    <td>${currency}</td>
-    <th scope="row" class="t">
-      ${
-        group.length === 1
-          ? html`<a href="${dayAddress({ merchantNo, currency }, day)}">${format.shown.day(day)}</a>`
-          : daysText(
-              format,
-              group.map((one) => one.day),
-            )
-      }
-    </th>
-    <td class="w"><strong>${texts.close.causes[cause]}</strong>: ${withCommands(why)}</td>
-    <td class="w">${withCommands(todoOf(group))}</td>
-  </tr> `;
+    ${table({ label: said }, openGroups(openDays), [
+      [close.account, ([first]) => first!.currency],
+      [close.days, daysOf, 'nameLine'],
+      [
+        close.cause,
+        ([first]) => html`<strong>${close.causes[first!.cause]}</strong>: ${withCommands(first!.why)}`,
+        'wide',
+      ],
+      [close.todo, (group) => withCommands(todoOf(group)), 'wide'],
+    ])}`;
 }
 
 /** Days in a row as one: `5 Mar 2026, 8 Mar 2026 – 31 Mar 2026`. */

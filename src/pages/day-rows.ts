@@ -5,7 +5,7 @@ import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { SORTS, type Sort } from '../store/pages/day-rows.ts';
 import { addressWith, breakAddress, entryAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { amountHeads, scrolling } from './tables.ts';
+import { amountColumns, link, pagingLinks, table } from './parts.ts';
 import type { View } from './view.ts';
 
 /** The entries shown: a page of the matching ones, or those from a time on. */
@@ -44,22 +44,7 @@ export function rowsSection(view: View, account: Account, shown: RowsShown): Htm
         : html`<p class="soft">
               ${placeText(view, shown)}${when(shown.sort === 'time', () => html` ${shown.isChained ? texts.day.rowsOrder : texts.day.rowsOrderTime}`)}
             </p>
-            ${scrolling(
-              { by: 'rows' },
-              html`<table>
-                <thead>
-                  <tr>
-                    <th scope="col">${texts.day.batchNo}</th>
-                    <th scope="col">${texts.day.time}</th>
-                    <th scope="col">${texts.day.type}</th>
-                    ${amountHeads(view)}
-                  </tr>
-                </thead>
-                <tbody>
-                  ${entries.map((entry) => entryRow(view, account, entry, shown.sort === 'time' ? shown.breaks.get(entry.batchNo) : undefined))}
-                </tbody>
-              </table>`,
-            )}`
+            ${rowsTable(view, account, shown)}`
     }
     ${paging(view, shown)}`;
 }
@@ -104,46 +89,44 @@ function placeText({ texts, format }: View, { place, entries }: RowsShown): stri
   );
 }
 
-function entryRow(
-  view: View,
-  { merchantNo }: Account,
-  entry: LedgerEntry,
-  found: BreakRow | undefined,
-): Html {
-  const { format } = view;
-  const amount = (exact: string | null): Part =>
-    html`<td class="n">${exact === null ? null : format.amount(exact)}</td>`;
-  return html`${when(found !== undefined, () => breakRow(view, found!))}
-    <tr>
-      <th scope="row" class="id">
-        <a href="${entryAddress(merchantNo, entry.batchNo)}">${entry.batchNo}</a>
-      </th>
-      <td class="t">${entry.bookedAt.slice(11)}</td>
-      <td>${entry.transactionType}</td>
-      ${amount(entry.credit)}${amount(entry.debit)}${amount(entry.balance)}
-    </tr> `;
+function rowsTable(view: View, { merchantNo }: Account, { entries, sort, breaks }: RowsShown): Html {
+  const { day } = view.texts;
+  return table<LedgerEntry>(
+    { by: 'rows' },
+    entries,
+    [
+      [day.batchNo, ({ batchNo }) => link(entryAddress(merchantNo, batchNo), batchNo), 'nameId'],
+      [day.time, ({ bookedAt }) => bookedAt.slice(11), 'line'],
+      [day.type, ({ transactionType }) => transactionType],
+      ...amountColumns<LedgerEntry>(view, (entry) => entry),
+    ],
+    {
+      above: ({ batchNo }) => {
+        const found = sort === 'time' ? breaks.get(batchNo) : undefined;
+        return found && breakRow(view, found);
+      },
+    },
+  );
 }
 
 function breakRow({ texts: { day } }: View, row: BreakRow): Html {
   const isExplained = row.status === 'resolved';
   const text = isExplained ? day.breakHereExplained : day.breakHere;
   return html`<tr class="break${isExplained ? ' explained' : null}">
-    <td colspan="6">
-      <a href="${breakAddress(row.id)}">${text(row.id, netText(knownBreak(row)))}</a>
-    </td>
+    <td colspan="6">${link(breakAddress(row.id), text(row.id, netText(knownBreak(row))))}</td>
   </tr> `;
 }
 
-function paging({ texts, address }: View, { place }: RowsShown): Part {
+function paging(view: View, { place }: RowsShown): Part {
+  const { texts, address } = view;
   const { page } = place;
   const hasMore = place.kind === 'from' ? place.hasMore : page < place.pages;
-  if (page === 1 && !hasMore) return null;
-  const to = (name: string, number: number): Part =>
-    html`<li><a href="${addressWith(address, { page: number })}#rows">${name}</a></li>`;
-  return html`<nav class="paging" aria-label="${texts.paging}">
-    <ul class="links">
-      ${when(page > 1, () => html`${to(texts.first, 1)}${to(texts.previous, page - 1)}`)}
-      ${when(hasMore, () => to(texts.next, page + 1))}${when(hasMore && place.kind === 'page', () => to(texts.last, (place as { readonly pages: number }).pages))}
-    </ul>
-  </nav>`;
+  const to = (name: string, number: number) =>
+    [`${addressWith(address, { page: number })}#rows`, name] as const;
+  return pagingLinks(view, [
+    page > 1 && to(texts.first, 1),
+    page > 1 && to(texts.previous, page - 1),
+    hasMore && to(texts.next, page + 1),
+    hasMore && place.kind === 'page' && to(texts.last, place.pages),
+  ]);
 }

@@ -8,7 +8,7 @@ import type { Adjustment } from '../store/month-close.ts';
 import type { BreaksFound } from '../store/pages/day-rows.ts';
 import type { UnreadableWithin } from '../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../store/statements/statements.ts';
-import { breakAddress, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
+import { dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
 import { adjustmentLink } from './close.ts';
 import { rowsSection, type RowsShown } from './day-rows.ts';
@@ -16,7 +16,7 @@ import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { stateMark, type DayMark } from './months.ts';
 import { revisionsSection, type ComparisonShown } from './revisions.ts';
-import { scrolling } from './tables.ts';
+import { breakLink, link, table } from './parts.ts';
 import { page, type View } from './view.ts';
 
 const UNREADABLE_SHOWN_MAX = 20;
@@ -51,6 +51,7 @@ export function dayPage(view: View, shown: DayShown): string {
   const { texts, format } = view;
   const { account, day, figures, revisions, balance } = shown;
   const title = (shownDay: string): string => texts.day.title(account.merchantNo, account.currency, shownDay);
+  const month = monthAddress(account.merchantNo, day.slice(0, 7));
   const [current] = revisions;
   return page(view, {
     title: title(format.plain.day(day)),
@@ -64,14 +65,9 @@ export function dayPage(view: View, shown: DayShown): string {
       </p>
       ${when(shown.closed !== null, () => closedPart(view, shown.closed!))}
       <ul class="links paging">
-        ${when(shown.before !== null, () => html`<li><a href="${dayAddress(account, shown.before!)}">${texts.day.dayBefore}</a></li>`)}
-        <li><a href="${dayAddress(account, shown.after)}">${texts.day.dayAfter}</a></li>
-        <li>
-          <a
-            href="${monthAddress(account.merchantNo, day.slice(0, 7))}?currency=${encodeURIComponent(account.currency)}"
-            >${texts.day.month}</a
-          >
-        </li>
+        ${when(shown.before !== null, () => html`<li>${link(dayAddress(account, shown.before!), texts.day.dayBefore)}</li>`)}
+        <li>${link(dayAddress(account, shown.after), texts.day.dayAfter)}</li>
+        <li>${link(`${month}?currency=${encodeURIComponent(account.currency)}`, texts.day.month)}</li>
         ${when(current !== undefined, () => downloads(view, account, day, current!.revision))}
       </ul>
       <h2 id="figures">${texts.day.figures}</h2>
@@ -97,9 +93,9 @@ const closedPart = (view: View, { number, adjustment }: NonNullable<DayShown['cl
 function downloads({ texts }: View, account: Account, day: BusinessDay, revision: number): Part {
   const address = (format?: string): string => dayDownloadAddress(account, day, revision, format);
   return [
-    html`<li><a href="${address()}">${texts.day.download(revision)}</a></li>`,
+    html`<li>${link(address(), texts.day.download(revision))}</li>`,
     ...Object.entries(texts.formats).map(
-      ([format, name]) => html`<li><a href="${address(format)}">${texts.day.downloadAs(name)}</a></li>`,
+      ([format, name]) => html`<li>${link(address(format), texts.day.downloadAs(name))}</li>`,
     ),
   ];
 }
@@ -118,38 +114,29 @@ type Figures = Pick<
 
 function figuresTable(view: View, known: AccountDayRow | null, published: StatementRow | undefined): Html {
   const { texts, format } = view;
-  if (known === null && published === undefined) return html`<p>${texts.day.noFigures}</p>`;
-  const columns: readonly (Figures | undefined)[] = [known ?? undefined, published];
-  const row = (name: string, cell: (figures: Figures) => string): Html =>
-    html`<tr>
-      <th scope="row">${name}</th>
-      ${columns.map((figures) => html`<td class="n">${figures && cell(figures)}</td>`)}
-    </tr> `;
-  return html`${scrolling(
-    { by: 'figures' },
-    html`<table>
-      <thead>
-        <tr>
-          <td></td>
-          <th scope="col" class="n">${texts.day.known}</th>
-          <th scope="col" class="n">
-            ${published === undefined ? texts.month.notPublished : texts.day.published(published.revision)}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        ${row(texts.day.opening, ({ opening }) => format.amount(opening))}
-        ${row(texts.day.credits, ({ credit_total: total }) => format.amount(total))}
-        ${row(texts.day.debits, ({ debit_total: total }) => format.amount(total))}
-        ${row(texts.day.closing, ({ closing }) => format.amount(closing))}
-        ${row(texts.day.creditCount, ({ credit_count: count }) => format.count(count))}
-        ${row(texts.day.debitCount, ({ debit_count: count }) => format.count(count))}
-        ${row(texts.day.verdict, ({ verdict }) => verdictText(view, verdict))}
-        ${row(texts.day.breaks, ({ break_count: count }) => format.count(count))}
-      </tbody>
-    </table>`,
-  )}
-  ${when(known !== null && known.is_due && published !== undefined, () => html`<p class="said">${isAlike(known!, published!) ? texts.day.dueUnseen : texts.day.due}</p>`)}`;
+  const { day } = texts;
+  if (known === null && published === undefined) return html`<p>${day.noFigures}</p>`;
+  const rows: readonly (readonly [name: string, cell: (figures: Figures) => string])[] = [
+    [day.opening, ({ opening }) => format.amount(opening)],
+    [day.credits, ({ credit_total: total }) => format.amount(total)],
+    [day.debits, ({ debit_total: total }) => format.amount(total)],
+    [day.closing, ({ closing }) => format.amount(closing)],
+    [day.creditCount, ({ credit_count: count }) => format.count(count)],
+    [day.debitCount, ({ debit_count: count }) => format.count(count)],
+    [day.verdict, ({ verdict }) => verdictText(view, verdict)],
+    [day.breaks, ({ break_count: count }) => format.count(count)],
+  ];
+  const isDue = known !== null && known.is_due && published !== undefined;
+  return html`${table({ by: 'figures' }, rows, [
+    [null, ([name]) => name, 'name'],
+    [day.known, ([, cell]) => known && cell(known), 'number'],
+    [
+      published === undefined ? texts.month.notPublished : day.published(published.revision),
+      ([, cell]) => published && cell(published),
+      'number',
+    ],
+  ])}
+  ${when(isDue, () => html`<p class="said">${isAlike(known!, published!) ? day.dueUnseen : day.due}</p>`)}`;
 }
 
 const isAlike = (known: AccountDayRow, published: StatementRow): boolean =>
@@ -168,7 +155,7 @@ const breaksSection = (view: View, { breaks, inAll }: BreaksFound): Part =>
           ${breaks.map(
             (row) =>
               html`<li>
-                <a href="${breakAddress(row.id)}">${view.texts.day.chartBreak(row.id)}</a>
+                ${breakLink(view, row.id)}
                 <span class="s ${row.status}"
                   >${view.texts.caseState[row.status as 'open' | 'resolved']}</span
                 >
@@ -187,34 +174,14 @@ function certificatesSection(view: View, { certificates, certificatesInAll }: Da
   const at = (ms: number): Part => format.shown.instant(new Date(ms));
   return html`<h2 id="certificates">${day.certificates}</h2>
     <p class="soft">${day.certificatesOf}</p>
-    ${scrolling(
-      { by: 'certificates' },
-      html`<table>
-        <thead>
-          <tr>
-            <th scope="col">${day.spanFrom}</th>
-            <th scope="col">${day.spanTo}</th>
-            <th scope="col" class="n">${day.total}</th>
-            <th scope="col" class="n">${day.distinct}</th>
-            <th scope="col" class="n">${day.quarantined}</th>
-            <th scope="col">${day.certified}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${certificates.map(
-            (one) =>
-              html`<tr>
-                <td class="t">${at(one.begin_ms)}</td>
-                <td class="t">${at(one.end_ms)}</td>
-                <td class="n">${format.count(one.total)}</td>
-                <td class="n">${format.count(one.distinct_count)}</td>
-                <td class="n">${format.count(one.quarantined_count)}</td>
-                <td class="t">${format.shown.instant(one.certified_at)}</td>
-              </tr> `,
-          )}
-        </tbody>
-      </table>`,
-    )}
+    ${table({ by: 'certificates' }, certificates, [
+      [day.spanFrom, (one) => at(one.begin_ms), 'line'],
+      [day.spanTo, (one) => at(one.end_ms), 'line'],
+      [day.total, (one) => format.count(one.total), 'number'],
+      [day.distinct, (one) => format.count(one.distinct_count), 'number'],
+      [day.quarantined, (one) => format.count(one.quarantined_count), 'number'],
+      [day.certified, (one) => format.shown.instant(one.certified_at), 'line'],
+    ])}
     ${when(certificatesInAll > certificates.length, () => html`<p>${day.certificatesMore(format.count(certificatesInAll - certificates.length))}</p>`)}`;
 }
 
@@ -230,16 +197,13 @@ const unreadableSection = (
       html`<h2>${texts.unreadable.title}</h2>
         <p class="soft">${texts.unreadable.meaning}</p>
         <ul>
-          ${entries.map((one) => item(texts, one))}
+          ${entries.map(
+            ({ id, batchNo, reason, acknowledgedAt }) =>
+              html`<li>
+                ${batchNo ?? texts.unreadable.numberless(id)}:
+                ${reason}${when(acknowledgedAt !== null, () => html` (${texts.unreadable.acknowledged})`)}
+              </li> `,
+          )}
         </ul>
         ${when(inAll > entries.length, () => html`<p>${texts.unreadable.more(format.count(inAll - entries.length))}</p>`)}`,
   );
-
-const item = (
-  { unreadable }: View['texts'],
-  { id, batchNo, reason, acknowledgedAt }: UnreadableWithin,
-): Html =>
-  html`<li>
-    ${batchNo ?? unreadable.numberless(id)}:
-    ${reason}${when(acknowledgedAt !== null, () => html` (${unreadable.acknowledged})`)}
-  </li> `;

@@ -4,11 +4,11 @@ import type { EntryContent, EntryHistory } from '../store/entry-history.ts';
 import type { QuarantineRow } from '../store/quarantine.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { explain } from '../ledger/hints/stories.ts';
-import { addressWith, breakAddress, dayAddress, dayDownloadAddress, entryAddress } from './addresses.ts';
+import { addressWith, dayAddress, dayDownloadAddress, entryAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import type { Texts } from './texts/en.ts';
-import { amountHeads, scrolling } from './tables.ts';
+import { amountColumns, breakLink, dayTime, link, table } from './parts.ts';
 import { page, type View } from './view.ts';
 
 export interface EntryAsked {
@@ -16,7 +16,6 @@ export interface EntryAsked {
   readonly number: string;
 }
 
-/** What is stored under a number. */
 export interface NumberFound {
   readonly entries: readonly EntryHistory[];
   readonly unreadable: readonly QuarantineRow[];
@@ -39,7 +38,7 @@ const foundPart = (view: View, number: string, { entries, unreadable }: NumberFo
       ? html`<p role="status">${none}</p>`
       : html`<p>${entry.several}</p>
           <ul>
-            ${entries.map(({ merchantNo }) => html`<li><a href="${entryAddress(merchantNo, number)}">${number}</a> ${entry.of(merchantNo)}</li>`)}
+            ${entries.map(({ merchantNo }) => html`<li>${link(entryAddress(merchantNo, number), number)} ${entry.of(merchantNo)}</li>`)}
           </ul>`
   }
   ${unreadablePart(view, unreadable)}`;
@@ -103,87 +102,52 @@ export function entryPage(view: View, shown: EntryShown): string {
       ${when(history.vanishedAt !== null, () => html`<p class="said wrong">${filled(texts.entry.vanished, format.shown.instant(history.vanishedAt!))}</p>`)}
       ${when(history.absentSince !== null, () => html`<p class="said">${filled(texts.entry.absent, format.shown.instant(history.absentSince!))}</p>`)}
       <h2 id="contents">${texts.entry.contents}</h2>
-      ${scrolling(
-        { by: 'contents' },
-        html`<table>
-          <thead>
-            <tr>
-              <th scope="col">${texts.entry.version}</th>
-              <th scope="col">${texts.entry.seen}</th>
-              <th scope="col">${texts.entry.booked}</th>
-              <th scope="col">${texts.breaks.account}</th>
-              <th scope="col">${texts.day.type}</th>
-              ${amountHeads(view)}
-              <th scope="col">${texts.entry.dayLink}</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${history.contents.map((content) => contentRow(view, history.merchantNo, content))}
-          </tbody>
-        </table>`,
-      )}
+      ${contentsTable(view, history)}
       <h2>${texts.entry.breaks}</h2>
       ${
         breaks.length === 0
           ? html`<p>${texts.entry.noBreaks}</p>`
           : html`<ul>
-              ${breaks.map((row) => html`<li><a href="${breakAddress(row.id)}">${texts.day.chartBreak(row.id)}</a> <span class="s ${row.status}">${texts.caseState[row.status as 'open' | 'resolved' | 'healed']}</span> ${explain(knownBreak(row))}</li>`)}
+              ${breaks.map((row) => html`<li>${breakLink(view, row.id)} <span class="s ${row.status}">${texts.caseState[row.status as 'open' | 'resolved' | 'healed']}</span> ${explain(knownBreak(row))}</li>`)}
             </ul>`
       }
       ${unreadablePart(view, shown.unreadable)}
       <h2 id="places">${texts.entry.places}</h2>
-      ${places === null ? html`<p><a href="${addressWith(view.address, { lines: 'yes' })}#places">${texts.entry.placesShow}</a></p>` : placesPart(view, history.merchantNo, places)}`,
+      ${places === null ? html`<p>${link(`${addressWith(view.address, { lines: 'yes' })}#places`, texts.entry.placesShow)}</p>` : placesPart(view, history.merchantNo, places)}`,
   });
 }
 
-function contentRow({ format }: View, merchantNo: string, { version, entry, seenAt }: EntryContent): Html {
-  const { currency, bookedAt } = entry;
-  const day = bookedAt.slice(0, 10);
-  const amount = (exact: string | null): Part =>
-    html`<td class="n">${exact === null ? null : format.amount(exact)}</td>`;
-  return html`<tr>
-    <th scope="row">${version}</th>
-    <td class="t">${format.shown.instant(seenAt)}</td>
-    <td class="t">${format.shown.instant(new Date(entry.bookedMs))}</td>
-    <td>${currency}</td>
-    <td>${entry.transactionType}</td>
-    ${amount(entry.credit)}${amount(entry.debit)}${amount(entry.balance)}
-    <td class="t">
-      <a href="${addressWith(dayAddress({ merchantNo, currency }, day), { q: bookedAt.slice(11) })}#rows"
-        ><time datetime="${day}">${format.shown.day(day)}</time></a
-      >
-    </td>
-  </tr> `;
+function contentsTable(view: View, { merchantNo, contents }: EntryHistory): Html {
+  const { texts, format } = view;
+  const toDay = ({ currency, bookedAt }: EntryContent['entry']): Html => {
+    const day = bookedAt.slice(0, 10);
+    const address = addressWith(dayAddress({ merchantNo, currency }, day), { q: bookedAt.slice(11) });
+    return link(`${address}#rows`, dayTime(view, day));
+  };
+  return table<EntryContent>({ by: 'contents' }, contents, [
+    [texts.entry.version, ({ version }) => version, 'name'],
+    [texts.entry.seen, ({ seenAt }) => format.shown.instant(seenAt), 'line'],
+    [texts.entry.booked, ({ entry }) => format.shown.instant(new Date(entry.bookedMs)), 'line'],
+    [texts.breaks.account, ({ entry }) => entry.currency],
+    [texts.day.type, ({ entry }) => entry.transactionType],
+    ...amountColumns<EntryContent>(view, ({ entry }) => entry),
+    [texts.entry.dayLink, ({ entry }) => toDay(entry), 'line'],
+  ]);
 }
 
 const placesPart = ({ texts, format }: View, merchantNo: string, { places, unread }: EntryPlaces): Html =>
-  html`${scrolling(
-    { by: 'places' },
-    html`<table>
-      <thead>
-        <tr>
-          <th scope="col">${texts.entry.file}</th>
-          <th scope="col">${texts.day.publishedAt}</th>
-          <th scope="col" class="n">${texts.entry.line}</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${places.map(
-          (place) =>
-            html`<tr>
-              <th scope="row">
-                <a
-                  href="${dayDownloadAddress({ merchantNo, currency: place.currency }, place.day, place.revision)}"
-                  >${place.file}</a
-                >
-              </th>
-              <td class="t">${format.shown.instant(place.publishedAt)}</td>
-              <td class="n">
-                ${place.problem ?? (place.found === null ? texts.entry.notInFile : format.count(place.found.line))}
-              </td>
-            </tr> `,
-        )}
-      </tbody>
-    </table>`,
-  )}
+  html`${table({ by: 'places' }, places, [
+    [
+      texts.entry.file,
+      ({ currency, day, revision, file }) =>
+        link(dayDownloadAddress({ merchantNo, currency }, day, revision), file),
+      'name',
+    ],
+    [texts.day.publishedAt, ({ publishedAt }) => format.shown.instant(publishedAt), 'line'],
+    [
+      texts.entry.line,
+      ({ problem, found }) => problem ?? (found === null ? texts.entry.notInFile : format.count(found.line)),
+      'number',
+    ],
+  ])}
   ${when(unread > 0, () => html`<p>${texts.entry.unread(format.count(unread))}</p>`)}`;

@@ -32,7 +32,6 @@ export interface Format {
 export const PAGE_LANGUAGE = 'en';
 const RIGHT_TO_LEFT: readonly (string | undefined)[] = ['Arab', 'Hebr', 'Thaa', 'Syrc', 'Nkoo', 'Adlm'];
 
-/** Marks a text of this language. */
 function inLanguage(locale: string): (text: string) => Part {
   const { language, script } = new Intl.Locale(locale).maximize();
   if (language === PAGE_LANGUAGE) return (text) => text;
@@ -152,7 +151,6 @@ function formatOf(
   };
 }
 
-/** Typed group separators. */
 const SPACES = /[\s'’]/g;
 /** Invisible marks of writing direction. */
 const UNSEEN = /\p{Cf}/gu;

@@ -2,13 +2,12 @@
 import { monthFigures, type AccountMonth, type Month } from '../statements/month.ts';
 import { missingNetOf } from '../statements/close-file.ts';
 import type { OpenDay } from '../statements/open-days.ts';
-import type { StatementRow } from '../store/statements/statements.ts';
-import { addressWith, dayAddress, monthAddress, monthDownloadAddress, monthPdfAddress } from './addresses.ts';
+import { addressWith, monthAddress, monthDownloadAddress, monthPdfAddress } from './addresses.ts';
 import { closeSection, daysText, type CloseShown } from './close.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { closedMark, stateMark, WITHOUT_PAGE, type DayMark } from './months.ts';
-import { scrolling } from './tables.ts';
+import { amountOrNothing, dayLink, dayTime, link, table } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 
 export interface MonthShown {
@@ -41,9 +40,9 @@ export function monthPage(view: View, shown: MonthShown): string {
       </h1>
       ${saidPart(shown.said)}
       <ul class="links paging">
-        <li><a href="${monthAddress(merchantNo, shown.before)}">${texts.months.earlier}</a></li>
-        <li><a href="${monthAddress(merchantNo, shown.after)}">${texts.months.later}</a></li>
-        <li><a href="/?month=${month.name}">${texts.months.title}</a></li>
+        <li>${link(monthAddress(merchantNo, shown.before), texts.months.earlier)}</li>
+        <li>${link(monthAddress(merchantNo, shown.after), texts.months.later)}</li>
+        <li>${link(`/?month=${month.name}`, texts.months.title)}</li>
         ${when(hasStatements, () => downloads(view, merchantNo, month.name))}
       </ul>
       ${accounts.length === 0 ? html`<p>${texts.month.nothing}</p>` : accountsTable(view, shown)}
@@ -56,41 +55,44 @@ export function monthPage(view: View, shown: MonthShown): string {
 function downloads({ texts }: View, merchantNo: string, month: string): Part {
   const address = monthDownloadAddress(merchantNo, month);
   return [
-    html`<li><a href="${monthPdfAddress(merchantNo, month)}">${texts.month.overview}</a></li>`,
-    html`<li><a href="${address}">${texts.month.download}</a></li>`,
+    html`<li>${link(monthPdfAddress(merchantNo, month), texts.month.overview)}</li>`,
+    html`<li>${link(address, texts.month.download)}</li>`,
     ...Object.entries(texts.formats).map(
       ([format, name]) =>
-        html`<li><a href="${addressWith(address, { format })}">${texts.month.downloadAs(name)}</a></li>`,
+        html`<li>${link(addressWith(address, { format }), texts.month.downloadAs(name))}</li>`,
     ),
   ];
 }
 
 const accountsTable = (view: View, { accounts, openDays }: MonthShown): Html => {
+  const { format, address } = view;
   const { month } = view.texts;
-  const open = Map.groupBy(openDays, ({ currency }) => currency);
+  const rows = accounts.map((account) => ({
+    account,
+    figures: monthFigures(account),
+    open: openDays.filter(({ currency }) => currency === account.currency),
+  }));
+  const days = ({ statements }: AccountMonth): Part =>
+    [...new Set([statements[0], statements.at(-1)].flatMap((row) => row?.day ?? []))].map(
+      (day, at) => html`<span class="together">${at === 0 ? null : '– '}${format.shown.day(day)}</span> `,
+    );
   return html`<h2 id="accounts">${month.accounts}</h2>
-    ${scrolling(
-      { by: 'accounts' },
-      html`<table>
-        <thead>
-          <tr>
-            <th scope="col">${month.account}</th>
-            <th scope="col">${month.figuresOf}</th>
-            <th scope="col" class="n">${month.opening}</th>
-            <th scope="col" class="n">${month.credits}</th>
-            <th scope="col" class="n">${month.creditCount}</th>
-            <th scope="col" class="n">${month.debits}</th>
-            <th scope="col" class="n">${month.debitCount}</th>
-            <th scope="col" class="n">${month.closing}</th>
-            <th scope="col">${month.openDays}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${accounts.map((account) => accountRow(view, account, open.get(account.currency) ?? []))}
-        </tbody>
-      </table>`,
-    )}
-    ${accounts.map((account) => differencePart(view, account, open.get(account.currency) ?? []))}`;
+    ${table({ by: 'accounts' }, rows, [
+      [
+        month.account,
+        ({ account: { currency } }) => link(`${addressWith(address, { currency })}#days`, currency),
+        'name',
+      ],
+      [month.figuresOf, ({ account }) => days(account)],
+      [month.opening, ({ figures }) => amountOrNothing(format, figures.opening), 'number'],
+      [month.credits, ({ figures }) => amountOrNothing(format, figures.creditTotal), 'number'],
+      [month.creditCount, ({ figures }) => format.count(figures.creditCount), 'number'],
+      [month.debits, ({ figures }) => amountOrNothing(format, figures.debitTotal), 'number'],
+      [month.debitCount, ({ figures }) => format.count(figures.debitCount), 'number'],
+      [month.closing, ({ figures }) => amountOrNothing(format, figures.closing), 'number'],
+      [month.openDays, ({ open }) => (open.length === 0 ? month.noneOpen : openList(view, open)), 'listed'],
+    ])}
+    ${rows.map(({ account, open }) => differencePart(view, account, open))}`;
 };
 
 /**
@@ -108,29 +110,8 @@ function differencePart({ texts, format }: View, account: AccountMonth, open: re
   );
 }
 
-function accountRow({ texts, format, address }: View, account: AccountMonth, open: readonly OpenDay[]): Html {
-  const figures = monthFigures(account);
-  const amount = (exact: string | null): Part => (exact === null ? null : format.amount(exact));
-  const days = new Set([account.statements[0], account.statements.at(-1)].flatMap((row) => row?.day ?? []));
-  return html`<tr>
-    <th scope="row">
-      <a href="${addressWith(address, { currency: account.currency })}#days">${account.currency}</a>
-    </th>
-    <td>
-      ${[...days].map((day, at) => html`<span class="together">${at === 0 ? null : '– '}${format.shown.day(day)}</span> `)}
-    </td>
-    <td class="n">${amount(figures.opening)}</td>
-    <td class="n">${amount(figures.creditTotal)}</td>
-    <td class="n">${format.count(figures.creditCount)}</td>
-    <td class="n">${amount(figures.debitTotal)}</td>
-    <td class="n">${format.count(figures.debitCount)}</td>
-    <td class="n">${amount(figures.closing)}</td>
-    <td class="listed">${open.length === 0 ? texts.month.noneOpen : openList({ texts, format }, open)}</td>
-  </tr> `;
-}
-
 /** Open days by what they wait for. */
-const openList = ({ texts, format }: Pick<View, 'texts' | 'format'>, open: readonly OpenDay[]): Html[] =>
+const openList = ({ texts, format }: View, open: readonly OpenDay[]): Html[] =>
   [...Map.groupBy(open, ({ cause }) => cause)].map(
     ([cause, days]) =>
       html`<div>
@@ -145,53 +126,27 @@ const openList = ({ texts, format }: Pick<View, 'texts' | 'format'>, open: reado
 function daysTable(
   view: View,
   { merchantNo }: MonthShown,
-  { account, days }: NonNullable<MonthShown['chosen']>,
-): Html {
-  const { month } = view.texts;
-  const published = new Map(account.statements.map((row) => [row.day, row]));
-  return html`<h2 id="days">${month.days(account.currency)}</h2>
-    ${scrolling(
-      { by: 'days' },
-      html`<table>
-        <thead>
-          <tr>
-            <th scope="col">${month.day}</th>
-            <th scope="col">${month.state}</th>
-            <th scope="col" class="n">${month.opening}</th>
-            <th scope="col" class="n">${month.credits}</th>
-            <th scope="col" class="n">${month.debits}</th>
-            <th scope="col" class="n">${month.closing}</th>
-            <th scope="col" class="n">${month.entries}</th>
-            <th scope="col">${month.statement}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${days.filter(({ state }) => state !== 'before').map((mark) => dayRow(view, { merchantNo, currency: account.currency }, mark, published.get(mark.day)))}
-        </tbody>
-      </table>`,
-    )}`;
-}
-
-function dayRow(
-  view: View,
-  account: { readonly merchantNo: string; readonly currency: string },
-  mark: DayMark,
-  row: StatementRow | undefined,
+  { account: { currency, statements }, days }: NonNullable<MonthShown['chosen']>,
 ): Html {
   const { format, texts } = view;
-  const { day, state } = mark;
-  const name = html`<time datetime="${day}">${format.shown.day(day)}</time>`;
-  const amount = (exact: string | undefined): Part =>
-    html`<td class="n">${exact === undefined ? null : format.amount(exact)}</td>`;
-  return html`<tr>
-    <th scope="row">
-      ${WITHOUT_PAGE.includes(state) ? name : html`<a href="${dayAddress(account, day)}">${name}</a>`}
-    </th>
-    <td class="state">${stateMark(view, mark)}</td>
-    ${amount(row?.opening)}${amount(row?.credit_total)}${amount(row?.debit_total)}${amount(row?.closing)}
-    <td class="n">${row === undefined ? null : format.count(row.credit_count + row.debit_count)}</td>
-    <td>
-      ${row === undefined ? when(![...WITHOUT_PAGE, 'not-over'].includes(state), () => texts.month.notPublished) : texts.month.revision(row.revision)}
-    </td>
-  </tr> `;
+  const { month } = texts;
+  const published = new Map(statements.map((row) => [row.day, row]));
+  const rows = days
+    .filter(({ state }) => state !== 'before')
+    .map((mark) => ({ mark, row: published.get(mark.day) }));
+  const dayOf = ({ day, state }: DayMark): Html =>
+    WITHOUT_PAGE.includes(state) ? dayTime(view, day) : dayLink(view, { merchantNo, currency }, day);
+  const unpublished = ({ state }: DayMark): Part =>
+    when(![...WITHOUT_PAGE, 'not-over'].includes(state), () => month.notPublished);
+  return html`<h2 id="days">${month.days(currency)}</h2>
+    ${table({ by: 'days' }, rows, [
+      [month.day, ({ mark }) => dayOf(mark), 'name'],
+      [month.state, ({ mark }) => stateMark(view, mark), 'state'],
+      [month.opening, ({ row }) => amountOrNothing(format, row?.opening), 'number'],
+      [month.credits, ({ row }) => amountOrNothing(format, row?.credit_total), 'number'],
+      [month.debits, ({ row }) => amountOrNothing(format, row?.debit_total), 'number'],
+      [month.closing, ({ row }) => amountOrNothing(format, row?.closing), 'number'],
+      [month.entries, ({ row }) => row && format.count(row.credit_count + row.debit_count), 'number'],
+      [month.statement, ({ mark, row }) => (row ? month.revision(row.revision) : unpublished(mark))],
+    ])}`;
 }

@@ -8,10 +8,9 @@ import type { AccountFacts } from '../store/pages/day-facts.ts';
 import { addressWith, dayAddresses, monthAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { scrolling } from './tables.ts';
+import { link, pagingLinks, scrolling } from './parts.ts';
 import { page, type View } from './view.ts';
 
-/** A day of an account, with its mark. */
 export interface DayMark {
   readonly day: BusinessDay;
   readonly state: DayState;
@@ -22,7 +21,6 @@ export interface DayMark {
   readonly isAdjusted: boolean;
 }
 
-/** The days of an account. */
 export interface MarkedAccount {
   readonly account: Account;
   /** What they were judged by. */
@@ -75,8 +73,8 @@ export function monthsPage(view: View, shown: MonthsShown): string {
     section: 'months',
     content: html`<h1>${filled(texts.months.of, format.shown.month(month.name))}</h1>
       <ul class="links paging">
-        <li><a href="${adjacentMonth(view, addDays(month.from, -1))}">${texts.months.earlier}</a></li>
-        <li><a href="${adjacentMonth(view, addDays(month.to, 1))}">${texts.months.later}</a></li>
+        <li>${link(adjacentMonth(view, addDays(month.from, -1)), texts.months.earlier)}</li>
+        <li>${link(adjacentMonth(view, addDays(month.to, 1)), texts.months.later)}</li>
       </ul>
       <form class="line" method="get" action="/">
         <p>
@@ -115,8 +113,7 @@ const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html 
           const addressOf = dayAddresses(account);
           return html`<tr>
             <th scope="row">
-              <a href="${monthAddress(account.merchantNo, month.name)}">${account.merchantNo}</a>
-              ${account.currency}
+              ${link(monthAddress(account.merchantNo, month.name), account.merchantNo)} ${account.currency}
               ${when(closed !== null, () => closedMark(view, ofAccount(closed!, account)))}
             </th>
             ${days.map((mark) => cell(view, mark, addressOf))}
@@ -174,17 +171,13 @@ export const stateMark = (view: View, mark: Mark): Html =>
     >${SIGNS[mark.state]}${noteSigns(mark)} ${stateText(view, mark)}</span
   >`;
 
-const paging = ({ texts, address }: View, { isFirst, next }: MonthsShown): Part =>
-  when(
-    !isFirst || next !== null,
-    () =>
-      html`<nav class="paging" aria-label="${texts.paging}">
-        <ul class="links">
-          ${when(!isFirst, () => html`<li><a href="${addressWith(address, { after: null })}">${texts.first}</a></li>`)}
-          ${when(next !== null, () => html`<li><a href="${addressWith(address, { after: `${next!.merchantNo} ${next!.currency}` })}">${texts.next}</a></li>`)}
-        </ul>
-      </nav>`,
-  );
+const paging = (view: View, { isFirst, next }: MonthsShown): Part => {
+  const { texts, address } = view;
+  return pagingLinks(view, [
+    !isFirst && [addressWith(address, { after: null }), texts.first],
+    next !== null && [addressWith(address, { after: `${next.merchantNo} ${next.currency}` }), texts.next],
+  ]);
+};
 
 const PLAIN: Mark = { state: 'proven', notes: [], isRevised: false, isAdjusted: false };
 

@@ -2,13 +2,12 @@
 import type { Account } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { changeOf, type ChangeCounts } from '../statements/differing-rows.ts';
-import type { Cells } from '../statements/formats/format.ts';
 import { causeText, type CausedRow } from '../statements/reason.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { addressWith, dayDownloadAddress, entryAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { amountHeads, scrolling } from './tables.ts';
+import { link, table } from './parts.ts';
 import type { View } from './view.ts';
 
 export interface ComparisonShown {
@@ -28,47 +27,35 @@ export function revisionsSection(
   revisions: readonly StatementRow[],
   comparison: ComparisonShown | null,
 ): Html {
-  const { day } = view.texts;
+  const { texts, format, address } = view;
+  const { day, month } = texts;
   if (revisions.length === 0)
     return html`<h2>${day.revisions}</h2>
       <p>${day.nothingPublished}</p>`;
   return html`<h2 id="revisions">${day.revisions}</h2>
-    ${scrolling(
-      { by: 'revisions' },
-      html`<table>
-        <thead>
-          <tr>
-            <th scope="col">${day.revision}</th>
-            <th scope="col">${day.publishedAt}</th>
-            <th scope="col">${day.why}</th>
-            <th scope="col">${day.file}</th>
-            <th scope="col" class="n">${day.size}</th>
-            <th scope="col">${day.compare}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${revisions.map((row) => revisionRow(view, account, row))}
-        </tbody>
-      </table>`,
-    )}
+    ${table({ by: 'revisions' }, revisions, [
+      [
+        day.revision,
+        (row) => link(dayDownloadAddress(account, row.day, row.revision), month.revision(row.revision)),
+        'name',
+      ],
+      [day.publishedAt, (row) => format.shown.instant(row.published_at), 'line'],
+      [day.why, (row) => row.reason ?? day.firstRevision, 'wide'],
+      [day.file, (row) => html`<code title="SHA-256">${row.sha256}</code>`],
+      [day.size, (row) => format.count(row.byte_count), 'number'],
+      [
+        day.compare,
+        ({ revision, supersedes }) =>
+          supersedes === null
+            ? null
+            : link(
+                `${addressWith(address, { revision, against: supersedes })}#compared`,
+                day.compareWith(supersedes, revision),
+              ),
+        'line',
+      ],
+    ])}
     ${when(comparison !== null, () => comparisonPart(view, account, comparison!))}`;
-}
-
-function revisionRow(view: View, account: Account, row: StatementRow): Html {
-  const { texts, format, address } = view;
-  const { revision, supersedes } = row;
-  return html`<tr>
-    <th scope="row">
-      <a href="${dayDownloadAddress(account, row.day, revision)}">${texts.month.revision(revision)}</a>
-    </th>
-    <td class="t">${format.shown.instant(row.published_at)}</td>
-    <td class="w">${row.reason ?? texts.day.firstRevision}</td>
-    <td><code title="SHA-256">${row.sha256}</code></td>
-    <td class="n">${format.count(row.byte_count)}</td>
-    <td class="t">
-      ${when(supersedes !== null, () => html`<a href="${addressWith(address, { revision, against: supersedes })}#compared">${texts.day.compareWith(supersedes!, revision)}</a>`)}
-    </td>
-  </tr> `;
 }
 
 function comparisonPart(view: View, account: Account, { before, after, rows }: ComparisonShown): Html {
@@ -79,37 +66,53 @@ function comparisonPart(view: View, account: Account, { before, after, rows }: C
     ${'problem' in rows ? html`<p class="said wrong">${rows.problem}</p>` : 'tooLarge' in rows ? html`<p class="said">${texts.day.tooLarge(view.format.count(rows.tooLarge))}</p>` : rowsPart(view, account, rows)}`;
 }
 
+interface FigureCompared {
+  readonly name: string;
+  readonly was: string;
+  readonly is: string;
+  readonly isSame: boolean;
+}
+
 function figuresTable({ texts, format }: View, before: StatementRow, after: StatementRow): Html {
-  const { day } = texts;
-  const row = (name: string, was: string, is: string, isSame: boolean): Html =>
-    html`<tr class="${isSame ? null : 'changed'}">
-      <th scope="row">${name}</th>
-      <td class="n">${isSame ? was : html`<del>${was}</del>`}</td>
-      <td class="n">${isSame ? is : html`<ins>${is}</ins>`}</td>
-    </tr> `;
-  const amount = (name: string, column: 'opening' | 'credit_total' | 'debit_total' | 'closing'): Html =>
-    row(
-      name,
-      format.amount(before[column]),
-      format.amount(after[column]),
-      compareAmounts(before[column], after[column]) === 0,
-    );
-  const count = (name: string, column: 'credit_count' | 'debit_count' | 'break_count'): Html =>
-    row(name, format.count(before[column]), format.count(after[column]), before[column] === after[column]);
-  return scrolling(
+  const { day, month } = texts;
+  type Amount = 'opening' | 'credit_total' | 'debit_total' | 'closing';
+  const amount = (name: string, column: Amount): FigureCompared => ({
+    name,
+    was: format.amount(before[column]),
+    is: format.amount(after[column]),
+    isSame: compareAmounts(before[column], after[column]) === 0,
+  });
+  const other = (name: string, was: string, is: string): FigureCompared => ({
+    name,
+    was,
+    is,
+    isSame: was === is,
+  });
+  const count = (name: string, column: 'credit_count' | 'debit_count' | 'break_count'): FigureCompared =>
+    other(name, format.count(before[column]), format.count(after[column]));
+  const figures = [
+    amount(day.opening, 'opening'),
+    amount(day.credits, 'credit_total'),
+    count(day.creditCount, 'credit_count'),
+    amount(day.debits, 'debit_total'),
+    count(day.debitCount, 'debit_count'),
+    amount(day.closing, 'closing'),
+    other(day.verdict, before.verdict, after.verdict),
+    count(day.breaks, 'break_count'),
+  ];
+  return table(
     { by: 'compared' },
-    html`<table>
-      <thead>
-        <tr>
-          <td></td>
-          <th scope="col" class="n">${texts.month.revision(before.revision)}</th>
-          <th scope="col" class="n">${texts.month.revision(after.revision)}</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${amount(day.opening, 'opening')}${amount(day.credits, 'credit_total')}${count(day.creditCount, 'credit_count')}${amount(day.debits, 'debit_total')}${count(day.debitCount, 'debit_count')}${amount(day.closing, 'closing')}${row(day.verdict, before.verdict, after.verdict, before.verdict === after.verdict)}${count(day.breaks, 'break_count')}
-      </tbody>
-    </table>`,
+    figures,
+    [
+      [null, ({ name }) => name, 'name'],
+      [
+        month.revision(before.revision),
+        ({ was, isSame }) => (isSame ? was : html`<del>${was}</del>`),
+        'number',
+      ],
+      [month.revision(after.revision), ({ is, isSame }) => (isSame ? is : html`<ins>${is}</ins>`), 'number'],
+    ],
+    { className: ({ isSame }) => (isSame ? null : 'changed') },
   );
 }
 
@@ -127,49 +130,39 @@ function rowsPart(
     format.count(counts.changed),
   );
   return html`<p>${said}</p>
-    ${scrolling(
-      { label: said },
-      html`<table>
-        <thead>
-          <tr>
-            <th scope="col">${texts.day.what}</th>
-            <th scope="col">${texts.day.batchNo}</th>
-            <th scope="col">${texts.day.time}</th>
-            <th scope="col">${texts.day.type}</th>
-            ${amountHeads(view)}
-            <th scope="col">${texts.day.cause}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${shown.map((row) => differingRow(view, account, row))}
-        </tbody>
-      </table>`,
-    )}
+    ${differingTable(view, account, said, shown)}
     ${when(all > shown.length, () => html`<p>${texts.day.rowsMore(format.count(all - shown.length))}</p>`)}`;
 }
 
-function differingRow(view: View, account: Account, row: CausedRow): Html {
-  const { texts, format } = view;
-  const change = changeOf(row);
-  const cell = (column: string, shown: (text: string) => string): Part => {
-    const [was, is] = [textIn(row.before, column), textIn(row.after, column)];
-    if (row.before === null) return shown(is);
-    if (row.after === null || was === is) return shown(was);
-    return html`<del>${shown(was)}</del> <ins>${shown(is)}</ins>`;
-  };
+function differingTable(view: View, account: Account, said: string, rows: readonly CausedRow[]): Html {
+  const { format } = view;
+  const { day } = view.texts;
+  const column =
+    (name: string, shown = (text: string): string => text) =>
+    ({ before, after }: CausedRow): Part => {
+      const [was, is] = [before, after].map((cells) => shown(cells?.[name] ?? '')) as [string, string];
+      if (before === null) return is;
+      if (after === null || before[name] === after[name]) return was;
+      return html`<del>${was}</del> <ins>${is}</ins>`;
+    };
   const amount = (text: string): string => (text === '' ? '' : format.amount(text));
-  return html`<tr class="${change}">
-    <td>${texts.day.change[change]}</td>
-    <th scope="row" class="id">
-      <a href="${entryAddress(account.merchantNo, row.batchNo)}">${row.batchNo}</a>
-    </th>
-    <td class="t">${cell('booked_at', (text) => text.slice(11))}</td>
-    <td>${cell('transaction_type', (text) => text)}</td>
-    <td class="n">${cell('credit', amount)}</td>
-    <td class="n">${cell('debit', amount)}</td>
-    <td class="n">${cell('balance', amount)}</td>
-    <td class="w">${causePart(view, account, row)}</td>
-  </tr> `;
+  const entryLink = ({ batchNo }: CausedRow): Html =>
+    link(entryAddress(account.merchantNo, batchNo), batchNo);
+  return table<CausedRow>(
+    { label: said },
+    rows,
+    [
+      [day.what, (row) => day.change[changeOf(row)]],
+      [day.batchNo, entryLink, 'nameId'],
+      [day.time, column('booked_at', (text) => text.slice(11)), 'line'],
+      [day.type, column('transaction_type')],
+      [day.credit, column('credit', amount), 'number'],
+      [day.debit, column('debit', amount), 'number'],
+      [day.balance, column('balance', amount), 'number'],
+      [day.cause, (row) => causePart(view, account, row), 'wide'],
+    ],
+    { className: changeOf },
+  );
 }
 
 /** Why the row changed; the instants in it name their language. */
@@ -178,5 +171,3 @@ function causePart({ format }: View, account: Account, row: CausedRow): Part[] {
   causeText(row, account, (at) => String(instants.push(format.shown.instant(at))));
   return filled((place) => causeText(row, account, () => place), ...instants);
 }
-
-const textIn = (cells: Cells | null, column: string): string => cells?.[column] ?? '';

@@ -7,7 +7,7 @@ import { addressWith } from './addresses.ts';
 import { withCommands } from './close.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { scrolling } from './tables.ts';
+import { link, table } from './parts.ts';
 import { page, type View } from './view.ts';
 
 export interface StatusShown {
@@ -61,7 +61,7 @@ function overviewPart(view: View, health: Health): Html {
         ${row(status.lastGoodNight, lastGoodNight === null ? status.never : format.shown.instant(lastGoodNight.at))}
         ${row(status.proven, spanText(view, health.provenFrom, health.provenThrough))}
         ${row(status.unproven, count(health.unproven))} ${row(status.daysMissing, count(health.daysMissing))}
-        ${row(status.openBreaks, html`<a href="/breaks">${count(health.newBreaks + health.knownBreaks)}</a>`)}
+        ${row(status.openBreaks, link('/breaks', count(health.newBreaks + health.knownBreaks)))}
         ${row(status.unreadable, count(health.quarantined))}
       </tbody>
     </table>`;
@@ -90,43 +90,31 @@ function merchantsPart(view: View, shown: StatusShown): Html {
   if (merchants.length === 0)
     return html`<p>${view.address.includes('after=') ? status.nothingBehind : status.nothing}</p>`;
   return html`<h2 id="merchants">${status.merchants}</h2>
-    ${scrolling(
-      { by: 'merchants' },
-      html`<table>
-        <thead>
-          <tr>
-            <th scope="col">${status.merchant}</th>
-            <th scope="col">${status.lastGood}</th>
-            <th scope="col">${status.provenSpan}</th>
-            <th scope="col" class="n">${status.missing}</th>
-            <th scope="col" class="n">${status.breaks}</th>
-            <th scope="col" class="n">${status.quarantined}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${merchants.map((one) => merchantRow(view, one, maxAgeMs))}
-        </tbody>
-      </table>`,
-    )}
+    ${merchantsTable(view, shown)}
     <p class="soft">${status.ages(ageName(maxAgeMs))}</p>
     <p class="soft">${status.daysCounted}</p>
     ${[...checked, shown.zoneRemark ?? []].flat().map((text) => html`<p class="soft">${text}</p>`)}
-    ${when(next !== null, () => html`<nav class="paging" aria-label="${paging}"><a href="${addressWith(view.address, { after: next })}">${more}</a></nav>`)}`;
+    ${when(next !== null, () => html`<nav class="paging" aria-label="${paging}">${link(addressWith(view.address, { after: next }), more)}</nav>`)}`;
 }
 
-const merchantRow = (view: View, one: MerchantStatus, maxAgeMs: number): Html => {
-  const { format, texts } = view;
-  return html`<tr>
-    <th scope="row"><a href="/?q=${encodeURIComponent(one.merchantNo)}">${one.merchantNo}</a></th>
-    <td class="t">
-      ${one.lastGoodRunAt === null ? texts.status.never : format.shown.instant(one.lastGoodRunAt)}
-      ${when(one.tooOld, () => html`<br /><span class="s broken">${texts.status.tooOld(ageName(maxAgeMs))}</span>`)}
-    </td>
-    <td class="t">${spanText(view, one.provenFrom, one.provenThrough)}</td>
-    <td class="n">${format.count(one.daysMissing)}</td>
-    <td class="n">${format.count(one.openBreaks)}</td>
-    <td class="n">${format.count(one.quarantined)}</td>
-  </tr> `;
+const merchantsTable = (view: View, { merchants, maxAgeMs }: StatusShown): Html => {
+  const { count, shown } = view.format;
+  const { status } = view.texts;
+  return table({ by: 'merchants' }, merchants, [
+    [status.merchant, ({ merchantNo }) => link(`/?q=${encodeURIComponent(merchantNo)}`, merchantNo), 'name'],
+    [
+      status.lastGood,
+      ({ lastGoodRunAt, tooOld }) => [
+        lastGoodRunAt === null ? status.never : shown.instant(lastGoodRunAt),
+        when(tooOld, () => html`<br /><span class="s broken">${status.tooOld(ageName(maxAgeMs))}</span>`),
+      ],
+      'line',
+    ],
+    [status.provenSpan, (one) => spanText(view, one.provenFrom, one.provenThrough), 'line'],
+    [status.missing, ({ daysMissing }) => count(daysMissing), 'number'],
+    [status.breaks, ({ openBreaks }) => count(openBreaks), 'number'],
+    [status.quarantined, ({ quarantined }) => count(quarantined), 'number'],
+  ]);
 };
 
 /** In the words of `daybook status`. Text between backticks is a command. */

@@ -1,5 +1,5 @@
 /** The input common to all pages (texts, formats, reader), and the frame around the content. */
-import type { Person } from '../access/access.ts';
+import type { LoginContent, Person } from '../access/access.ts';
 import { addressWith } from './addresses.ts';
 import { PAGE_LANGUAGE, type Format } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
@@ -96,7 +96,6 @@ const foot = ({ texts, zone, address, isExact, person }: View): Part =>
       </footer>`,
   );
 
-/** The message at the top of a page. */
 export interface Said {
   readonly text: string;
   readonly isWrong: boolean;
@@ -121,3 +120,31 @@ export const messagePage = (view: View, title: string, text: string): string =>
       <p>${text}</p>
       <p><a href="/">${view.texts.error.home}</a></p>`,
   });
+
+export function loginPage(view: View, { problem, password, oidcAddress, endAddress }: LoginContent): string {
+  const { login } = view.texts;
+  return page(view, {
+    title: login.title,
+    section: null,
+    content: html`<h1>${login.title}</h1>
+      ${when(problem !== null, () => html`<p class="said wrong" role="alert">${login[problem!]}</p>`)}
+      ${when(endAddress !== null, () => html`<p class="said" role="status">${login.ended} <a href="${endAddress}">${login.endAtProvider}</a></p>`)}
+      ${when(oidcAddress === null && password === null, () => html`<p>${login.noWay}</p>`)}
+      ${when(oidcAddress !== null, () => html`<p><a class="button" href="${oidcAddress}">${login.oidc}</a></p>`)}
+      ${when(password !== null, () => passwordForm(view, password!))}`,
+  });
+}
+
+const passwordForm = (
+  { texts: { login } }: View,
+  { formToken, to }: NonNullable<LoginContent['password']>,
+): Html =>
+  html`<form class="login" method="post" action="/login">
+    <input type="hidden" name="form_token" value="${formToken}" />
+    <input type="hidden" name="to" value="${to}" />
+    <label>${login.name} <input name="name" autocomplete="username" required /></label>
+    <label
+      >${login.password} <input name="password" type="password" autocomplete="current-password" required
+    /></label>
+    <button>${login.submit}</button>
+  </form>`;

@@ -1,8 +1,8 @@
-/** On whose behalf a call is made, and the headers that follow from it (docs/platform.md 5). */
+/** The settings of the client, on whose behalf a call is made, and the headers that follow (docs/platform.md 5). */
+import type { ConnectionSettings } from './attempt.ts';
 import { PlatformRejected } from './errors.ts';
 import type { MerchantAccess } from './ledger-reader.ts';
 import { fillTemplates } from './secrets.ts';
-import type { PlatformSettings } from './settings.ts';
 
 /**
  * A merchant's calls carry the merchant's number and token. The agent's own calls carry what the settings say
@@ -64,4 +64,19 @@ export function credentialsOf(settings: PlatformSettings, access: PlatformAccess
     known: [merchantNo],
     remedy: `check the merchant's token, and PLATFORM_HEADERS (now ${namesOf(headers)})`,
   };
+}
+
+/** For what the platform's document leaves open (docs/platform.md 5, 7, 8). */
+export interface PlatformSettings extends ConnectionSettings {
+  /** Header templates of a merchant's calls, with `{token}` and `{merchantNo}`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Header templates of calls that belong to no merchant, with `{agentToken}` and `{referralChannel}`. */
+  readonly agentHeaders: Readonly<Record<string, string>>;
+  readonly agentToken: string | null;
+  readonly referralChannel: string | null;
+  readonly rateLimitPerS: number | null;
+  /** How often a call is repeated after a temporary failure. */
+  readonly retriesMax: number;
+  /** Codes, statuses and flags of a reply that mean success. Any other is a refusal. */
+  readonly successCodes: readonly string[];
 }

@@ -2,11 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { TextDecoder } from 'node:util';
 import { Pool, type Dispatcher } from 'undici';
-import { clockReadingOf, type ClockReading } from './clock-reading.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type PlatformError } from './errors.ts';
-import { isRetryableStatus, retryAfterMs } from './retry.ts';
 import { excerptOf } from './secrets.ts';
-import type { PlatformSettings } from './settings.ts';
 import type { Operation } from './wire.ts';
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
@@ -41,7 +38,6 @@ export interface Reply {
   readonly clock: ClockReading | null;
 }
 
-/** One call, ready to send. */
 export interface OutgoingCall {
   readonly operation: Operation;
   /** `sp2404 for merchant M1`: how messages speak of it. */
@@ -73,7 +69,6 @@ const invalid = (message: string): Outcome<never> => failed(new PlatformReplyInv
 const headerText = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
-/** The failure that an answer with a status other than 2xx means. */
 function refused(call: OutgoingCall, response: FullReply, text: string): Failed {
   const { statusCode, headers } = response;
   const said = text.trim() === '' ? '' : `: ${call.excerpt(text)}`;
@@ -103,6 +98,19 @@ function refused(call: OutgoingCall, response: FullReply, text: string): Failed 
   }
   const message = `${call.subject}: the platform answered ${statusCode}${said}`;
   return failed(new PlatformRejected(message, false, call.redact(text)), 'no');
+}
+
+const RETRYABLE_STATUS = new Set([408, 425, 429]);
+
+/** Whether the same call may succeed later: after a time-out, too many calls, or a fault of the server. */
+const isRetryableStatus = (status: number): boolean => status >= 500 || RETRYABLE_STATUS.has(status);
+
+/** The wait in ms that a Retry-After header asks for, in seconds or by an HTTP date; null if it cannot be read. */
+function retryAfterMs(header: string | undefined, nowMs: number): number | null {
+  if (header === undefined) return null;
+  const text = header.trim();
+  const asked = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
+  return Number.isNaN(asked) ? null : Math.max(asked, 0);
 }
 
 /** Sends a call once. Every failure is in the outcome; rejects only with the reason of `signal`. */
@@ -162,37 +170,23 @@ interface FullReply {
   readonly receivedMs: number;
 }
 
-type Head = Omit<FullReply, 'bytes'>;
-
 class Exchange implements Dispatcher.DispatchHandler {
+  /** Whether a byte of the request may have left. */
+  isBegun = false;
+  /** When, by the machine's clock, the request was written. */
+  sentMs: number;
+  /** What it was given up for, see `abort`. */
+  givenUpFor: Error | null = null;
   readonly #machineMs: () => number;
   readonly #reply = Promise.withResolvers<FullReply>();
   #controller: Dispatcher.DispatchController | null = null;
-  #givenUpFor: Error | null = null;
-  #head: Head | null = null;
+  #head: Omit<FullReply, 'bytes'> | null = null;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #sentMs: number;
-  #isBegun = false;
 
   constructor(machineMs: () => number) {
     this.#machineMs = machineMs;
-    this.#sentMs = machineMs();
-  }
-
-  /** Whether a byte of the request may have left. */
-  get isBegun(): boolean {
-    return this.#isBegun;
-  }
-
-  /** When, by the machine's clock, the request was written. */
-  get sentMs(): number {
-    return this.#sentMs;
-  }
-
-  /** What it was given up for, see `abort`. */
-  get givenUpFor(): Error | null {
-    return this.#givenUpFor;
+    this.sentMs = machineMs();
   }
 
   /** Rejects with the error of the connection, or with the reason given to `abort`. */
@@ -203,19 +197,19 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Gives the exchange up, with its connection. While it waits for a connection, it fails as soon as there is one. */
   abort(reason: Error): void {
-    this.#givenUpFor ??= reason;
-    this.#controller?.abort(this.#givenUpFor);
+    this.givenUpFor ??= reason;
+    this.#controller?.abort(this.givenUpFor);
   }
 
   /** There is a connection, and the request is about to be written: before that, not a byte of it has left. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#givenUpFor !== null) {
-      controller.abort(this.#givenUpFor);
+    if (this.givenUpFor !== null) {
+      controller.abort(this.givenUpFor);
       return;
     }
     this.#controller = controller;
-    this.#isBegun = true;
-    this.#sentMs = this.#machineMs();
+    this.isBegun = true;
+    this.sentMs = this.#machineMs();
   }
 
   onResponseStart(
@@ -259,7 +253,16 @@ export interface Connections {
   readonly close: () => Promise<void>;
 }
 
-export function openConnections({ baseUrl, concurrency, timeoutMs }: PlatformSettings): Connections {
+export interface ConnectionSettings {
+  /** Without a slash at the end; `/api/sp2404` is appended. */
+  readonly baseUrl: string;
+  /** Most calls at the same time, over all merchants. */
+  readonly concurrency: number;
+  /** Time limit of one call, from sending to the last byte of the reply. */
+  readonly timeoutMs: number;
+}
+
+export function openConnections({ baseUrl, concurrency, timeoutMs }: ConnectionSettings): Connections {
   const pool = new Pool(new URL(baseUrl).origin, {
     connections: concurrency,
     pipelining: 1,
@@ -271,4 +274,34 @@ export function openConnections({ baseUrl, concurrency, timeoutMs }: PlatformSet
     bodyTimeout: 0,
   });
   return { attempt: (call, signal) => attemptCall(pool, call, signal), close: () => pool.close() };
+}
+
+/**
+ * By how many ms the platform's clock is ahead of ours, at least and at most; negative if it is behind. Read from the
+ * Date header of a reply, so it is as exact as a second and the duration of the call.
+ */
+export interface ClockReading {
+  readonly aheadMinMs: number;
+  readonly aheadMaxMs: number;
+}
+
+/** A Date header has full seconds, so the platform's clock may have shown up to this many ms more. */
+const RESOLUTION_MS = 999;
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that HTTP allows to be sent. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * The reading from one reply. `sentMs` and `receivedMs` are when, by our clock, the request was sent and the reply was
+ * received. The platform wrote its date in between. Null if the reply has no readable date, if it comes from a cache
+ * (Age), or if our own clock was set back meanwhile.
+ */
+export function clockReadingOf(
+  headers: IncomingHttpHeaders,
+  { sentMs, receivedMs }: { readonly sentMs: number; readonly receivedMs: number },
+): ClockReading | null {
+  const { date, age } = headers;
+  if (age !== undefined || typeof date !== 'string' || !HTTP_DATE.test(date)) return null;
+  const dateMs = Date.parse(date);
+  if (Number.isNaN(dateMs) || receivedMs < sentMs) return null;
+  return { aheadMinMs: dateMs - receivedMs, aheadMaxMs: dateMs + RESOLUTION_MS - sentMs };
 }

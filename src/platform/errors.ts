@@ -7,11 +7,13 @@ import { EXIT, ExpectedError } from '../ledger/ending.ts';
 /** A call without success, and the reply if there was one. */
 abstract class Unsuccessful extends ExpectedError {
   readonly exitCode = EXIT.incomplete;
-  abstract readonly mayHaveArrived: boolean;
+  /** Whether the call may have been done. */
+  readonly mayHaveArrived: boolean;
   readonly #reply: string | null;
 
-  constructor(message: string, reply: string | null) {
+  constructor(message: string, mayHaveArrived: boolean, reply: string | null) {
     super(message);
+    this.mayHaveArrived = mayHaveArrived;
     this.#reply = reply;
   }
 
@@ -24,32 +26,29 @@ abstract class Unsuccessful extends ExpectedError {
   }
 }
 
-/** No usable reply even after all retries: a network error, a time-out, or always 5xx or 429. */
+/**
+ * No usable reply even after all retries: a network error, a time-out, or always 5xx or 429. `mayHaveArrived` is false if
+ * the call was certainly not sent, or if the platform asked to come back later.
+ */
 export class PlatformUnreachable extends Unsuccessful {
   override readonly name = 'PlatformUnreachable';
-  /**
-   * False if the call was certainly not sent, or if the platform asked to come back later. True if it may have been
-   * done.
-   */
-  readonly mayHaveArrived: boolean;
 
   constructor(message: string, mayHaveArrived = true, reply: string | null = null) {
-    super(message, reply);
-    this.mayHaveArrived = mayHaveArrived;
+    super(message, mayHaveArrived, reply);
   }
 }
 
-/** The platform refused: 401, 403, another 4xx, an error document, or a redirect. */
+/**
+ * The platform refused: 401, 403, another 4xx, an error document, or a redirect. `mayHaveArrived` is true if the refusal
+ * leaves open whether the call was done: a redirect.
+ */
 export class PlatformRejected extends Unsuccessful {
   override readonly name = 'PlatformRejected';
-  /** True if the refusal leaves open whether the call was done: a redirect. */
-  readonly mayHaveArrived: boolean;
   /** Whether the platform refused the token (401 or 403). */
   readonly refusesToken: boolean;
 
   constructor(message: string, mayHaveArrived = false, reply: string | null = null, refusesToken = false) {
-    super(message, reply);
-    this.mayHaveArrived = mayHaveArrived;
+    super(message, mayHaveArrived, reply);
     this.refusesToken = refusesToken;
   }
 }

@@ -42,7 +42,6 @@ export class FairScheduler {
     return this.#inFlight < this.#slots;
   }
 
-  /** Adds a call of the owner of that name. */
   add(name: string, waiting: Waiting, nowMs: number): Owner {
     if (nowMs >= this.#forgetAtMs) this.#forget(nowMs);
     const owner = this.#ownerOf(name);
@@ -100,7 +99,6 @@ export class FairScheduler {
     return Math.min(calls, this.#slots - this.#inFlight);
   }
 
-  /** Removes the waiting calls of all owners and returns them. */
   removeAll(): Waiting[] {
     const removed: Waiting[] = [];
     for (const owner of this.#owners.values()) {
@@ -199,7 +197,6 @@ function firstOf(one: Owner | null, other: Owner | null, share: number): Owner |
   return byTurn(one, other) < 0 ? one : other;
 }
 
-/** A call that waits. */
 export interface Waiting {
   readonly rank: number;
   readonly go: () => void;
@@ -208,7 +205,6 @@ export interface Waiting {
   readonly held: () => void;
 }
 
-/** A caller, with its slots and waiting calls. */
 export interface Owner {
   readonly name: string;
   /** Order of arrival. */
@@ -267,7 +263,6 @@ class WaitQueue {
     return this.#ready.size;
   }
 
-  /** The ready owner whose turn it is. */
   get first(): Owner | null {
     return this.#ready.first ?? null;
   }
@@ -310,7 +305,6 @@ class SortedList<Item> {
     if (this.#items[place] === item) this.#items.splice(place, 1);
   }
 
-  /** How many items go before this one. */
   #placeOf(item: Item): number {
     let low = 0;
     let high = this.#items.length;

@@ -1,6 +1,6 @@
 /** Reads and checks one page of one merchant's ledger: all that the other modules need to know of sp2404. */
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
-import type { ClockReading } from './clock-reading.ts';
+import type { ClockReading } from './attempt.ts';
 
 /** What authenticates a merchant's calls (docs/platform.md 5). */
 export interface MerchantAccess {

@@ -1,5 +1,4 @@
-/** Limits the rate of calls: with a limit of this process's own, or with a shared one. */
-import type { TimeSource } from './alarm.ts';
+/** Limits the rate of calls: with a limit of this process's own, or with a shared one. And the alarm that calls wait for. */
 
 /** Without a limit of calls a second, the holds of other processes are asked for so often, while there are calls. */
 const HOLDS_EVERY_MS = 5_000;
@@ -112,13 +111,7 @@ export interface SharedLimit {
   readonly sendHolds: (holds: readonly Hold[]) => Promise<void>;
 }
 
-interface HoldSender {
-  readonly send: (hold: Hold) => void;
-  /** Resolves once all holds are sent, or sending failed. */
-  readonly flush: () => Promise<void>;
-}
-
-export function createHoldSender(limit: Pick<SharedLimit, 'sendHolds'>): HoldSender {
+export function createHoldSender(limit: Pick<SharedLimit, 'sendHolds'>) {
   /** By owner; of two holds the longer one. */
   let unsent = new Map<string, number>();
   let sending: Promise<void> | null = null;
@@ -132,11 +125,12 @@ export function createHoldSender(limit: Pick<SharedLimit, 'sendHolds'>): HoldSen
     sending = null;
   };
   return {
-    send: ({ owner, forMs }) => {
+    send: ({ owner, forMs }: Hold): void => {
       unsent.set(owner, Math.max(forMs, unsent.get(owner) ?? 0));
       sending ??= sendAll();
     },
-    flush: () => sending ?? Promise.resolve(),
+    /** Resolves once all holds are sent, or sending failed. */
+    flush: (): Promise<void> => sending ?? Promise.resolve(),
   };
 }
 
@@ -194,4 +188,39 @@ export class Slices {
   #dropLost(nowMs: number): void {
     while (this.#instants[0] !== undefined && this.#instants[0] + LIFE_MS < nowMs) this.#instants.shift();
   }
+}
+
+/** Time as the caller has it: real, or a test's own. */
+export interface TimeSource {
+  /** Ms since 1970. */
+  readonly clock: () => number;
+  /** Resolves after `ms`; rejects with the signal's reason when it aborts. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** Abort reason of a sleep. Without it each abort would construct an error. */
+const SET_ANEW = new Error('the alarm was set anew');
+
+/** An alarm rings once, at the instant it was last set to: `ring` is called then, and it is off. */
+export function createAlarm({ clock, sleep }: TimeSource, ring: () => void) {
+  let set: { readonly atMs: number; readonly stop: AbortController } | null = null;
+  return {
+    /** Rings at that instant instead of the one set before; infinite: does not ring. */
+    setTo: (atMs: number): void => {
+      if (set?.atMs === atMs) return;
+      set?.stop.abort(SET_ANEW);
+      set = null;
+      if (!Number.isFinite(atMs)) return;
+      const stop = new AbortController();
+      set = { atMs, stop };
+      sleep(Math.max(0, Math.ceil(atMs - clock())), stop.signal).then(
+        () => {
+          if (stop.signal.aborted) return;
+          set = null;
+          ring();
+        },
+        () => undefined,
+      );
+    },
+  };
 }

@@ -17,7 +17,6 @@ const LIST_LENGTH_MAX = 50_000;
 
 const REPLY = { expected: ['metaDataList'], data: ['metaDataList'] };
 
-/** An item of a list (docs/platform.md 2.2). */
 export interface MetaItem {
   readonly code: string;
   readonly name: string;

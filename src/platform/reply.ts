@@ -8,7 +8,6 @@ import type { Excerpt, ReplyContext } from './transport.ts';
 
 export type ReplyFields = Readonly<Record<string, unknown>>;
 
-/** How many levels of envelopes are opened. */
 const ENVELOPES_MAX = 4;
 /** How many objects are read; a real reply has a few. */
 const OBJECTS_MAX = 50;
@@ -38,7 +37,6 @@ interface Source {
   readonly json: ExactJson;
 }
 
-/** An object of a reply. */
 export interface Layer extends Source {
   readonly fields: ReplyFields;
   /** How many brackets of `text` are around it. */
@@ -118,7 +116,6 @@ function openedFrom(found: readonly Layer[], expected: readonly string[]): Opene
   return { body, layers, field };
 }
 
-/** What a reply of an operation is made of. */
 interface ReplyShape {
   /** Names of the fields that the document shows. */
   readonly expected: readonly string[];

@@ -14,9 +14,9 @@
  * There are 4 slots. `M1` has 50 calls to make, is alone, and holds all 4. Now `M2` adds 50 calls, so that the share
  * is 2 for each. The next two released slots go to `M2`; from then on, both alternate.
  */
-import { createAlarm, type TimeSource } from './alarm.ts';
-import { type Owner, type Waiting, FairScheduler } from './fair-scheduler.ts';
 import {
+  createAlarm,
+  type TimeSource,
   createHoldListener,
   createLocalRateLimiter,
   createSharedRateLimiter,
@@ -26,8 +26,7 @@ import {
   type SharedLimit,
   createHoldSender,
 } from './rate-limiter.ts';
-
-export type { TimeSource } from './alarm.ts';
+import { type Owner, type Waiting, FairScheduler } from './fair-scheduler.ts';
 
 export interface Caller {
   /** Slots, waits and turns are counted by owner. */

@@ -71,7 +71,6 @@ export function excerptOf(text: string, redact: (text: string) => string): strin
 const PIECE_CHARACTERS = 8;
 /** Shorter secrets are not searched for, as they occur in any text by chance. */
 const SECRET_CHARACTERS_MIN = 6;
-/** Only this much of a text is searched; a message quotes far less. */
 const DISGUISE_SEARCHED_CHARACTERS_MAX = 16_384;
 
 /** Letters and digits only, in lower case. So case and inserted characters make no difference. */

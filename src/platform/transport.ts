@@ -1,17 +1,21 @@
 /** Every call to the platform goes through here: limited, shared fairly, timed, and sent again if that may help. */
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { UNTRACED, type Trace } from '../host/trace.ts';
-import { type Outcome, type OutgoingCall, type Reply, openConnections, type Connections } from './attempt.ts';
-import type { ClockReading } from './clock-reading.ts';
+import {
+  type Outcome,
+  type OutgoingCall,
+  type Reply,
+  openConnections,
+  type Connections,
+  type ClockReading,
+} from './attempt.ts';
 import { createSuccessCheck } from '../ledger/success-codes.ts';
-import { credentialsOf, type PlatformAccess } from './access.ts';
+import { credentialsOf, type PlatformAccess, type PlatformSettings } from './access.ts';
 import { discreetExcerpt, createRedactor, excerptOf } from './secrets.ts';
 import { isPlatformError, saying } from './errors.ts';
-import { createRequestQueue, type Caller, type TimeSource } from './request-queue.ts';
-import { RETRY_AFTER_MAX_MS } from './retry.ts';
-import type { PlatformSettings } from './settings.ts';
-import type { SharedLimit } from './rate-limiter.ts';
-import { Tries } from './tries.ts';
+import { createRequestQueue, type Caller } from './request-queue.ts';
+import type { SharedLimit, TimeSource } from './rate-limiter.ts';
+import { RETRY_AFTER_MAX_MS, Tries } from './tries.ts';
 import { createWaits, UNWATCHED, type OnWaiting, type WatchedCall } from './waits.ts';
 import type { Operation } from './wire.ts';
 import pLimit from 'p-limit';
@@ -77,10 +81,8 @@ export const systemTransportDeps: TransportDeps = {
 /** Makes a short quote of a reply for a message, without secrets and personal data. */
 export type Excerpt = (text: string) => string;
 
-/** Context for reading a reply. */
 export interface ReplyContext {
   readonly excerpt: Excerpt;
-  /** Whether a code, status or flag means success. */
   readonly isSuccess: (code: string) => boolean;
   /** What the reply says about the platform's clock; null if nothing. */
   readonly clock: ClockReading | null;
@@ -120,7 +122,6 @@ export interface Transport {
 export const createTransport = (settings: PlatformSettings, deps: TransportDeps): Transport =>
   createTransportOver(openConnections(settings), settings, deps);
 
-/** A transport whose calls go over these connections. */
 export function createTransportOver(
   connections: Connections,
   settings: PlatformSettings,

@@ -1,7 +1,16 @@
-/** Counts the tries of one call and decides whether to repeat it. Pure: randomness is a parameter. */
+/** Counts the tries of one call, and decides whether to repeat it and how long to wait before. Pure: randomness is a parameter. */
 import type { Failure } from './attempt.ts';
 import { saying } from './errors.ts';
-import { backoffMs, INVALID_REPLY_RETRIES_MAX, RETRY_AFTER_MAX_MS } from './retry.ts';
+
+const BACKOFF_BASE_MS = 250;
+const BACKOFF_MAX_MS = 20_000;
+/**
+ * If the platform asks for a longer wait (Retry-After), the call fails: a run should end and say so, not sleep for
+ * hours.
+ */
+export const RETRY_AFTER_MAX_MS = 600_000;
+/** More tries after replies that the contract does not know: that rarely changes by itself. */
+const INVALID_REPLY_RETRIES_MAX = 2;
 
 export class Tries {
   readonly #isRepeatable: boolean;
@@ -15,7 +24,6 @@ export class Tries {
     this.#retriesMax = retriesMax;
   }
 
-  /** Tries that have failed. */
   get made(): number {
     return this.#made;
   }
@@ -52,3 +60,12 @@ const excessiveWait = (askedMs: number | null): string | null =>
       'at most: run again after that';
 
 const timesTried = (tries: number): string => (tries === 1 ? '' : `; tried ${tries} times`);
+
+/**
+ * The wait in ms before retry number `retry` (from 1): a random part of a bound that doubles each time, so that calls
+ * which failed together do not come back together. What the platform asked for is added.
+ */
+function backoffMs(retry: number, askedMs: number | null, random: () => number): number {
+  const boundMs = Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** (retry - 1));
+  return (askedMs ?? 0) + Math.round(random() * boundMs);
+}

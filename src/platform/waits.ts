@@ -1,5 +1,5 @@
 /** Reports merchants whose calls are all waiting, at each change. */
-import type { TimeSource } from './alarm.ts';
+import type { TimeSource } from './rate-limiter.ts';
 
 /** A shorter wait ends before another merchant could use the time. */
 const WAIT_MIN_MS = 1_000;

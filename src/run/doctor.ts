@@ -6,7 +6,7 @@ import { addDays, dayOf, dayWindow, daysFromTo } from '../ledger/business-day.ts
 import { type ObjectStore, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Settings } from '../settings/settings.ts';
-import { nameOf, publicKeyOf } from '../signing/keys.ts';
+import { nameOf, publicKeyOf } from '../signing/minisign.ts';
 import { secretKeysInUse, provenSecretKeys } from '../store/secrets/key-check.ts';
 import type { Database } from '../store/engine/database.ts';
 import { MigrationsPending } from '../store/engine/errors.ts';

@@ -7,8 +7,7 @@ import { z } from 'zod';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { type SandboxEntry, permutation } from './ledger.ts';
 import type { MerchantLedger } from './merchant-ledger.ts';
-import { LATITUDE_DEFAULTS, type Latitude } from './latitude.ts';
-import type { Striker } from './hostility.ts';
+import { LATITUDE_DEFAULTS, type Latitude, type Striker } from './behaviour.ts';
 
 const millis = z
   .int()
@@ -87,7 +86,6 @@ function placer(
   }
 }
 
-/** One entry as the platform writes it. */
 function entryText(entry: SandboxEntry, timeZone: string, shiftMs = 0, latitude = LATITUDE_DEFAULTS): string {
   return objectText(
     [

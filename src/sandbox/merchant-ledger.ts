@@ -1,6 +1,6 @@
 /** One merchant's ledger as the platform shows it now: visible entries by time, found by binary search. */
 import { type SandboxEntry, generateLedger } from './ledger.ts';
-import type { NewMerchant } from './review-rules.ts';
+import type { NewMerchant } from './reviews.ts';
 import type { Scenario } from './scenario.ts';
 
 interface Query {
@@ -122,29 +122,25 @@ const matches = (entry: SandboxEntry, query: Query): boolean =>
   (query.busiType === undefined || entry.busiType === query.busiType) &&
   (query.flowType === undefined || (query.flowType === '1') === (entry.inAmount !== null));
 
-export interface SandboxMerchants {
-  readonly all: () => readonly NewMerchant[];
-  /** From now on the token opens the merchant's ledger. If the merchant is known already, only the new token does. */
-  readonly add: (merchant: NewMerchant) => void;
-  /** The merchantNo if the token is that merchant's, else null (docs/platform.md 5, rule 1). */
-  readonly withToken: (merchantNo: string, token: string) => string | null;
-  readonly ledgerOf: (merchantNo: string) => MerchantLedger;
-}
+export type SandboxMerchants = ReturnType<typeof createMerchants>;
 
-export function createMerchants(scenario: Scenario, nowMs: () => number): SandboxMerchants {
+export function createMerchants(scenario: Scenario, nowMs: () => number) {
   const merchants = new Map<string, NewMerchant>(scenario.merchants.map((one) => [one.merchantNo, one]));
   const made = ({ merchantNo, currencies }: NewMerchant): MerchantLedger =>
     new MerchantLedger(generateLedger(scenario, merchantNo, currencies), nowMs);
   // Made before the first call, which would have to wait for a large ledger.
   const ledgers = new Map(scenario.merchants.map((merchant) => [merchant.merchantNo, made(merchant)]));
   return {
-    all: () => [...merchants.values()],
-    add: (merchant) => {
+    all: (): readonly NewMerchant[] => [...merchants.values()],
+    /** From now on the token opens the merchant's ledger. If the merchant is known already, only the new token does. */
+    add: (merchant: NewMerchant): void => {
       merchants.set(merchant.merchantNo, merchant);
       if (!ledgers.has(merchant.merchantNo)) ledgers.set(merchant.merchantNo, made(merchant));
     },
-    withToken: (merchantNo, token) => (merchants.get(merchantNo)?.token === token ? merchantNo : null),
-    ledgerOf: (merchantNo) => {
+    /** The merchantNo if the token is that merchant's, else null (docs/platform.md 5, rule 1). */
+    withToken: (merchantNo: string, token: string): string | null =>
+      merchants.get(merchantNo)?.token === token ? merchantNo : null,
+    ledgerOf: (merchantNo: string): MerchantLedger => {
       const ledger = ledgers.get(merchantNo);
       if (ledger === undefined) throw new Error(`the sandbox has no merchant ${merchantNo}`);
       return ledger;

@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { registrationSchema, type Catalog } from './beneficiary.ts';
-import { type Striker, cut, refuse, spoiled, type Answer } from './hostility.ts';
-import { enclose, spell } from './latitude.ts';
+import { type Striker, cut, refuse, spoiled, type Answer, enclose, spell } from './behaviour.ts';
 import { ledgerPage, ledgerRequestSchema } from './ledger-history.ts';
 import { applicationSchema } from './merchant-access.ts';
 import type { SandboxMerchants } from './merchant-ledger.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { staysHere } from './field-checks.ts';
-import { LATITUDE_DEFAULTS, spell, type Latitude } from './latitude.ts';
+import { LATITUDE_DEFAULTS, spell, type Latitude } from './behaviour.ts';
 
 export const pushSchema = z.strictObject({
   /**
@@ -34,7 +34,6 @@ export interface Delivery extends Push {
 export interface Pushes {
   /** Sends until the answer is 200. Resolves then, or when the sandbox closes. */
   readonly send: (push: Push) => Promise<void>;
-  /** Every notification so far, oldest first. */
   readonly all: () => readonly Delivery[];
   readonly close: () => void;
 }

@@ -3,11 +3,10 @@ import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { HOSTILITY_OFF, hostilitySchema } from './hostility.ts';
-import { LATITUDE_DEFAULTS, latitudeSchema } from './latitude.ts';
+import { HOSTILITY_OFF, hostilitySchema, LATITUDE_DEFAULTS, latitudeSchema } from './behaviour.ts';
 import { PUSH_DEFAULTS, pushSchema } from './pushes.ts';
 import { REFERENCE_DEFAULTS, referenceSchema } from './reference-data.ts';
-import { REVIEW_DEFAULTS, reviewSchema } from './review-rules.ts';
+import { REVIEW_DEFAULTS, reviewSchema } from './reviews.ts';
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day like 2026-03-01');
 /** An entry by its place: the n-th of an account day, from 0. */
@@ -40,7 +39,6 @@ export type Planted = z.output<typeof plantedSchema>;
 const MINOR_UNITS: Readonly<Record<string, number>> = { JPY: 0, KRW: 0, KWD: 3, BHD: 3 };
 export const minorUnitsOf = (currency: string): number => MINOR_UNITS[currency] ?? 2;
 
-/** What is wrong with an amount; null if nothing is. */
 function amountProblem(net: string, currency: string): string | null {
   const parts = /^-?\d+(?:\.(\d+))?(?:E([+-]?\d{1,2}))?$/i.exec(net);
   if (parts === null) return `${net} is not a number as JSON writes it`;

@@ -1,14 +1,13 @@
 /** The sandbox as a server on loopback: the platform's operations and notifications, and controls for tests. */
 import fastify, { type FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { hostilitySchema, Striker, type Hostility, refuse } from './hostility.ts';
+import { hostilitySchema, Striker, type Hostility, refuse } from './behaviour.ts';
 import { wallTime } from './ledger-history.ts';
 import type { SandboxEntry } from './ledger.ts';
-import { createMerchants, type SandboxMerchants } from './merchant-ledger.ts';
-import { addOperations } from './operations.ts';
+import { createMerchants } from './merchant-ledger.ts';
+import { addOperations, type Operating } from './operations.ts';
 import { createPushes, type Delivery, type Pushes } from './pushes.ts';
-import type { HeldApplication, HeldPayee, NewMerchant } from './review-rules.ts';
-import { createReviews, type Reviews } from './reviews.ts';
+import { type HeldApplication, type HeldPayee, type NewMerchant, createReviews } from './reviews.ts';
 import { scenarioSchema, type Scenario, type ScenarioInput } from './scenario.ts';
 
 const BODY_BYTES_MAX = 64 * 1_024;
@@ -25,7 +24,6 @@ export interface Sandbox {
   readonly close: () => Promise<void>;
   /** The entries that the platform shows now, by time. */
   readonly entriesOf: (merchantNo: string) => TrueEntry[];
-  /** Hides an entry. */
   readonly takeOut: (merchantNo: string, batchNo: string) => void;
   readonly putBack: (merchantNo: string, batchNo: string) => void;
   readonly amend: (
@@ -108,14 +106,8 @@ export function createSandbox(input: ScenarioInput): Sandbox {
   };
 }
 
-interface Controlled {
-  readonly scenario: Scenario;
-  readonly striker: Striker;
-  readonly merchants: SandboxMerchants;
-  readonly reviews: Reviews;
+interface Controlled extends Operating, Pick<Sandbox, 'setHostility' | 'setNow'> {
   readonly pushes: Pushes;
-  readonly setHostility: (hostility: Partial<Hostility>) => void;
-  readonly setNow: (nowMs: number) => void;
 }
 
 function addControls(server: FastifyInstance, controlled: Controlled): void {

@@ -1,7 +1,7 @@
 /** The complete, validated settings (docs/reference/settings.md). */
 import type { Check } from '../ledger/checks.ts';
 import type { PublishableFormat } from '../ledger/statement-formats.ts';
-import type { SigningKey } from '../signing/keys.ts';
+import type { SigningKey } from '../signing/minisign.ts';
 import type { Schedule } from './schema.ts';
 import type { Grant, PasswordHash } from './values/access.ts';
 import type { ListenAddress } from './values/addresses.ts';

@@ -7,8 +7,7 @@ import {
   readText,
   type ObjectStore,
 } from '../objects/object-store.ts';
-import { signatureFile } from '../signing/signatures.ts';
-import type { SigningKey } from '../signing/keys.ts';
+import { signatureFile, type SigningKey } from '../signing/minisign.ts';
 import { recordAuditEvent, type AuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { figuresOf } from '../store/account-days.ts';

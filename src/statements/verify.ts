@@ -6,7 +6,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
-import { type PublicKey, nameOf } from '../signing/keys.ts';
+import { type PublicKey, nameOf, isSignedBy, readSignature } from '../signing/minisign.ts';
 import {
   filesUnder,
   isManifest,
@@ -26,7 +26,6 @@ import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } fr
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { verifyChains, type VerifiedChain } from './verify-chain.ts';
 import { verifyCloses, type ReadCloseFile, type VerifiedClose } from './verify-closes.ts';
-import { isSignedBy, readSignature } from '../signing/signatures.ts';
 
 export interface VerifiedFile {
   readonly path: string;

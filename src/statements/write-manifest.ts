@@ -9,8 +9,14 @@ import {
   type PutOptions,
   type StoredDigest,
 } from '../objects/object-store.ts';
-import { publicKeyOf, readPublicKey, type SigningKey } from '../signing/keys.ts';
-import { isSignedBy, readSignature, signatureFile } from '../signing/signatures.ts';
+import {
+  publicKeyOf,
+  readPublicKey,
+  type SigningKey,
+  isSignedBy,
+  readSignature,
+  signatureFile,
+} from '../signing/minisign.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { manifestKey, signatureKey, WITHDRAWN } from './keys.ts';
 import { addDays } from '../ledger/business-day.ts';

@@ -13,7 +13,7 @@
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import type { ClockReading } from '../platform/clock-reading.ts';
+import type { ClockReading } from '../platform/attempt.ts';
 
 /** The longest difference between clocks. A longer one may be of time zones, which differ by quarters of an hour. */
 export const CLOCK_SKEW_S_MAX = 420;

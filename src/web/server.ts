@@ -8,10 +8,10 @@ import type { Inbox } from '../notifications/inbox.ts';
 import { NOTIFY_SECRET, type NotificationKind } from '../store/notifications/notify-path.ts';
 import { addHealth, addMetrics, type MetricsPage, type Readiness } from './readiness.ts';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import type { ListenAddress } from '../settings/values/addresses.ts';
 
 export const BODY_BYTES_MAX = 64 * 1_024;
 
-/** Time limits for a sender. */
 interface Times {
   /** From a request's first byte, or from the opening of the connection, to the last byte of its headers. */
   readonly headersMs: number;
@@ -27,7 +27,6 @@ const CONNECTION_IDLE_MS_MAX = 20_000;
 const CONNECTIONS_MAX = 2_000;
 const CONNECTIONS_PER_ADDRESS_MAX = 200;
 
-/** The server cannot listen on this address. */
 export class ListenRefused extends ExpectedError {
   override readonly name = 'ListenRefused';
   readonly exitCode = EXIT.usage;
@@ -37,7 +36,6 @@ export class ListenRefused extends ExpectedError {
 export interface WebEvent {
   readonly route: string;
   readonly status: number;
-  /** The error's name or code. */
   readonly reason: string;
 }
 
@@ -45,7 +43,6 @@ export interface WebDeps {
   readonly inbox: Inbox;
   /** Null if another address answers it. */
   readonly readiness: (() => Promise<Readiness>) | null;
-  /** Called for every refusal and failure. */
   readonly onRefusal: (event: WebEvent) => void;
   /** Addresses and networks of proxies whose forwarding headers are believed. Default: the loopback addresses. */
   readonly trustedProxies?: readonly string[];
@@ -275,4 +272,30 @@ function limitConnections(
       if (!socket.destroyed) dawdling.add(socket);
     });
   });
+}
+
+export interface HealthListener {
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Answers `/healthz`, `/readyz` and `/metrics` of a process that serves nothing else: `schedule` and `worker`. Resolves once
+ * it listens. Throws `ListenRefused`.
+ */
+export async function listenForHealth(
+  address: ListenAddress,
+  deps: HealthServerDeps,
+): Promise<HealthListener> {
+  const server = createHealthServer(deps);
+  const close = async (): Promise<void> => {
+    server.server.closeAllConnections();
+    await server.close();
+  };
+  try {
+    return { url: await listenOn(server, address, 'DAYBOOK_HEALTH_LISTEN'), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }

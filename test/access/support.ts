@@ -6,7 +6,7 @@ import type { LoginPages, LoginRefusal } from '../../src/access/access.ts';
 import { createAccess, type AccessDeps } from '../../src/access/create.ts';
 import { hashPassword } from '../../src/access/passwords.ts';
 import { createFormats } from '../../src/pages/format.ts';
-import { loginPage } from '../../src/pages/login.ts';
+import { loginPage } from '../../src/pages/view.ts';
 import { EN } from '../../src/pages/texts/en.ts';
 import { accessProblems, accessSettingsOf } from '../../src/settings/sections.ts';
 import { settingsSchema } from '../../src/settings/schema.ts';

@@ -1,6 +1,6 @@
 /** A process that registers one beneficiary, for tests with a second terminal or a killed process. */
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
-import type { Registration } from '../../src/beneficiaries/registration.ts';
+import type { Registration } from '../../src/beneficiaries/check.ts';
 import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import { createTransport, systemTransportDeps } from '../../src/platform/transport.ts';

@@ -3,9 +3,8 @@
  * parameters.
  */
 import { randomBytes } from 'node:crypto';
-import { checkRegistration } from '../../src/beneficiaries/check.ts';
+import { checkRegistration, type Registration } from '../../src/beneficiaries/check.ts';
 import { registerBeneficiary, type RegisterDeps } from '../../src/beneficiaries/register.ts';
-import type { Registration } from '../../src/beneficiaries/registration.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import { MERCHANT, outOfScope, transportTo, type Act } from '../platform/stranger.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyPairOf } from '../../src/signing/keys.ts';
+import { keyPairOf } from '../../src/signing/minisign.ts';
 import { manifestKey } from '../../src/statements/keys.ts';
 import { minisign } from '../signing/minisign.ts';
 import { DAYS, FROM, MERCHANT, openStage, scenario, TO, type Stage } from '../support/stage.ts';

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
-import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
+import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/minisign.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
 import { closeMonth, type CloseResult } from '../../src/statements/close.ts';
 import { monthOf } from '../../src/statements/month.ts';

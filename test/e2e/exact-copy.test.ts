@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Hostility } from '../../src/sandbox/hostility.ts';
+import type { Hostility } from '../../src/sandbox/behaviour.ts';
 import {
   accountDays,
   DAYS,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { findingsOf } from '../../src/onboarding/findings.ts';
+import { findingsOf } from '../../src/onboarding/application-status.ts';
 
 it.each([
   [

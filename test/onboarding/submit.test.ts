@@ -5,6 +5,14 @@ import { adviceOf } from '../../src/onboarding/application-status.ts';
 import { ApplicationInvalid, ApplicationStands, ReceiptNotStored } from '../../src/onboarding/errors.ts';
 import { settleApplication } from '../../src/onboarding/settle.ts';
 import { submitApplication, type SubmitDeps } from '../../src/onboarding/submit.ts';
+import { adviceOf, ApplicationStands, settleApplication } from '../../src/onboarding/application-status.ts';
+import {
+  ApplicationInvalid,
+  ReceiptNotStored,
+  submitApplication,
+  type SubmitDeps,
+} from '../../src/onboarding/submit.ts';
+import { applyApplicationResult } from '../../src/store/onboarding/application-results.ts';
 import {
   applyApplicationResult,
   markAccepted,

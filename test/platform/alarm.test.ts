@@ -1,6 +1,6 @@
 /** The alarm asks for no sleep of less than nothing. */
 import { expect, test } from 'vitest';
-import { createAlarm } from '../../src/platform/alarm.ts';
+import { createAlarm } from '../../src/platform/rate-limiter.ts';
 
 test('an alarm set to an instant that has passed rings at once', async () => {
   const asked: number[] = [];

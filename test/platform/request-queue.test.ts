@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRequestQueue, type RequestQueue, type TimeSource } from '../../src/platform/request-queue.ts';
+import { createRequestQueue, type RequestQueue } from '../../src/platform/request-queue.ts';
+import type { TimeSource } from '../../src/platform/rate-limiter.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const TIMEOUT_MS = 30_000;

@@ -3,9 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
-import type { PlatformCall, Retry, TransportDeps } from '../../src/platform/transport.ts';
-import { createTransport } from '../../src/platform/transport.ts';
-import type { PlatformSettings } from '../../src/platform/settings.ts';
+import {
+  type PlatformCall,
+  type Retry,
+  type TransportDeps,
+  createTransport,
+} from '../../src/platform/transport.ts';
+import type { PlatformSettings } from '../../src/platform/access.ts';
 
 export const TOKEN = 'tok/3f9b1c+very=secret';
 export const AGENT_TOKEN = 'agent/7c2e+also=secret';

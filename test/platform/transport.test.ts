@@ -1,9 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { REPLY_BYTES_MAX } from '../../src/platform/attempt.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
-import { RETRY_AFTER_MAX_MS } from '../../src/platform/retry.ts';
-import type { TimeSource } from '../../src/platform/request-queue.ts';
-import type { Hold, SharedLimit } from '../../src/platform/rate-limiter.ts';
+import { RETRY_AFTER_MAX_MS } from '../../src/platform/tries.ts';
+import type { Hold, SharedLimit, TimeSource } from '../../src/platform/rate-limiter.ts';
 import type { Transport } from '../../src/platform/transport.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import {

@@ -1,6 +1,5 @@
 /** The limit that processes share, by a virtual clock, as the database keeps it. */
-import type { TimeSource } from '../../src/platform/request-queue.ts';
-import type { Hold, SharedLimit } from '../../src/platform/rate-limiter.ts';
+import type { Hold, SharedLimit, TimeSource } from '../../src/platform/rate-limiter.ts';
 
 export interface VirtualLimit extends SharedLimit {
   /** How many questions were asked. */

@@ -1,7 +1,7 @@
 /** A platform in virtual time, with merchants that it treats badly, and a run over many merchants a few at a time. */
 import type { Outcome, Reply, Connections } from '../../src/platform/attempt.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
-import type { TimeSource } from '../../src/platform/request-queue.ts';
+import type { TimeSource } from '../../src/platform/rate-limiter.ts';
 import { createTransportOver, type Transport } from '../../src/platform/transport.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { callOf, settingsOf } from './stranger.ts';

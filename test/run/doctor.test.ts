@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { examine, examinedExitCode, finding, type Finding, type Patient } from '../../src/run/doctor.ts';
-import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
+import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/minisign.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { DatabaseUnreachable } from '../../src/store/engine/errors.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
 import { SettingsInvalid } from '../../src/settings/invalid.ts';
-import { keyPairOf, readSigningKey } from '../../src/signing/keys.ts';
+import { keyPairOf, readSigningKey } from '../../src/signing/minisign.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
 import type { SettingsSource } from '../../src/settings/environment.ts';

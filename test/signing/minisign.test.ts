@@ -12,8 +12,10 @@ import {
   publicKeyOf,
   readPublicKey,
   readSigningKey,
-} from '../../src/signing/keys.ts';
-import { isSignedBy, readSignature, signatureFile } from '../../src/signing/signatures.ts';
+  isSignedBy,
+  readSignature,
+  signatureFile,
+} from '../../src/signing/minisign.ts';
 import { minisign } from './minisign.ts';
 
 const run = promisify(execFile);

@@ -4,7 +4,7 @@
  */
 import { addDays } from '../../src/ledger/business-day.ts';
 import { below, seeded, type Random } from '../../src/sandbox/ledger.ts';
-import { hostilitySchema, type Hostility } from '../../src/sandbox/hostility.ts';
+import { hostilitySchema, type Hostility } from '../../src/sandbox/behaviour.ts';
 import type { Planted, ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { MERCHANT, OTHER, type Stage } from '../support/stage.ts';
 

@@ -17,7 +17,7 @@ import { compareFiles } from '../../src/statements/compare-files.ts';
 import { repairFiles, type RepairReport } from '../../src/statements/repair-files.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { clientOf, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
-import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
+import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../../src/signing/minisign.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';

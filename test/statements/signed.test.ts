@@ -8,8 +8,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { ObjectStoreUnreachable, readObject, type ObjectStore } from '../../src/objects/object-store.ts';
-import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
-import { readSignature, signatureFile } from '../../src/signing/signatures.ts';
+import {
+  keyPairOf,
+  readPublicKey,
+  readSigningKey,
+  type SigningKey,
+  readSignature,
+  signatureFile,
+} from '../../src/signing/minisign.ts';
 import { adoptStore, forkedDays } from '../../src/statements/adopt.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';

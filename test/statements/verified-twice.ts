@@ -1,6 +1,6 @@
 /** `verifyPaths` as the tests call it: each folder also goes through the file for auditors, which has to say the same. */
 import { expect } from 'vitest';
-import type { PublicKey } from '../../src/signing/keys.ts';
+import type { PublicKey } from '../../src/signing/minisign.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths as verify, type VerifyReport } from '../../src/statements/verify.ts';
 import { verifyAlone } from '../support/standalone.ts';

@@ -16,8 +16,7 @@ import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
-import { readSignature } from '../../src/signing/signatures.ts';
+import { keyPairOf, readSigningKey, type SigningKey, readSignature } from '../../src/signing/minisign.ts';
 import { closeMonth } from '../../src/statements/close.ts';
 import { monthOf } from '../../src/statements/month.ts';
 import { beginSession, endSession, findSession } from '../../src/store/audit.ts';
@@ -25,7 +24,7 @@ import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';
 import { KEYS, NOW, serveOver } from '../notifications/support.ts';
-import { createInboxWatch } from '../../src/web/inbox-watch.ts';
+import { createInboxWatch } from '../../src/web/refusals.ts';
 import { FORM_TOKEN, showPages } from '../support/pages.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
 

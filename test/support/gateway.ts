@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import type { TransportDeps } from '../../src/platform/transport.ts';
-import type { PlatformSettings } from '../../src/platform/settings.ts';
+import type { PlatformSettings } from '../../src/platform/access.ts';
 import { openPlatform } from '../../src/run/app.ts';
 import type { Stage } from './stage.ts';
 import { skippingTime } from './virtual-time.ts';

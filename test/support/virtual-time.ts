@@ -1,5 +1,5 @@
 /** Times for tests in which no one has to wait, and every wait is as long as it should be. */
-import type { TimeSource } from '../../src/platform/request-queue.ts';
+import type { TimeSource } from '../../src/platform/rate-limiter.ts';
 import type { TransportDeps } from '../../src/platform/transport.ts';
 
 /** The machine's clock, which each wait moves ahead instead of taking time; chance is always in the middle. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
-import { clockReadingOf } from '../../src/platform/clock-reading.ts';
+import { clockReadingOf } from '../../src/platform/attempt.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';

@@ -8,7 +8,7 @@ import type { KyselyPlugin } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { createReadiness, READINESS_LASTS_MS } from '../../src/web/readiness.ts';
-import { createRefusalLog, LINES_A_SPELL, SPELL_MS, type ReportedEvent } from '../../src/web/refusal-log.ts';
+import { createRefusalLog, LINES_A_SPELL, SPELL_MS, type ReportedEvent } from '../../src/web/refusals.ts';
 import { serve } from '../../src/web/serve.ts';
 import { accepted, onboardingResult } from '../notifications/subjects.ts';
 import { KEYS, NOW, serveOver, type Served } from '../notifications/support.ts';

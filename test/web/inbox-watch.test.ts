@@ -1,6 +1,6 @@
 /** What the inbox tells people, from what is left in it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createInboxWatch, type InboxWatch } from '../../src/web/inbox-watch.ts';
+import { createInboxWatch, type InboxWatch } from '../../src/web/refusals.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 
 let database: ServerDatabase;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Access, Person } from '../../src/access/access.ts';
-import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
+import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/minisign.ts';
 import { FORM_TOKEN, showPages, textOf, type ShownPages } from '../support/pages.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 

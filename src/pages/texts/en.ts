@@ -37,7 +37,6 @@ export const EN = {
   first: 'First page',
   last: 'Last page',
   paging: 'Paging',
-  none: 'none',
   state: {
     proven: 'proven',
     reordered: 'reordered',
@@ -82,7 +81,6 @@ export const EN = {
     title: 'Months',
     of: (month: string) => `Statements of ${month}`,
     month: 'Month',
-    merchant: 'Merchant',
     filter: 'Merchant number contains',
     show: 'Show',
     earlier: 'Month before',
@@ -112,7 +110,6 @@ export const EN = {
     revision: (revision: number) => `r${revision}`,
     notPublished: 'not published',
     nothing: 'No data for this merchant in this month.',
-    other: 'Days of another account:',
     download: 'Daily statements (CSV, ZIP)',
     downloadAs: (format: string) => `Daily statements (${format}, ZIP)`,
     overview: 'Month statement, to sign (PDF)',
@@ -317,7 +314,6 @@ export const EN = {
   caseState: { open: 'open', taken: 'assigned', resolved: 'resolved', healed: 'healed' },
   case: {
     title: (id: number) => `Break ${id}`,
-    where: 'Where',
     between: (from: string, to: string) => `between ${from} and ${to}`,
     expected: (batchNo: string) => `Balance expected before ${batchNo}`,
     found: 'Balance before it, implied by the entry’s own amount and the balance after it',

@@ -1,6 +1,6 @@
 /** Checks credentials in settings: merchant number, token, agent number, secret keys, signing key. */
 import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
-import { readSigningKey, type SigningKey } from '../../signing/keys.ts';
+import { readSigningKey, type SigningKey } from '../../signing/minisign.ts';
 import { reading, text, Wrong } from './scalars.ts';
 
 /** 32 bytes for AES-256-GCM. Stored secrets refer to the key by its id. */

@@ -1,7 +1,5 @@
 /** `/breaks` and `/breaks/ID`: breaks, and each as a case that is taken, commented, resolved and reopened. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { breaksPage } from '../../pages/breaks.ts';
-import { casePage, type CaseShown } from '../../pages/break-case.ts';
+import { breaksPage, casePage, type CaseShown } from '../../pages/breaks.ts';
 import type { Texts } from '../../pages/texts/en.ts';
 import { readQuarantined } from '../../platform/ledger-entry.ts';
 import { breakCase, type BreakCase, messageToPlatform } from '../../run/break-case.ts';
@@ -17,17 +15,7 @@ import {
   type StepKind,
 } from '../../store/breaks/break-cases.ts';
 import { countBreaks, listBreaks, type BreakRow } from '../../store/breaks/breaks.ts';
-import {
-  addPage,
-  askedOf,
-  fieldOf,
-  maySee,
-  needOperator,
-  sendPage,
-  type Asked,
-  type PagesContext,
-} from './context.ts';
-import { PageRefusal } from './page-refusal.ts';
+import { maySee, PageRefusal, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
 
 const BREAKS_A_PAGE = 50;
 
@@ -39,21 +27,17 @@ const STEPS: Readonly<Record<CaseState, readonly StepKind[]>> = {
   healed: ['commented'],
 };
 
-export function addBreaks(server: FastifyInstance, context: PagesContext): void {
-  addPage(server, context, '/breaks', (asked) => list(context, asked));
-  addPage(server, context, '/breaks/:id', (asked) => showCase(context, asked, null));
-  server.post('/breaks/:id', async (request, reply) => {
-    const asked = askedOf(context, request, reply);
-    needOperator(asked);
-    const refused = await doStep(context, asked, request);
-    if (refused === null)
-      return reply.redirect(`/breaks/${asked.part('id')}?done=${fieldOf(request, 'step')!}`, 303);
-    const said = { text: refused, isWrong: true };
-    return sendPage(reply.code(409), await showCase(context, asked, said, fieldOf(request, 'note') ?? ''));
-  });
-}
+export const showCase: MakePage = (context, asked) => caseOf(context, asked, null);
 
-async function list({ db }: PagesContext, { view, person, query }: Asked): Promise<string> {
+/** Takes the step that a form about a case asks for. */
+export const doStep: DoForm = async (context, asked) => {
+  const refused = await takeAskedStep(context, asked);
+  if (refused === null) return { doneAt: `/breaks/${asked.part('id')}?done=${asked.field('step')!}` };
+  const said = { text: refused, isWrong: true };
+  return { refusedPage: await caseOf(context, asked, said, asked.field('note') ?? '') };
+};
+
+export const showBreaks: MakePage = async ({ db }, { view, person, query }) => {
   const asked = /^[1-9]\d{0,5}$/.test(query('page') ?? '') ? Number(query('page')) : 1;
   const all = query('all') !== null;
   const filter = { merchants: person.merchants, currencies: null, all };
@@ -75,9 +59,9 @@ async function list({ db }: PagesContext, { view, person, query }: Asked): Promi
     return { row, state, takenBy: state === 'taken' ? steps.get(row.id)!.by : null };
   });
   return breaksPage(view, { breaks, all, page, hasMore: found.length > rows.length });
-}
+};
 
-async function showCase(
+async function caseOf(
   { db, settings, zone, now }: PagesContext,
   asked: Asked,
   said: CaseShown['said'],
@@ -111,17 +95,13 @@ const stepsFor = ({ state }: BreakCase): BreakStep[] => STEPS[state].map((kind) 
 const kindOf = (text: string | null): StepKind | null =>
   text !== null && Object.hasOwn(BREAK_STEPS, text) ? (text as StepKind) : null;
 
-/** Does what the form asks for; returns what to say where it cannot be done. */
-async function doStep(
-  { db, now }: PagesContext,
-  asked: Asked,
-  request: FastifyRequest,
-): Promise<string | null> {
-  const kind = kindOf(fieldOf(request, 'step'));
+/** Returns what to say where it cannot be done. */
+async function takeAskedStep({ db, now }: PagesContext, asked: Asked): Promise<string | null> {
+  const kind = kindOf(asked.field('step'));
   if (kind === null) throw new PageRefusal(400);
   const id = await visibleId(db, asked);
   const step = BREAK_STEPS[kind];
-  const note = fieldOf(request, 'note')?.trim() ?? '';
+  const note = asked.field('note')?.trim() ?? '';
   const wrong = noteProblem(step, note, asked.view.texts);
   if (wrong !== null) return wrong;
   const auditEvent = {

@@ -1,34 +1,31 @@
 /** `/changes?since=`: what changed. */
-import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow } from '../../ledger/business-day.ts';
 import { changesPage, type RevisedShown } from '../../pages/changes.ts';
 import { revisedDays, revisedSince, type RevisedAt, type RevisedRow } from '../../store/pages/downloaded.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
-import { addPage, type PagesContext } from './context.ts';
+import { type PagesContext, type MakePage } from './context.ts';
 import { dayIn } from './day.ts';
 
 const DAYS_BACK = 7;
 const REVISIONS_A_PAGE = 100;
 
-export function addChanges(server: FastifyInstance, context: PagesContext): void {
-  addPage(server, context, '/changes', async ({ view, person, query, today }) => {
-    const given = query('since');
-    const since = given === null ? addDays(today, -DAYS_BACK) : dayIn(given, 400);
-    const after = placeIn(query('after'));
-    const found = await revisedSince(context.db, {
-      since: new Date(dayWindow(since, context.zone).beginMs),
-      merchants: person.merchants,
-      after,
-      limit: REVISIONS_A_PAGE + 1,
-    });
-    const rows = found.slice(0, REVISIONS_A_PAGE);
-    return changesPage(view, {
-      ...{ since, isFirst: after === null },
-      revised: await withDownloads(context, rows, person.name),
-      next: found.length > rows.length ? placeText(rows.at(-1)!) : null,
-    });
+export const showChanges: MakePage = async (context, { view, person, query, today }) => {
+  const given = query('since');
+  const since = given === null ? addDays(today, -DAYS_BACK) : dayIn(given, 400);
+  const after = placeIn(query('after'));
+  const found = await revisedSince(context.db, {
+    since: new Date(dayWindow(since, context.zone).beginMs),
+    merchants: person.merchants,
+    after,
+    limit: REVISIONS_A_PAGE + 1,
   });
-}
+  const rows = found.slice(0, REVISIONS_A_PAGE);
+  return changesPage(view, {
+    ...{ since, isFirst: after === null },
+    revised: await withDownloads(context, rows, person.name),
+    next: found.length > rows.length ? placeText(rows.at(-1)!) : null,
+  });
+};
 
 async function withDownloads(
   { db, zone }: PagesContext,

@@ -12,8 +12,9 @@ import type { View } from '../../pages/view.ts';
 import type { KnownJob } from '../../run/health.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { readAssets, type Assets } from './assets.ts';
-import { PageRefusal } from './page-refusal.ts';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { packageFile } from '../../host/package-file.ts';
 
 export interface PagesDeps {
   readonly access: Access;
@@ -25,7 +26,6 @@ export interface PagesDeps {
     SettingsWithoutPlatform,
     'platform' | 'schedule' | 'workers' | 'clockToleranceS' | 'signingKey' | 'alerts'
   >;
-  /** The zone of business days. */
   readonly zone: string;
   readonly jobs: readonly KnownJob[];
   readonly now: () => Date;
@@ -48,6 +48,8 @@ export interface Asked {
   readonly person: Person;
   /** A value of the query; null where it is not given or empty. The first one where it is given more than once. */
   readonly query: (name: string) => string | null;
+  /** A value of the form; null as in the query. */
+  readonly field: (name: string) => string | null;
   /** A part of the path, decoded. */
   readonly part: (name: string) => string;
   readonly today: BusinessDay;
@@ -59,6 +61,7 @@ export function askedOf(context: PagesContext, request: FastifyRequest, reply: F
     view: { ...viewOf(context, request), person, formToken: context.access.formToken(request, reply) },
     person,
     query: (name) => valueOf(request.query, name),
+    field: (name) => valueOf(request.body, name),
     part: (name) => partOf(request.params as Readonly<Record<string, string>>, name),
     today: dayOf(context.now().getTime(), context.zone),
   };
@@ -96,9 +99,6 @@ function partOf(parts: Readonly<Record<string, string>>, name: string): string {
   return part;
 }
 
-/** A value of a form. Null as in a query. */
-export const fieldOf = (request: FastifyRequest, name: string): string | null => valueOf(request.body, name);
-
 /** The merchant in the path. Throws `PageRefusal`, the same for out of scope and unknown ones. */
 export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
   const merchantNo = part(name);
@@ -109,19 +109,30 @@ export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
 export const maySee = ({ merchants }: Person, merchantNo: string): boolean =>
   merchants === null || merchants.includes(merchantNo);
 
-/** Throws `PageRefusal` for a viewer. */
-export function needOperator({ person }: Asked): void {
-  if (person.role !== 'operator') throw new PageRefusal(403, 'viewer');
+/** The complete page that a request asks for. */
+export type MakePage = (context: PagesContext, asked: Asked) => Promise<string>;
+
+/** Does what a form of an operator asks for: where it leads then, or the page that says why it was not done. */
+export type DoForm = (
+  context: PagesContext,
+  asked: Asked,
+) => Promise<{ readonly doneAt: string } | { readonly refusedPage: string }>;
+
+export function addPage(server: FastifyInstance, context: PagesContext, path: string, make: MakePage): void {
+  server.get(path, async (request, reply) =>
+    sendPage(reply, await make(context, askedOf(context, request, reply))),
+  );
 }
 
-/** A page at a path: `make` returns the complete page. */
-export function addPage(
-  server: FastifyInstance,
-  context: PagesContext,
-  path: string,
-  make: (asked: Asked) => Promise<string>,
-): void {
-  server.get(path, async (request, reply) => sendPage(reply, await make(askedOf(context, request, reply))));
+export function addForm(server: FastifyInstance, context: PagesContext, path: string, submit: DoForm): void {
+  server.post(path, async (request, reply) => {
+    const asked = askedOf(context, request, reply);
+    if (asked.person.role !== 'operator') throw new PageRefusal(403, 'viewer');
+    const result = await submit(context, asked);
+    return 'doneAt' in result
+      ? reply.redirect(result.doneAt, 303)
+      : sendPage(reply.code(409), result.refusedPage);
+  });
 }
 
 /** Pages are personal and change by the minute: never cached. */
@@ -134,3 +145,54 @@ export const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
 
 /** Of a text that begins with a year. */
 export const YEARS = /^(?:19|20|21)\d\d-/;
+
+type Status = 400 | 403 | 404;
+
+/** A request that gets no page, though nothing failed. */
+export class PageRefusal extends Error {
+  override readonly name = 'PageRefusal';
+  readonly statusCode: Status;
+  /** `viewer`: it needs an operator. */
+  readonly why: 'viewer' | null;
+
+  constructor(statusCode: Status, why: 'viewer' | null = null) {
+    super(`refused with ${statusCode}`);
+    this.statusCode = statusCode;
+    this.why = why;
+  }
+}
+
+/** A file that never changes under its address, which has a hash of its content in it. */
+export interface Asset {
+  readonly address: string;
+  readonly bytes: Buffer;
+  readonly contentType: string;
+}
+
+export interface Assets {
+  readonly stylesheet: Asset;
+  readonly icon: Asset;
+}
+
+const HASH_CHARACTERS = 16;
+
+/** Reads them; they are a few kB. */
+const readAssets = (): Assets => ({
+  stylesheet: assetOf('pages.css', 'text/css; charset=utf-8'),
+  icon: assetOf('icon.svg', 'image/svg+xml'),
+});
+
+function assetOf(name: string, contentType: string): Asset {
+  const bytes = readFileSync(packageFile(`src/pages/assets/${name}`));
+  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, HASH_CHARACTERS);
+  return { address: `/assets/${hash}/${name}`, bytes, contentType };
+}
+
+/** Public: they hold no data, and the login page needs them. */
+export function addAssets(server: FastifyInstance, assets: Assets): void {
+  for (const { address, bytes, contentType } of Object.values(assets) as Asset[]) {
+    server.get(address, (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=31536000, immutable').type(contentType).send(bytes),
+    );
+  }
+}

@@ -1,5 +1,4 @@
 /** `/m/MERCHANT/CURRENCY/YYYY-MM-DD`: an account's day. */
-import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, parseDay } from '../../ledger/business-day.ts';
 import type { ChainEntry } from '../../ledger/chain/chain-link.ts';
 import { createChain, type ChainStart } from '../../ledger/chain/chain.ts';
@@ -23,12 +22,15 @@ import {
 } from '../../store/pages/day-rows.ts';
 import type { AccountFacts } from '../../store/pages/day-facts.ts';
 import { unreadableWithin, type UnreadableWithin } from '../../store/quarantine.ts';
-import { firstCertificates, statementsOfDay } from '../../store/statements/statements.ts';
-import { comparisonOf } from './comparison.ts';
-import { addPage, merchantIn, type Asked, type PagesContext, YEARS } from './context.ts';
+import { firstCertificates, statementsOfDay, type StatementRow } from '../../store/statements/statements.ts';
+import { merchantIn, type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
 import { rowsOf } from './day-rows.ts';
 import { markedDays } from './months.ts';
-import { PageRefusal } from './page-refusal.ts';
+import { StatementDamaged } from '../../statements/fetch.ts';
+import { causesOf, rowsBetween } from '../../statements/revision-diff.ts';
+import { tallyRows } from '../../statements/differing-rows.ts';
+import type { CausedRow } from '../../statements/reason.ts';
+import type { ComparisonShown } from '../../pages/revisions.ts';
 
 const BREAKS_MAX = 50;
 /** Of all accounts of the merchant; few of them are shown. */
@@ -36,46 +38,44 @@ const UNREADABLE_MAX = 500;
 const CERTIFICATES_SHOWN_MAX = 20;
 const CURRENCY = /^[A-Za-z0-9]{1,16}$/;
 
-export function addDay(server: FastifyInstance, context: PagesContext): void {
-  addPage(server, context, '/m/:merchant/:currency/:day', async (asked) => {
-    const [account, day] = [accountIn(asked), dayIn(asked.part('day'))];
-    const { db, zone } = context;
-    const here = { account, window: dayWindow(day, zone) };
-    const one = { merchants: [account.merchantNo], currencies: [account.currency], fromDay: day, toDay: day };
-    const [marked, [figures = null], published, certified, found] = await Promise.all([
-      markedDays(context, asked, [account], { from: day, to: day }),
-      listAccountDays(db, one),
-      statementsOfDay(db, account.merchantNo, day),
-      firstCertificates(db, account, here.window, CERTIFICATES_SHOWN_MAX),
-      breaksOfDay(db, here, day, BREAKS_MAX),
-    ]);
-    const { facts, days, closed } = marked[0]!;
-    const mark = days[0]!;
-    const revisions = published.filter(({ currency }) => currency === account.currency).reverse();
-    const { isCurrent, total } = await freshnessOf(context, here, figures, facts.changed.has(day));
-    if (figures === null && revisions.length === 0 && total === 0 && WITHOUT_PAGE.includes(mark.state))
-      throw new PageRefusal(404);
-    const [rows, balance, comparison] = await Promise.all([
-      rowsOf(context, asked, here, { day, total, hasBreaks: found.inAll > 0 }),
-      figures === null ? null : balanceOf(context, here, { day, figures, isCurrent, found, total }),
-      comparisonOf(context, asked, revisions),
-    ]);
-    return dayPage(asked.view, {
-      ...{ account, day, mark, figures, revisions, comparison, balance, rows, found },
-      isUnreconciled: !isCurrent && total > 0 && covers(facts.certified, here.window),
-      unreadable: await unreadableOf(context, here, facts),
-      closed: closed && {
-        number: closed.number,
-        adjustment:
-          closed.adjustments.find((one) => one.day === day && one.currency === account.currency) ?? null,
-      },
-      before: facts.firstDay !== null && day <= facts.firstDay ? null : addDays(day, -1),
-      after: addDays(day, 1),
-      certificates: certified.certificates,
-      certificatesInAll: certified.inAll,
-    });
+export const showDay: MakePage = async (context, asked) => {
+  const [account, day] = [accountIn(asked), dayIn(asked.part('day'))];
+  const { db, zone } = context;
+  const here = { account, window: dayWindow(day, zone) };
+  const one = { merchants: [account.merchantNo], currencies: [account.currency], fromDay: day, toDay: day };
+  const [marked, [figures = null], published, certified, found] = await Promise.all([
+    markedDays(context, asked, [account], { from: day, to: day }),
+    listAccountDays(db, one),
+    statementsOfDay(db, account.merchantNo, day),
+    firstCertificates(db, account, here.window, CERTIFICATES_SHOWN_MAX),
+    breaksOfDay(db, here, day, BREAKS_MAX),
+  ]);
+  const { facts, days, closed } = marked[0]!;
+  const mark = days[0]!;
+  const revisions = published.filter(({ currency }) => currency === account.currency).reverse();
+  const { isCurrent, total } = await freshnessOf(context, here, figures, facts.changed.has(day));
+  if (figures === null && revisions.length === 0 && total === 0 && WITHOUT_PAGE.includes(mark.state))
+    throw new PageRefusal(404);
+  const [rows, balance, comparison] = await Promise.all([
+    rowsOf(context, asked, here, { day, total, hasBreaks: found.inAll > 0 }),
+    figures === null ? null : balanceOf(context, here, { day, figures, isCurrent, found, total }),
+    comparisonOf(context, asked, revisions),
+  ]);
+  return dayPage(asked.view, {
+    ...{ account, day, mark, figures, revisions, comparison, balance, rows, found },
+    isUnreconciled: !isCurrent && total > 0 && covers(facts.certified, here.window),
+    unreadable: await unreadableOf(context, here, facts),
+    closed: closed && {
+      number: closed.number,
+      adjustment:
+        closed.adjustments.find((one) => one.day === day && one.currency === account.currency) ?? null,
+    },
+    before: facts.firstDay !== null && day <= facts.firstDay ? null : addDays(day, -1),
+    after: addDays(day, 1),
+    certificates: certified.certificates,
+    certificatesInAll: certified.inAll,
   });
-}
+};
 
 /** Those that can be of this account and day; queried only where some are not acknowledged. */
 async function unreadableOf(
@@ -224,4 +224,35 @@ async function endsOf(
 function fullSeconds(entries: readonly ChainEntry[]): readonly ChainEntry[] {
   const from = entries.findIndex(({ bookedMs }) => bookedMs !== entries[0]!.bookedMs);
   return from === -1 ? entries : entries.slice(from);
+}
+
+const ROWS_SHOWN_MAX = 50;
+/** Files of more rows take seconds to read. */
+const ROWS_COMPARED_MAX = 100_000;
+
+/** `?revision=2&against=1`; null unless both are asked for. Throws `PageRefusal` for a revision that there is not. */
+async function comparisonOf(
+  { db, objects }: PagesContext,
+  { query }: Asked,
+  revisions: readonly StatementRow[],
+): Promise<ComparisonShown | null> {
+  const [newer, older] = [query('revision'), query('against')];
+  if (newer === null || older === null) return null;
+  const [before, after] = [older, newer].map((text) =>
+    revisions.find(({ revision }) => String(revision) === text),
+  );
+  if (before === undefined || after === undefined || before.revision >= after.revision)
+    throw new PageRefusal(404);
+  const rows = before.row_count + after.row_count;
+  if (rows > ROWS_COMPARED_MAX) return { before, after, rows: { tooLarge: rows } };
+  const tally = tallyRows(ROWS_SHOWN_MAX);
+  try {
+    for await (const row of rowsBetween(objects, before, after)) tally.take(row);
+  } catch (error) {
+    if (error instanceof StatementDamaged) return { before, after, rows: { problem: error.message } };
+    throw error;
+  }
+  const shown: CausedRow[] = [];
+  for await (const some of causesOf(db, tally.shown, before, after)) shown.push(...some);
+  return { before, after, rows: { shown, counts: tally.counts } };
 }

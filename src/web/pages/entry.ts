@@ -1,38 +1,34 @@
 /** `/entry` and `/entry/MERCHANT/BATCHNO`: an entry by its number. */
-import type { FastifyInstance } from 'fastify';
 import { MERCHANT_NO } from '../../ledger/merchant-no.ts';
 import { entryPage, findPage } from '../../pages/entry.ts';
 import { placesOf } from '../../statements/entry-places.ts';
 import { adjacentBreaks, findEntries, unreadableOfNumber } from '../../store/entry-history.ts';
-import { addPage, maySee, merchantIn, type Asked, type PagesContext } from './context.ts';
-import { PageRefusal } from './page-refusal.ts';
+import { maySee, merchantIn, type Asked, type PagesContext, PageRefusal, type MakePage } from './context.ts';
 
 const NUMBER_CHARACTERS_MAX = 2_000;
 
-export function addEntry(server: FastifyInstance, context: PagesContext): void {
-  addPage(server, context, '/entry', async (asked) => {
-    const { view, person, query } = asked;
-    const [number, merchant] = [(query('number') ?? '').trim(), (query('merchant') ?? '').trim()];
-    const given = { number, merchant };
-    if (number === '') return findPage(view, given, null);
-    const isKnown = merchant === '' || (MERCHANT_NO.test(merchant) && maySee(person, merchant));
-    if (!isKnown || number.length > NUMBER_CHARACTERS_MAX)
-      return findPage(view, given, { entries: [], unreadable: [] });
-    const merchants = merchant === '' ? person.merchants : [merchant];
-    const entries = await findEntries(context.db, number, merchants);
-    const [only, ...others] = entries;
-    if (only === undefined || others.length > 0) {
-      const unreadable = await unreadableOfNumber(context.db, number, merchants);
-      return findPage(view, given, { entries, unreadable });
-    }
-    return showEntry(context, asked, only.merchantNo, number);
-  });
-  addPage(server, context, '/entry/:merchant/:number', (asked) =>
-    showEntry(context, asked, merchantIn(asked), asked.part('number')),
-  );
-}
+export const findEntry: MakePage = async (context, asked) => {
+  const { view, person, query } = asked;
+  const [number, merchant] = [(query('number') ?? '').trim(), (query('merchant') ?? '').trim()];
+  const given = { number, merchant };
+  if (number === '') return findPage(view, given, null);
+  const isKnown = merchant === '' || (MERCHANT_NO.test(merchant) && maySee(person, merchant));
+  if (!isKnown || number.length > NUMBER_CHARACTERS_MAX)
+    return findPage(view, given, { entries: [], unreadable: [] });
+  const merchants = merchant === '' ? person.merchants : [merchant];
+  const entries = await findEntries(context.db, number, merchants);
+  const [only, ...others] = entries;
+  if (only === undefined || others.length > 0) {
+    const unreadable = await unreadableOfNumber(context.db, number, merchants);
+    return findPage(view, given, { entries, unreadable });
+  }
+  return entryOf(context, asked, only.merchantNo, number);
+};
 
-async function showEntry(
+export const showEntry: MakePage = (context, asked) =>
+  entryOf(context, asked, merchantIn(asked), asked.part('number'));
+
+async function entryOf(
   { db, objects }: PagesContext,
   { view, query }: Asked,
   merchantNo: string,

@@ -1,5 +1,4 @@
 /** `/m/MERCHANT/YYYY-MM`: a merchant's month, and closing it. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { addDays } from '../../ledger/business-day.ts';
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../../objects/object-store.ts';
 import type { CloseForm } from '../../pages/close.ts';
@@ -11,46 +10,28 @@ import { StatementDamaged } from '../../statements/fetch.ts';
 import { openDaysIn } from '../../statements/open-days.ts';
 import type { AuditEvent } from '../../store/audit.ts';
 import { listCloses, type MonthClose } from '../../store/month-close.ts';
-import {
-  addPage,
-  askedOf,
-  fieldOf,
-  merchantIn,
-  needOperator,
-  sendPage,
-  type Asked,
-  type PagesContext,
-} from './context.ts';
+import { merchantIn, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
 import { markedDays, monthIn } from './months.ts';
-
-const PATH = '/m/:merchant/:month';
 
 /** What was typed into the form to close a month. */
 type Typed = Pick<CloseForm, 'note' | 'despite'>;
 const NOTHING_TYPED: Typed = { note: '', despite: '' };
 
-export function addMonth(server: FastifyInstance, context: PagesContext): void {
-  addPage(server, context, PATH, (asked) => {
-    const typed = asked.query('close') !== null && asked.person.role === 'operator' ? NOTHING_TYPED : null;
-    return showMonth(context, asked, { typed, said: null });
-  });
-  server.post(PATH, async (request, reply) => {
-    const asked = askedOf(context, request, reply);
-    needOperator(asked);
-    const typed = {
-      note: fieldOf(request, 'note')?.trim() ?? '',
-      despite: fieldOf(request, 'despite')?.trim() ?? '',
-    };
-    const refused = await close(context, asked, typed);
-    if (refused === null) return reply.redirect(`${pathOf(request)}?done=yes`, 303);
-    const said = { text: refused, isWrong: true };
-    return sendPage(reply.code(409), await showMonth(context, asked, { typed, said }));
-  });
-}
+export const showMonth: MakePage = (context, asked) => {
+  const typed = asked.query('close') !== null && asked.person.role === 'operator' ? NOTHING_TYPED : null;
+  return merchantMonth(context, asked, { typed, said: null });
+};
 
-const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0]!;
+/** Closes the month as its form asks for. */
+export const doClose: DoForm = async (context, asked) => {
+  const typed = { note: asked.field('note')?.trim() ?? '', despite: asked.field('despite')?.trim() ?? '' };
+  const refused = await close(context, asked, typed);
+  if (refused === null) return { doneAt: `${asked.view.address.split('?', 1)[0]!}?done=yes` };
+  const said = { text: refused, isWrong: true };
+  return { refusedPage: await merchantMonth(context, asked, { typed, said }) };
+};
 
-async function showMonth(
+async function merchantMonth(
   context: PagesContext,
   asked: Asked,
   { typed, said }: { readonly typed: Typed | null; readonly said: Said | null },

@@ -1,5 +1,4 @@
 /** `/`: the months. */
-import type { FastifyInstance } from 'fastify';
 import { addDays, dayWindow, daysFromTo } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { monthsPage, type MarkedAccount } from '../../pages/months.ts';
@@ -7,35 +6,32 @@ import { dayNotes, dayState } from '../../run/day-state.ts';
 import { monthOf, type Month } from '../../statements/month.ts';
 import { closedMonths } from '../../store/month-close.ts';
 import { accountsPage, dayFacts } from '../../store/pages/day-facts.ts';
-import { addPage, type Asked, type PagesContext, YEARS } from './context.ts';
-import { PageRefusal } from './page-refusal.ts';
+import { type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
 
 /** Rows of the grid: with 31 marks each the page stays well below 100 kB. */
 const ACCOUNTS_A_PAGE = 20;
 const CONTAINS_CHARACTERS_MAX = 32;
 
-export function addMonths(server: FastifyInstance, context: PagesContext): void {
-  addPage(server, context, '/', async (asked) => {
-    const { view, person, query, today } = asked;
-    const month = monthIn(query('month') ?? addDays(today, -1).slice(0, 7));
-    const contains = (query('q') ?? '').trim().slice(0, CONTAINS_CHARACTERS_MAX);
-    const after = accountIn(query('after'));
-    const found = await accountsPage(context.db, {
-      merchants: person.merchants,
-      contains,
-      after,
-      limit: ACCOUNTS_A_PAGE + 1,
-    });
-    const accounts = found.slice(0, ACCOUNTS_A_PAGE);
-    return monthsPage(view, {
-      month,
-      contains,
-      accounts: await markedDays(context, asked, accounts, month),
-      isFirst: after === null,
-      next: found.length > accounts.length ? accounts.at(-1)! : null,
-    });
+export const showMonths: MakePage = async (context, asked) => {
+  const { view, person, query, today } = asked;
+  const month = monthIn(query('month') ?? addDays(today, -1).slice(0, 7));
+  const contains = (query('q') ?? '').trim().slice(0, CONTAINS_CHARACTERS_MAX);
+  const after = accountIn(query('after'));
+  const found = await accountsPage(context.db, {
+    merchants: person.merchants,
+    contains,
+    after,
+    limit: ACCOUNTS_A_PAGE + 1,
   });
-}
+  const accounts = found.slice(0, ACCOUNTS_A_PAGE);
+  return monthsPage(view, {
+    month,
+    contains,
+    accounts: await markedDays(context, asked, accounts, month),
+    isFirst: after === null,
+    next: found.length > accounts.length ? accounts.at(-1)! : null,
+  });
+};
 
 /** Reads a month `YYYY-MM`. Throws `PageRefusal`. */
 export function monthIn(text: string): Month {

@@ -1,5 +1,4 @@
 /** `/status`: how it stands, by the functions that `daybook status` uses. */
-import type { FastifyInstance } from 'fastify';
 import { statusPage } from '../../pages/status.ts';
 import { ageOf, CheckedBeyond, remarksOf, zoneRemark, StatusLists } from '../../run/status-text.ts';
 import { oldestMs } from '../../run/alerts/watch.ts';
@@ -7,41 +6,38 @@ import { isAlerting } from '../../run/alerts/at-end.ts';
 import { healthOf, overviewOf } from '../../run/health.ts';
 import { statusOf } from '../../run/status.ts';
 import { undelivered } from '../../alerts/outbox.ts';
-import { addPage, maySee, type Asked, type PagesContext } from './context.ts';
-import { PageRefusal } from './page-refusal.ts';
+import { maySee, type Asked, type PagesContext, PageRefusal, type MakePage } from './context.ts';
 
 const MERCHANTS_A_PAGE = 50;
 
-export function addStatus(server: FastifyInstance, context: PagesContext): void {
-  addPage(server, context, '/status', async (asked) => {
-    const { view, person, query } = asked;
-    const { db, settings, jobs, zone } = context;
-    const { platform } = settings;
-    if (platform === null) return statusPage(view, null);
-    const now = context.now();
-    const maxAgeMs = maxAgeIn(asked, context, now);
-    const options = { settings: { ...settings, platform }, jobs, now };
-    const { merchants, newSince } = await overviewOf(db, options);
-    const after = query('after') ?? '';
-    const left = merchants.filter((merchantNo) => merchantNo > after && maySee(person, merchantNo));
-    const shown = left.slice(0, MERCHANTS_A_PAGE);
-    const statuses = await statusOf(db, shown, { zone, now, maxAgeMs, newSince });
-    const checked = new CheckedBeyond();
-    for (const status of statuses) checked.add(status);
-    const lists = new StatusLists(zone);
-    for (const status of statuses) lists.add(status);
-    const health = person.merchants === null ? await healthOf(db, options) : null;
-    return statusPage(view, {
-      ...{ health, maxAgeMs, checked: checked.lines() },
-      remarks:
-        health === null ? [] : remarksOf(health, isAlerting(settings) ? await undelivered(db) : null, zone),
-      zoneRemark: zoneRemark(platform.timeZoneProof),
-      merchants: statuses,
-      lists: lists.of(statuses),
-      next: left.length > shown.length ? shown.at(-1)! : null,
-    });
+export const showStatus: MakePage = async (context, asked) => {
+  const { view, person, query } = asked;
+  const { db, settings, jobs, zone } = context;
+  const { platform } = settings;
+  if (platform === null) return statusPage(view, null);
+  const now = context.now();
+  const maxAgeMs = maxAgeIn(asked, context, now);
+  const options = { settings: { ...settings, platform }, jobs, now };
+  const { merchants, newSince } = await overviewOf(db, options);
+  const after = query('after') ?? '';
+  const left = merchants.filter((merchantNo) => merchantNo > after && maySee(person, merchantNo));
+  const shown = left.slice(0, MERCHANTS_A_PAGE);
+  const statuses = await statusOf(db, shown, { zone, now, maxAgeMs, newSince });
+  const checked = new CheckedBeyond();
+  for (const status of statuses) checked.add(status);
+  const lists = new StatusLists(zone);
+  for (const status of statuses) lists.add(status);
+  const health = person.merchants === null ? await healthOf(db, options) : null;
+  return statusPage(view, {
+    ...{ health, maxAgeMs, checked: checked.lines() },
+    remarks:
+      health === null ? [] : remarksOf(health, isAlerting(settings) ? await undelivered(db) : null, zone),
+    zoneRemark: zoneRemark(platform.timeZoneProof),
+    merchants: statuses,
+    lists: lists.of(statuses),
+    next: left.length > shown.length ? shown.at(-1)! : null,
   });
-}
+};
 
 /** The age asked for; else that at which a scheduled run counts as missed. Throws `PageRefusal`. */
 function maxAgeIn({ query }: Asked, { settings: { schedule } }: PagesContext, now: Date): number {

@@ -1,4 +1,8 @@
-/** Alerts on attacks on the inbox, and on notifications that cannot be opened. */
+/**
+ * What becomes of refusals: lines of the log, without one for each of a flood, and alerts on attacks on the inbox and on
+ * notifications that cannot be opened.
+ */
+import type { WebEvent } from './server.ts';
 import type { Kysely } from 'kysely';
 import { ABOUT_NO_MERCHANT, type AlertContent, firstSentences } from '../alerts/alert.ts';
 import { raiseCondition, type Raising, endConditions, endUnseen, noteSeen } from '../alerts/outbox.ts';
@@ -6,35 +10,79 @@ import { counted } from '../ledger/text.ts';
 import { InboxUnavailable } from '../notifications/inbox.ts';
 import type { ProcessReport } from '../notifications/process.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { WebEvent } from './server.ts';
+
+/**
+ * A spell is a period of `SPELL_MS`. In each spell this many lines of one kind are logged. Further ones are counted,
+ * and the first line of a later spell has the count.
+ */
+export const LINES_A_SPELL = 5;
+export const SPELL_MS = 10_000;
+/** Most kinds remembered. There are few, as route, status and reason are our own words. */
+const KINDS_MAX = 200;
+
+interface Spell {
+  startedMs: number;
+  logged: number;
+  unreported: number;
+}
+
+export interface ReportedEvent extends WebEvent {
+  /** How many of the same kind were not logged since then. */
+  readonly unreported?: number;
+}
+
+/** Calls `report` for the first few events of a kind, and then with how many more there were. `flush` logs the remaining counts. */
+export function createRefusalLog(report: (event: ReportedEvent) => void, clock: () => number) {
+  const spells = new Map<string, { readonly event: WebEvent; readonly spell: Spell }>();
+  const flush = (): void => {
+    for (const { event, spell } of spells.values())
+      if (spell.unreported > 0) report({ ...event, unreported: spell.unreported });
+    spells.clear();
+  };
+  return {
+    onEvent: ({ route, status, reason }: WebEvent): void => {
+      const event = { route, status, reason };
+      const kind = JSON.stringify(event);
+      if (!spells.has(kind)) {
+        if (spells.size >= KINDS_MAX) flush();
+        spells.set(kind, { event, spell: { startedMs: clock(), logged: 0, unreported: 0 } });
+      }
+      const { spell } = spells.get(kind)!;
+      const { unreported } = spell;
+      if (clock() - spell.startedMs >= SPELL_MS)
+        Object.assign(spell, { startedMs: clock(), logged: 0, unreported: 0 });
+      if (spell.logged >= LINES_A_SPELL) {
+        spell.unreported += 1;
+        return;
+      }
+      report(spell.logged === 0 && unreported > 0 ? { ...event, unreported } : event);
+      spell.logged += 1;
+    },
+    flush,
+  };
+}
 
 /** Refusals per hour from which each kind raises an alert. Each kind only occurs beyond a limit. */
-const REPORTED_REFUSALS: readonly { readonly reason: string; readonly min: number; readonly what: string }[] =
-  [
-    {
-      reason: 'unknown path, beyond what is kept',
-      min: 10,
-      what: 'posts to unknown paths, beyond the number that is stored',
-    },
-    {
-      reason: InboxUnavailable.name,
-      min: 100,
-      what: 'posts refused: too many to one path, or the database was too slow',
-    },
-    { reason: 'too-many-connections', min: 100, what: 'connections closed: too many were open' },
-    {
-      reason: 'too-many-of-one-address',
-      min: 100,
-      what: 'connections refused: too many from one address',
-    },
-  ];
+const REPORTED_REFUSALS = [
+  {
+    reason: 'unknown path, beyond what is kept',
+    min: 10,
+    what: 'posts to unknown paths, beyond the number that is stored',
+  },
+  {
+    reason: InboxUnavailable.name,
+    min: 100,
+    what: 'posts refused: too many to one path, or the database was too slow',
+  },
+  { reason: 'too-many-connections', min: 100, what: 'connections closed: too many were open' },
+  { reason: 'too-many-of-one-address', min: 100, what: 'connections refused: too many from one address' },
+];
 const HOUR_MS = 3_600_000;
 const ATTACK = 'inbox';
 const LEFT = 'inbox left';
 
 export interface InboxWatch {
   readonly onRefusal: (event: WebEvent) => void;
-  /** Takes all notifications that are left now. */
   readonly onLeft: (left: ProcessReport['left']) => void;
   /** Raises the alerts that are due. Throws what the database throws. */
   readonly check: (db: Kysely<DB>, raising: Raising) => Promise<void>;
@@ -51,16 +99,15 @@ export function createInboxWatch(clock: () => number): InboxWatch {
   const attack = (): AlertContent | null => {
     const reported = REPORTED_REFUSALS.filter(({ reason, min }) => (refusals.get(reason) ?? 0) >= min);
     if (reported.length === 0) return null;
+    const inAll = reported.reduce((sum, { reason }) => sum + refusals.get(reason)!, 0);
     return {
       ...ABOUT_NO_MERCHANT,
       kind: 'inbox-attack',
-      title: `unknown senders post to the inbox: ${counted(countOf(reported), 'refusal')} within an hour`,
+      title: `unknown senders post to the inbox: ${counted(inAll, 'refusal')} within an hour`,
       sentences: reported.map(({ reason, what }) => `${refusals.get(reason)!} ${what}.`),
       todo: 'no data is changed; let the proxy limit or block the senders (addresses: `daybook notifications --all --json`)',
     };
   };
-  const countOf = (reported: typeof REPORTED_REFUSALS): number =>
-    reported.reduce((sum, { reason }) => sum + refusals.get(reason)!, 0);
 
   return {
     onRefusal: ({ reason }) => {
