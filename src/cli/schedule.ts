@@ -14,10 +14,9 @@ import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { Schedule } from '../settings/schema.ts';
 import { openRunOfSlot, openRunSince, slotEnds, runById } from '../store/runs.ts';
-import { withAlerting, FailingTicks, reportThrown } from './alerting.ts';
-import { platformSettings, stopSignal, withPlatform } from './context.ts';
-import { metricsOf, withHealthPort } from './observed.ts';
-import { withQueue } from './jobs.ts';
+import { FailingTicks, reportNotStarted, reportThrown } from './alerts.ts';
+import { messageOf, platformSettings } from './context.ts';
+import { keepRunning, withQueue } from './queue.ts';
 
 /** All jobs, with their times from the settings. */
 export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
@@ -30,21 +29,12 @@ export function addScheduleCommand(program: Command): void {
       'run the nightly job, the midday check and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
     )
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
-    .action(async (_flags: object, self: Command) => {
-      const settings = platformSettings(self);
-      const metrics = await metricsOf(settings);
-      await withPlatform(
-        settings,
-        async (app, log) => {
-          const signal = stopSignal();
-          await withHealthPort({ app, log, metrics, signal }, () =>
-            withAlerting(app, log, () => keepAll(app, log, signal)),
-          );
-          log.info('schedule ended');
-        },
-        { metrics, tellsFailure: true },
-      );
-    });
+    .action((_flags: object, self: Command) =>
+      keepRunning(platformSettings(self), keepAll, {
+        onFailure: reportNotStarted,
+        onEnd: (log) => log.info('schedule ended'),
+      }),
+    );
 }
 
 /** Keeps the schedule, over the queue where workers do what is due. */
@@ -127,8 +117,6 @@ async function doJob(
   const level = exitCode === EXIT.done ? 'info' : 'warn';
   log[level]({ ...due, run: runId, exitCode, notes, elapsedMs }, 'job ended');
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A job that comes due waits this long for the run before it: until then its merchants still have their jobs. */
 const WAITS_FOR_OTHERS_MS = 3_600_000;
