@@ -10,13 +10,12 @@ import { knownMerchants } from '../store/merchants.ts';
 import { adjustmentsOf, listCloses, type CloseFilter, type MonthClose } from '../store/month-close.ts';
 import {
   answer,
+  answerWith,
   auditEventOf,
   collect,
   platformSettings,
   problemText,
   withBy,
-  type CommandOutput,
-  type StoreWork,
 } from './context.ts';
 import { merchantsOf, monthFlag, textFlag, unknownMerchant } from './flags.ts';
 import { counted, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
@@ -79,7 +78,7 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
   const auditEvents = new Map(
     merchants.map((merchantNo) => [merchantNo, auditEventOf(self, `${merchantNo} ${month.name}`, note)]),
   );
-  const work = async ({ db, objects, now }: StoreWork): Promise<CommandOutput> => {
+  await answerWith(settings, self, async ({ db, objects, now }) => {
     await assertKnown(db, merchants, settings);
     const options = { db, objects, signingKey: settings.signingKey, zone, now };
     const outcomes: Outcome[] = [];
@@ -97,8 +96,7 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
       text: lines(...outcomes.map((one) => outcomeText(month, one))),
       exitCode: mostSevere(outcomes.map(exitCodeOfOutcome)),
     };
-  };
-  await answer(self, work, settings);
+  });
 }
 
 type Outcome = { readonly merchantNo: string } & (

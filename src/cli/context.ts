@@ -110,10 +110,10 @@ export interface StoreWork extends App {
 }
 
 /** Opens what is stored for `work`, and prints the output that this returns; null if it has written it already. */
-export async function answer(
+export async function answerWith(
+  settings: SettingsWithoutPlatform,
   self: Command,
   work: (store: StoreWork) => Promise<CommandOutput | null>,
-  settings = offlineSettings(self),
 ): Promise<void> {
   await withApp(settings, async (app) => {
     const { db } = app.database;
@@ -127,6 +127,12 @@ export async function answer(
     if (output !== null) print(self, output);
   });
 }
+
+/** The same with the command's own settings. */
+export const answer = (
+  self: Command,
+  work: (store: StoreWork) => Promise<CommandOutput | null>,
+): Promise<void> => answerWith(offlineSettings(self), self, work);
 
 export interface PlatformWork {
   /** Receives metrics of the work, where they are enabled. */

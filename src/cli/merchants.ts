@@ -16,7 +16,15 @@ import {
 } from '../store/merchants.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import { rekey, type RekeyReport } from '../store/secrets/rekey.ts';
-import { answer, auditEventOf, offlineSettings, platformSettings, stopSignal, withBy } from './context.ts';
+import {
+  answer,
+  answerWith,
+  auditEventOf,
+  offlineSettings,
+  platformSettings,
+  stopSignal,
+  withBy,
+} from './context.ts';
 import { merchantNoFlag, unknownMerchant } from './flags.ts';
 import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
 
@@ -33,6 +41,7 @@ export function addMerchantsCommand(program: Command): void {
   addListCommand(merchants);
   addStatusCommand(merchants, 'enable', 'sync a merchant’s ledger again, with the token it has');
   addStatusCommand(merchants, 'disable', 'stop syncing a merchant; what is stored stays');
+  addRekeyCommand(merchants);
 }
 
 function addAddCommand(merchants: Command): void {
@@ -51,7 +60,7 @@ function addAddCommand(merchants: Command): void {
       const settings = offlineSettings(self, otherNames);
       const token = await tokenFrom(flags);
       if (flags.check === true) await tryToken(platformSettings(self, otherNames), { merchantNo, token });
-      const add: Parameters<typeof answer>[1] = async ({ db, recorded }) => {
+      await answerWith(settings, self, async ({ db, recorded }) => {
         const { secretKeys } = settings;
         await adoptSecretKey(db, secretKeys);
         const { added, enabled } = await recorded({ subject: merchantNo }, (trx, now) =>
@@ -67,8 +76,7 @@ function addAddCommand(merchants: Command): void {
           document: { merchantNo, added, enabled, checked: flags.check === true },
           text: `merchant ${merchantNo} ${what}${took}; the next run reads its ledger`,
         };
-      };
-      await answer(self, add, settings);
+      });
     });
 }
 
@@ -138,7 +146,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
       const settings = offlineSettings(self);
       const isOfSettings = settings.platform?.merchant?.merchantNo === merchantNo;
       if (word === 'disable' && isOfSettings) throw ofSettings(merchantNo);
-      const setStatus: Parameters<typeof answer>[1] = async ({ recorded }) => {
+      await answerWith(settings, self, async ({ recorded }) => {
         const hasToken = await recorded({ subject: merchantNo }, async (trx, at) => {
           if (word === 'disable' && (await disableMerchant(trx, merchantNo, at))) return true;
           const known = word === 'disable' ? null : await setMerchantStatus(trx, merchantNo, status, at);
@@ -150,8 +158,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
             ? `; it has no token yet: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``
             : '';
         return { document: { merchantNo, status }, text: `merchant ${merchantNo} is ${word}d${lacks}` };
-      };
-      await answer(self, setStatus, settings);
+      });
     });
 }
 
@@ -174,10 +181,8 @@ async function tokenFrom({ tokenStdin, tokenEnv }: AddFlags): Promise<string> {
   return token;
 }
 
-/** It is a subcommand of `merchants`, because tokens are added there. */
-export function addRekeyCommand(program: Command): void {
-  const merchants =
-    program.commands.find((command) => command.name() === 'merchants') ?? program.command('merchants');
+/** Tokens are added here, so their key is changed here. */
+function addRekeyCommand(merchants: Command): void {
   withBy(merchants.command('rekey'))
     .description(
       'encrypt every stored token, application, beneficiary and notification with the first secret key',

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forgetDirectlySent, sendDirectOnceADay } from '../../src/alerts/direct.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
-import { FailingTicks } from '../../src/cli/alerting.ts';
+import { FailingTicks } from '../../src/cli/alerts.ts';
 import type { AlertContent } from '../../src/alerts/alert.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { startReceiver, type Receiver } from '../support/receivers.ts';
