@@ -1,8 +1,8 @@
 /** Logging in at an OpenID Connect provider: the authorization code flow, with PKCE, state and nonce. */
 import * as client from 'openid-client';
 import type { AccessSettings } from '../settings/settings.ts';
-import { isPersonName } from '../settings/values/access.ts';
-import type { Identity } from './roles.ts';
+import { isPersonName } from '../settings/values/credentials.ts';
+import type { Identity } from './identity.ts';
 
 export const LOGIN_PATH = '/login';
 export const OIDC_RETURN_PATH = '/login/oidc/back';

@@ -1,5 +1,8 @@
-/** Logins that last: a random number in a signed cookie, and a row that says whose it is until it is deleted or over. */
-import { createHmac, hkdfSync } from 'node:crypto';
+/**
+ * Logins that last: a random number in a signed cookie, and a row that says whose it is until it is deleted or over; and
+ * the hidden field that distinguishes their forms from those of another site.
+ */
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
@@ -15,8 +18,8 @@ import {
   findSession,
   type PageSession,
 } from '../store/page-sessions.ts';
-import type { Person } from './access.ts';
-import { groupsWithRole, personWithRole, type Identity } from './roles.ts';
+import { AccessRefused, type Person } from './access.ts';
+import { groupsWithRole, personWithRole, type Identity } from './identity.ts';
 
 const TOKEN_BYTES = 32;
 const HOUR_MS = 3_600_000;
@@ -128,10 +131,6 @@ export const cookieKeys = (secretKeys: readonly SecretKey[], random: (bytes: num
         Buffer.from(hkdfSync('sha256', key, '', 'daybook cookies of the pages', KEY_BYTES)),
       );
 
-/** The value of a form's hidden field: bound to the session, or to the browser where there is none. */
-export const formTokenOf = (key: Buffer, boundTo: string): string =>
-  createHmac('sha256', key).update(`form ${boundTo}`).digest('base64url');
-
 interface CookieNames {
   readonly session: string;
   /** A random number of the browser, for forms of people without a session. */
@@ -157,3 +156,59 @@ export const cookieOptions = (isSecure: boolean, maxAgeS?: number): CookieSerial
   secure: isSecure,
   ...(maxAgeS !== undefined && { maxAge: maxAgeS }),
 });
+
+/** The value of a form's hidden field: bound to the session, or to the browser where there is none. */
+const formTokenOf = (key: Buffer, boundTo: string): string =>
+  createHmac('sha256', key).update(`form ${boundTo}`).digest('base64url');
+
+const BROWSER_BYTES = 32;
+
+interface FormsDeps {
+  /** The first makes the field's value, all are believed. */
+  readonly keys: readonly Buffer[];
+  readonly random: (bytes: number) => Buffer;
+  readonly isSecure: boolean;
+}
+
+interface Forms {
+  /** The value for this session; for this browser where there is none, which gets a cookie for it. */
+  readonly token: (request: FastifyRequest, reply: FastifyReply, session: string | null) => string;
+  /** Throws `AccessRefused` unless the request has the value of its session or browser. */
+  readonly assertOwn: (request: FastifyRequest, session: string | null) => void;
+}
+
+export function createForms({ keys, random, isSecure }: FormsDeps): Forms {
+  const { browser: cookie } = cookieNames(isSecure);
+  const boundTo = (session: string | null, browser: string): string =>
+    session === null ? `of browser ${browser}` : `of session ${session}`;
+  return {
+    token: (request, reply, session) => {
+      if (session !== null) return formTokenOf(keys[0]!, boundTo(session, ''));
+      const known = request.cookies[cookie] ?? '';
+      const browser = known === '' ? random(BROWSER_BYTES).toString('base64url') : known;
+      if (known === '') void reply.setCookie(cookie, browser, cookieOptions(isSecure));
+      return formTokenOf(keys[0]!, boundTo(null, browser));
+    },
+    assertOwn: (request, session) => {
+      const browser = request.cookies[cookie] ?? '';
+      if (isOfOtherSite(request)) throw new AccessRefused('otherSite');
+      if (session === null && browser === '') throw new AccessRefused('noCookie');
+      const isOurs = keys.some((key) => hasFormToken(request, formTokenOf(key, boundTo(session, browser))));
+      if (!isOurs) throw new AccessRefused('noToken');
+    },
+  };
+}
+
+/** Whether a page of another site sent this. */
+export function isOfOtherSite({ headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site'];
+  return site !== undefined && site !== 'same-origin';
+}
+
+/** Whether the form's hidden field has this value. */
+export function hasFormToken({ body }: FastifyRequest, expected: string): boolean {
+  const given = (body as { readonly form_token?: unknown } | undefined)?.form_token;
+  if (typeof given !== 'string') return false;
+  const [was, is] = [Buffer.from(given), Buffer.from(expected)];
+  return was.length === is.length && timingSafeEqual(was, is);
+}

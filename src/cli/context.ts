@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { Transaction } from 'kysely';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
-import { packageFile } from '../host/package-file.ts';
+import { packageFile } from '../host/files.ts';
 import { showableText } from '../ledger/text.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';

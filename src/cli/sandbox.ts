@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
-import { packageFile } from '../host/package-file.ts';
+import { packageFile } from '../host/files.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { hostilitySchema } from '../sandbox/hostility.ts';

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
-import { hashPassword, SALT_BYTES } from '../access/passwords.ts';
+import { hashPassword, SALT_BYTES } from '../access/identity.ts';
 import { endConditions } from '../alerts/outbox.ts';
 import { targetsOf } from '../alerts/targets.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';

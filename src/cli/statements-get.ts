@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Option, type Command } from 'commander';
-import { makeFolder } from '../host/make-folder.ts';
+import { makeFolder } from '../host/files.ts';
 import { bytesOf } from '../objects/object-store.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { formatNote, inFormat } from '../statements/fetch-in-format.ts';

@@ -1,7 +1,7 @@
 /** Writes files of a directory store so that a reader sees each complete or not at all, even after a power cut. */
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder } from '../host/make-folder.ts';
+import { makeFolder } from '../host/files.ts';
 import {
   directoryUnreachable,
   errorCode,

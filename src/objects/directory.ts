@@ -1,7 +1,7 @@
 /** Statements in a directory, for one machine and for tests: the twin of s3.ts. */
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
+import { chmodText, isTooOpen, modeText } from '../host/files.ts';
 import {
   isPart,
   partEpoch,

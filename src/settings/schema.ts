@@ -6,18 +6,32 @@ import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
 import { ALWAYS_PUBLISHED, PUBLISHABLE_FORMATS } from '../ledger/statement-formats.ts';
 import { SUCCESS_CODES } from '../ledger/success-codes.ts';
-import { clientText, hashedPasswords, headerName, roles } from './values/access.ts';
 import {
+  alertSecret,
+  alertUrls,
   baseUrl,
   databaseUrl,
   issuer,
   listenAddress,
+  mailAddress,
+  mailAddresses,
   pagesUrl,
+  pingUrl,
   publicUrl,
+  smtpUrl,
   statementsUrl,
 } from './values/addresses.ts';
-import { alertSecret, alertUrls, mailAddress, mailAddresses, pingUrl, smtpUrl } from './values/alerts.ts';
-import { merchantNo, referralChannel, secretKeys, signingKey, token } from './values/credentials.ts';
+import {
+  clientText,
+  hashedPasswords,
+  headerName,
+  merchantNo,
+  referralChannel,
+  roles,
+  secretKeys,
+  signingKey,
+  token,
+} from './values/credentials.ts';
 import {
   headerTemplates,
   codeLists,
@@ -65,46 +79,65 @@ const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentit
 const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
 /** What a user may explicitly leave unprotected: the way to PostgreSQL or S3, all certificates, or alerts. */
 const UNPROTECTED = ['database', 'statements', 'certificates', 'alerts'] as const;
-/** Who does the schedule's work on the ledger: its own process, or `worker` processes over the queue. */
 const WORKERS = ['none', 'queue'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 export const settingsSchema = z.strictObject({
   platform: z.strictObject({
+    /** Without a slash at the end; `/api/sp2404` is appended. */
     baseUrl: baseUrl().optional().meta(notes('https://platform.example')),
+    /** IANA zone of `busiDate`, and of business days. */
     timeZone: timeZone().optional().meta(notes('Asia/Shanghai')),
+    /** `trusted`: no proof of the time zone is needed, as a person vouches for it. */
     timeZoneProof: oneOf(['required', 'trusted']).default('required').meta(notes('required')),
+    /** Header templates with `{token}` and `{merchantNo}`: the document names no header (docs/platform.md 5). */
     headers: headerTemplates('token', 'merchantNo')
       .default(DEFAULT_HEADERS)
       .meta(secret(JSON.stringify(DEFAULT_HEADERS))),
     merchantNo: merchantNo().optional().meta(notes('M0001')),
     token: token().optional().meta(secret('the token sp3101 delivered')),
+    /** Most calls at the same time, over all merchants. */
     concurrency: integer(1, 64).default(8).meta(notes('8')),
     rateLimit: positiveNumber(10_000).optional().meta(notes('20')),
+    /** Time limit of one call, from sending to the last byte of the reply. */
     timeoutMs: integer(1, 600_000).default(30_000).meta(notes('30000')),
+    /** How often a call is repeated after a temporary failure. */
     retriesMax: integer(0, 20).default(5).meta(notes('5')),
+    /** Codes, statuses and flags of a reply that mean success. Any other is a refusal. */
     successCodes: codes().default(SUCCESS_CODES).meta(notes('S00000,S00001,0')),
+    /**
+     * Header templates with `{agentToken}` and `{referralChannel}`, for calls that belong to no merchant: the document
+     * does not show how the agent authenticates (docs/platform.md 5).
+     */
     agentHeaders: headerTemplates('agentToken', 'referralChannel')
       .default({})
       .meta(secret(JSON.stringify(AGENT_HEADERS_EXAMPLE))),
     agentToken: token().optional().meta(secret('the token the platform gave the agent')),
     referralChannel: referralChannel().optional().meta(notes('A0001')),
+    /** The two wallet methods that need no bankCode (docs/platform.md 2.5, rule 1). */
     walletMethods: codes().default([]).meta(notes('["WALLET_A","WALLET_B"]')),
     codeLists: codeLists(CODE_LIST_FIELDS).default(NO_CODE_LISTS).meta(notes('{"sourceFunds":["01","02"]}')),
+    /** Regular expression that a file path from the platform's upload must match completely (docs/platform.md 4.3). */
     filePaths: pattern().default(`^(?:${FILE_PATHS})$`).meta(notes('/upload/.+')),
   }),
   daybook: z.strictObject({
     settleDelayS: integer(0, DAY_S).default(300).meta(notes('300')),
+    /** How many merchants one process works on side by side. */
     merchantsAtOnce: integer(1, 256).default(8).meta(notes('8')),
     resweepDays: integer(0, 366).default(7).meta(notes('7')),
+    /** Most days of lookback where measured lateness asks for more than `resweepDays`. */
     resweepDaysMax: integer(0, 366).default(31).meta(notes('31')),
+    /** Like `resweepDays`, but for the job around midday. */
     lateSweepDays: integer(0, 366).default(14).meta(notes('14')),
+    /** The checks a nightly run makes beyond the days it reads. */
     checks: someOrNone(CHECKS).default(CHECKS).meta(notes('frontier,wide')),
     clockToleranceS: integer(0, 3_600).default(2).meta(notes('2')),
     now: instant().optional().meta(notes('2026-04-01T02:00:00Z')),
     dataDir: directory().default('.daybook').meta(notes('.daybook')),
+    /** The first key encrypts, all decrypt. */
     secretKeys: secretKeys().default([]).meta(secret("k1: and the output of 'openssl rand -base64 32'")),
     signingKey: signingKey().optional().meta(secret("the secret key of 'daybook statements keygen'")),
+    /** Formats that statements are published in, in addition to CSV. */
     statementFormats: someOf(PUBLISHABLE_FORMATS)
       .default([ALWAYS_PUBLISHED])
       .meta(notes('csv,xlsx,camt053,mt940,pdf')),
@@ -113,14 +146,18 @@ export const settingsSchema = z.strictObject({
     scheduleResweep: cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),
     scheduleReference: cronExpression().default('0 3 * * 1').meta(notes('0 3 * * 1')),
     scheduleZone: timeZone().optional().meta(notes('Asia/Shanghai')),
+    /** `queue`: the schedule puts the ledger's work on the queue, and `worker` processes do it. */
     workers: oneOf(WORKERS).default('none').meta(notes('queue')),
+    /** ISO alpha-2 codes of the countries whose banks and payout methods are stored. */
     referenceCountries: countries().default([]).meta(notes('["CN","US"]')),
     publicUrl: publicUrl().optional().meta(notes('https://daybook.example')),
     listen: listenAddress().default({ host: '127.0.0.1', port: 8080 }).meta(notes('127.0.0.1:8080')),
     allowInsecure: someOf(UNPROTECTED).default([]).meta(notes('database')),
     pagesListen: listenAddress().optional().meta(notes('127.0.0.1:8090')),
     healthListen: listenAddress().optional().meta(notes('127.0.0.1:8081')),
+    /** Whether there are metrics per merchant, with its number as a label. */
     metricsMerchants: yesOrNo().default(false).meta(notes('true')),
+    /** Addresses and networks of proxies whose forwarding headers are believed. */
     trustedProxies: networks().default(['127.0.0.0/8', '::1']).meta(notes('10.0.0.0/8,192.0.2.7')),
     pagesUrl: pagesUrl().optional().meta(notes('https://books.example')),
     accessUsers: hashedPasswords()

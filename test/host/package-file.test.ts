@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { packageFile } from '../../src/host/package-file.ts';
+import { packageFile } from '../../src/host/files.ts';
 
 const TOP = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCE = join(TOP, 'src/host/package-file.ts');

@@ -21,7 +21,7 @@ import type { Settings } from '../../settings/settings.ts';
 import { applicationById } from '../../store/onboarding/applications.ts';
 import { listBeneficiaries } from '../../store/beneficiaries/beneficiaries.ts';
 import { listNotifications } from '../../store/notifications/notification-outcomes.ts';
-import { packageFile } from '../../host/package-file.ts';
+import { packageFile } from '../../host/files.ts';
 import { listStatements } from '../../store/statements/statements.ts';
 import type { Serving } from '../../web/serve.ts';
 import { registerDeps } from '../beneficiary.ts';

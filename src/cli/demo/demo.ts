@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { packageFile } from '../../host/package-file.ts';
+import { packageFile } from '../../host/files.ts';
 import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';

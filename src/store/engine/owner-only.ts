@@ -3,8 +3,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { NodeFS } from '@electric-sql/pglite/nodefs';
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { chmodText, isTooOpen, modeText } from '../../host/file-mode.ts';
-import { makeFolder } from '../../host/make-folder.ts';
+import { chmodText, isTooOpen, modeText, makeFolder } from '../../host/files.ts';
 import { codeOf, DatabaseUnusable } from './errors.ts';
 
 const FOLDER_MODE = 0o700;

@@ -3,7 +3,7 @@
  * it.
  */
 import pg from 'pg';
-import { isLoopback } from '../../host/loopback.ts';
+import { isLoopback } from '../../host/addresses.ts';
 import { DatabaseUnprotected } from './errors.ts';
 
 /**

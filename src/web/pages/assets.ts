@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { packageFile } from '../../host/package-file.ts';
+import { packageFile } from '../../host/files.ts';
 
 export interface Asset {
   readonly address: string;
