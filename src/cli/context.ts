@@ -141,7 +141,7 @@ export interface PlatformWork {
   readonly onFailure?: ((settings: Settings, error: unknown, log: Logger) => Promise<unknown>) | null;
 }
 
-/** The same with the platform's client. Its work is counted in `metrics`, and traced if OTEL_* is set. */
+/** Opens the app with the platform's client for `work`, and always closes both. Its work is counted in `metrics`, and traced if OTEL_* is set. */
 export async function withPlatform<Result>(
   settings: Settings,
   work: (app: PlatformApp, log: Logger) => Promise<Result>,
@@ -152,7 +152,7 @@ export async function withPlatform<Result>(
   try {
     const app = await openPlatformApp(settings, {
       env: process.env,
-      onRetry: createRetryLog(log, () => performance.now()),
+      onRetry: createRetryLog(log),
       onAlertProblem: (error) => log.warn({ problem: messageOf(error) }, 'an alert could not be raised'),
       ...((metrics ?? traces) !== null && { observer: observerOf(metrics, traces) }),
     }).catch(async (error: unknown) => {

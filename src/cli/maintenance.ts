@@ -66,7 +66,7 @@ async function findingsOf(self: Command): Promise<Finding[]> {
 
 async function examined(settings: Settings): Promise<Finding[]> {
   const log = createLog(settings.logLevel);
-  const platform = openPlatform(settings, { onRetry: createRetryLog(log, () => performance.now()) });
+  const platform = openPlatform(settings, { onRetry: createRetryLog(log) });
   try {
     const patient = {
       settings,

@@ -126,10 +126,10 @@ function listText(
   return lines(
     codes.length > 0 &&
       listTable(codes, {
-        ...(hasCountry && { country: (item) => item.country }),
+        ...(hasCountry && { country: (item: ReferenceItemRow) => item.country }),
         code: (item) => item.code,
         '~name': (item) => withEscapes(item.name),
-        ...(hasType && { type: (item) => item.methodType }),
+        ...(hasType && { type: (item: ReferenceItemRow) => item.methodType }),
         'first seen': (item) => times.day(item.firstSeenAt),
         'last seen': (item) => `${times.day(item.lastSeenAt)}${item.hasExited ? ', gone' : ''}`,
       }),

@@ -78,7 +78,7 @@ function listText(rows: readonly StatementRow[], times: Times | null): string {
     '?>debits': (row) => row.debit_total,
     '>closing': (row) => row.closing,
     [times === null ? 'verdict' : '?verdict']: (row) => row.verdict,
-    ...(times !== null && { published: (row) => times.at(row.published_at) }),
+    ...(times !== null && { published: (row: StatementRow) => times.at(row.published_at) }),
     '?key': (row) => row.object_key,
   });
   if (times === null) return listed;
