@@ -301,32 +301,26 @@ const TICKS_FAILED_MAX = 5;
 const REPORT_AGAIN_MS = 24 * 3_600_000;
 
 /** Reports that the schedule cannot query due jobs: at each further tick, until a target accepts it. */
-export class FailingTicks {
-  readonly #settings: SettingsWithoutPlatform;
-  readonly #log: Logger;
-  readonly #clock: () => number;
-  #inARow = 0;
-  #reportedMs = -Infinity;
-
-  constructor(settings: SettingsWithoutPlatform, log: Logger, clock = (): number => performance.now()) {
-    this.#settings = settings;
-    this.#log = log;
-    this.#clock = clock;
-  }
-
-  worked(): void {
-    if (this.#inARow >= TICKS_FAILED_MAX)
-      void forgetDirectlySent(this.#settings.dataDir).catch(() => undefined);
-    this.#inARow = 0;
-    this.#reportedMs = -Infinity;
-  }
-
-  /** Resolves once it is reported, or need not be. Never rejects. */
-  async failed(error: unknown): Promise<void> {
-    this.#inARow += 1;
-    const nowMs = this.#clock();
-    if (this.#inARow < TICKS_FAILED_MAX || nowMs - this.#reportedMs < REPORT_AGAIN_MS) return;
-    this.#reportedMs = nowMs;
-    if (!(await reportNotStarted(this.#settings, error, this.#log))) this.#reportedMs = -Infinity;
-  }
+export function createFailingTicks(
+  settings: SettingsWithoutPlatform,
+  log: Logger,
+  clock = (): number => performance.now(),
+) {
+  let inARow = 0;
+  let reportedMs = -Infinity;
+  return {
+    worked: (): void => {
+      if (inARow >= TICKS_FAILED_MAX) void forgetDirectlySent(settings.dataDir).catch(() => undefined);
+      inARow = 0;
+      reportedMs = -Infinity;
+    },
+    /** Resolves once it is reported, or need not be. Never rejects. */
+    failed: async (error: unknown): Promise<void> => {
+      inARow += 1;
+      const nowMs = clock();
+      if (inARow < TICKS_FAILED_MAX || nowMs - reportedMs < REPORT_AGAIN_MS) return;
+      reportedMs = nowMs;
+      if (!(await reportNotStarted(settings, error, log))) reportedMs = -Infinity;
+    },
+  };
 }

@@ -65,60 +65,41 @@ function problemOf(issue: z.core.$ZodIssue, raw: RawSettings): SettingsProblem[]
   });
 }
 
-/** A rule between settings: whether it is broken, the setting to give or change, and what is wrong with it. */
-type Rule = readonly [isBroken: boolean, name: string, problem: string];
+/** Sentences on settings that do not go together, each with whether it applies. First stands the setting to give or change. */
+type Rules = Readonly<Record<string, boolean>>;
 
-const problemsIn = (rules: readonly Rule[]): SettingsProblem[] =>
-  rules
-    .filter(([isBroken]) => isBroken)
-    .map(([, name, problem]) => ({
-      key: name,
-      problem,
-      example: SETTING_PLACES.find(({ environmentName }) => environmentName === name)!.example,
-    }));
+const problemsIn = (rules: Rules): SettingsProblem[] =>
+  Object.entries(rules).flatMap(([sentence, applies]) => {
+    const key = sentence.slice(0, sentence.indexOf(' '));
+    const place = SETTING_PLACES.find(({ environmentName }) => environmentName === key)!;
+    return applies ? [{ key, problem: sentence.slice(key.length + 1), example: place.example }] : [];
+  });
 
-/** Problems that are not in a single value: a required setting is missing, or only one half of a pair is given. */
-function platformRules(sections: RawSettings['sections'], needs: readonly string[]): Rule[] {
+/** A required setting is missing, or only one half of a pair is given. */
+function platformRules(sections: RawSettings['sections'], needs: readonly string[]): Rules {
   const lacks = (key: string): boolean => sections['platform']?.[key] === undefined;
   const isNeeded = needs.includes('platform');
-  return [
-    [isNeeded && lacks('baseUrl'), 'PLATFORM_BASE_URL', 'is required'],
-    [
-      isNeeded && lacks('timeZone'),
-      'PLATFORM_TIME_ZONE',
-      'is required: the zone of the platform’s timestamps',
-    ],
-    [
-      !lacks('token') && lacks('merchantNo'),
-      'PLATFORM_MERCHANT_NO',
-      'is required where PLATFORM_TOKEN is given',
-    ],
-    [
-      !lacks('merchantNo') && lacks('token'),
-      'PLATFORM_TOKEN',
-      'is required where PLATFORM_MERCHANT_NO is given',
-    ],
-  ];
+  return {
+    'PLATFORM_BASE_URL is required': isNeeded && lacks('baseUrl'),
+    'PLATFORM_TIME_ZONE is required: the zone of the platform’s timestamps': isNeeded && lacks('timeZone'),
+    'PLATFORM_MERCHANT_NO is required where PLATFORM_TOKEN is given': !lacks('token') && lacks('merchantNo'),
+    'PLATFORM_TOKEN is required where PLATFORM_MERCHANT_NO is given': !lacks('merchantNo') && lacks('token'),
+  };
 }
 
 /** Agent headers with a placeholder whose setting is not given; and a queue, which is for several processes. */
-function callRules({ platform, daybook, database }: SettingsDocument): Rule[] {
-  const templates = Object.values(platform.agentHeaders).join('\n');
-  const lacks = (placeholder: string, value: string | undefined, name: string): Rule => [
-    templates.includes(placeholder) && value === undefined,
-    name,
-    `is required where PLATFORM_AGENT_HEADERS has ${placeholder}`,
-  ];
-  return [
-    lacks('{agentToken}', platform.agentToken, 'PLATFORM_AGENT_TOKEN'),
-    lacks('{referralChannel}', platform.referralChannel, 'PLATFORM_REFERRAL_CHANNEL'),
+function callRules({ platform, daybook, database }: SettingsDocument): Rules {
+  const has = (placeholder: string): boolean =>
+    Object.values(platform.agentHeaders).some((template) => template.includes(placeholder));
+  return {
+    'PLATFORM_AGENT_TOKEN is required where PLATFORM_AGENT_HEADERS has {agentToken}':
+      has('{agentToken}') && platform.agentToken === undefined,
+    'PLATFORM_REFERRAL_CHANNEL is required where PLATFORM_AGENT_HEADERS has {referralChannel}':
+      has('{referralChannel}') && platform.referralChannel === undefined,
     // The embedded database belongs to one process.
-    [
+    'DATABASE_URL is required where DAYBOOK_WORKERS is queue: workers share a server':
       daybook.workers === 'queue' && database.url === undefined,
-      'DATABASE_URL',
-      'is required where DAYBOOK_WORKERS is queue: workers share a server',
-    ],
-  ];
+  };
 }
 
 /** Node's own variable switches off all certificate checks, so that anyone in between could read every token. */
@@ -137,79 +118,54 @@ const WAYS = 'DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_
 
 /** Halves of a way to log in, roles without one, and people whom no role would let in. */
 export const accessProblems = (section: DaybookSection): SettingsProblem[] =>
-  problemsIn([...oidcRules(section), ...pagesUrlRules(section), ...roleRules(section)]);
+  problemsIn({ ...oidcRules(section), ...pagesUrlRules(section), ...roleRules(section) });
 
-function roleRules({
-  accessUsers,
-  accessRoles,
-  accessProxyHeader,
-  accessProxies,
-  oidcIssuer,
-}: DaybookSection): Rule[] {
-  const isWay = accessUsers.size > 0 || accessProxyHeader !== undefined || oidcIssuer !== undefined;
+function roleRules(section: DaybookSection): Rules {
+  const { accessUsers, accessRoles, accessProxyHeader, accessProxies } = section;
+  const isWay = accessUsers.size > 0 || accessProxyHeader !== undefined || section.oidcIssuer !== undefined;
   const hasRoles = accessRoles.size > 0;
-  const without = accessRoles.has('*')
-    ? []
-    : [...accessUsers.keys()].filter((name) => !accessRoles.has(name));
-  return [
-    [
+  const without = [...accessUsers.keys()].filter((name) => !accessRoles.has('*') && !accessRoles.has(name));
+  return {
+    [`DAYBOOK_ACCESS_ROLES is required where people log in by ${WAYS}: it says who may what`]:
       isWay && !hasRoles,
-      'DAYBOOK_ACCESS_ROLES',
-      `is required where people log in by ${WAYS}: it says who may what`,
-    ],
-    [!isWay && hasRoles, 'DAYBOOK_ACCESS_ROLES', `names roles, and there is no way to log in: set ${WAYS}`],
-    [
+    [`DAYBOOK_ACCESS_ROLES names roles, and there is no way to log in: set ${WAYS}`]: !isWay && hasRoles,
+    [`DAYBOOK_ACCESS_ROLES has no role for ${without.join(', ')} of DAYBOOK_ACCESS_USERS`]:
       hasRoles && without.length > 0,
-      'DAYBOOK_ACCESS_ROLES',
-      `has no role for ${without.join(', ')} of DAYBOOK_ACCESS_USERS`,
-    ],
-    [
+    'DAYBOOK_ACCESS_PROXIES is required where DAYBOOK_ACCESS_PROXY_HEADER is given: whose header is believed':
       accessProxyHeader !== undefined && accessProxies.length === 0,
-      'DAYBOOK_ACCESS_PROXIES',
-      'is required where DAYBOOK_ACCESS_PROXY_HEADER is given: whose header is believed',
-    ],
-    [
+    'DAYBOOK_ACCESS_PROXY_HEADER is required where DAYBOOK_ACCESS_PROXIES is given':
       accessProxyHeader === undefined && accessProxies.length > 0,
-      'DAYBOOK_ACCESS_PROXY_HEADER',
-      'is required where DAYBOOK_ACCESS_PROXIES is given',
-    ],
-  ];
+  };
 }
 
-function oidcRules({ oidcIssuer, oidcClientId, oidcClientSecret, pagesUrl }: DaybookSection): Rule[] {
-  const parts = [
-    ['DAYBOOK_OIDC_ISSUER', oidcIssuer],
-    ['DAYBOOK_OIDC_CLIENT_ID', oidcClientId],
-    ['DAYBOOK_OIDC_CLIENT_SECRET', oidcClientSecret],
-    ['DAYBOOK_PAGES_URL', pagesUrl],
-  ] as const;
-  const given = parts.slice(0, 3).find(([, value]) => value !== undefined)?.[0];
-  return parts.map(([name, value]) => [
-    given !== undefined && value === undefined,
-    name,
-    `is required where ${given ?? ''} is given`,
-  ]);
+function oidcRules({ oidcIssuer, oidcClientId, oidcClientSecret, pagesUrl }: DaybookSection): Rules {
+  const parts = {
+    DAYBOOK_OIDC_ISSUER: oidcIssuer,
+    DAYBOOK_OIDC_CLIENT_ID: oidcClientId,
+    DAYBOOK_OIDC_CLIENT_SECRET: oidcClientSecret,
+  };
+  const given = Object.entries(parts).find(([, value]) => value !== undefined)?.[0];
+  if (given === undefined) return {};
+  return Object.fromEntries(
+    Object.entries({ ...parts, DAYBOOK_PAGES_URL: pagesUrl }).map(([name, value]) => [
+      `${name} is required where ${given} is given`,
+      value === undefined,
+    ]),
+  );
 }
 
 /** Where TLS ends at a proxy on this machine, nothing else says at which address people open the pages. */
-function pagesUrlRules({ pagesUrl, pagesListen, accessUsers, accessProxies }: DaybookSection): Rule[] {
-  const isOfThisMachine = withinOneOf(accessProxies);
+function pagesUrlRules({ pagesUrl, pagesListen, accessUsers, accessProxies }: DaybookSection): Rules {
+  if (pagesUrl !== undefined) return {};
   const networks = accessProxies.map((network) => network.split('/')[0]!);
-  const isProxyHere = networks.some(isLoopback) || ['127.0.0.1', '::1'].some(isOfThisMachine);
-  const isListeningHere = pagesListen !== undefined && isLoopback(pagesListen.host);
-  const isPasswordHere = accessUsers.size > 0 && isListeningHere;
-  return [
-    [
-      pagesUrl === undefined && isPasswordHere,
-      'DAYBOOK_PAGES_URL',
-      'is required where DAYBOOK_ACCESS_USERS is given and the pages listen on this machine: it says whether people open them by https',
-    ],
-    [
-      pagesUrl === undefined && !isPasswordHere && isProxyHere,
-      'DAYBOOK_PAGES_URL',
-      'is required where DAYBOOK_ACCESS_PROXIES has an address of this machine: a browser on it could be called by another name',
-    ],
-  ];
+  const isProxyHere = networks.some(isLoopback) || ['127.0.0.1', '::1'].some(withinOneOf(accessProxies));
+  const isPasswordHere = accessUsers.size > 0 && pagesListen !== undefined && isLoopback(pagesListen.host);
+  return {
+    'DAYBOOK_PAGES_URL is required where DAYBOOK_ACCESS_USERS is given and the pages listen on this machine: it says whether people open them by https':
+      isPasswordHere,
+    'DAYBOOK_PAGES_URL is required where DAYBOOK_ACCESS_PROXIES has an address of this machine: a browser on it could be called by another name':
+      !isPasswordHere && isProxyHere,
+  };
 }
 
 const isOpen = (address: string): boolean => {
@@ -221,22 +177,19 @@ const NOT_HTTPS =
   'must be https; plain http is for loopback only, or answer for it with DAYBOOK_ALLOW_INSECURE=alerts';
 
 /** A webhook without a secret, mail without a server, and addresses that others could listen to. */
-function alertRules(section: DaybookSection): Rule[] {
+function alertRules(section: DaybookSection): Rules {
   const { alertUrl, alertSecret, alertMailTo, alertMailFrom, smtpUrl, pingUrl } = section;
   const isSecured = !section.allowInsecure.includes('alerts');
   const isMailed = alertMailTo.length > 0;
-  const forMail = 'is required where DAYBOOK_ALERT_MAIL_TO is given';
-  return [
-    [
+  return {
+    'DAYBOOK_ALERT_SECRET is required where DAYBOOK_ALERT_URL has a webhook that is not Slack’s: it signs what that gets':
       alertSecret === undefined && alertUrl.some(({ kind }) => kind === 'json'),
-      'DAYBOOK_ALERT_SECRET',
-      'is required where DAYBOOK_ALERT_URL has a webhook that is not Slack’s: it signs what that gets',
-    ],
-    [isMailed && alertMailFrom === undefined, 'DAYBOOK_ALERT_MAIL_FROM', forMail],
-    [isMailed && smtpUrl === undefined, 'DAYBOOK_SMTP_URL', forMail],
-    [isSecured && alertUrl.some(({ url }) => isOpen(url)), 'DAYBOOK_ALERT_URL', NOT_HTTPS],
-    [isSecured && pingUrl !== undefined && isOpen(pingUrl), 'DAYBOOK_PING_URL', NOT_HTTPS],
-  ];
+    'DAYBOOK_ALERT_MAIL_FROM is required where DAYBOOK_ALERT_MAIL_TO is given':
+      isMailed && alertMailFrom === undefined,
+    'DAYBOOK_SMTP_URL is required where DAYBOOK_ALERT_MAIL_TO is given': isMailed && smtpUrl === undefined,
+    [`DAYBOOK_ALERT_URL ${NOT_HTTPS}`]: isSecured && alertUrl.some(({ url }) => isOpen(url)),
+    [`DAYBOOK_PING_URL ${NOT_HTTPS}`]: isSecured && pingUrl !== undefined && isOpen(pingUrl),
+  };
 }
 
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {
