@@ -230,7 +230,7 @@ function tidyAlongside(server: FastifyInstance, { tidy }: Sessions, everyMs: num
  * Whether another site embeds or fetches this: as an image, a frame, or by a script. Following a link of another site is no
  * such thing, as it shows a person where they are.
  */
-export function isEmbedded({ headers }: FastifyRequest): boolean {
+function isEmbedded({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return false;
   return headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document';
@@ -240,7 +240,7 @@ export function isEmbedded({ headers }: FastifyRequest): boolean {
  * Whether the pages are called by a name that is not that of `pagesUrl`: a foreign site can have its own name point at
  * this server, and what its scripts then send carries that name. Numbers are no such names.
  */
-export function isForeignName({ headers }: FastifyRequest, pagesUrl: string): boolean {
+function isForeignName({ headers }: FastifyRequest, pagesUrl: string): boolean {
   const { protocol, host } = new URL(pagesUrl);
   const called = `${protocol}//${headers.host ?? ''}`;
   if (!URL.canParse(called)) return true;

@@ -24,7 +24,7 @@ import {
   unreadableOfNumber,
   type EntryHistory,
 } from '../store/entry-history.ts';
-import { answer, collect, offlineSettings, withBy } from './context.ts';
+import { answer, collect, withBy } from './context.ts';
 import { accountsFlagged, dayFlag, idFlag, merchantNoFlag, textFlag, type RangeFlags } from './flags.ts';
 import { counted, line, lines, listTable, table, type Times } from './output/text.ts';
 

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { isLoopback } from '../../host/addresses.ts';
-import { jsonText, reading, text, Wrong } from './scalars.ts';
+import { givenList, jsonText, reading, text, Wrong } from './scalars.ts';
 
 /** The address a server listens on. Port 0 means any free port. */
 export interface ListenAddress {
@@ -126,9 +126,6 @@ const SECRET_CHARACTERS_MIN = 16;
 const BETWEEN_URLS = /[\s,]+(?=(?:slack\+)?https?:\/\/|$)/;
 const MAILBOX = /^[^\s@<>,;"]{1,64}@[^\s@<>,;"]{1,190}$/;
 
-const list = (value: unknown, parts: (value: string) => string[]): unknown =>
-  typeof value === 'string' && !value.trimStart().startsWith('[') ? parts(value.trim()) : jsonText(value);
-
 function httpUrl(value: string): URL {
   const url = parseUrl(value);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Wrong('must begin with https://');
@@ -146,7 +143,13 @@ function webhookOf(value: string): Webhook {
 export const alertUrls = () => {
   const error = 'must be a list of URLs (in the environment separated by spaces, commas or line ends)';
   return z.preprocess(
-    (value) => list(value, (urls) => urls.split(BETWEEN_URLS).filter((part) => part !== '')),
+    (value) =>
+      typeof value === 'string' && !value.trimStart().startsWith('[')
+        ? value
+            .trim()
+            .split(BETWEEN_URLS)
+            .filter((part) => part !== '')
+        : jsonText(value),
     z
       .array(
         reading((value): Webhook => {
@@ -169,15 +172,12 @@ export const alertSecret = () =>
   });
 
 export const mailAddress = () =>
-  reading((value) => {
-    if (!MAILBOX.test(value)) throw new Wrong('must be a mail address, like ops@company.example');
-    return value;
-  });
+  text().regex(MAILBOX, { error: 'must be a mail address, like ops@company.example' });
 
 export const mailAddresses = () => {
   const error = 'must be a list of mail addresses, like ops@company.example';
   return z.preprocess(
-    (value) => list(value, (addresses) => addresses.split(',').map((part) => part.trim())),
+    givenList,
     z
       .array(z.string({ error }).regex(MAILBOX, { error }), { error })
       .max(MAILBOXES_MAX, { error: `has more than ${MAILBOXES_MAX} addresses` })

@@ -168,7 +168,4 @@ export const headerName = () =>
 
 /** An OpenID Connect client's id, its secret, or the name of a claim. */
 export const clientText = () =>
-  reading((value) => {
-    if (!/^[\x21-\x7e]{1,500}$/.test(value)) throw new Wrong('must be printable ASCII without spaces');
-    return value;
-  });
+  text().regex(/^[\x21-\x7e]{1,500}$/, { error: 'must be printable ASCII without spaces' });

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isCountryCode } from '../../ledger/countries.ts';
-import { jsonText } from './scalars.ts';
+import { givenList, jsonText } from './scalars.ts';
 
 const LIST_LENGTH_MAX = 1_000;
 const CODE = /^[^\p{C}\s](?:[^\p{C}]{0,62}[^\p{C}\s])?$/u;
@@ -14,12 +14,6 @@ const listOf = <Word extends string>(isWord: (text: string) => text is Word, err
     .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
     .refine((list): list is Word[] => list.every((one) => typeof one === 'string' && isWord(one)), { error })
     .readonly();
-
-/** A list in YAML. In the environment: a JSON list, or words separated by commas. */
-const givenList = (value: unknown): unknown =>
-  typeof value === 'string' && !value.trimStart().startsWith('[')
-    ? value.split(',').map((part) => part.trim())
-    : jsonText(value);
 
 const isCode = (text: string): text is string => CODE.test(text);
 
