@@ -94,11 +94,11 @@ async function runOnce(
   app: PlatformApp,
   log: Logger,
 ): Promise<RunReport> {
-  const { isByName, ...asked } = await askedOf(flags, app);
+  const asked = await askedOf(flags, app);
   const progress = createProgressLine();
   try {
     const deps = { ...runDeps(app, stopSignal(), progress.show), onTrouble: troubleLog(log) };
-    return await executeRun({ command, ...asked, isByName, repairs: flags.repair ?? false }, deps);
+    return await executeRun({ command, ...asked, repairs: flags.repair ?? false }, deps);
   } finally {
     progress.clear();
   }
@@ -150,11 +150,12 @@ export function addPlanCommand(program: Command): void {
     .addHelpText('after', PLAN_HELP)
     .action(async (flags: RangeFlags, self: Command) => {
       await withPlatform(platformSettings(self), async (app) => {
-        const { notRead, ...request } = await askedOf(flags, app);
+        const { notRead, range, currencies, merchants } = await askedOf(flags, app);
         const progress = createProgressLine();
-        const report = await planRun(request, runDeps(app, stopSignal(), progress.show)).finally(
-          progress.clear,
-        );
+        const report = await planRun(
+          { range, currencies, merchants },
+          runDeps(app, stopSignal(), progress.show),
+        ).finally(progress.clear);
         const isComplete = report.sync.every(
           ({ report: { failure, uncertified, interrupted }, unsettled = [] }) =>
             failure === null && uncertified.length === 0 && unsettled.length === 0 && !interrupted,
