@@ -13,7 +13,16 @@ import { backfillText, failureTexts, leftName, notReadLines } from '../run/statu
 import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, mostSevere, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { runById } from '../store/runs.ts';
-import { answer, collect, platformSettings, print, stopSignal, withBy, withPlatform } from './context.ts';
+import {
+  answer,
+  collect,
+  platformSettings,
+  print,
+  stopSignal,
+  troubleLog,
+  withBy,
+  withPlatform,
+} from './context.ts';
 import { idFlag, merchantsOf, rangeOf } from './flags.ts';
 import { lines, listTable, timesOf, type Times } from './output/text.ts';
 
