@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PAGES_CONNECTIONS, pagesShown } from '../src/cli/pages-shown.ts';
+import { PAGES_CONNECTIONS, pagesShown } from '../src/cli/serve.ts';
 import { createDirectoryStore } from '../src/objects/directory.ts';
 import { clockOf } from '../src/run/app.ts';
 import { loadSettings } from '../src/settings/load.ts';
@@ -25,7 +25,7 @@ const database = await openDatabase({ ...settings, connectionsMax: PAGES_CONNECT
 // No page that is measured reads a file.
 const objects = createDirectoryStore(mkdtempSync(join(tmpdir(), 'daybook-bench-')));
 const server = createPagesServer({
-  ...pagesShown(settings, { database, objects, now: clockOf(settings) })!,
+  ...(await pagesShown(settings, { database, objects, now: clockOf(settings) }))!,
   onRefusal: (event) => process.stderr.write(`refused: ${JSON.stringify(event)}\n`),
 });
 process.stdout.write(`${await server.listen({ host: '127.0.0.1', port: 0 })}\n`);

@@ -5,8 +5,7 @@ import type { FastifyInstance, FastifyRequest, FastifyReply } from 'fastify';
 import pLimit from 'p-limit';
 import type { AccessSettings } from '../settings/settings.ts';
 import { type Person, AccessRefused } from './access.ts';
-import type { PasswordCheck } from './passwords.ts';
-import { type Credentials, credentialsIn, personWithRole } from './roles.ts';
+import { type PasswordCheck, type Credentials, credentialsIn, personWithRole } from './identity.ts';
 
 /** From one address; of IPv6 from one /64. */
 const OF_ADDRESS = { max: 10, timeWindow: 5 * 60_000 } as const;

@@ -1,8 +1,8 @@
 /** Logging in at an OpenID Connect provider: the authorization code flow, with PKCE, state and nonce. */
 import * as client from 'openid-client';
 import type { AccessSettings } from '../settings/settings.ts';
-import { isPersonName } from '../settings/values/access.ts';
-import type { Identity } from './roles.ts';
+import { isPersonName } from '../settings/values/credentials.ts';
+import type { Identity } from './identity.ts';
 
 export const LOGIN_PATH = '/login';
 export const OIDC_RETURN_PATH = '/login/oidc/back';
@@ -22,20 +22,10 @@ export class NotLoggedIn extends Error {
   override readonly name = 'NotLoggedIn';
 }
 
-export interface OidcLogin {
-  /** Where the browser is sent, and what it has to bring back. */
-  readonly begin: () => Promise<{ readonly address: string; readonly flow: Flow }>;
-  /** Who came back. `query` is that of the address they were sent to. Throws `NotLoggedIn`, or why the provider failed. */
-  readonly finish: (query: string, flow: Flow) => Promise<Identity>;
-  /**
-   * Where the browser is sent to be logged out at the provider, too; null if the provider has no such address. Throws why
-   * the provider failed.
-   */
-  readonly end: () => Promise<string | null>;
-}
+export type OidcLogin = ReturnType<typeof createOidcLogin>;
 
 /** The provider is asked for its addresses when the first person logs in, so that it need not be up before. */
-export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pagesUrl: string): OidcLogin {
+export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pagesUrl: string) {
   const returnUrl = pagesUrl + OIDC_RETURN_PATH;
   const issuer = new URL(oidc.issuer);
   // An email and whether it is verified have to be of the same answer.
@@ -55,7 +45,8 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
     return found;
   };
   return {
-    begin: async () => {
+    /** Where the browser is sent, and what it has to bring back. */
+    begin: async (): Promise<{ readonly address: string; readonly flow: Flow }> => {
       const flow = {
         state: client.randomState(),
         nonce: client.randomNonce(),
@@ -73,7 +64,8 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
       });
       return { address: address.href, flow };
     },
-    finish: async (query, { state, nonce, verifier }) => {
+    /** Who came back. `query` is that of the address they were sent to. Throws `NotLoggedIn`, or why the provider failed. */
+    finish: async (query: string, { state, nonce, verifier }: Flow): Promise<Identity> => {
       const known = await provider();
       assertReturned(new URLSearchParams(query), { state, issuer: known.serverMetadata().issuer });
       const tokens = await client.authorizationCodeGrant(known, new URL(returnUrl + query), {
@@ -91,7 +83,11 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
       const name = Object.fromEntries(nameClaims.map((claim) => [claim, named[claim]]));
       return identityOf({ ...more, ...claims, ...name }, oidc);
     },
-    end: async () => {
+    /**
+     * Where the browser is sent to be logged out at the provider, too; null if the provider has no such address. Throws why
+     * the provider failed.
+     */
+    end: async (): Promise<string | null> => {
       const known = await provider();
       if (known.serverMetadata().end_session_endpoint === undefined) return null;
       // No token of the person is kept, so the provider asks them whether they mean it.

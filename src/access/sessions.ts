@@ -1,5 +1,8 @@
-/** Logins that last: a random number in a signed cookie, and a row that says whose it is until it is deleted or over. */
-import { createHmac, hkdfSync } from 'node:crypto';
+/**
+ * Logins that last: a random number in a signed cookie, and a row that says whose it is until it is deleted or over; and
+ * the hidden field that distinguishes their forms from those of another site.
+ */
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
@@ -15,8 +18,8 @@ import {
   type PageSession,
 } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { Person } from './access.ts';
-import { groupsWithRole, personWithRole, type Identity } from './roles.ts';
+import { AccessRefused, type Person } from './access.ts';
+import { groupsWithRole, personWithRole, type Identity } from './identity.ts';
 
 const TOKEN_BYTES = 32;
 const HOUR_MS = 3_600_000;
@@ -37,26 +40,9 @@ export interface Identified {
   readonly session: string | null;
 }
 
-export interface Sessions {
-  /** Null where there is no cookie, or one that counts for nothing: forged, over, logged out, or without a role by now. */
-  readonly find: (request: FastifyRequest) => Promise<Identified | null>;
-  /**
-   * Logs a person in, and leaves a row in the audit. Only groups that have a role now are kept. The session that the browser had until then is over. Null for who has
-   * no role.
-   */
-  readonly begin: (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    way: PageSession['way'],
-    identity: Identity,
-  ) => Promise<Person | null>;
-  /** Deletes those that are over: names and groups are kept no longer than they are needed. */
-  readonly tidy: () => Promise<void>;
-  /** Ends the browser's session, and leaves a row in the audit. Returns how that person had logged in; null if there was none. */
-  readonly end: (request: FastifyRequest, reply: FastifyReply) => Promise<PageSession['way'] | null>;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
-export function createSessions({ settings, db, now, random, isSecure }: SessionDeps): Sessions {
+export function createSessions({ settings, db, now, random, isSecure }: SessionDeps) {
   const { users, oidc, roles, sessionHours } = settings;
   const { session: cookie } = cookieNames(isSecure);
   const proofOf = (way: PageSession['way'], name: string): string | null => {
@@ -69,14 +55,24 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
   const isStillGood = ({ way, name, proofSha256 }: PageSession): boolean =>
     proofSha256 !== null && proofSha256 === proofOf(way, name);
   return {
-    find: async (request) => {
+    /** Null where there is no cookie, or one that counts for nothing: forged, over, logged out, or without a role by now. */
+    find: async (request: FastifyRequest): Promise<Identified | null> => {
       const tokenSha256 = tokenIn(request, cookie);
       const session = tokenSha256 === null ? undefined : await findSession(db, tokenSha256, now());
       if (session === undefined || !isStillGood(session)) return null;
       const person = personWithRole(session, roles);
       return person && { person, session: session.tokenSha256 };
     },
-    begin: async (request, reply, way, identity) => {
+    /**
+     * Logs a person in, and leaves a row in the audit. Only groups that have a role now are kept. The session that the
+     * browser had until then is over. Null for who has no role.
+     */
+    begin: async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      way: PageSession['way'],
+      identity: Identity,
+    ): Promise<Person | null> => {
       const person = personWithRole(identity, roles);
       if (person === null) return null;
       const before = tokenIn(request, cookie);
@@ -97,8 +93,10 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
       void reply.setCookie(cookie, token, { ...cookieOptions(isSecure, lastsMs / 1_000), signed: true });
       return person;
     },
-    tidy: () => deleteOverSessions(db, now()),
-    end: async (request, reply) => {
+    /** Deletes those that are over: names and groups are kept no longer than they are needed. */
+    tidy: (): Promise<void> => deleteOverSessions(db, now()),
+    /** Ends the browser's session, and leaves a row in the audit. Returns how that person had logged in; null if there was none. */
+    end: async (request: FastifyRequest, reply: FastifyReply): Promise<PageSession['way'] | null> => {
       const tokenSha256 = tokenIn(request, cookie);
       const session = tokenSha256 === null ? undefined : await findSession(db, tokenSha256, now());
       if (session !== undefined)
@@ -128,26 +126,17 @@ export const cookieKeys = (secretKeys: readonly SecretKey[], random: (bytes: num
         Buffer.from(hkdfSync('sha256', key, '', 'daybook cookies of the pages', KEY_BYTES)),
       );
 
-/** The value of a form's hidden field: bound to the session, or to the browser where there is none. */
-export const formTokenOf = (key: Buffer, boundTo: string): string =>
-  createHmac('sha256', key).update(`form ${boundTo}`).digest('base64url');
-
-interface CookieNames {
-  readonly session: string;
-  /** A random number of the browser, for forms of people without a session. */
-  readonly browser: string;
-  /** What a login at the provider began with. */
-  readonly flow: string;
+/** Names of cookies. Browsers take one with this beginning only from this very host, over TLS. */
+export function cookieNames(isSecure: boolean) {
+  const prefix = isSecure ? '__Host-' : '';
+  return {
+    session: `${prefix}daybook_session`,
+    /** A random number of the browser, for forms of people without a session. */
+    browser: `${prefix}daybook_browser`,
+    /** What a login at the provider began with. */
+    flow: `${prefix}daybook_flow`,
+  };
 }
-
-/** Browsers take a name with this beginning only from this very host, over TLS. */
-const namesWith = (prefix: string): CookieNames => ({
-  session: `${prefix}daybook_session`,
-  browser: `${prefix}daybook_browser`,
-  flow: `${prefix}daybook_flow`,
-});
-
-export const cookieNames = (isSecure: boolean): CookieNames => namesWith(isSecure ? '__Host-' : '');
 
 /** No script reads it, and no form of another site sends it. Lax, as people come by links and from the provider. */
 export const cookieOptions = (isSecure: boolean, maxAgeS?: number): CookieSerializeOptions => ({
@@ -157,3 +146,52 @@ export const cookieOptions = (isSecure: boolean, maxAgeS?: number): CookieSerial
   secure: isSecure,
   ...(maxAgeS !== undefined && { maxAge: maxAgeS }),
 });
+
+/** The value of a form's hidden field: bound to the session, or to the browser where there is none. */
+const formTokenOf = (key: Buffer, boundTo: string): string =>
+  createHmac('sha256', key).update(`form ${boundTo}`).digest('base64url');
+
+const BROWSER_BYTES = 32;
+
+/** The first of the keys makes the field's value, all are believed. */
+export function createForms({
+  keys,
+  random,
+  isSecure,
+}: Pick<SessionDeps, 'random' | 'isSecure'> & { readonly keys: readonly Buffer[] }) {
+  const { browser: cookie } = cookieNames(isSecure);
+  const boundTo = (session: string | null, browser: string): string =>
+    session === null ? `of browser ${browser}` : `of session ${session}`;
+  return {
+    /** The value for this session; for this browser where there is none, which gets a cookie for it. */
+    token: (request: FastifyRequest, reply: FastifyReply, session: string | null): string => {
+      if (session !== null) return formTokenOf(keys[0]!, boundTo(session, ''));
+      const known = request.cookies[cookie] ?? '';
+      const browser = known === '' ? random(BROWSER_BYTES).toString('base64url') : known;
+      if (known === '') void reply.setCookie(cookie, browser, cookieOptions(isSecure));
+      return formTokenOf(keys[0]!, boundTo(null, browser));
+    },
+    /** Throws `AccessRefused` unless the request has the value of its session or browser. */
+    assertOwn: (request: FastifyRequest, session: string | null): void => {
+      const browser = request.cookies[cookie] ?? '';
+      if (isOfOtherSite(request)) throw new AccessRefused('otherSite');
+      if (session === null && browser === '') throw new AccessRefused('noCookie');
+      const isOurs = keys.some((key) => hasFormToken(request, formTokenOf(key, boundTo(session, browser))));
+      if (!isOurs) throw new AccessRefused('noToken');
+    },
+  };
+}
+
+/** Whether a page of another site sent this. */
+export function isOfOtherSite({ headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site'];
+  return site !== undefined && site !== 'same-origin';
+}
+
+/** Whether the form's hidden field has this value. */
+export function hasFormToken({ body }: FastifyRequest, expected: string): boolean {
+  const given = (body as { readonly form_token?: unknown } | undefined)?.form_token;
+  if (typeof given !== 'string') return false;
+  const [was, is] = [Buffer.from(given), Buffer.from(expected)];
+  return was.length === is.length && timingSafeEqual(was, is);
+}

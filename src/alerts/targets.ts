@@ -3,8 +3,8 @@ import { createHmac, createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
 import type { SettingsWithoutPlatform, AlertSettings } from '../settings/settings.ts';
 import { type Alert, documentOf, slackDocument, linesOf } from './alert.ts';
-import type { Webhook } from '../settings/values/alerts.ts';
-import { isLoopback } from '../host/loopback.ts';
+import type { Webhook } from '../settings/values/addresses.ts';
+import { isLoopback } from '../host/addresses.ts';
 
 export interface Target {
   /**

@@ -1,32 +1,30 @@
 /** `backfill`: historical days, read slice by slice in addition to the nightly run. */
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
-import { dayOf, parseDay } from '../ledger/business-day.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
-import { beginBackfill } from '../run/backfill/backfills.ts';
-import { cancelBackfill } from '../run/backfill/backfills.ts';
-import { backfillStatuses, type BackfillStatus } from '../run/backfill/backfills.ts';
+import {
+  backfillStatuses,
+  beginBackfill,
+  cancelBackfill,
+  type BackfillStatus,
+} from '../run/backfill/backfills.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
-import { askedRange, type DayRange } from '../run/range.ts';
 import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-text.ts';
 import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, mostSevere, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { runById } from '../store/runs.ts';
 import {
-  auditEventOf,
-  doneBy,
-  withBy,
-  offlineSettings,
+  answer,
+  collect,
   platformSettings,
   print,
   stopSignal,
-  withApp,
+  troubleLog,
+  withBy,
   withPlatform,
 } from './context.ts';
-import { collect } from './collect.ts';
-import { lines, table } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
-import { merchantsOf } from './range-flags.ts';
+import { idFlag, merchantsOf, rangeOf } from './flags.ts';
+import { lines, listTable, timesOf, type Times } from './output/text.ts';
 
 interface BackfillFlags {
   readonly from?: string;
@@ -65,41 +63,31 @@ export function addBackfillCommand(program: Command): void {
   backfill
     .command('list')
     .description('all backfills: days done, days left, and how long that takes')
-    .action(async (_flags: object, self: Command) => {
-      const times = timesOf(offlineSettings(self));
-      await withApp(offlineSettings(self), async ({ database: { db } }) => {
+    .action((_flags: object, self: Command) =>
+      answer(self, async ({ db, times }) => {
         const all = await backfillStatuses(db);
-        print(self, {
-          document: all,
-          text:
-            all.length === 0
-              ? 'no backfill yet'
-              : lines(
-                  backfillsTable(all, times),
-                  ...all.flatMap((one) => failureTexts(one, times.zone)),
-                  `\n${times.note}`,
-                ),
-        });
-      });
-    });
+        return { document: all, text: all.length === 0 ? 'no backfill yet' : listText(all, times) };
+      }),
+    );
   withBy(backfill.command('cancel'))
     .argument('<id>', 'the backfill’s number, as `daybook backfill list` shows it')
     .description('give up what is left of a backfill; what was read stays')
-    .action(async (id: string, _flags: object, self: Command) => {
-      const unknown = `no open backfill has the number ${id}; \`daybook backfill list\` shows them.`;
-      if (!/^\d{1,15}$/.test(id)) throw new UsageError(unknown);
-      await withApp(offlineSettings(self), async ({ database, now }) => {
-        await doneBy(database.db, auditEventOf(self, Number(id)), now(), async (trx) => {
-          if (!(await cancelBackfill(trx, Number(id), now()))) throw new UsageError(unknown);
+    .action((text: string, _flags: object, self: Command) => {
+      const unknown = `no open backfill has the number ${text}; \`daybook backfill list\` shows them.`;
+      const id = idFlag(text, unknown);
+      return answer(self, async ({ recorded }) => {
+        await recorded({ subject: id }, async (trx, at) => {
+          if (!(await cancelBackfill(trx, id, at))) throw new UsageError(unknown);
         });
-        print(self, { document: { id: Number(id), cancelled: true }, text: `backfill ${id} is cancelled` });
+        return { document: { id, cancelled: true }, text: `backfill ${text} is cancelled` };
       });
     });
 }
 
 async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: Command): Promise<void> {
   const { db } = app.database;
-  const range = rangeOf(flags, app);
+  if (flags.from === undefined) throw new UsageError('say from which day with --from YYYY-MM-DD.');
+  const range = rangeOf(flags, app.settings.platform.timeZone, app.now())!;
   const asked = merchantsOf(flags);
   const merchants = (await chosenMerchants(app, asked)).map(({ merchantNo }) => merchantNo);
   const notRead = asked === null ? await merchantsNotRead(app.settings, db) : [];
@@ -140,30 +128,15 @@ async function goOn(app: PlatformApp, log: Logger, self: Command): Promise<void>
   });
 }
 
-function rangeOf({ from, to }: BackfillFlags, { settings, now }: PlatformApp): DayRange {
-  const zone = settings.platform.timeZone;
-  if (from === undefined) throw new UsageError('say from which day with --from YYYY-MM-DD.');
-  const asked = { from: parseDay(from), to: to === undefined ? undefined : parseDay(to) };
-  return askedRange(asked, dayOf(now().getTime(), zone), zone)!;
-}
-
 /** Does the slices in this process, showing how far it is. 4 if some are left, else as the backfill ended. */
 async function workHere(app: PlatformApp, log: Logger, id: number, signal: AbortSignal): Promise<ExitCode> {
   const { db } = app.database;
   const terminal = process.stderr.isTTY ? process.stderr : null;
-  const worker = new TaskWorker(app, {
-    onTrouble: (merchantNo, error) =>
-      log.debug(
-        { merchantNo, stack: error instanceof Error ? error.stack : String(error) },
-        'a stage failed',
-      ),
-  });
+  const worker = new TaskWorker(app, { onTrouble: troubleLog(log) });
   const show = async (): Promise<void> => {
     if (terminal === null) return;
-    const [{ daysDone, daysLeft, leftMs } = { daysDone: 0, daysLeft: 0, leftMs: null }] =
-      await backfillStatuses(db, {
-        id,
-      });
+    const [status] = await backfillStatuses(db, { id });
+    const { daysDone, daysLeft, leftMs } = status!;
     const all = (daysDone + daysLeft).toLocaleString('en');
     terminal.write(
       `\r\u001b[Kday ${daysDone.toLocaleString('en')} of ${all}, time left: ${leftName(leftMs)}`,
@@ -185,28 +158,19 @@ async function workHere(app: PlatformApp, log: Logger, id: number, signal: Abort
 const stateOf = ({ endedAt, isCancelled }: BackfillStatus): string =>
   endedAt === null ? 'open' : isCancelled ? 'cancelled' : 'done';
 
-const backfillsTable = (backfills: readonly BackfillStatus[], times: Times): string =>
-  table(
-    [
-      'backfill',
-      'days',
-      '>merchants',
-      'state',
-      '>days done',
-      '>days left',
-      'time left',
-      '?>failing',
-      '?asked for',
-    ],
-    backfills.map((one) => [
-      one.id,
-      `${one.from} to ${one.to}`,
-      one.merchants,
-      stateOf(one),
-      one.daysDone,
-      one.daysLeft,
-      one.endedAt === null ? leftName(one.leftMs) : '',
-      one.failing,
-      times.at(one.requestedAt),
-    ]),
+const listText = (backfills: readonly BackfillStatus[], times: Times): string =>
+  lines(
+    listTable(backfills, {
+      backfill: ({ id }) => id,
+      days: ({ from, to }) => `${from} to ${to}`,
+      '>merchants': ({ merchants }) => merchants,
+      state: stateOf,
+      '>days done': ({ daysDone }) => daysDone,
+      '>days left': ({ daysLeft }) => daysLeft,
+      'time left': ({ endedAt, leftMs }) => (endedAt === null ? leftName(leftMs) : ''),
+      '?>failing': ({ failing }) => failing,
+      '?asked for': ({ requestedAt }) => times.at(requestedAt),
+    }),
+    ...backfills.flatMap((one) => failureTexts(one, times.zone)),
+    `\n${times.note}`,
   );

@@ -2,7 +2,6 @@
  * `beneficiary`: check, register and status; and resend, release and settle, for registrations without a clear
  * answer.
  */
-import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { prepareRegistration } from '../beneficiaries/check.ts';
 import {
@@ -12,6 +11,8 @@ import {
   resendBeneficiary,
   settleBeneficiary,
 } from '../beneficiaries/register.ts';
+import type { Problem } from '../forms/problem.ts';
+import { thisHolder } from '../host/process-identity.ts';
 import { BENEFICIARY_ACCEPTED } from '../platform/wire.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { PlatformApp } from '../run/app.ts';
@@ -23,20 +24,22 @@ import {
   releaseBeneficiary,
 } from '../store/beneficiaries/beneficiaries.ts';
 import { thisHolder } from '../host/process-identity.ts';
+import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
+import { releaseBeneficiary } from '../store/beneficiaries/beneficiary-calls.ts';
 import {
+  answer,
+  answerWith,
   offlineSettings,
   platformSettings,
-  stopSignal,
   print,
-  withApp,
-  withPlatform,
-  auditEventOf,
-  doneBy,
+  stopSignal,
   withBy,
+  withPlatform,
+  type CommandOutput,
 } from './context.ts';
-import { readInputFile, warningText, type FileWarning } from './input-file.ts';
-import { line, lines, table } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
+import { idFlag, textFlag } from './flags.ts';
+import { readInputFile, rulesOf, warningText } from './input-file.ts';
+import { line, lines, listTable, type Times } from './output/text.ts';
 
 export function addBeneficiaryCommand(program: Command): void {
   const beneficiary = program
@@ -50,29 +53,21 @@ export function addBeneficiaryCommand(program: Command): void {
   addSettle(beneficiary);
 }
 
-const rulesOf = ({ walletMethods, filePaths }: FileRules, now: Date, warnings: FileWarning[]) => ({
-  walletMethods,
-  filePaths,
-  isLocalFile: existsSync,
-  today: now.toISOString().slice(0, 10),
-  onWarning: (warning: FileWarning) => void warnings.push(warning),
-});
-
 function addCheck(beneficiary: Command): void {
   beneficiary
     .command('check')
     .argument('<file>', 'the registration, JSON or YAML')
     .description('check a registration in full, and send nothing')
-    .action(async (path: string, _flags: object, self: Command) => {
+    .action((path: string, _flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const file = readInputFile(path);
-      await withApp(settings, async ({ database, now }) => {
-        const warnings: FileWarning[] = [];
-        await prepareRegistration(database.db, file, rulesOf(settings.fileRules, now(), warnings));
-        print(self, {
+      return answerWith(settings, self, async ({ db, now }) => {
+        const warnings: Problem[] = [];
+        await prepareRegistration(db, file, rulesOf(settings.fileRules, now(), warnings));
+        return {
           document: { problems: [], warnings },
           text: lines('nothing to correct; it can be registered', ...warnings.map(warningText)),
-        });
+        };
       });
     });
 }
@@ -95,10 +90,14 @@ function addRegister(beneficiary: Command): void {
       const file = readInputFile(path);
       await withPlatform(settings, async (app) => {
         const merchant = await oneMerchant(app, asked);
-        const warnings: FileWarning[] = [];
+        const warnings: Problem[] = [];
         const rules = rulesOf(settings.fileRules, app.now(), warnings);
         const registration = await prepareRegistration(app.database.db, file, rules);
-        tellRegistered(self, await registerBeneficiary(depsOf(app), merchant, registration), warnings);
+        tellRegistered(
+          self,
+          await registerBeneficiary(registerDeps(app, stopSignal()), merchant, registration),
+          warnings,
+        );
       });
     });
 }
@@ -108,21 +107,22 @@ function addStatus(beneficiary: Command): void {
     .command('status')
     .argument('[id]', 'the registration’s number; all where left out')
     .description('how registrations stand')
-    .action(async (id: string | undefined, _flags: object, self: Command) => {
-      const settings = offlineSettings(self);
-      await withApp(settings, async ({ database }) => {
-        if (id === undefined) {
-          const rows = await listBeneficiaries(database.db);
-          const exitCode = rows.some(isWithoutPayee) ? EXIT.needsPerson : EXIT.done;
-          print(self, { document: rows.map(documentOf), text: listText(rows, timesOf(settings)), exitCode });
-        } else {
-          const row = await registrationOf(database.db, id);
-          const exitCode = isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
-          print(self, { document: documentOf(row), text: rowText(row), exitCode });
-        }
-      });
-    });
+    .action((id: string | undefined, _flags: object, self: Command) =>
+      answer(self, async ({ db, times }) => {
+        if (id !== undefined) return outputOf(await registrationOf(db, id));
+        const rows = await listBeneficiaries(db);
+        const exitCode = rows.some(isWithoutPayee) ? EXIT.needsPerson : EXIT.done;
+        return { document: rows.map(documentOf), text: listText(rows, times), exitCode };
+      }),
+    );
 }
+
+/** How a registration stands, as an answer to who asks. */
+const outputOf = (row: BeneficiaryRow): CommandOutput => ({
+  document: documentOf(row),
+  text: rowText(row),
+  exitCode: isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done,
+});
 
 function addResend(beneficiary: Command): void {
   beneficiary
@@ -135,7 +135,7 @@ function addResend(beneficiary: Command): void {
       await withPlatform(platformSettings(self), async (app) => {
         const row = await registrationOf(app.database.db, id);
         const merchant = await oneMerchant(app, row.merchantNo);
-        tellRegistered(self, await resendBeneficiary(depsOf(app), merchant, row));
+        tellRegistered(self, await resendBeneficiary(registerDeps(app, stopSignal()), merchant, row));
       });
     });
 }
@@ -145,18 +145,17 @@ function addRelease(beneficiary: Command): void {
     .argument('<id>', 'the registration’s number')
     .requiredOption('--note <text>', 'how it is known that the platform never took it; kept with it')
     .description('release a registration without a reply, so that its payee can be registered again')
-    .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
-      if (note.trim() === '') throw new UsageError('--note is empty; say how it is known.');
-      await withApp(offlineSettings(self), async ({ database, now }) => {
-        const { id: number } = await registrationOf(database.db, id);
-        await doneBy(database.db, auditEventOf(self, number, note.trim()), now(), async (trx) => {
-          if (await releaseBeneficiary(trx, number, `released by a person: ${note.trim()}`)) return;
+    .action((id: string, flags: { readonly note: string }, self: Command) => {
+      const note = textFlag(flags.note, 'say how it is known');
+      return answer(self, async ({ db, recorded }) => {
+        const { id: number } = await registrationOf(db, id);
+        await recorded({ subject: number, note }, async (trx) => {
+          if (await releaseBeneficiary(trx, number, `released by a person: ${note}`)) return;
           throw new UsageError(
             `registration ${id} cannot be released: it has the platform’s answer, or is being sent just now.`,
           );
         });
-        const released = await registrationOf(database.db, id);
-        print(self, { document: documentOf(released), text: rowText(released) });
+        return { ...outputOf(await registrationOf(db, id)), exitCode: EXIT.done };
       });
     });
 }
@@ -173,27 +172,20 @@ function addSettle(beneficiary: Command): void {
     .option('--note <text>', 'how it is known; kept with it')
     .description('record the outcome of a registration without a result, after asking the platform')
     .addHelpText('after', '\nExample:\n  daybook beneficiary settle 3 --status 04 --payee-id P20260301')
-    .action(async (id: string, flags: SettleFlags, self: Command) => {
-      const { status, payeeId = null, note = null } = flags;
+    .action((id: string, flags: SettleFlags, self: Command) => {
+      const { status, payeeId = null } = flags;
       if (payeeId !== null && !/^[\x21-\x7e]{1,64}$/.test(payeeId))
         throw new UsageError('--payee-id takes 1 to 64 characters without spaces.');
       if (status === '03' && payeeId !== null)
         throw new UsageError('a rejected registration has no payee to pay; leave out --payee-id.');
-      if (note?.trim() === '') throw new UsageError('--note is empty; say how it is known.');
-      await withApp(offlineSettings(self), async ({ database, now }) => {
-        const { id: number } = await registrationOf(database.db, id);
-        const known = { id: number, status, payeeId, note: note?.trim() ?? null };
-        const at = now();
-        const auditEvent = auditEventOf(
-          self,
-          number,
-          [`status ${status}`, ...(known.note === null ? [] : [known.note])].join(': '),
+      const note = textFlag(flags.note, 'say how it is known') ?? null;
+      return answer(self, async ({ db, recorded }) => {
+        const { id: number } = await registrationOf(db, id);
+        const auditNote = `status ${status}${note === null ? '' : `: ${note}`}`;
+        const settled = await recorded({ subject: number, note: auditNote }, (trx, now) =>
+          settleBeneficiary(trx, { id: number, status, payeeId, note, now }),
         );
-        const settled = await doneBy(database.db, auditEvent, at, (trx) =>
-          settleBeneficiary(trx, { ...known, now: at }),
-        );
-        const exitCode = isWithoutPayee(settled) ? EXIT.needsPerson : EXIT.done;
-        print(self, { document: documentOf(settled), text: rowText(settled), exitCode });
+        return outputOf(settled);
       });
     });
 }
@@ -204,27 +196,25 @@ interface SettleFlags {
   readonly note?: string;
 }
 
-const depsOf = ({ database, beneficiaries, settings, now }: PlatformApp): RegisterDeps => ({
-  db: database.db,
-  client: beneficiaries,
-  secretKeys: settings.secretKeys,
-  publicUrl: settings.publicUrl,
+export const registerDeps = (
+  { database: { db }, beneficiaries: client, settings, now }: PlatformApp,
+  signal: AbortSignal,
+): RegisterDeps => ({
+  ...{ db, client, now, signal, secretKeys: settings.secretKeys, publicUrl: settings.publicUrl },
   holder: thisHolder(),
-  now,
-  signal: stopSignal(),
 });
 
-async function registrationOf(db: RegisterDeps['db'], id: string): Promise<BeneficiaryRow> {
-  const [row] = /^\d{1,15}$/.test(id) ? await listBeneficiaries(db, Number(id)) : [];
-  if (row === undefined)
-    throw new UsageError(`${id} is no registration’s number; \`daybook beneficiary status\` lists them.`);
+async function registrationOf(db: RegisterDeps['db'], text: string): Promise<BeneficiaryRow> {
+  const unknown = `${text} is no registration’s number; \`daybook beneficiary status\` lists them.`;
+  const [row] = await listBeneficiaries(db, idFlag(text, unknown));
+  if (row === undefined) throw new UsageError(unknown);
   return row;
 }
 
 function tellRegistered(
   self: Command,
   { beneficiary, sent, approvedBefore }: Registered,
-  warnings: readonly FileWarning[] = [],
+  warnings: readonly Problem[] = [],
 ): void {
   print(self, {
     document: { ...documentOf(beneficiary), sent, approvedBefore: approvedBefore.map(documentOf), warnings },
@@ -289,18 +279,16 @@ const SEND_AGAIN =
   '\n  Where the platform is known never to have taken it, `daybook beneficiary release` frees its payee';
 const HOW_TO_FIX = '  fix the file, or the settings, and register it again under the same number';
 
-const listText = (rows: readonly BeneficiaryRow[], times: Times): string =>
-  rows.length === 0
-    ? 'no registration yet; `daybook beneficiary register FILE` makes one'
-    : `${table(
-        ['>id', 'merOrderNo', '?merchant', '?kind', '~status', 'payeeId', '?recorded'],
-        rows.map((row) => [
-          row.id,
-          row.merOrderNo,
-          row.merchantNo,
-          row.bizMode === 'B' ? 'enterprise' : 'individual',
-          MEANING[row.status],
-          row.payeeId,
-          times.at(row.recordedAt),
-        ]),
-      )}\n${times.note}`;
+const listText = (rows: readonly BeneficiaryRow[], times: Times): string => {
+  if (rows.length === 0) return 'no registration yet; `daybook beneficiary register FILE` makes one';
+  const listed = listTable(rows, {
+    '>id': ({ id }) => id,
+    merOrderNo: ({ merOrderNo }) => merOrderNo,
+    '?merchant': ({ merchantNo }) => merchantNo,
+    '?kind': ({ bizMode }) => (bizMode === 'B' ? 'enterprise' : 'individual'),
+    '~status': ({ status }) => MEANING[status],
+    payeeId: ({ payeeId }) => payeeId,
+    '?recorded': ({ recordedAt }) => times.at(recordedAt),
+  });
+  return lines(listed, times.note);
+};

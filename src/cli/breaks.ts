@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { readQuarantined } from '../platform/ledger-entry.ts';
-import { openPlatform, type App } from '../run/app.ts';
+import { openPlatform } from '../run/app.ts';
 import {
   askAboutBreak,
   type Asked,
@@ -20,25 +20,23 @@ import {
 } from '../store/breaks/break-cases.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { listBreaks, type BreakRow } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {
+  answer,
   auditEventOf,
-  withBy,
-  offlineSettings,
-  print,
-  withApp,
-  type GlobalFlags,
+  collect,
   createLog,
+  withBy,
+  type CommandOutput,
+  type GlobalFlags,
+  type StoreWork,
 } from './context.ts';
-import { collect } from './collect.ts';
+import { idFlag, merchantsOf, textFlag } from './flags.ts';
 import { caseText } from './output/break-case-text.ts';
 import { createRetryLog } from './output/progress-line.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
-import { counted, cutLine, line, lines, LIST_SHOWN_MAX } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
-import { merchantsOf } from './range-flags.ts';
+import { counted, cutLine, line, lines, LIST_SHOWN_MAX, type Times } from './output/text.ts';
 
 const EXAMPLES = `
 While a break is open, every run of its merchant ends with exit code 3; an assigned break is still open.
@@ -70,16 +68,14 @@ export function addBreaksCommand(program: Command): void {
   addCaseCommands(breaks);
 }
 
-async function list(_flags: object, self: Command): Promise<void> {
+function list(_flags: object, self: Command): Promise<void> {
   // Flags that `breaks` has as well are taken for its own, wherever they stand.
   const { all = false, json = false, ...flags } = self.optsWithGlobals<ListFlags & GlobalFlags>();
-  const settings = offlineSettings(self);
-  await withApp(settings, async ({ database }) => {
-    const accounts = { merchants: merchantsOf(flags), currencies: null };
+  return answer(self, async ({ db, times }) => {
     const limit = json ? undefined : LIST_SHOWN_MAX + 1;
-    const found = await listBreaks(database.db, { ...accounts, all, limit });
-    const rows = await casesOf(database.db, found);
-    print(self, { document: rows, text: listText(rows, timesOf(settings)) });
+    const found = await listBreaks(db, { merchants: merchantsOf(flags), currencies: null, all, limit });
+    const rows = await casesOf(db, found);
+    return { document: rows, text: listText(rows, times) };
   });
 }
 
@@ -180,28 +176,24 @@ function addCaseCommands(breaks: Command): void {
   }
 }
 
-function breakIdOf(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new UsageError(`${text} is no break’s number; \`daybook breaks\` lists them.`);
-}
+const breakIdOf = (text: string): number =>
+  idFlag(text, `${text} is no break’s number; \`daybook breaks\` lists them.`);
 
 async function take(step: Step, text: string, noteGiven: string | undefined, self: Command): Promise<void> {
   const id = breakIdOf(text);
-  const note = noteGiven?.trim();
-  if (note !== undefined && note.length > NOTE_CHARACTERS_MAX)
+  if (noteGiven !== undefined && noteGiven.trim().length > NOTE_CHARACTERS_MAX)
     throw new UsageError(
       `--note has over ${NOTE_CHARACTERS_MAX} characters; it is published with the day’s files.`,
     );
-  if (note === '')
-    throw new UsageError(`--note is empty; say ${step.noteOf ?? 'something, or leave it out'}.`);
-  await withApp(offlineSettings(self), async ({ database, now }) => {
-    const row = await takeStep(database.db, step.step, {
+  const note = textFlag(noteGiven, `say ${step.noteOf ?? 'something, or leave it out'}`);
+  await answer(self, async ({ db, now }) => {
+    const row = await takeStep(db, step.step, {
       id,
       auditEvent: auditEventOf(self, id, note),
       now: now(),
       refused: () => new UsageError(step.refusal(text)),
     });
-    print(self, { document: row, text: step.done(text) });
+    return { document: row, text: step.done(text) };
   });
 }
 
@@ -215,56 +207,48 @@ function addShowCommand(breaks: Command): void {
     .option('--offline', 'do not ask the platform')
     .description('one break as a case: the rows around it, what else is known, and a message to the platform')
     .addHelpText('after', '\nExamples:\n  daybook breaks show 7\n  daybook breaks show 7 --offline --json')
-    .action(async (text: string, { offline }: { readonly offline?: boolean }, self: Command) => {
+    .action((text: string, { offline = false }: { readonly offline?: boolean }, self: Command) => {
       const id = breakIdOf(text);
-      const settings = offlineSettings(self);
-      const times = timesOf(settings);
-      const { zone } = times;
-      await withApp(settings, async (app) => {
-        const { clockToleranceS } = settings;
-        const found = await breakCase(app.database.db, id, { clockToleranceS, readQuarantined });
-        if (found === null)
-          throw new UsageError(`no break has the number ${id}; \`daybook breaks --all\` lists them.`);
-        const asked = offline === true ? NOT_ASKED : await ask(found, app, settings);
-        const answer = 'answer' in asked ? asked.answer : null;
-        const message = messageToPlatform(found, answer, { zone, now: app.now() });
-        print(self, {
-          document: documentOf(found, asked, { message, zone }),
-          text: caseText(found, asked, { message, times }),
-        });
-      });
+      return answer(self, (store) => showCase(id, offline, store));
     });
 }
 
-const NOT_ASKED: Asked = { failure: 'not asked (--offline)' };
+async function showCase(id: number, offline: boolean, store: StoreWork): Promise<CommandOutput> {
+  const { db, settings, times, now } = store;
+  const { clockToleranceS } = settings;
+  const found = await breakCase(db, id, { clockToleranceS, readQuarantined });
+  if (found === null)
+    throw new UsageError(`no break has the number ${id}; \`daybook breaks --all\` lists them.`);
+  const asked: Asked = offline ? { failure: 'not asked (--offline)' } : await ask(found, store);
+  const answered = 'answer' in asked ? asked.answer : null;
+  const message = messageToPlatform(found, answered, { zone: times.zone, now: now() });
+  const { row, state, takenBy, ...rest } = found;
+  return {
+    document: {
+      break: { ...row, state, taken_by: takenBy },
+      timeZone: times.zone,
+      ...rest,
+      platform: answered,
+      platformNotAsked: 'failure' in asked ? asked.failure : null,
+      message,
+    },
+    text: caseText(found, asked, { message, times }),
+  };
+}
 
-async function ask(found: BreakCase, app: App, settings: SettingsWithoutPlatform): Promise<Asked> {
+async function ask(found: BreakCase, { database, db, settings }: StoreWork): Promise<Asked> {
   const { platform } = settings;
   if (platform === null)
     return { failure: 'not asked: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set' };
-  const { db } = app.database;
   const retriesMax = Math.min(RETRIES_MAX, platform.retriesMax);
   const complete = { ...settings, platform: { ...platform, retriesMax } };
   const log = createLog(settings.logLevel);
-  const client = openPlatform(complete, { onRetry: createRetryLog(log, () => performance.now()) });
+  const client = openPlatform(complete, { onRetry: createRetryLog(log) });
   try {
     const access = async () =>
-      (await chosenMerchants({ database: app.database, settings: complete }, [found.row.merchant_no]))[0]!;
+      (await chosenMerchants({ database, settings: complete }, [found.row.merchant_no]))[0]!;
     return await askAboutBreak({ db, reader: client.reader, access }, found.row);
   } finally {
     await client.close();
   }
 }
-
-const documentOf = (
-  { row, state, takenBy, ...found }: BreakCase,
-  asked: Asked,
-  { message, zone }: { readonly message: string | null; readonly zone: string },
-) => ({
-  break: { ...row, state, taken_by: takenBy },
-  timeZone: zone,
-  ...found,
-  platform: 'answer' in asked ? asked.answer : null,
-  platformNotAsked: 'failure' in asked ? asked.failure : null,
-  message,
-});

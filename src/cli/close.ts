@@ -4,23 +4,21 @@ import { adjustmentText } from '../run/status-text.ts';
 import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../statements/close.ts';
-import { monthOf, type Month, stretches } from '../statements/month.ts';
+import { stretches, type Month } from '../statements/month.ts';
 import { openGroups, todoOf, type OpenDay } from '../statements/open-days.ts';
 import { knownMerchants } from '../store/merchants.ts';
 import { adjustmentsOf, listCloses, type CloseFilter, type MonthClose } from '../store/month-close.ts';
 import {
+  answer,
+  answerWith,
   auditEventOf,
-  withBy,
-  offlineSettings,
+  collect,
   platformSettings,
-  print,
   problemText,
-  withApp,
+  withBy,
 } from './context.ts';
-import { collect } from './collect.ts';
-import { lines, counted, LIST_SHOWN_MAX, longTable } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
-import { merchantsOf, unknownMerchant } from './range-flags.ts';
+import { merchantsOf, monthFlag, textFlag, unknownMerchant } from './flags.ts';
+import { counted, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
 
 const HELP = `
 Closing freezes the list of the month's statements, each with revision and SHA-256: in the database, and as a file in the
@@ -72,15 +70,15 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
   if (given === undefined) throw new UsageError('say which month: `daybook close YYYY-MM --merchant NO`.');
   const month = monthFlag(given);
   if (flags.merchant.length === 0) throw new UsageError('say whose month it is with --merchant NO.');
-  const note = textFlag('--note', flags.note);
-  const despite = textFlag('--despite-open-days', flags.despiteOpenDays) ?? null;
+  const note = publishedText('--note', flags.note);
+  const despite = publishedText('--despite-open-days', flags.despiteOpenDays) ?? null;
   const settings = platformSettings(self);
   const { timeZone: zone } = settings.platform;
   const merchants = [...new Set(flags.merchant)];
   const auditEvents = new Map(
     merchants.map((merchantNo) => [merchantNo, auditEventOf(self, `${merchantNo} ${month.name}`, note)]),
   );
-  await withApp(settings, async ({ database: { db }, objects, now }) => {
+  await answerWith(settings, self, async ({ db, objects, now }) => {
     await assertKnown(db, merchants, settings);
     const options = { db, objects, signingKey: settings.signingKey, zone, now };
     const outcomes: Outcome[] = [];
@@ -93,11 +91,11 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
         outcomes.push({ merchantNo, error });
       }
     }
-    print(self, {
+    return {
       document: outcomes.map((one) => outcomeDocument(month, one)),
       text: lines(...outcomes.map((one) => outcomeText(month, one))),
       exitCode: mostSevere(outcomes.map(exitCodeOfOutcome)),
-    });
+    };
   });
 }
 
@@ -158,29 +156,16 @@ async function list(given: string | undefined, flags: CloseFlags, self: Command)
     merchants: merchantsOf(flags),
     month: given === undefined ? undefined : monthFlag(given).name,
   };
-  const settings = offlineSettings(self);
-  await withApp(settings, async ({ database: { db } }) => {
+  await answer(self, async ({ db, times }) => {
     const closes = await listCloses(db, filter);
     const adjustments = await adjustmentsOf(db, filter);
-    print(self, {
-      document: { closes, adjustments },
-      text: lines(
-        closesText(closes, timesOf(settings)),
-        ...adjustments.map((one) => `  ${adjustmentText(one)}`),
-      ),
-    });
+    const changes = adjustments.map((one) => `  ${adjustmentText(one)}`);
+    return { document: { closes, adjustments }, text: lines(closesText(closes, times), ...changes) };
   });
 }
 
-function monthFlag(given: string): Month {
-  const month = monthOf(given);
-  if (month === null) throw new UsageError(`${given} is no month; write it as YYYY-MM.`);
-  return month;
-}
-
-function textFlag(flag: string, given: string | undefined): string | undefined {
-  const text = given?.trim();
-  if (text === '') throw new UsageError(`${flag} is empty; say why, or leave it out.`);
+function publishedText(flag: string, given: string | undefined): string | undefined {
+  const text = textFlag(given, 'say why, or leave it out', flag);
   if (text !== undefined && text.length > REASON_CHARACTERS_MAX)
     throw new UsageError(
       `${flag} has over ${REASON_CHARACTERS_MAX} characters; it is published with the close.`,
@@ -244,23 +229,17 @@ function closesText(closes: readonly MonthClose[], times: Times): string {
   if (closes.length === 0) return 'no month is closed yet';
   const shown = closes.slice(0, LIST_SHOWN_MAX);
   return lines(
-    longTable(
-      [
-        ...['month', 'merchant', '>close', 'closed at', 'by', '>statements', '>open days'],
-        ...['~reason for open days', '~note'],
-      ],
-      shown.map((one) => [
-        one.month,
-        one.merchantNo,
-        String(one.number),
-        times.at(one.closedAt),
-        one.by,
-        String(one.statements),
-        String(one.openDays),
-        one.despite,
-        one.note,
-      ]),
-    ),
+    longTable(shown, {
+      month: ({ month }) => month,
+      merchant: ({ merchantNo }) => merchantNo,
+      '>close': ({ number }) => number,
+      'closed at': ({ closedAt }) => times.at(closedAt),
+      by: ({ by }) => by,
+      '>statements': ({ statements }) => statements,
+      '>open days': ({ openDays }) => openDays,
+      '~reason for open days': ({ despite }) => despite,
+      '~note': ({ note }) => note,
+    }),
     times.note,
     closes.length > shown.length &&
       `and ${closes.length - shown.length} more: \`--merchant NO\` shows those of one merchant`,

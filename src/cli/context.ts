@@ -1,20 +1,27 @@
-/** What every command uses: settings, the open app (`src/run/app.ts`), a signal for Ctrl-C, the log, and printing (`print.ts`). */
+/** What every command uses: settings, the open app (`src/run/app.ts`), a signal for Ctrl-C, the log, the audit, and printing (`print.ts`). */
 import { readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import type { Transaction } from 'kysely';
 import { pino, type Logger } from 'pino';
+import pretty from 'pino-pretty';
+import { packageFile } from '../host/files.ts';
 import { showableText } from '../ledger/text.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
 import { EXIT, Interrupted, UsageError } from '../run/verdict/exit-codes.ts';
 import { loadSettings } from '../settings/load.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import type { AuditEvent } from '../store/audit.ts';
+import { doneBy, type AuditEvent } from '../store/audit.ts';
+import type { Database } from '../store/engine/database.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { observerOf, tracesOf } from './observed.ts';
 import { createRetryLog } from './output/progress-line.ts';
 import type { GlobalFlags } from './print.ts';
 import { ownVersion } from './version.ts';
 import pretty from 'pino-pretty';
+import { timesOf, type Times } from './output/text.ts';
+import { print, type CommandOutput, type GlobalFlags } from './print.ts';
 
 export * from './print.ts';
 
@@ -34,6 +41,12 @@ const showableFields = (fields: Record<string, unknown>): Record<string, unknown
   JSON.parse(JSON.stringify(fields), (_, value: unknown) =>
     typeof value === 'string' ? showableText(value) : value,
   ) as Record<string, unknown>;
+
+/** Logs why a stage of a merchant failed, for who searches a fault. */
+export const troubleLog =
+  (log: Logger) =>
+  (merchantNo: string, error: unknown): void =>
+    log.debug({ merchantNo, stack: error instanceof Error ? error.stack : String(error) }, 'a stage failed');
 
 /** Aborts on SIGTERM and Ctrl-C. A second one ends the process at once; `STOP_WITHIN_MS` ends it too. */
 export function stopSignal(): AbortSignal {
@@ -80,33 +93,73 @@ export async function withApp<Result>(
   }
 }
 
-interface PlatformWork {
-  /** Receives metrics of the work, where they are enabled. */
-  readonly metrics?: ProcessMetrics | null;
-  /** Raises an alert if the platform's client cannot be opened, as no run can start. */
-  readonly tellsFailure?: boolean;
+/** What the audit says of a command, in addition to its name and who gave it. */
+interface Recorded {
+  /** What it was done to: a number, or the name of a file. Never a secret or personal data. */
+  readonly subject: string | number;
+  readonly note?: string | null | undefined;
 }
 
-/** The same with the platform's client. Its work is counted in `metrics`, and traced if OTEL_* is set. */
+/** What a command works with that reads or changes what is stored. */
+export interface StoreWork extends App {
+  readonly db: Database['db'];
+  readonly settings: SettingsWithoutPlatform;
+  readonly times: Times;
+  /** Does `act` in one transaction with the audit event that says who did it, and to what (`withBy`). */
+  readonly recorded: <Result>(
+    about: Recorded,
+    act: (trx: Transaction<DB>, at: Date) => Promise<Result>,
+  ) => Promise<Result>;
+}
+
+/** Opens what is stored for `work`, and prints the output that this returns; null if it has written it already. */
+export async function answerWith(
+  settings: SettingsWithoutPlatform,
+  self: Command,
+  work: (store: StoreWork) => Promise<CommandOutput | null>,
+): Promise<void> {
+  await withApp(settings, async (app) => {
+    const { db } = app.database;
+    const output = await work({
+      ...{ ...app, db, settings, times: timesOf(settings) },
+      recorded: ({ subject, note }, act) => {
+        const at = app.now();
+        return doneBy(db, auditEventOf(self, subject, note), at, (trx) => act(trx, at));
+      },
+    });
+    if (output !== null) print(self, output);
+  });
+}
+
+/** The same with the command's own settings. */
+export const answer = (
+  self: Command,
+  work: (store: StoreWork) => Promise<CommandOutput | null>,
+): Promise<void> => answerWith(offlineSettings(self), self, work);
+
+export interface PlatformWork {
+  /** Receives metrics of the work, where they are enabled. */
+  readonly metrics?: ProcessMetrics | null;
+  /** Called if the platform's client cannot be opened, as no run can start. */
+  readonly onFailure?: ((settings: Settings, error: unknown, log: Logger) => Promise<unknown>) | null;
+}
+
+/** Opens the app with the platform's client for `work`, and always closes both. Its work is counted in `metrics`, and traced if OTEL_* is set. */
 export async function withPlatform<Result>(
   settings: Settings,
   work: (app: PlatformApp, log: Logger) => Promise<Result>,
-  { metrics = null, tellsFailure = false }: PlatformWork = {},
+  { metrics = null, onFailure = null }: PlatformWork = {},
 ): Promise<Result> {
   const log = createLog(settings.logLevel);
   const traces = await tracesOf(log, ownVersion());
   try {
     const app = await openPlatformApp(settings, {
       env: process.env,
-      onRetry: createRetryLog(log, () => performance.now()),
+      onRetry: createRetryLog(log),
       onAlertProblem: (error) => log.warn({ problem: messageOf(error) }, 'an alert could not be raised'),
       ...((metrics ?? traces) !== null && { observer: observerOf(metrics, traces) }),
     }).catch(async (error: unknown) => {
-      if (tellsFailure) {
-        // Only a command that fails needs it.
-        const { reportNotStarted } = await import('./alerting.ts');
-        await reportNotStarted(settings, error, log);
-      }
+      await onFailure?.(settings, error, log);
       throw error;
     });
     try {
@@ -119,9 +172,11 @@ export async function withPlatform<Result>(
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-export { doneBy } from '../store/audit.ts';
+/** The version of this program. */
+export const ownVersion = (): string =>
+  (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version;
 
 const BY_CHARACTERS_MAX = 100;
 
@@ -129,10 +184,10 @@ export const withBy = (command: Command): Command =>
   command.option('--by <name>', 'who does it, for the record (default: the system’s user)');
 
 /** The audit event of a command that was made with `withBy`. Throws `UsageError` for a `--by` that is not a name. */
-export function auditEventOf(command: Command, subject: string | number, note?: string): AuditEvent {
+export function auditEventOf(command: Command, subject: string | number, note?: string | null): AuditEvent {
   const path: string[] = [];
   for (let at = command; at.parent !== null; at = at.parent) path.unshift(at.name());
-  return { by: whoIn(command), command: path.join(' '), subject: String(subject), note };
+  return { by: whoIn(command), command: path.join(' '), subject: String(subject), note: note ?? undefined };
 }
 
 function whoIn(command: Command): string {

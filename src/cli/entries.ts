@@ -1,9 +1,22 @@
-/** `entries find`: shows everything known about an entry, given its batch number. */
+/**
+ * What is known of entries: `entries find` (one, by its batch number), `amendments` (those that the platform changed or
+ * took back) and `quarantine` (those that could not be read).
+ */
 import type { Command } from 'commander';
-import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
+import type { LedgerEntry } from '../ledger/entry.ts';
+import { moneyText } from '../ledger/money.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { placesOf, type EntryPlace, type EntryPlaces } from '../statements/entry-places.ts';
 import type { QuarantineRow } from '../store/quarantine.ts';
+import { acceptHeld, heldDaysOf, type HeldDay } from '../store/absent-entries.ts';
+import {
+  acknowledgeUnreadable,
+  listAmendments,
+  listQuarantine,
+  listVanished,
+  type Amendment,
+  type QuarantineRow,
+} from '../store/amendments.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import {
   adjacentBreaks,
@@ -12,15 +25,9 @@ import {
   unreadableOfNumber,
   type EntryHistory,
 } from '../store/entry-history.ts';
-import { moneyText } from '../ledger/money.ts';
-import { amountOf, differences } from './amendments.ts';
-import { offlineSettings, print, withApp } from './context.ts';
-import { counted, line, lines } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
-
-interface FindFlags {
-  readonly merchant?: string;
-}
+import { answer, collect, withBy } from './context.ts';
+import { accountsFlagged, dayFlag, idFlag, merchantNoFlag, textFlag, type RangeFlags } from './flags.ts';
+import { counted, line, lines, listTable, table, type Times } from './output/text.ts';
 
 export function addEntriesCommand(program: Command): void {
   const entries = program.command('entries').description('find an entry');
@@ -35,13 +42,10 @@ export function addEntriesCommand(program: Command): void {
         'one of its statements cannot be read.\n\n' +
         'Examples:\n  daybook entries find SBX1684027663557\n  daybook entries find 59102 --merchant 10001 --json',
     )
-    .action(async (batchNo: string, { merchant }: FindFlags, self: Command) => {
+    .action((batchNo: string, { merchant }: { readonly merchant?: string }, self: Command) => {
       if (batchNo === '') throw new UsageError('the number is empty; write it as the platform has it.');
-      if (merchant !== undefined && !MERCHANT_NO.test(merchant))
-        throw new UsageError(`--merchant ${merchant} is no merchant number: it ${MERCHANT_NO_RULE}.`);
-      const settings = offlineSettings(self);
-      await withApp(settings, async ({ database: { db }, objects }) => {
-        const merchants = merchant === undefined ? null : [merchant];
+      const merchants = merchant === undefined ? null : [merchantNoFlag('--merchant', merchant)];
+      return answer(self, async ({ db, objects, times }) => {
         const histories = await findEntries(db, batchNo, merchants);
         const quarantined = await unreadableOfNumber(db, batchNo, merchants);
         if (histories.length + quarantined.length === 0) throw unknownEntry(batchNo, merchant);
@@ -58,11 +62,8 @@ export function addEntriesCommand(program: Command): void {
         const isCut = histories.length === ENTRIES_FOUND_MAX;
         const document: FoundByNumber = { batchNo, entries: found, quarantined, isCut };
         const isUnread = found.some(({ places }) => places.some(({ problem }) => problem !== null));
-        print(self, {
-          document,
-          text: entriesText(document, timesOf(settings)),
-          exitCode: isUnread ? EXIT.incomplete : EXIT.done,
-        });
+        const exitCode = isUnread ? EXIT.incomplete : EXIT.done;
+        return { document, text: entriesText(document, times), exitCode };
       });
     });
 }
@@ -171,3 +172,182 @@ const quarantinedText = (batchNo: string, row: QuarantineRow, times: Times): str
     row.acknowledged_at !== null && line`  acknowledged ${times.at(row.acknowledged_at)}: ${row.note ?? ''}`,
     `  \`daybook quarantine${row.released_at === null && row.acknowledged_at === null ? '' : ' --all'}\` shows it as received`,
   );
+
+const FIELDS = ['currency', 'transactionType', 'credit', 'debit', 'balance', 'bookedAt'] as const;
+/** `transactionType` is `transaction type`. */
+const wordsOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** `balance 5.00 → 6.00, booked at ... → ...`. */
+const differences = ({ before, after }: Pick<Amendment, 'before' | 'after'>): string =>
+  FIELDS.filter((field) => before[field] !== after[field])
+    .map((field) => `${wordsOf(field)} ${before[field] ?? 'none'} → ${after[field] ?? 'none'}`)
+    .join(', ');
+
+const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
+  `${credit === null ? 'debit' : 'credit'} ${moneyText(credit ?? debit ?? '', currency)}`;
+
+const AMENDMENTS_HELP = `
+If every entry of an account's day disappears at once, or most entries of several days, daybook keeps the entries and asks you.
+Until you confirm, they are held: published statements stay as they are, and runs end with 4. \`daybook amendments accept\` confirms
+that they are gone. If they come back, the hold ends by itself.
+
+Examples:
+  daybook amendments
+  daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711"`;
+
+const ACCEPT_HELP = `
+Entries that disappear all at once usually mean an error at the platform. Ask it before you confirm.
+
+Examples:
+  daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711" --by Ada
+  daybook amendments accept --merchant 10001 --note "the platform's answer of 5 March"`;
+
+export function addAmendmentsCommand(program: Command): void {
+  const amendments = program
+    .command('amendments')
+    .description(
+      'entries that the platform changed or removed after they were stored; earlier contents are kept',
+    )
+    .addHelpText('after', AMENDMENTS_HELP)
+    .action((_flags: object, self: Command) =>
+      answer(self, async ({ db, times }) => {
+        const amended = await listAmendments(db);
+        const vanished = await listVanished(db);
+        const held = await heldDaysOf(db, null);
+        return {
+          document: { amended, vanished, held },
+          text: lines(
+            amendedText(amended, times),
+            '',
+            vanishedText(vanished, times),
+            '',
+            heldText(held, times),
+            amended.length + vanished.length + held.length > 0 && times.note,
+          ),
+        };
+      }),
+    );
+  addAcceptCommand(amendments);
+}
+
+const amendedText = (amended: readonly Amendment[], times: Times): string =>
+  amended.length === 0
+    ? 'nothing was amended'
+    : table(
+        ['merchant', 'batch no', 'seen', '~what changed'],
+        amended.map((one) => [
+          ...[one.merchantNo, one.before.batchNo, times.at(one.supersededAt), differences(one)],
+        ]),
+      );
+
+const vanishedText = (vanished: Awaited<ReturnType<typeof listVanished>>, times: Times): string =>
+  vanished.length === 0
+    ? 'no entry was removed'
+    : listTable(vanished, {
+        merchant: ({ merchantNo }) => merchantNo,
+        'no longer shown': ({ entry }) => entry.batchNo,
+        seen: ({ vanishedAt }) => times.at(vanishedAt),
+        '?booked at': ({ entry }) => entry.bookedAt,
+        '~was': ({ entry }) => amountOf(entry),
+      });
+
+const heldText = (held: readonly HeldDay[], times: Times): string =>
+  held.length === 0
+    ? 'nothing is held'
+    : listTable(held, {
+        merchant: ({ merchantNo }) => merchantNo,
+        currency: ({ currency }) => currency,
+        'held day': ({ day }) => day,
+        '>entries': ({ entries }) => entries,
+        since: ({ since }) => times.at(since),
+        accepted: ({ acceptedAt }) => times.at(acceptedAt) || 'no',
+      });
+
+function addAcceptCommand(amendments: Command): void {
+  withBy(amendments.command('accept'))
+    .description(
+      'confirm that held entries are gone for good; the next run that does not find them publishes revisions',
+    )
+    .option('--merchant <no>', 'of this merchant (may be repeated)', collect, [])
+    .option('--currency <code>', 'only of this currency (may be repeated)', collect, [])
+    .option('--from <day>', 'first day, YYYY-MM-DD (default: the first that is held)')
+    .option('--to <day>', 'last day, included (default: the last that is held)')
+    .requiredOption('--note <text>', 'how you know, such as the platform’s answer; kept with it')
+    .addHelpText('after', ACCEPT_HELP)
+    .action((flags: RangeFlags & { readonly note: string }, self: Command) => {
+      if (flags.merchant.length === 0) throw new UsageError('say whose entries they are with --merchant NO.');
+      const note = textFlag(flags.note, 'say how you know that the entries are gone');
+      const [from, to] = [dayFlag('--from', flags.from), dayFlag('--to', flags.to)];
+      const filter = { ...accountsFlagged(flags), from, to };
+      const subject = [...flags.merchant, ...flags.currency, from, to].filter(Boolean).join(' ');
+      return answer(self, async ({ recorded }) => {
+        const accepted = await recorded({ subject, note }, async (trx, at) => {
+          const days = await acceptHeld(trx, filter, at);
+          if (days.length > 0) return days;
+          throw new UsageError(
+            'no held entry there waits to be accepted; `daybook amendments` lists held entries.',
+          );
+        });
+        const entries = accepted.reduce((sum, one) => sum + one.entries, 0);
+        return {
+          document: { accepted },
+          text:
+            `accepted: ${counted(entries, 'entry', 'entries')} of ${counted(accepted.length, 'account day')}. ` +
+            'The next run that does not find them marks them as vanished and publishes revisions. If they are back, nothing changes.',
+        };
+      });
+    });
+}
+
+/** Characters of an unreadable entry that are shown as text. */
+const RAW_SHOWN_MAX = 300;
+
+export function addQuarantineCommand(program: Command): void {
+  const quarantine = program
+    .command('quarantine')
+    .description('received entries that could not be read, or were not requested; stored as received')
+    .option('--all', 'also those the platform no longer sends, and those acknowledged')
+    .addHelpText(
+      'after',
+      '\nEach needs attention until the platform corrects it, or until it is acknowledged.\n\n' +
+        'Examples:\n  daybook quarantine\n  daybook quarantine acknowledge 7 --note "booked by hand, case 4711"',
+    )
+    .action(({ all = false }: { readonly all?: boolean }, self: Command) =>
+      answer(self, async ({ db, times }) => {
+        const rows = await listQuarantine(db, { merchants: null, all });
+        return { document: rows, text: quarantineText(rows, times) };
+      }),
+    );
+  withBy(quarantine.command('acknowledge'))
+    .argument('<id>', 'the quarantine number, as `daybook quarantine` shows it')
+    .requiredOption('--note <text>', 'why it needs no more attention; stored with it')
+    .description('record that an unreadable entry needs no more attention; it stays in quarantine')
+    .action((text: string, flags: { readonly note: string }, self: Command) => {
+      const unknown = `no open quarantined entry has the number ${text}; \`daybook quarantine\` lists them.`;
+      const id = idFlag(text, unknown);
+      const note = textFlag(flags.note, 'give a reason for the acknowledgement');
+      return answer(self, async ({ recorded }) => {
+        await recorded({ subject: id, note }, async (trx, at) => {
+          if (!(await acknowledgeUnreadable(trx, id, note, at))) throw new UsageError(unknown);
+        });
+        return { document: { id, acknowledged: true }, text: `entry ${text} is acknowledged` };
+      });
+    });
+}
+
+const quarantineText = (rows: readonly QuarantineRow[], times: Times): string =>
+  rows.length === 0
+    ? 'nothing is quarantined'
+    : lines(
+        counted(rows.length, 'quarantined entry', 'quarantined entries'),
+        ...rows.map((row) =>
+          lines(
+            line`\n${row.id}: merchant ${row.merchant_no}, batch no ${row.batch_no ?? 'none'}${row.occurrences === 1 ? '' : `, ${row.occurrences} times`}: ${row.reason}`,
+            line`  ${row.raw.slice(0, RAW_SHOWN_MAX)}${row.raw.length > RAW_SHOWN_MAX ? ' ... (complete with --json)' : ''}`,
+            row.released_at !== null && `  no longer sent since ${times.at(row.released_at)}`,
+            row.acknowledged_at !== null &&
+              line`  acknowledged ${times.at(row.acknowledged_at)}: ${row.note ?? ''}`,
+          ),
+        ),
+        `\n${times.note}`,
+      );

@@ -1,7 +1,9 @@
 /** Reads the file of an application or a registration, JSON or YAML. No message repeats anything from the file. */
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
+import type { Problem } from '../forms/problem.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
+import type { FileRules } from '../settings/settings.ts';
 
 /** Largest file that is read. A file has some 10 kB, as it names images by their paths. */
 const INPUT_BYTES_MAX = 1_048_576;
@@ -39,13 +41,17 @@ function textOf(path: string): string {
 }
 
 /**
- * Something in a file that resembles a mistake, but that the platform's document leaves open. It is shown, and the
- * file is sent all the same.
+ * What a file is checked by. What resembles a mistake, but is left open by the platform's document, is added to
+ * `warnings`: it is shown, and the file is sent all the same.
  */
-export interface FileWarning {
-  readonly path: string;
-  readonly problem: string;
-}
+export const rulesOf = (
+  { walletMethods, codeLists, filePaths }: FileRules,
+  now: Date,
+  warnings: Problem[] = [],
+) => ({
+  ...{ walletMethods, codeLists, filePaths, isLocalFile: existsSync, today: now.toISOString().slice(0, 10) },
+  onWarning: (warning: Problem) => void warnings.push(warning),
+});
 
-export const warningText = ({ path, problem }: FileWarning): string =>
+export const warningText = ({ path, problem }: Problem): string =>
   `  please check: ${path} ${problem}; the file was accepted all the same`;

@@ -2,10 +2,10 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
-import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../ledger/merchant-no.ts';
+import { TOKEN, TOKEN_RULE } from '../ledger/merchant-no.ts';
 import { clockOf, openPlatform } from '../run/app.ts';
 import { UsageError, EXIT } from '../run/verdict/exit-codes.ts';
-import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { Settings, SettingsMerchant } from '../settings/settings.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import {
   addMerchant,
@@ -16,18 +16,16 @@ import {
 } from '../store/merchants.ts';
 import { adoptSecretKey, rekey, type RekeyReport } from '../store/secrets/key-check.ts';
 import {
+  answer,
+  answerWith,
   auditEventOf,
-  doneBy,
-  withBy,
   offlineSettings,
   platformSettings,
   stopSignal,
-  print,
-  withApp,
+  withBy,
 } from './context.ts';
-import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
-import { unknownMerchant } from './range-flags.ts';
+import { merchantNoFlag, unknownMerchant } from './flags.ts';
+import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
 
 interface AddFlags {
   readonly merchantNo: string;
@@ -42,6 +40,7 @@ export function addMerchantsCommand(program: Command): void {
   addListCommand(merchants);
   addStatusCommand(merchants, 'enable', 'sync a merchant’s ledger again, with the token it has');
   addStatusCommand(merchants, 'disable', 'stop syncing a merchant; what is stored stays');
+  addRekeyCommand(merchants);
 }
 
 function addAddCommand(merchants: Command): void {
@@ -60,11 +59,11 @@ function addAddCommand(merchants: Command): void {
       const settings = offlineSettings(self, otherNames);
       const token = await tokenFrom(flags);
       if (flags.check === true) await tryToken(platformSettings(self, otherNames), { merchantNo, token });
-      await withApp(settings, async ({ database, now }) => {
-        await adoptSecretKey(database.db, settings.secretKeys);
-        const merchant = { merchantNo, token, secretKeys: settings.secretKeys, now: now() };
-        const { added, enabled } = await doneBy(database.db, auditEventOf(self, merchantNo), now(), (trx) =>
-          addMerchant(trx, merchant),
+      await answerWith(settings, self, async ({ db, recorded }) => {
+        const { secretKeys } = settings;
+        await adoptSecretKey(db, secretKeys);
+        const { added, enabled } = await recorded({ subject: merchantNo }, (trx, now) =>
+          addMerchant(trx, { merchantNo, token, secretKeys, now }),
         );
         const what = added
           ? 'is added'
@@ -72,19 +71,16 @@ function addAddCommand(merchants: Command): void {
             ? 'has a new token and is enabled again'
             : 'has a new token';
         const took = flags.check === true ? ', and the platform takes its token' : '';
-        print(self, {
+        return {
           document: { merchantNo, added, enabled, checked: flags.check === true },
           text: `merchant ${merchantNo} ${what}${took}; the next run reads its ledger`,
-        });
+        };
       });
     });
 }
 
 /** Reads one page of today's ledger with the token. Throws the platform's refusal. */
-async function tryToken(
-  settings: Settings,
-  merchant: { readonly merchantNo: string; readonly token: string },
-): Promise<void> {
+async function tryToken(settings: Settings, merchant: SettingsMerchant): Promise<void> {
   const platform = openPlatform(settings, {});
   const { timeZone } = settings.platform;
   const today = dayWindow(dayOf(clockOf(settings)().getTime(), timeZone), timeZone);
@@ -100,47 +96,36 @@ function addListCommand(merchants: Command): void {
     .command('list')
     .description('the merchants, tokens left out')
     .option('--all', `not only the first ${LIST_SHOWN_MAX.toLocaleString('en')}; \`--json\` always has all`)
-    .action(async ({ all = false }: { readonly all?: boolean }, self: Command) => {
-      const settings = offlineSettings(self);
-      const times = timesOf(settings);
-      await withApp(settings, async ({ database }) => {
-        const stored = await listMerchants(database.db);
+    .action(({ all = false }: { readonly all?: boolean }, self: Command) =>
+      answer(self, async ({ db, settings, times }) => {
+        const stored = await listMerchants(db);
         const own = settings.platform?.merchant?.merchantNo;
-        const rows = stored.map((row) => ({ ...row, source: 'database' }));
+        const rows: ListedMerchant[] = stored.map((row) => ({ ...row, source: 'database' }));
         if (own !== undefined && !stored.some(({ merchantNo }) => merchantNo === own))
           rows.push({
-            merchantNo: own,
-            status: 'active',
-            hasToken: true,
-            addedAt: new Date(0),
-            joinedAt: null,
+            ...{ merchantNo: own, status: 'active', hasToken: true, addedAt: new Date(0), joinedAt: null },
             source: 'settings',
           });
-        print(self, { document: rows, text: listText(rows, all, times) });
-      });
-    });
+        return { document: rows, text: listText(rows, all, times) };
+      }),
+    );
 }
 
-type ListedMerchant = MerchantRow & { readonly source: string };
+type ListedMerchant = MerchantRow & { readonly source: 'database' | 'settings' };
 
 function listText(rows: readonly ListedMerchant[], all: boolean, times: Times): string {
   if (rows.length === 0) return 'no merchant yet; add one with `daybook merchants add`';
   const shown = all ? rows : rows.slice(0, LIST_SHOWN_MAX);
   return lines(
-    longTable(
-      ['merchant', 'status', '~token', '?added', '~joined the nightly job'],
-      shown.map(({ merchantNo, status, hasToken, addedAt, joinedAt, source }) => [
-        merchantNo,
-        status,
+    longTable(shown, {
+      merchant: ({ merchantNo }) => merchantNo,
+      status: ({ status }) => status,
+      '~token': ({ hasToken, source }) =>
         hasToken ? (source === 'settings' ? 'from the settings' : 'stored') : 'none',
-        source === 'settings' ? '' : times.at(addedAt),
-        source === 'settings'
-          ? 'yes'
-          : joinedAt === null
-            ? 'not yet: known by its approval'
-            : times.at(joinedAt),
-      ]),
-    ),
+      '?added': ({ addedAt, source }) => (source === 'settings' ? '' : times.at(addedAt)),
+      '~joined the nightly job': ({ joinedAt, source }) =>
+        source === 'settings' ? 'yes' : times.at(joinedAt) || 'not yet: known by its approval',
+    }),
     cutLine(
       shown.length < rows.length,
       `of ${counted(rows.length, 'merchant')}`,
@@ -158,40 +143,30 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
     .action(async (given: string, _flags: object, self: Command) => {
       const merchantNo = merchantNoFlag('merchant', given);
       const settings = offlineSettings(self);
-      if (word === 'disable') assertNotOfSettings(settings, merchantNo);
-      await withApp(settings, async ({ database, now }) => {
-        const hasToken = await doneBy(database.db, auditEventOf(self, merchantNo), now(), async (trx) => {
-          if (word === 'disable' && (await disableMerchant(trx, merchantNo, now()))) return true;
-          const known = word === 'disable' ? null : await setMerchantStatus(trx, merchantNo, status, now());
+      const isOfSettings = settings.platform?.merchant?.merchantNo === merchantNo;
+      if (word === 'disable' && isOfSettings) throw ofSettings(merchantNo);
+      await answerWith(settings, self, async ({ recorded }) => {
+        const hasToken = await recorded({ subject: merchantNo }, async (trx, at) => {
+          if (word === 'disable' && (await disableMerchant(trx, merchantNo, at))) return true;
+          const known = word === 'disable' ? null : await setMerchantStatus(trx, merchantNo, status, at);
           if (known !== null) return known.hasToken;
           throw unknownMerchant(merchantNo);
         });
         const lacks =
-          word === 'enable' && !hasToken && settings.platform?.merchant?.merchantNo !== merchantNo
+          word === 'enable' && !hasToken && !isOfSettings
             ? `; it has no token yet: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``
             : '';
-        print(self, {
-          document: { merchantNo, status },
-          text: `merchant ${merchantNo} is ${word}d${lacks}`,
-        });
+        return { document: { merchantNo, status }, text: `merchant ${merchantNo} is ${word}d${lacks}` };
       });
     });
 }
 
-/** Throws for the merchant of the settings: its ledger is always read. */
-function assertNotOfSettings({ platform }: SettingsWithoutPlatform, merchantNo: string): void {
-  if (platform?.merchant?.merchantNo !== merchantNo) return;
-  throw new UsageError(
+/** The ledger of the merchant of the settings is always read. */
+const ofSettings = (merchantNo: string): UsageError =>
+  new UsageError(
     `merchant ${merchantNo} is the one of the settings, and read for as long as they name it: take PLATFORM_MERCHANT_NO ` +
       'and PLATFORM_TOKEN out of the environment (platform.merchantNo and platform.token out of the file).',
   );
-}
-
-function merchantNoFlag(name: string, given: string): string {
-  if (!MERCHANT_NO.test(given))
-    throw new UsageError(`${name} ${given} is no merchant number: it ${MERCHANT_NO_RULE}.`);
-  return given;
-}
 
 async function tokenFrom({ tokenStdin, tokenEnv }: AddFlags): Promise<string> {
   if ((tokenStdin === true) === (tokenEnv !== undefined))
@@ -205,10 +180,8 @@ async function tokenFrom({ tokenStdin, tokenEnv }: AddFlags): Promise<string> {
   return token;
 }
 
-/** It is a subcommand of `merchants`, because tokens are added there. */
-export function addRekeyCommand(program: Command): void {
-  const merchants =
-    program.commands.find((command) => command.name() === 'merchants') ?? program.command('merchants');
+/** Tokens are added here, so their key is changed here. */
+function addRekeyCommand(merchants: Command): void {
   withBy(merchants.command('rekey'))
     .description(
       'encrypt every stored token, application, beneficiary and notification with the first secret key',
@@ -218,22 +191,18 @@ export function addRekeyCommand(program: Command): void {
       '\nTo change keys: put a new one in front in DAYBOOK_SECRET_KEYS, restart what runs, `daybook merchants rekey`,\n' +
         'then remove the keys that it reports as no longer needed. It can be stopped and started again at any time.',
     )
-    .action(async (_flags: object, self: Command) => {
-      const { secretKeys, ...settings } = offlineSettings(self);
-      await withApp({ ...settings, secretKeys }, async ({ database, now }) => {
+    .action((_flags: object, self: Command) =>
+      answer(self, async ({ db, now, settings: { secretKeys } }) => {
         // Recorded first: the work takes many transactions and may be stopped between two of them.
-        await recordAuditEvent(database.db, auditEventOf(self, secretKeys[0]?.id ?? 'no key'), now());
-        const report = await rekey(database.db, secretKeys);
-        print(self, {
-          document: report,
-          text: textOf(report),
-          exitCode: report.unreadable > 0 ? EXIT.needsPerson : EXIT.done,
-        });
-      });
-    });
+        await recordAuditEvent(db, auditEventOf(self, secretKeys[0]?.id ?? 'no key'), now());
+        const report = await rekey(db, secretKeys);
+        const exitCode = report.unreadable > 0 ? EXIT.needsPerson : EXIT.done;
+        return { document: report, text: rekeyText(report), exitCode };
+      }),
+    );
 }
 
-function textOf({ keyId, rekeyed, unreadable, problems, idle }: RekeyReport): string {
+function rekeyText({ keyId, rekeyed, unreadable, problems, idle }: RekeyReport): string {
   const changed = rekeyed.filter(({ count }) => count > 0);
   const unnamed = unreadable - problems.length;
   return lines(

@@ -16,9 +16,9 @@ import {
 } from '../store/notifications/notifications.ts';
 import { freeSpace } from '../store/engine/database.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
-import { offlineSettings, stopSignal, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
-import { counted, lines, table } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
+import { answer, stopSignal, withBy } from './context.ts';
+import { idFlag, textFlag } from './flags.ts';
+import { counted, lines, listTable, type Times } from './output/text.ts';
 
 /** Most rows listed, the newest first: there may be many forged posts. */
 const ROWS_MAX = 1_000;
@@ -38,18 +38,17 @@ export function addNotificationsCommand(program: Command): void {
       'after',
       '\nExamples:\n  daybook notifications\n  daybook notifications resolve 7 --note "asked the platform, case 4711"',
     )
-    .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
-      const settings = offlineSettings(self);
-      await withApp(settings, async ({ database }) => {
-        const rows = await listNotifications(database.db, { all: all ?? false, limit: ROWS_MAX });
-        const counts = await countNotifications(database.db);
-        print(self, {
+    .action(({ all = false }: { readonly all?: boolean }, self: Command) =>
+      answer(self, async ({ db, times }) => {
+        const rows = await listNotifications(db, { all, limit: ROWS_MAX });
+        const counts = await countNotifications(db);
+        return {
           document: { counts, notifications: rows },
-          text: listText(rows, counts, timesOf(settings)),
+          text: listText(rows, counts, times),
           exitCode: exitCodeFor(rows),
-        });
-      });
-    });
+        };
+      }),
+    );
   addProcessCommand(notifications);
   addShowCommand(notifications);
   addApplyCommand(notifications);
@@ -60,32 +59,27 @@ function addProcessCommand(notifications: Command): void {
   notifications
     .command('process')
     .description('process received notifications once, as `daybook serve` does continuously')
-    .action(async (_flags: object, self: Command) => {
-      const settings = offlineSettings(self);
-      await withApp(settings, async ({ database, now }) => {
-        const { db } = database;
-        const { secretKeys } = settings;
+    .action((_flags: object, self: Command) =>
+      answer(self, async ({ database, db, now, settings: { secretKeys } }) => {
         await adoptSecretKey(db, secretKeys);
         const report = await processNotifications({
-          db,
-          secretKeys,
-          now,
-          signal: stopSignal(),
+          ...{ db, secretKeys, now, signal: stopSignal() },
           freeSpace: () => freeSpace(database, ['notification']),
         });
-        const found = Object.entries(report.outcomes);
-        print(self, {
+        const { outcomes, left, dropped } = report;
+        const found = Object.entries(outcomes);
+        return {
           document: report,
           text: lines(
-            found.length === 0 && report.left.length === 0 && 'nothing to process',
+            found.length === 0 && left.length === 0 && 'nothing to process',
             ...found.map(([outcome, count]) => `${count} ${outcome}`),
-            report.dropped > 0 && `${report.dropped} old ones of unknown paths dropped`,
-            ...report.left.map(({ number, problem }) => `${number} is left: ${problem}`),
+            dropped > 0 && `${dropped} old ones of unknown paths dropped`,
+            ...left.map(({ number, problem }) => `${number} is left: ${problem}`),
           ),
-          exitCode: report.left.length > 0 ? EXIT.incomplete : processedExit(Object.keys(report.outcomes)),
-        });
-      });
-    });
+          exitCode: left.length > 0 ? EXIT.incomplete : processedExit(Object.keys(outcomes)),
+        };
+      }),
+    );
 }
 
 const processedExit = (outcomes: readonly string[]): ExitCode =>
@@ -96,17 +90,16 @@ function addShowCommand(notifications: Command): void {
     .argument('<number>', 'the notification’s number')
     .requiredOption('--reveal', 'print it decrypted: it may hold a token or personal data')
     .description('print a pushed notification as received')
-    .action(async (text: string, _flags: object, self: Command) => {
+    .action((text: string, _flags: object, self: Command) => {
       const number = numberOf(text);
-      const settings = offlineSettings(self);
-      await withApp(settings, async ({ database, now }) => {
-        const body = await doneBy(database.db, auditEventOf(self, number), now(), async (trx) => {
+      return answer(self, async ({ settings, recorded }) => {
+        const body = await recorded({ subject: number }, async (trx) => {
           const found = await notificationBody(trx, settings.secretKeys, number);
-          if (found === undefined) throw unknownNumber(text);
+          if (found === undefined) throw new UsageError(unknownNumber(text));
           if (found !== null) return found;
           throw new UsageError(`what notification ${text} carried was forgotten with its application.`);
         });
-        print(self, { document: { number, body }, text: body });
+        return { document: { number, body }, text: body };
       });
     });
 }
@@ -123,18 +116,15 @@ function addApplyCommand(notifications: Command): void {
       '\nIt replaces any earlier result. The token of an approval is stored encrypted, in place of an earlier one of the ' +
         '\nsame merchant; no copying needed.\n\nExample:\n  daybook notifications apply 7 --note "asked the platform, case 4711"',
     )
-    .action(async (text: string, { note }: { readonly note?: string }, self: Command) => {
+    .action((text: string, flags: { readonly note?: string }, self: Command) => {
       const number = numberOf(text);
-      if (note?.trim() === '') throw new UsageError('--note is empty; say how it is known.');
-      const { secretKeys } = offlineSettings(self);
-      await withApp(offlineSettings(self), async ({ database: { db }, now }) => {
-        const said = { number, note: note?.trim() ?? null };
-        const at = now();
+      const note = textFlag(flags.note, 'say how it is known') ?? null;
+      return answer(self, async ({ db, settings: { secretKeys }, recorded }) => {
         await adoptSecretKey(db, secretKeys);
-        const applied = await doneBy(db, auditEventOf(self, number, said.note ?? undefined), at, (trx) =>
-          applyNotification(trx, said, { secretKeys, now: at }),
+        const applied = await recorded({ subject: number, note }, (trx, now) =>
+          applyNotification(trx, { number, note }, { secretKeys, now }),
         );
-        print(self, { document: { ...applied, note: said.note }, text: appliedText(applied) });
+        return { document: { ...applied, note }, text: appliedText(applied) };
       });
     });
 }
@@ -151,28 +141,25 @@ function addResolveCommand(notifications: Command): void {
     .argument('<number>', 'the notification’s number')
     .requiredOption('--note <text>', 'what was done about it; kept with it')
     .description('close a notification that a person has cleared up; it changes nothing else')
-    .action(async (text: string, { note }: { readonly note: string }, self: Command) => {
+    .action((text: string, flags: { readonly note: string }, self: Command) => {
       const number = numberOf(text);
-      if (note.trim() === '') throw new UsageError('--note is empty; say what was done about it.');
-      await withApp(offlineSettings(self), async ({ database, now }) => {
-        await doneBy(database.db, auditEventOf(self, number, note.trim()), now(), async (trx) => {
-          if (await resolveNotification(trx, { number, note: note.trim(), now: now() })) return;
+      const note = textFlag(flags.note, 'say what was done about it');
+      return answer(self, async ({ recorded }) => {
+        await recorded({ subject: number, note }, async (trx, now) => {
+          if (await resolveNotification(trx, { number, note, now })) return;
           throw new UsageError(
             `no notification ${text} needs a person; \`daybook notifications\` lists those that do.`,
           );
         });
-        print(self, { document: { number, note: note.trim() }, text: `notification ${text} is resolved` });
+        return { document: { number, note }, text: `notification ${text} is resolved` };
       });
     });
 }
 
-function numberOf(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw unknownNumber(text);
-  return Number(text);
-}
+const numberOf = (text: string): number => idFlag(text, unknownNumber(text));
 
-const unknownNumber = (text: string): UsageError =>
-  new UsageError(`${text} is no notification’s number; \`daybook notifications --all\` lists them.`);
+const unknownNumber = (text: string): string =>
+  `${text} is no notification’s number; \`daybook notifications --all\` lists them.`;
 
 function listText(
   rows: readonly NotificationRow[],
@@ -183,17 +170,15 @@ function listText(
   return lines(
     rows.length === 0
       ? 'no notification needs a person'
-      : table(
-          ['>no', '?kind', 'merOrderNo', 'received', '~outcome', '~why'],
-          rows.map((row) => [
-            row.number,
-            row.kind,
-            row.merOrderNo,
-            times.at(row.receivedAt),
-            row.outcome ?? 'not processed yet',
-            row.resolvedAt === null ? row.reason : `resolved: ${row.note ?? ''}`,
-          ]),
-        ),
+      : listTable(rows, {
+          '>no': ({ number }) => number,
+          '?kind': ({ kind }) => kind,
+          merOrderNo: ({ merOrderNo }) => merOrderNo,
+          received: ({ receivedAt }) => times.at(receivedAt),
+          '~outcome': ({ outcome }) => outcome ?? 'not processed yet',
+          '~why': ({ resolvedAt, reason, note }) =>
+            resolvedAt === null ? reason : `resolved: ${note ?? ''}`,
+        }),
     rows.length > 0 && times.note,
     rows.length === ROWS_MAX && `only the newest ${counted(ROWS_MAX, 'notification')} are shown`,
     all.length > 0 && `kept in all: ${all.join(', ')}`,

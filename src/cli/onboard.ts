@@ -1,6 +1,6 @@
 /** `onboard`: applications for merchants (sp1101): check, submit, status, list, settle. */
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import type { Problem } from '../forms/problem.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import {
   adviceOf,
@@ -12,8 +12,12 @@ import {
 } from '../onboarding/application-status.ts';
 import { checkApplication, type ApplicationRules } from '../onboarding/check.ts';
 import { ApplicationInvalid, newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
+import { checkApplication } from '../onboarding/check.ts';
+import { ApplicationInvalid } from '../onboarding/errors.ts';
+import { forget, settleApplication } from '../onboarding/settle.ts';
+import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
+import type { PlatformApp } from '../run/app.ts';
 import { UsageError, EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
-import type { FileRules } from '../settings/settings.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { freeSpace } from '../store/engine/database.ts';
 import { callbackUrlOf, newNotifySecret } from '../store/notifications/notify-path.ts';
@@ -24,20 +28,18 @@ import {
   type ApplicationState,
 } from '../store/onboarding/applications.ts';
 import {
+  answer,
   auditEventOf,
-  doneBy,
-  withBy,
   offlineSettings,
   platformSettings,
-  stopSignal,
   print,
-  withApp,
+  stopSignal,
+  withBy,
   withPlatform,
   type CommandOutput,
 } from './context.ts';
-import { readInputFile, warningText, type FileWarning } from './input-file.ts';
-import { lines, table, line } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
+import { readInputFile, rulesOf, warningText } from './input-file.ts';
+import { line, lines, listTable, timesOf, type Times } from './output/text.ts';
 
 const LISTED_MAX = 1_000;
 
@@ -53,18 +55,6 @@ export function addOnboardCommand(program: Command): void {
   addForgetCommand(onboard);
 }
 
-const rulesOf = (
-  { codeLists, filePaths }: FileRules,
-  now: Date,
-  warnings: FileWarning[],
-): Omit<ApplicationRules, 'defaults'> => ({
-  onWarning: (warning) => void warnings.push(warning),
-  codeLists,
-  filePaths,
-  isLocalFile: existsSync,
-  today: now.toISOString().slice(0, 10),
-});
-
 function addCheckCommand(onboard: Command): void {
   onboard
     .command('check')
@@ -74,7 +64,7 @@ function addCheckCommand(onboard: Command): void {
       const settings = offlineSettings(self);
       const now = settings.nowMs === null ? new Date() : new Date(settings.nowMs);
       const { publicUrl, fileRules } = settings;
-      const warnings: FileWarning[] = [];
+      const warnings: Problem[] = [];
       const checked = checkApplication(readInputFile(path), {
         ...rulesOf(fileRules, now, warnings),
         defaults: {
@@ -84,14 +74,13 @@ function addCheckCommand(onboard: Command): void {
           processVersion: null,
         },
       });
+      const text = lines('nothing to correct; it can be submitted', ...warnings.map(warningText));
+      const problems = 'problems' in checked ? checked.problems : null;
       print(
         self,
-        'problems' in checked
-          ? invalid(new ApplicationInvalid(checked.problems))
-          : {
-              document: { problems: [], warnings },
-              text: lines('nothing to correct; it can be submitted', ...warnings.map(warningText)),
-            },
+        problems === null
+          ? { document: { problems: [], warnings }, text }
+          : invalid(new ApplicationInvalid(problems)),
       );
     });
 }
@@ -116,25 +105,15 @@ function addSubmitCommand(onboard: Command): void {
     .action(async (path: string, { replaces }: { readonly replaces?: string }, self: Command) => {
       const settings = platformSettings(self);
       const file = readInputFile(path);
-      await withPlatform(settings, async ({ database: { db }, applications, now }, log) => {
-        await markBrokenOff(db, now());
-        const warnings: FileWarning[] = [];
-        const deps: SubmitDeps = {
-          db,
-          client: applications,
-          secretKeys: settings.secretKeys,
-          rules: rulesOf(settings.fileRules, now(), warnings),
-          referralChannel: settings.platform.referralChannel,
-          publicUrl: settings.publicUrl,
-          holder: thisHolder(),
-          now,
-          newOrderNo: () => newOrderNo(now()),
-          newSecret: newNotifySecret,
-          signal: stopSignal(),
-        };
+      await withPlatform(settings, async (app, log) => {
+        await markBrokenOff(app.database.db, app.now());
+        const warnings: Problem[] = [];
         try {
           const earlier = replaces === undefined ? null : idOf(replaces);
-          const row = await submitApplication({ file, replaces: earlier }, deps);
+          const row = await submitApplication(
+            { file, replaces: earlier },
+            submitDeps(app, stopSignal(), warnings),
+          );
           log.info({ application: row.id, state: row.state }, 'application submitted');
           const { document, text, exitCode } = statusOutput(openItemsOfOne(row), timesOf(settings));
           print(self, {
@@ -150,82 +129,72 @@ function addSubmitCommand(onboard: Command): void {
     });
 }
 
+export const submitDeps = (
+  { database: { db }, applications: client, settings, now }: PlatformApp,
+  signal: AbortSignal,
+  warnings: Problem[] = [],
+): SubmitDeps => ({
+  ...{ db, client, now, signal, secretKeys: settings.secretKeys, publicUrl: settings.publicUrl },
+  rules: rulesOf(settings.fileRules, now(), warnings),
+  referralChannel: settings.platform.referralChannel,
+  holder: thisHolder(),
+  newOrderNo: () => newOrderNo(now()),
+  newSecret: newNotifySecret,
+});
+
 function addStatusCommand(onboard: Command): void {
   withBy(onboard.command('status'))
     .argument('[id]', 'the application’s number; without it, every one that is not settled')
     .option('--reveal', 'print what the platform said in full: it may repeat personal data')
     .description('how applications stand, what the platform wants, and what to do next')
-    .action(
-      async (id: string | undefined, { reveal = false }: { readonly reveal?: boolean }, self: Command) => {
-        const settings = offlineSettings(self);
-        const { secretKeys } = settings;
-        const times = timesOf(settings);
-        await withApp(settings, async ({ database: { db }, now }) => {
-          await markBrokenOff(db, now());
-          const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
-          if (reveal)
-            await recordAuditEvent(
-              db,
-              auditEventOf(self, id === undefined ? 'every open one' : idOf(id)),
-              now(),
-            );
-          if (id !== undefined) {
-            const status = await statusOf(idOf(id));
-            if (status === null) throw unknownId(id);
-            print(self, statusOutput(status, times));
-            return;
-          }
-          const rows = await listApplications(db, LISTED_MAX);
-          const statuses = await Promise.all(rows.filter(isUnsettled).map((row) => statusOf(row.id)));
-          const open = statuses.filter(
-            (one) => one !== null && one.replacedBy === null,
-          ) as ApplicationStatus[];
-          print(self, {
-            document: open.map(documentOf),
-            text:
-              open.length === 0
-                ? 'no application is open'
-                : lines(open.map((one) => textOf(one, times)).join('\n\n'), '', times.note),
-          });
-        });
-      },
+    .action((id: string | undefined, { reveal = false }: { readonly reveal?: boolean }, self: Command) =>
+      answer(self, async ({ db, now, settings: { secretKeys }, times }) => {
+        await markBrokenOff(db, now());
+        const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
+        const subject = id === undefined ? 'every open one' : idOf(id);
+        if (reveal) await recordAuditEvent(db, auditEventOf(self, subject), now());
+        if (id !== undefined) {
+          const status = await statusOf(idOf(id));
+          if (status === null) throw unknownId(id);
+          return statusOutput(status, times);
+        }
+        const rows = await listApplications(db, LISTED_MAX);
+        const statuses = await Promise.all(rows.filter(isUnsettled).map((row) => statusOf(row.id)));
+        const open = statuses.filter((one) => one?.replacedBy === null) as ApplicationStatus[];
+        const text =
+          open.length === 0
+            ? 'no application is open'
+            : lines(open.map((one) => textOf(one, times)).join('\n\n'), '', times.note);
+        return { document: open.map(documentOf), text };
+      }),
     );
 }
 
 const isUnsettled = ({ state }: ApplicationRow): boolean =>
-  state === 'submitting' || state === 'accepted' || state === 'unknown' || state === 'supplement';
+  ['submitting', 'accepted', 'unknown', 'supplement'].includes(state);
 
 function addListCommand(onboard: Command): void {
   onboard
     .command('list')
     .description('every application, newest first')
-    .action(async (_flags: object, self: Command) => {
-      const settings = offlineSettings(self);
-      const times = timesOf(settings);
-      await withApp(settings, async ({ database: { db }, now }) => {
+    .action((_flags: object, self: Command) =>
+      answer(self, async ({ db, now, times }) => {
         await markBrokenOff(db, now());
         const rows = await listApplications(db, LISTED_MAX);
-        print(self, {
-          document: rows,
-          text:
-            rows.length === 0
-              ? 'no application yet; submit one with `daybook onboard submit FILE`'
-              : `${table(
-                  ['>id', 'state', 'merOrderNo', '?bizFlow', '?merchant', '?replaces', '?submitted', 'since'],
-                  rows.map((row) => [
-                    row.id,
-                    row.state,
-                    row.merOrderNo,
-                    row.bizFlow,
-                    row.merchantNo,
-                    row.replaces,
-                    times.at(row.submittedAt),
-                    times.at(row.changedAt),
-                  ]),
-                )}\n${times.note}`,
+        const listed = listTable(rows, {
+          '>id': ({ id }) => id,
+          state: ({ state }) => state,
+          merOrderNo: ({ merOrderNo }) => merOrderNo,
+          '?bizFlow': ({ bizFlow }) => bizFlow,
+          '?merchant': ({ merchantNo }) => merchantNo,
+          '?replaces': ({ replaces }) => replaces,
+          '?submitted': ({ submittedAt }) => times.at(submittedAt),
+          since: ({ changedAt }) => times.at(changedAt),
         });
-      });
-    });
+        const none = 'no application yet; submit one with `daybook onboard submit FILE`';
+        return { document: rows, text: rows.length === 0 ? none : lines(listed, times.note) };
+      }),
+    );
 }
 
 function addSettleCommand(onboard: Command): void {
@@ -235,16 +204,16 @@ function addSettleCommand(onboard: Command): void {
     .description(
       'record that the platform does have an application whose state is `unknown`; ask the platform first',
     )
-    .action(async (id: string, { bizFlow }: { readonly bizFlow: string }, self: Command) => {
+    .action((id: string, { bizFlow }: { readonly bizFlow: string }, self: Command) => {
       if (!/^[\x21-\x7e]{1,32}$/.test(bizFlow))
         throw new UsageError('--biz-flow takes 1 to 32 characters without spaces.');
-      const settings = offlineSettings(self);
-      await withApp(settings, async ({ database: { db }, now }) => {
+      return answer(self, async ({ db, now, recorded, times }) => {
         await markBrokenOff(db, now());
-        const row = await doneBy(db, auditEventOf(self, idOf(id), `bizFlow ${bizFlow}`), now(), (trx) =>
-          settleApplication(trx, { id: idOf(id), bizFlow, now: now() }),
+        const subject = idOf(id);
+        const row = await recorded({ subject, note: `bizFlow ${bizFlow}` }, (trx, at) =>
+          settleApplication(trx, { id: subject, bizFlow, now: at }),
         );
-        print(self, statusOutput(openItemsOfOne(row), timesOf(settings)));
+        return statusOutput(openItemsOfOne(row), times);
       });
     });
 }
@@ -255,21 +224,17 @@ function addForgetCommand(onboard: Command): void {
     .description(
       'delete the personal data and pushed tokens of a closed application; only the record that it existed stays',
     )
-    .action(async (id: string, _flags: object, self: Command) => {
-      const settings = offlineSettings(self);
-      const times = timesOf(settings);
-      await withApp(settings, async ({ database, now }) => {
-        const at = now();
-        const { forgottenAt } = await doneBy(database.db, auditEventOf(self, idOf(id)), at, (trx) =>
-          forget(trx, idOf(id), at),
-        );
+    .action((text: string, _flags: object, self: Command) =>
+      answer(self, async ({ database, recorded, times }) => {
+        const id = idOf(text);
+        const { forgottenAt } = await recorded({ subject: id }, (trx, at) => forget(trx, id, at));
         await freeSpace(database, ['application', 'notification', 'merchant'], { full: true });
-        print(self, {
-          document: { id: idOf(id), forgottenAt },
-          text: `application ${id}: the data sent and pushed for it is deleted since ${times.at(forgottenAt)} (${times.zone})`,
-        });
-      });
-    });
+        return {
+          document: { id, forgottenAt },
+          text: `application ${text}: the data sent and pushed for it is deleted since ${times.at(forgottenAt)} (${times.zone})`,
+        };
+      }),
+    );
 }
 
 const unknownId = (text: string): UsageError =>

@@ -1,13 +1,16 @@
-/** How commands print results and errors. It needs no package, as the file for auditors prints with it, too. */
+/** How commands print results and errors. It needs no package, as the file for auditors has it, too. */
 import type { Command } from 'commander';
 import { showableLines } from '../ledger/text.ts';
 import { EXIT, exitCodeOf, type ExitCode } from '../run/verdict/exit-codes.ts';
-import { fitted } from './output/wrapped.ts';
+import { fitted } from './output/text.ts';
 
 export interface GlobalFlags {
   readonly config?: string;
   readonly json?: boolean;
 }
+
+/** Collects the values of an option that can be repeated. */
+export const collect = (value: string, earlier: readonly string[]): string[] => [...earlier, value];
 
 /** The result of a command: a document for `--json`, text for a person, and the exit code. */
 export interface CommandOutput {

@@ -1,40 +1,30 @@
 /** Puts all commands together into the program `daybook`. */
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
-import { addAccessCommand } from './access.ts';
 import { addAlertsCommand } from './alerts.ts';
-import { addAmendmentsCommand } from './amendments.ts';
-import { addAuditCommand } from './audit.ts';
 import { addBackfillCommand } from './backfill.ts';
+import { addBeneficiaryCommand } from './beneficiary.ts';
 import { addBreaksCommand } from './breaks.ts';
 import { addCloseCommand } from './close.ts';
-import { printError } from './context.ts';
-import { addDemoCommand } from './demo/demo.ts';
+import { ownVersion, printError } from './context.ts';
 import { addDemoOnboardingCommand } from './demo/demo-onboarding.ts';
-import { addDoctorCommand } from './doctor.ts';
-import { addEntriesCommand } from './entries.ts';
-import { withFittingHelp } from './output/help-text.ts';
-import { addJobsCommand } from './jobs.ts';
-import { addMerchantsCommand, addRekeyCommand } from './merchants.ts';
-import { addMetricsCommand } from './metrics.ts';
-import { addMigrateCommand } from './migrate.ts';
+import { addDemoCommand } from './demo/demo.ts';
+import { addAmendmentsCommand, addEntriesCommand, addQuarantineCommand } from './entries.ts';
+import { addAuditCommand, addDoctorCommand, addMigrateCommand, addPruneCommand } from './maintenance.ts';
+import { addMerchantsCommand } from './merchants.ts';
 import { addNotificationsCommand } from './notifications.ts';
-import { addPlanCommand } from './plan.ts';
-import { addPruneCommand } from './prune.ts';
-import { addQuarantineCommand } from './quarantine.ts';
-import { addBeneficiaryCommand } from './beneficiary.ts';
 import { addOnboardCommand } from './onboard.ts';
+import { withFittingHelp } from './output/text.ts';
+import { addJobsCommand, addWorkerCommand } from './queue.ts';
 import { addReferenceCommand } from './reference.ts';
-import { addRunCommands } from './run.ts';
+import { addPlanCommand, addRunCommands } from './run.ts';
 import { addRunsCommand } from './runs.ts';
 import { addSandboxCommand } from './sandbox.ts';
 import { addScheduleCommand } from './schedule.ts';
-import { addServeCommand } from './serve.ts';
+import { addAccessCommand, addServeCommand } from './serve.ts';
 import { addStatementsCommand } from './statements.ts';
-import { addStatusCommand } from './status.ts';
+import { addMetricsCommand, addStatusCommand } from './status.ts';
 import { addVerifyCommand } from './verify.ts';
-import { ownVersion } from './version.ts';
-import { addWorkerCommand } from './worker.ts';
 
 const EXIT_CODES_TEXT = `
 Exit codes: 0 complete, nothing needs attention; 2 invalid usage or settings; 3 complete, needs attention; 4 incomplete,
@@ -68,7 +58,6 @@ export function createProgram(): Command {
   addAuditCommand(program);
   addAlertsCommand(program);
   addMerchantsCommand(program);
-  addRekeyCommand(program);
   addReferenceCommand(program);
   addBeneficiaryCommand(program);
   addOnboardCommand(program);

@@ -15,9 +15,8 @@ import {
   type ReferenceItemRow,
   type ReferenceListRow,
 } from '../store/reference/reference-lists.ts';
-import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
-import { counted, lines, table } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
+import { answer, platformSettings, print, stopSignal, withPlatform } from './context.ts';
+import { counted, lines, listTable, table, type Times } from './output/text.ts';
 
 const KINDS = META_TYPES.join(', ');
 
@@ -68,19 +67,17 @@ export function addReferenceCommand(program: Command): void {
     .option('--all', 'also codes the platform no longer lists')
     .description('what is stored of a list, with when each code was first and last seen')
     .addHelpText('after', '\nExample:\n  daybook reference list bank --country CN')
-    .action(async (text: string, flags: ListFlags, self: Command) => {
+    .action((text: string, flags: ListFlags, self: Command) => {
       const kind = kindOf(text);
       const country = flags.country === undefined ? undefined : countryOf(flags.country);
       if (country !== undefined && !META_TYPES_BY_COUNTRY.includes(kind))
         throw new UsageError(`${kind} is one list for all countries; leave out --country.`);
-      const settings = offlineSettings(self);
-      await withApp(settings, async ({ database: { db } }) => {
-        const withRemoved = flags.all ?? false;
-        const items = await listReferenceItems(db, { kind, country, withRemoved });
+      return answer(self, async ({ db, times }) => {
+        const items = await listReferenceItems(db, { kind, country, withRemoved: flags.all ?? false });
         const lists = (await listReferenceLists(db)).filter(
           (list) => list.kind === kind && (country === undefined || list.country === country),
         );
-        print(self, { document: { lists, items }, text: listText(items, lists, timesOf(settings)) });
+        return { document: { lists, items }, text: listText(items, lists, times) };
       });
     });
 }
@@ -128,24 +125,14 @@ function listText(
   const hasType = codes.some(({ methodType }) => methodType !== null);
   return lines(
     codes.length > 0 &&
-      table(
-        [
-          ...(hasCountry ? ['country'] : []),
-          'code',
-          '~name',
-          ...(hasType ? ['type'] : []),
-          'first seen',
-          'last seen',
-        ],
-        codes.map((item) => [
-          ...(hasCountry ? [item.country] : []),
-          item.code,
-          withEscapes(item.name),
-          ...(hasType ? [item.methodType] : []),
-          times.day(item.firstSeenAt),
-          item.hasExited ? `${times.day(item.lastSeenAt)}, gone` : times.day(item.lastSeenAt),
-        ]),
-      ),
+      listTable(codes, {
+        ...(hasCountry && { country: (item: ReferenceItemRow) => item.country }),
+        code: (item) => item.code,
+        '~name': (item) => withEscapes(item.name),
+        ...(hasType && { type: (item: ReferenceItemRow) => item.methodType }),
+        'first seen': (item) => times.day(item.firstSeenAt),
+        'last seen': (item) => `${times.day(item.lastSeenAt)}${item.hasExited ? ', gone' : ''}`,
+      }),
     ...prompts.map(({ code, name }) => `${code} asks for one of your own (“${name}”) and is no code to send`),
     ...lists.flatMap((list) =>
       list.setAside.map(

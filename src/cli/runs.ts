@@ -4,10 +4,10 @@ import { UsageError, type Reason } from '../run/verdict/exit-codes.ts';
 import { notesOf, reasonOf, withStates, type KnownRun, runEnd } from '../run/run-state.ts';
 import { latestRuns, runById } from '../store/runs.ts';
 import { closeRanges } from '../store/tasks.ts';
-import { offlineSettings, print, withApp, auditEventOf, doneBy, withBy } from './context.ts';
+import { answer, withBy } from './context.ts';
+import { idFlag } from './flags.ts';
 import { reasonText } from './output/run-text.ts';
-import { lines, table } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
+import { lines, listTable, table, type Times } from './output/text.ts';
 
 const SHOWN = 20;
 const ALL_MAX = 10_000;
@@ -24,59 +24,47 @@ export function addRunsCommand(program: Command): void {
       '\nA run without an end, whose process is missing or holds no lease, was killed; the next one continues from ' +
         'there.\n\nExamples:\n  daybook runs\n  daybook runs 42\n  daybook runs forget-range 7',
     )
-    .action(async (id: string | undefined, { all }: { readonly all?: boolean }, self: Command) => {
-      if (id === undefined) await listRuns(all ?? false, self);
-      else await showRun(idOf(id, `${id} is no run’s number; \`daybook runs\` lists them.`), self);
-    });
+    .action((id: string | undefined, { all = false }: { readonly all?: boolean }, self: Command) =>
+      id === undefined ? listRuns(all, self) : showRun(id, self),
+    );
   withBy(runs.command('forget-range'))
     .argument('<id>', 'the range’s number, as `daybook status` shows it')
     .description(
       'give up days that were asked for with --from and --to and are not read; what was read stays',
     )
-    .action(async (id: string, _flags: object, self: Command) => {
-      const unknown = `no open range has the number ${id}; \`daybook status\` lists them.`;
-      await withApp(offlineSettings(self), async ({ database, now }) => {
-        const rangeId = idOf(id, unknown);
-        await doneBy(database.db, auditEventOf(self, rangeId), now(), async (trx) => {
-          const closed = await closeRanges(trx, [rangeId], { state: 'cancelled', now: now() });
-          if (closed === 0) throw new UsageError(unknown);
+    .action((text: string, _flags: object, self: Command) => {
+      const unknown = `no open range has the number ${text}; \`daybook status\` lists them.`;
+      return answer(self, async ({ recorded }) => {
+        const id = idFlag(text, unknown);
+        await recorded({ subject: id }, async (trx, now) => {
+          if ((await closeRanges(trx, [id], { state: 'cancelled', now })) === 0)
+            throw new UsageError(unknown);
         });
-        print(self, { document: { id: rangeId, forgotten: true }, text: `range ${id} is given up` });
+        return { document: { id, forgotten: true }, text: `range ${text} is given up` };
       });
     });
-}
-
-function idOf(text: string, problem: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new UsageError(problem);
-  return Number(text);
 }
 
 /** The `--json` form of a run: its row, its state and its first reason. */
 const runDocument = (run: KnownRun) => ({ ...run, reason: reasonOf(run) });
 
-async function listRuns(all: boolean, self: Command): Promise<void> {
-  const settings = offlineSettings(self);
-  const times = timesOf(settings);
-  await withApp(settings, async ({ database: { db }, now }) => {
+const listRuns = (all: boolean, self: Command): Promise<void> =>
+  answer(self, async ({ db, now, times }) => {
     const rows = await latestRuns(db, { limit: all ? ALL_MAX : SHOWN });
     const known = await withStates(db, rows, { now: now() });
-    const text = table(
-      ['run', 'command', '?days', 'started', '~result', '~why'],
-      known.map((run) => [
-        run.id,
-        whatOf(run),
-        daysOf(run),
-        times.at(run.startedAt),
-        runEnd(run),
-        whyOf(run),
-      ]),
-    );
-    print(self, {
+    const text = listTable(known, {
+      run: ({ id }) => id,
+      command: whatOf,
+      '?days': daysOf,
+      started: ({ startedAt }) => times.at(startedAt),
+      '~result': runEnd,
+      '~why': whyOf,
+    });
+    return {
       document: known.map(runDocument),
       text: known.length === 0 ? 'nothing ran yet' : lines(text, times.note),
-    });
+    };
   });
-}
 
 const whatOf = ({ command, slot }: KnownRun): string => (slot === null ? command : `${command} of ${slot}`);
 
@@ -89,13 +77,13 @@ function whyOf(run: KnownRun): string {
   return reason.length > REASON_SHOWN_MAX ? `${reason.slice(0, REASON_SHOWN_MAX).toWellFormed()}...` : reason;
 }
 
-async function showRun(id: number, self: Command): Promise<void> {
-  const settings = offlineSettings(self);
-  await withApp(settings, async ({ database: { db }, now }) => {
+function showRun(text: string, self: Command): Promise<void> {
+  const id = idFlag(text, `${text} is no run’s number; \`daybook runs\` lists them.`);
+  return answer(self, async ({ db, now, times }) => {
     const row = await runById(db, id);
     if (row === undefined) throw new UsageError(`no run has the number ${id}; \`daybook runs\` lists them.`);
     const [run] = await withStates(db, [row], { now: now() });
-    print(self, { document: runDocument(run!), text: runText(run!, timesOf(settings)) });
+    return { document: runDocument(run!), text: runText(run!, times) };
   });
 }
 

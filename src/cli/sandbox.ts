@@ -1,12 +1,13 @@
 /** `sandbox`: acts the platform out on loopback until it is stopped. */
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
-import { packageFile } from '../host/package-file.ts';
+import { packageFile } from '../host/files.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { hostilitySchema } from '../sandbox/behaviour.ts';
 import { readScenario, type Scenario } from '../sandbox/scenario.ts';
-import { stopSignal, print } from './context.ts';
+import { collect, print, stopSignal } from './context.ts';
 import { lines } from './output/text.ts';
 
 /** The port on loopback, unless another one is asked for. */
@@ -25,12 +26,7 @@ export function addSandboxCommand(program: Command): void {
     .description('a simulated platform on loopback: made-up merchants, and every way it can misbehave')
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', String(PORT_DEFAULT))
     .option('--scenario <file>', 'the scenario that it simulates', SCENARIO_DEFAULT)
-    .option(
-      '--hostility <setting=value>',
-      'switch on one way to misbehave (may be repeated)',
-      (value: string, earlier: readonly string[]) => [...earlier, value],
-      [],
-    )
+    .option('--hostility <setting=value>', 'switch on one way to misbehave (may be repeated)', collect, [])
     .addHelpText(
       'after',
       `\nWays to misbehave: ${Object.keys(hostilitySchema.shape).join(', ')}\n\nExample:\n` +
@@ -59,13 +55,11 @@ export function addSandboxCommand(program: Command): void {
           'In another terminal:',
           `  export PLATFORM_BASE_URL=${url} PLATFORM_TIME_ZONE=${scenario.timeZone}`,
           `  export PLATFORM_MERCHANT_NO=${first.merchantNo} PLATFORM_TOKEN=${first.token}`,
-          scenario.now === undefined ? false : `  export DAYBOOK_NOW=${scenario.now}`,
+          scenario.now !== undefined && `  export DAYBOOK_NOW=${scenario.now}`,
           `  npx daybook run --from ${scenario.from} --to ${lastCompleteDay(scenario)}`,
         ),
       });
-      await new Promise<void>((resolve) => {
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
+      if (!signal.aborted) await once(signal, 'abort');
       await sandbox.close();
     });
 }

@@ -14,10 +14,9 @@ import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { Schedule } from '../settings/schema.ts';
 import { openRunOfSlot, openRunSince, slotEnds, runById } from '../store/runs.ts';
-import { withAlerting, FailingTicks, reportThrown } from './alerting.ts';
-import { platformSettings, stopSignal, withPlatform } from './context.ts';
-import { metricsOf, withHealthPort } from './observed.ts';
-import { withQueue } from './jobs.ts';
+import { createFailingTicks, reportNotStarted, reportThrown } from './alerts.ts';
+import { messageOf, platformSettings } from './context.ts';
+import { keepRunning, withQueue } from './queue.ts';
 
 /** All jobs, with their times from the settings. */
 export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
@@ -30,21 +29,12 @@ export function addScheduleCommand(program: Command): void {
       'run the nightly job, the midday check and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
     )
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
-    .action(async (_flags: object, self: Command) => {
-      const settings = platformSettings(self);
-      const metrics = await metricsOf(settings);
-      await withPlatform(
-        settings,
-        async (app, log) => {
-          const signal = stopSignal();
-          await withHealthPort({ app, log, metrics, signal }, () =>
-            withAlerting(app, log, () => keepAll(app, log, signal)),
-          );
-          log.info('schedule ended');
-        },
-        { metrics, tellsFailure: true },
-      );
-    });
+    .action((_flags: object, self: Command) =>
+      keepRunning(platformSettings(self), keepAll, {
+        onFailure: reportNotStarted,
+        onEnd: (log) => log.info('schedule ended'),
+      }),
+    );
 }
 
 /** Keeps the schedule, over the queue where workers do what is due. */
@@ -52,7 +42,7 @@ async function keepAll(app: PlatformApp, log: Logger, signal: AbortSignal): Prom
   if (app.settings.workers === 'none') return keep(app, log, { queued: null, signal });
   const onProblem = (error: unknown): void => log.error({ problem: messageOf(error) }, 'the queue failed');
   await withQueue(app, { supervises: false, onProblem }, (queue) =>
-    keep(app, log, { queued: new QueuedSlots(app, queue, log), signal }),
+    keep(app, log, { queued: createQueuedSlots(app, queue, log), signal }),
   );
 }
 
@@ -60,13 +50,16 @@ async function keepAll(app: PlatformApp, log: Logger, signal: AbortSignal): Prom
 async function keep(
   app: PlatformApp,
   log: Logger,
-  { queued, signal }: { readonly queued: QueuedSlots | null; readonly signal: AbortSignal },
+  {
+    queued,
+    signal,
+  }: { readonly queued: ReturnType<typeof createQueuedSlots> | null; readonly signal: AbortSignal },
 ): Promise<void> {
   const { schedule } = app.settings;
   const { zone } = schedule;
   const scheduled = scheduledJobs(schedule);
   const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
-  const ticks = new FailingTicks(app.settings, log);
+  const ticks = createFailingTicks(app.settings, log);
   log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');
   await keepSchedule({
     jobs: scheduled,
@@ -123,69 +116,62 @@ async function doJob(
     log.info(due, 'job done by another process');
     return;
   }
-  const { runId, exitCode, notes, elapsedMs } = report;
-  const level = exitCode === EXIT.done ? 'info' : 'warn';
-  log[level]({ ...due, run: runId, exitCode, notes, elapsedMs }, 'job ended');
+  const { runId: run, exitCode, notes, elapsedMs } = report;
+  logEnd(log, due, { run, exitCode, notes, elapsedMs });
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A job that comes due waits this long for the run before it: until then its merchants still have their jobs. */
 const WAITS_FOR_OTHERS_MS = 3_600_000;
 
-class QueuedSlots {
-  readonly #app: PlatformApp;
-  readonly #queue: Queue;
-  readonly #log: Logger;
+function createQueuedSlots(app: PlatformApp, queue: Queue, log: Logger) {
+  const { db } = app.database;
   /** Runs on the queue whose end is not reported yet. */
-  readonly #open = new Map<number, DueJob>();
-
-  constructor(app: PlatformApp, queue: Queue, log: Logger) {
-    this.#app = app;
-    this.#queue = queue;
-    this.#log = log;
-  }
-
-  /** Puts the slot on the queue, unless it is there or done: another schedule may have been faster. Returns at once. */
-  async put(due: DueJob, job: Job, signal: AbortSignal): Promise<void> {
-    const app = this.#app;
-    const { db } = app.database;
-    if ((await openRunOfSlot(db, due.job, due.slot)) === undefined) {
-      const other = await openRunSince(db, new Date(app.now().getTime() - WAITS_FOR_OTHERS_MS));
-      if (other !== undefined) {
-        this.#log.info({ ...due, run: other }, 'job waits until this run has ended');
+  const open = new Map<number, DueJob>();
+  return {
+    /** Puts the slot on the queue, unless it is there or done: another schedule may have been faster. Returns at once. */
+    put: async (due: DueJob, job: Job, signal: AbortSignal): Promise<void> => {
+      if ((await openRunOfSlot(db, due.job, due.slot)) === undefined) {
+        const other = await openRunSince(db, new Date(app.now().getTime() - WAITS_FOR_OTHERS_MS));
+        if (other !== undefined) {
+          log.info({ ...due, run: other }, 'job waits until this run has ended');
+          return;
+        }
+      }
+      const deps = { ...runDeps(app, signal), ...job.lookback?.(app.settings) };
+      const run = await queueSlot(await ledgerRequest(app, due), {
+        ...deps,
+        enqueue: (trx, merchants) => enqueue(queue, trx, 'night', merchants),
+      });
+      if (run === null) {
+        log.info(due, 'job done by another process');
         return;
       }
-    }
-    const deps = { ...runDeps(app, signal), ...job.lookback?.(app.settings) };
-    const run = await queueSlot(await ledgerRequest(app, due), {
-      ...deps,
-      enqueue: (trx, merchants) => enqueue(this.#queue, trx, 'night', merchants),
-    });
-    if (run === null) {
-      this.#log.info(due, 'job done by another process');
-      return;
-    }
-    if (this.#open.has(run)) return;
-    this.#open.set(run, due);
-    this.#log.info({ ...due, run }, 'job is on the queue');
-    // If no merchant could be queued, no worker will end the run.
-    await finishQueuedRun(run, deps);
-  }
-
-  /** Tells the runs that have ended since they were put on the queue. */
-  async tellEnds(): Promise<void> {
-    for (const [run, due] of this.#open) {
-      const row = await runById(this.#app.database.db, run);
-      if (row?.exitCode === null) continue;
-      this.#open.delete(run);
-      if (row === undefined) continue;
-      const { exitCode, figures } = row;
-      const level = exitCode === EXIT.done ? 'info' : 'warn';
-      this.#log[level](
-        { ...due, run, exitCode, notes: notesOf(figures), elapsedMs: figures['elapsedMs'] },
-        'job ended',
-      );
-    }
-  }
+      if (open.has(run)) return;
+      open.set(run, due);
+      log.info({ ...due, run }, 'job is on the queue');
+      // If no merchant could be queued, no worker will end the run.
+      await finishQueuedRun(run, deps);
+    },
+    /** Tells the runs that have ended since they were put on the queue. */
+    tellEnds: async (): Promise<void> => {
+      for (const [run, due] of open) {
+        const row = await runById(db, run);
+        if (row?.exitCode === null) continue;
+        open.delete(run);
+        if (row === undefined) continue;
+        const { exitCode, figures } = row;
+        logEnd(log, due, { run, exitCode, notes: notesOf(figures), elapsedMs: figures['elapsedMs'] });
+      }
+    },
+  };
 }
+
+interface JobEnd {
+  readonly run: number;
+  readonly exitCode: number | null;
+  readonly notes: readonly string[];
+  readonly elapsedMs: unknown;
+}
+
+const logEnd = (log: Logger, due: DueJob, end: JobEnd): void =>
+  log[end.exitCode === EXIT.done ? 'info' : 'warn']({ ...due, ...end }, 'job ended');

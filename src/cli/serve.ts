@@ -1,4 +1,8 @@
-/** `serve`: the HTTP server to which the platform pushes results. It also processes them. */
+/** `serve`: the HTTP server to which the platform pushes results, which it also processes, and its pages; `access` for logins there. */
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
@@ -8,11 +12,22 @@ import type { PagesDeps } from '../web/pages/context.ts';
 import type { ServeApp } from '../web/serve.ts';
 import { targetsOf } from '../alerts/targets.ts';
 import { SERVE } from '../run/alerts/run-alerts.ts';
+import { jobs } from '../../jobs/all.ts';
+import { hashPassword, SALT_BYTES } from '../access/identity.ts';
 import { endConditions } from '../alerts/outbox.ts';
-import { withAlerting, runWatchdog, reportNotStarted } from './alerting.ts';
-import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
+import { targetsOf } from '../alerts/targets.ts';
+import type { ProcessMetrics } from '../observe/metrics.ts';
+import { SERVE } from '../run/alerts/run-alerts.ts';
+import type { App } from '../run/app.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { PagesDeps } from '../web/pages/context.ts';
+import { createRefusalLog } from '../web/refusal-log.ts';
+import type { ServeApp } from '../web/serve.ts';
+import { reportNotStarted, runWatchdog, withAlerting } from './alerts.ts';
+import { createLog, offlineSettings, print, stopSignal, withApp } from './context.ts';
 import { metricsOf, metricsPage, withOwnConnection } from './observed.ts';
-import { lines } from './output/text.ts';
+import { lines, timesOf } from './output/text.ts';
 
 const HELP = `
 Listens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ends TLS.
@@ -113,11 +128,73 @@ async function withPages(
   work: (pages: PagesDeps | null) => Promise<void>,
 ): Promise<void> {
   if (settings.pagesListen === null) return work(null);
-  const { PAGES_CONNECTIONS, pagesShown } = await import('./pages-shown.ts');
-  await withOwnConnection(
-    settings,
-    app.database,
-    (db) => work(pagesShown(settings, app, db)),
-    PAGES_CONNECTIONS,
-  );
+  const show = async (db: App['database']['db']): Promise<void> => work(await pagesShown(settings, app, db));
+  await withOwnConnection(settings, app.database, show, PAGES_CONNECTIONS);
+}
+
+/**
+ * Pages ask short questions. With twenty readers on two cores three were too few, and eight no faster than six (`npm run
+ * bench -- --only pages`).
+ */
+export const PAGES_CONNECTIONS = 6;
+
+/**
+ * The pages, for `pagesListen`; null if that is not set. Throws `AccessMissing` where they could be reached from elsewhere
+ * and no login is needed.
+ */
+export async function pagesShown(
+  settings: SettingsWithoutPlatform,
+  { database, objects, now }: Pick<App, 'database' | 'objects' | 'now'>,
+  db = database.db,
+): Promise<PagesDeps | null> {
+  const { pagesListen } = settings;
+  if (pagesListen === null) return null;
+  // Loading what logs people in takes long.
+  const { openAccess } = await import('../access/open.ts');
+  return {
+    ...openAccess({ settings, pagesListen, db, now, random: randomBytes }),
+    ...{ db, objects, settings, now, jobs },
+    zone: timesOf(settings).zone,
+  };
+}
+
+const PASSWORD_CHARACTERS_MIN = 12;
+const PASSWORD_CHARACTERS_MAX = 1_000;
+
+const HASH_HELP = `
+Reads the password from stdin; on a terminal it asks, and shows nothing of what is typed.
+
+Example:
+  daybook access hash < password.txt
+  export DAYBOOK_ACCESS_USERS='{"ada":"scrypt:15:8:3:..."}' DAYBOOK_ACCESS_ROLES='{"ada":"operator"}'`;
+
+export function addAccessCommand(program: Command): void {
+  const access = program.command('access').description('who may log in at the pages of `serve`');
+  access
+    .command('hash')
+    .description('hash a password for DAYBOOK_ACCESS_USERS')
+    .addHelpText('after', HASH_HELP)
+    .action(async (_flags: object, self: Command) => {
+      const given = process.stdin.isTTY ? await hiddenLine('password: ') : await text(process.stdin);
+      const password = given.replace(/\r?\n$/, '');
+      if (password.length < PASSWORD_CHARACTERS_MIN || password.length > PASSWORD_CHARACTERS_MAX)
+        throw new UsageError(
+          `the password has to have ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters; this one has ${password.length}.`,
+        );
+      if (/\p{C}/u.test(password)) throw new UsageError('the password has to be one line of text.');
+      const hash = await hashPassword(password, randomBytes(SALT_BYTES));
+      print(self, { document: { hash }, text: hash });
+    });
+}
+
+async function hiddenLine(question: string): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  process.stderr.write(question);
+  try {
+    return await lines.question('');
+  } finally {
+    lines.close();
+    process.stderr.write('\n');
+  }
 }

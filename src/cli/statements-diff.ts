@@ -8,9 +8,8 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { showableLines, showableText } from '../ledger/text.ts';
 import { wallSecond, wallTime } from '../ledger/wall-time.ts';
-import type { App } from '../run/app.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { changeOf, tallyRows as tallyOf, type ChangeCounts } from '../statements/differing-rows.ts';
+import { changeOf, tallyRows, type ChangeCounts } from '../statements/differing-rows.ts';
 import type { Cells } from '../statements/formats/format.ts';
 import { StatementDamaged, rowsBetween } from '../statements/fetch.ts';
 import { causesOf, causeText, type CausedRow } from '../statements/reason.ts';
@@ -20,11 +19,9 @@ import {
   type RevisionsOfAccount,
   type StatementRow,
 } from '../store/statements/statements.ts';
-import { collect } from './collect.ts';
-import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
+import { answer, collect, type CommandOutput, type GlobalFlags, type StoreWork } from './context.ts';
+import { accountsFlagged, dayFlag } from './flags.ts';
 import { counted, lines, table } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
-import { accountsFlagged, dayFlag } from './range-flags.ts';
 
 /** Most accounts shown as text; `--json` has all. */
 const ACCOUNTS_SHOWN_MAX = 20;
@@ -49,17 +46,15 @@ export function addStatementsDiffCommand(statements: Command): void {
         '  daybook statements diff 2026-03-31\n' +
         '  daybook statements diff 2026-03-31 --merchant 10001 --currency USD --revisions 1..3',
     )
-    .action(async (dayText: string, flags: DiffFlags, self: Command) => {
+    .action((dayText: string, flags: DiffFlags, self: Command) => {
       const day = dayFlag('the day', dayText);
       const asked = flags.revisions === undefined ? null : revisionsOf(flags.revisions);
       const accounts = accountsFlagged(flags);
-      const settings = offlineSettings(self);
-      const times = timesOf(settings);
-      await withApp(settings, async (app) => {
-        const published = await revisionsOnDay(app.database.db, day, accounts);
+      const { json = false } = self.optsWithGlobals<GlobalFlags>();
+      return answer(self, async (store) => {
+        const published = await revisionsOnDay(store.db, day, accounts);
         const pairs = pairsIn(published, asked, day);
-        if (self.optsWithGlobals<GlobalFlags>().json === true) await writeDocument(app, day, pairs);
-        else await tellText(app, { day, times, pairs, published: published.length }, self);
+        return json ? writeDocument(store, day, pairs) : textOutput(store, day, pairs, published.length);
       });
     });
 }
@@ -109,37 +104,34 @@ function pairsIn(
   );
 }
 
-async function load({ database: { db } }: App, { account, before, after }: Pair, day: BusinessDay) {
+async function load({ db }: StoreWork, { account, before, after }: Pair, day: BusinessDay) {
   const [was, is] = [await statementOf(db, account, day, before), await statementOf(db, account, day, after)];
   return { before: was!, after: is! };
 }
 
-async function tellText(
-  app: App,
-  {
-    day,
-    times,
-    pairs,
-    published,
-  }: { day: BusinessDay; times: Times; pairs: readonly Pair[]; published: number },
-  self: Command,
-): Promise<void> {
+async function textOutput(
+  store: StoreWork,
+  day: BusinessDay,
+  pairs: readonly Pair[],
+  published: number,
+): Promise<CommandOutput> {
+  const { db, objects, times } = store;
   const texts: string[] = [];
   let isDamaged = false;
   for (const pair of pairs.slice(0, ACCOUNTS_SHOWN_MAX)) {
-    const { before, after } = await load(app, pair, day);
-    const tally = tallyRows();
+    const { before, after } = await load(store, pair, day);
+    const tally = tallyRows(ROWS_SHOWN_MAX);
     const problem = await problemIn(async () => {
-      for await (const row of rowsBetween(app.objects, before, after)) tally.take(row);
+      for await (const row of rowsBetween(objects, before, after)) tally.take(row);
     });
     isDamaged ||= problem !== null;
     const shown = [];
-    for await (const rows of causesOf(app.database.db, tally.shown, before, after)) shown.push(...rows);
+    for await (const rows of causesOf(db, tally.shown, before, after)) shown.push(...rows);
     texts.push(diffText({ before, after, shown, counts: tally.counts, problem }, times.zone));
   }
   const more = pairs.length - texts.length;
   const single = published - pairs.length;
-  print(self, {
+  return {
     document: null,
     text: lines(
       pairs.length === 0 && `no statement of ${day} was replaced: there is one revision of each`,
@@ -150,7 +142,7 @@ async function tellText(
       pairs.length > 0 && `\n${times.note}`,
     ),
     exitCode: isDamaged ? EXIT.incomplete : EXIT.done,
-  });
+  };
 }
 
 /** A sentence that says what is wrong with a published file; null if nothing is. */
@@ -165,17 +157,17 @@ async function problemIn(work: () => Promise<void>): Promise<string | null> {
 }
 
 /** Writes one JSON document while the rows are found, as a day may have a million of them. */
-async function writeDocument(app: App, day: BusinessDay, pairs: readonly Pair[]): Promise<void> {
+async function writeDocument(store: StoreWork, day: BusinessDay, pairs: readonly Pair[]): Promise<null> {
   let isDamaged = false;
   await write(`{"day":${JSON.stringify(day)},"accounts":[`);
   for (const [at, pair] of pairs.entries()) {
-    const { before, after } = await load(app, pair, day);
+    const { before, after } = await load(store, pair, day);
     const head = JSON.stringify({ ...accountOf(before), before, after });
     await write(`${at === 0 ? '' : ','}\n${head.slice(0, -1)},"rows":[`);
     let isFirst = true;
     const problem = await problemIn(async () => {
-      const rows = rowsBetween(app.objects, before, after);
-      for await (const batch of causesOf(app.database.db, rows, before, after)) {
+      const rows = rowsBetween(store.objects, before, after);
+      for await (const batch of causesOf(store.db, rows, before, after)) {
         const texts = batch.map((row) => JSON.stringify(rowDocument(row)));
         await write(`${isFirst ? '' : ','}\n${texts.join(',\n')}`);
         isFirst = false;
@@ -186,6 +178,7 @@ async function writeDocument(app: App, day: BusinessDay, pairs: readonly Pair[])
   }
   await write(']}\n');
   process.exitCode = isDamaged ? EXIT.incomplete : EXIT.done;
+  return null;
 }
 
 const accountOf = ({ merchant_no: merchantNo, currency }: StatementRow) => ({ merchantNo, currency });
@@ -199,8 +192,6 @@ async function write(text: string): Promise<void> {
 
 /** Most rows shown of an account; the rest is counted. */
 const ROWS_SHOWN_MAX = 20;
-
-const tallyRows = () => tallyOf(ROWS_SHOWN_MAX);
 
 const rowDocument = (row: CausedRow) => ({ change: changeOf(row), ...row });
 
@@ -281,14 +272,9 @@ function rowTexts(row: CausedRow): string[] {
 const nameOf = (column: string): string => column.replaceAll('_', ' ');
 
 /** Columns that are shown before the others, or that all rows of the account share. */
-const COLUMNS_OF_THE_HEAD: ReadonlySet<string> = new Set([
-  'batch_no',
-  'booked_at',
-  'currency',
-  'transaction_type',
-]);
+const COLUMNS_OF_THE_HEAD: readonly string[] = ['batch_no', 'booked_at', 'currency', 'transaction_type'];
 
 const otherCells = (cells: Cells): string[] =>
   Object.entries(cells)
-    .filter(([column, cell]) => cell !== '' && !COLUMNS_OF_THE_HEAD.has(column))
+    .filter(([column, cell]) => cell !== '' && !COLUMNS_OF_THE_HEAD.includes(column))
     .map(([column, cell]) => `${nameOf(column)} ${cell}`);

@@ -1,6 +1,6 @@
 /**
  * `status`: the last run and the next one, and for each merchant what is proven, missing and open; for people and for
- * alerts.
+ * alerts. `metrics`: the state as text for Prometheus.
  */
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
@@ -21,14 +21,13 @@ import { overviewOf } from '../run/health.ts';
 import { type LastRuns, reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
 import type { NextRun } from '../run/schedule/due.ts';
 import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.ts';
-import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { EXIT, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { undelivered } from '../alerts/outbox.ts';
-import { deliverAtEnd, runWatchdog } from './alerting.ts';
-import { collect } from './collect.ts';
-import { createLog, platformSettings, printParts, withApp } from './context.ts';
+import { deliverAtEnd, runWatchdog } from './alerts.ts';
+import { answerWith, collect, createLog, platformSettings, printParts, withApp } from './context.ts';
+import { stateOf } from './observed.ts';
 import { noticeDocument } from './output/run-text.ts';
-import { lines, counted, longTable } from './output/text.ts';
-import { timesOf, type Times } from './output/times.ts';
+import { lines, counted, longTable, timesOf, type Times } from './output/text.ts';
 
 /** Reads an age such as `26h` as ms. Throws `UsageError`. */
 function parseAge(text: string): number {
@@ -241,26 +240,15 @@ export class StatusText {
 
   #table(shown: readonly MerchantStatus[]): string {
     const { times, maxAge } = this.#options;
-    return longTable(
-      [
-        'merchant',
-        'last successful run',
-        '?proven from',
-        'proven through',
-        '>open breaks',
-        '>quarantined',
-        maxAge === undefined ? '' : 'age',
-      ],
-      shown.map((status) => [
-        status.merchantNo,
-        status.lastGoodRunAt === null ? 'never' : times.at(status.lastGoodRunAt),
-        status.provenFrom ?? 'nothing yet',
-        status.provenThrough ?? 'nothing yet',
-        status.openBreaks,
-        status.quarantined,
-        status.tooOld ? `older than ${maxAge ?? ''}` : '',
-      ]),
-    );
+    return longTable(shown, {
+      merchant: ({ merchantNo }) => merchantNo,
+      'last successful run': ({ lastGoodRunAt }) => times.at(lastGoodRunAt) || 'never',
+      '?proven from': ({ provenFrom }) => provenFrom ?? 'nothing yet',
+      'proven through': ({ provenThrough }) => provenThrough ?? 'nothing yet',
+      '>open breaks': ({ openBreaks }) => openBreaks,
+      '>quarantined': ({ quarantined }) => quarantined,
+      [maxAge === undefined ? '' : 'age']: ({ tooOld }) => (tooOld ? `older than ${maxAge ?? ''}` : ''),
+    });
   }
 }
 
@@ -278,3 +266,27 @@ const listText = ({ heading, items, more }: StatusList): string[] => [
   ...items.map((text) => `  ${text}`),
   ...(more === 0 ? [] : [`  and ${more.toLocaleString('en')} more`]),
 ];
+
+const METRICS_HELP = `
+Prints the state metrics of /metrics: last successful nightly run, proven, missing and open days, queue and inbox.
+docs/reference/metrics.md lists all of them. Ends with 4 where a part could not be read.
+
+Example, after a run from cron, for the textfile collector of Prometheus's node exporter:
+  f=/var/lib/prometheus/node-exporter/daybook.prom; daybook metrics > $f.new; test -s $f.new && mv $f.new $f`;
+
+export function addMetricsCommand(program: Command): void {
+  program
+    .command('metrics')
+    .description('the state, as metrics for Prometheus')
+    .addHelpText('after', METRICS_HELP)
+    .action(async (_flags: object, self: Command) => {
+      const settings = platformSettings(self);
+      const { stateText } = await import('../observe/metrics.ts');
+      await answerWith(settings, self, async ({ db, now }) => {
+        const state = await (await stateOf({ settings, db, now }))();
+        const isComplete = state.reads.every(({ isRead }) => isRead);
+        const text = (await stateText(state)).trimEnd();
+        return { document: state, text, exitCode: isComplete ? EXIT.done : EXIT.incomplete };
+      });
+    });
+}

@@ -7,9 +7,8 @@ import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import type { VerifiedClose } from '../statements/verify-closes.ts';
 import type { VerifiedChain } from '../statements/verify-chain.ts';
 import { verifyPaths, type VerifyReport } from '../statements/verify.ts';
-import { collect } from './collect.ts';
 import { counted, lines } from './output/text.ts';
-import { print } from './print.ts';
+import { collect, print } from './print.ts';
 
 interface Flags {
   readonly publicKey: readonly string[];

@@ -1,7 +1,7 @@
 /** The problems of a form, all reported at once. No value is repeated, as it may be personal. */
 import type { z } from 'zod';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { didYouMean } from '../settings/suggest.ts';
+import { didYouMean } from '../settings/problem.ts';
 
 /** One error or warning. */
 export interface Problem {

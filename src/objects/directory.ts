@@ -7,6 +7,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
 import { makeFolder } from '../host/make-folder.ts';
+import { chmodText, isTooOpen, modeText } from '../host/files.ts';
 import {
   isPart,
   partEpoch,

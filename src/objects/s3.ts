@@ -10,7 +10,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
-import { isLoopback } from '../host/loopback.ts';
+import { isLoopback } from '../host/addresses.ts';
 import {
   digestOf,
   type KeyRange,

@@ -2,10 +2,8 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
-import { SettingsInvalid, type SettingsProblem } from './invalid.ts';
-import { readConfigFile } from './config-file.ts';
-import { readEnvironment, type SettingsSource } from './environment.ts';
-import { accessProblems, accessSettingsOf, alertProblems, alertSettingsOf } from './sections.ts';
+import { isLoopback, withinOneOf } from '../host/addresses.ts';
+import { didYouMean, SettingsInvalid, type SettingsProblem } from './problem.ts';
 import {
   scheduleOf,
   SECTIONS,
@@ -14,8 +12,17 @@ import {
   type SettingsDocument,
   type RawSettings,
 } from './schema.ts';
-import type { PlatformSection, Settings, SettingsWithoutPlatform } from './settings.ts';
-import { didYouMean } from './suggest.ts';
+import {
+  AS_GIVEN,
+  type AccessSettings,
+  type AlertSettings,
+  type PlatformSection,
+  type Settings,
+  type SettingsWithoutPlatform,
+} from './settings.ts';
+import { readConfigFile, readEnvironment, type SettingsSource } from './sources.ts';
+
+type DaybookSection = SettingsDocument['daybook'];
 
 const SHOWN_VALUE_CHARACTERS_MAX = 60;
 
@@ -58,49 +65,41 @@ function problemOf(issue: z.core.$ZodIssue, raw: RawSettings): SettingsProblem[]
   });
 }
 
-const missing = (name: string, problem: string): SettingsProblem => ({
-  key: name,
-  problem,
-  example: SETTING_PLACES.find(({ environmentName }) => environmentName === name)!.example,
-});
+/** Sentences on settings that do not go together, each with whether it applies. First stands the setting to give or change. */
+type Rules = Readonly<Record<string, boolean>>;
 
-/** Problems that are not in a single value: a required setting is missing, or only one half of a pair is given. */
-function togetherProblems(sections: RawSettings['sections'], needs: readonly string[]): SettingsProblem[] {
-  const given = (key: string): boolean => sections['platform']?.[key] !== undefined;
-  const problems: SettingsProblem[] = [];
-  if (needs.includes('platform')) {
-    if (!given('baseUrl')) problems.push(missing('PLATFORM_BASE_URL', 'is required'));
-    if (!given('timeZone')) {
-      problems.push(missing('PLATFORM_TIME_ZONE', 'is required: the zone of the platform’s timestamps'));
-    }
-  }
-  if (given('token') && !given('merchantNo')) {
-    problems.push(missing('PLATFORM_MERCHANT_NO', 'is required where PLATFORM_TOKEN is given'));
-  }
-  if (given('merchantNo') && !given('token')) {
-    problems.push(missing('PLATFORM_TOKEN', 'is required where PLATFORM_MERCHANT_NO is given'));
-  }
-  return problems;
+const problemsIn = (rules: Rules): SettingsProblem[] =>
+  Object.entries(rules).flatMap(([sentence, applies]) => {
+    const key = sentence.slice(0, sentence.indexOf(' '));
+    const place = SETTING_PLACES.find(({ environmentName }) => environmentName === key)!;
+    return applies ? [{ key, problem: sentence.slice(key.length + 1), example: place.example }] : [];
+  });
+
+/** A required setting is missing, or only one half of a pair is given. */
+function platformRules(sections: RawSettings['sections'], needs: readonly string[]): Rules {
+  const lacks = (key: string): boolean => sections['platform']?.[key] === undefined;
+  const isNeeded = needs.includes('platform');
+  return {
+    'PLATFORM_BASE_URL is required': isNeeded && lacks('baseUrl'),
+    'PLATFORM_TIME_ZONE is required: the zone of the platform’s timestamps': isNeeded && lacks('timeZone'),
+    'PLATFORM_MERCHANT_NO is required where PLATFORM_TOKEN is given': !lacks('token') && lacks('merchantNo'),
+    'PLATFORM_TOKEN is required where PLATFORM_MERCHANT_NO is given': !lacks('merchantNo') && lacks('token'),
+  };
 }
 
-/** The embedded database belongs to one process, and a queue is for several. */
-function queueProblems({ daybook, database }: SettingsDocument): SettingsProblem[] {
-  if (daybook.workers !== 'queue' || database.url !== undefined) return [];
-  return [missing('DATABASE_URL', 'is required where DAYBOOK_WORKERS is queue: workers share a server')];
-}
-
-/** Agent headers with a placeholder whose setting is not given. */
-function agentProblems({ platform }: SettingsDocument): SettingsProblem[] {
-  const templates = Object.values(platform.agentHeaders).join('\n');
-  const halves = [
-    ['{agentToken}', platform.agentToken, 'PLATFORM_AGENT_TOKEN'],
-    ['{referralChannel}', platform.referralChannel, 'PLATFORM_REFERRAL_CHANNEL'],
-  ] as const;
-  return halves
-    .filter(([placeholder, value]) => templates.includes(placeholder) && value === undefined)
-    .map(([placeholder, , name]) =>
-      missing(name, `is required where PLATFORM_AGENT_HEADERS has ${placeholder}`),
-    );
+/** Agent headers with a placeholder whose setting is not given; and a queue, which is for several processes. */
+function callRules({ platform, daybook, database }: SettingsDocument): Rules {
+  const has = (placeholder: string): boolean =>
+    Object.values(platform.agentHeaders).some((template) => template.includes(placeholder));
+  return {
+    'PLATFORM_AGENT_TOKEN is required where PLATFORM_AGENT_HEADERS has {agentToken}':
+      has('{agentToken}') && platform.agentToken === undefined,
+    'PLATFORM_REFERRAL_CHANNEL is required where PLATFORM_AGENT_HEADERS has {referralChannel}':
+      has('{referralChannel}') && platform.referralChannel === undefined,
+    // The embedded database belongs to one process.
+    'DATABASE_URL is required where DAYBOOK_WORKERS is queue: workers share a server':
+      daybook.workers === 'queue' && database.url === undefined,
+  };
 }
 
 /** Node's own variable switches off all certificate checks, so that anyone in between could read every token. */
@@ -113,6 +112,84 @@ function certificateProblems({ daybook }: SettingsDocument, env: SettingsSource[
   return [
     { key: 'NODE_TLS_REJECT_UNAUTHORIZED', problem, example: 'NODE_EXTRA_CA_CERTS=/etc/ssl/our-ca.pem' },
   ];
+}
+
+const WAYS = 'DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER';
+
+/** Halves of a way to log in, roles without one, and people whom no role would let in. */
+export const accessProblems = (section: DaybookSection): SettingsProblem[] =>
+  problemsIn({ ...oidcRules(section), ...pagesUrlRules(section), ...roleRules(section) });
+
+function roleRules(section: DaybookSection): Rules {
+  const { accessUsers, accessRoles, accessProxyHeader, accessProxies } = section;
+  const isWay = accessUsers.size > 0 || accessProxyHeader !== undefined || section.oidcIssuer !== undefined;
+  const hasRoles = accessRoles.size > 0;
+  const without = [...accessUsers.keys()].filter((name) => !accessRoles.has('*') && !accessRoles.has(name));
+  return {
+    [`DAYBOOK_ACCESS_ROLES is required where people log in by ${WAYS}: it says who may what`]:
+      isWay && !hasRoles,
+    [`DAYBOOK_ACCESS_ROLES names roles, and there is no way to log in: set ${WAYS}`]: !isWay && hasRoles,
+    [`DAYBOOK_ACCESS_ROLES has no role for ${without.join(', ')} of DAYBOOK_ACCESS_USERS`]:
+      hasRoles && without.length > 0,
+    'DAYBOOK_ACCESS_PROXIES is required where DAYBOOK_ACCESS_PROXY_HEADER is given: whose header is believed':
+      accessProxyHeader !== undefined && accessProxies.length === 0,
+    'DAYBOOK_ACCESS_PROXY_HEADER is required where DAYBOOK_ACCESS_PROXIES is given':
+      accessProxyHeader === undefined && accessProxies.length > 0,
+  };
+}
+
+function oidcRules({ oidcIssuer, oidcClientId, oidcClientSecret, pagesUrl }: DaybookSection): Rules {
+  const parts = {
+    DAYBOOK_OIDC_ISSUER: oidcIssuer,
+    DAYBOOK_OIDC_CLIENT_ID: oidcClientId,
+    DAYBOOK_OIDC_CLIENT_SECRET: oidcClientSecret,
+  };
+  const given = Object.entries(parts).find(([, value]) => value !== undefined)?.[0];
+  if (given === undefined) return {};
+  return Object.fromEntries(
+    Object.entries({ ...parts, DAYBOOK_PAGES_URL: pagesUrl }).map(([name, value]) => [
+      `${name} is required where ${given} is given`,
+      value === undefined,
+    ]),
+  );
+}
+
+/** Where TLS ends at a proxy on this machine, nothing else says at which address people open the pages. */
+function pagesUrlRules({ pagesUrl, pagesListen, accessUsers, accessProxies }: DaybookSection): Rules {
+  if (pagesUrl !== undefined) return {};
+  const networks = accessProxies.map((network) => network.split('/')[0]!);
+  const isProxyHere = networks.some(isLoopback) || ['127.0.0.1', '::1'].some(withinOneOf(accessProxies));
+  const isPasswordHere = accessUsers.size > 0 && pagesListen !== undefined && isLoopback(pagesListen.host);
+  return {
+    'DAYBOOK_PAGES_URL is required where DAYBOOK_ACCESS_USERS is given and the pages listen on this machine: it says whether people open them by https':
+      isPasswordHere,
+    'DAYBOOK_PAGES_URL is required where DAYBOOK_ACCESS_PROXIES has an address of this machine: a browser on it could be called by another name':
+      !isPasswordHere && isProxyHere,
+  };
+}
+
+const isOpen = (address: string): boolean => {
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'http:' && !isLoopback(hostname);
+};
+
+const NOT_HTTPS =
+  'must be https; plain http is for loopback only, or answer for it with DAYBOOK_ALLOW_INSECURE=alerts';
+
+/** A webhook without a secret, mail without a server, and addresses that others could listen to. */
+function alertRules(section: DaybookSection): Rules {
+  const { alertUrl, alertSecret, alertMailTo, alertMailFrom, smtpUrl, pingUrl } = section;
+  const isSecured = !section.allowInsecure.includes('alerts');
+  const isMailed = alertMailTo.length > 0;
+  return {
+    'DAYBOOK_ALERT_SECRET is required where DAYBOOK_ALERT_URL has a webhook that is not Slack’s: it signs what that gets':
+      alertSecret === undefined && alertUrl.some(({ kind }) => kind === 'json'),
+    'DAYBOOK_ALERT_MAIL_FROM is required where DAYBOOK_ALERT_MAIL_TO is given':
+      isMailed && alertMailFrom === undefined,
+    'DAYBOOK_SMTP_URL is required where DAYBOOK_ALERT_MAIL_TO is given': isMailed && smtpUrl === undefined,
+    [`DAYBOOK_ALERT_URL ${NOT_HTTPS}`]: isSecured && alertUrl.some(({ url }) => isOpen(url)),
+    [`DAYBOOK_PING_URL ${NOT_HTTPS}`]: isSecured && pingUrl !== undefined && isOpen(pingUrl),
+  };
 }
 
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {
@@ -130,47 +207,61 @@ function platformOf(section: SettingsDocument['platform']): PlatformSection | nu
   };
 }
 
+export function accessSettingsOf(section: DaybookSection): AccessSettings {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = section;
+  const { oidcNameClaim: nameClaim, oidcGroupsClaim: groupsClaim, pagesUrl = null } = section;
+  const isOidc =
+    issuer !== undefined && clientId !== undefined && clientSecret !== undefined && pagesUrl !== null;
+  return {
+    users: section.accessUsers,
+    roles: section.accessRoles,
+    proxy:
+      section.accessProxyHeader === undefined
+        ? null
+        : { header: section.accessProxyHeader, from: section.accessProxies },
+    oidc: isOidc ? { issuer, clientId, clientSecret, nameClaim, groupsClaim } : null,
+    pagesUrl,
+    sessionHours: section.accessHours,
+  };
+}
+
+function alertSettingsOf(section: DaybookSection): AlertSettings {
+  const { alertUrl, alertSecret, alertMailTo, alertMailFrom, smtpUrl, pingUrl } = section;
+  const mail =
+    alertMailTo.length === 0 || alertMailFrom === undefined || smtpUrl === undefined
+      ? null
+      : { to: alertMailTo, from: alertMailFrom, smtpUrl };
+  return { webhooks: alertUrl, secret: alertSecret ?? null, mail, pingUrl: pingUrl ?? null };
+}
+
 function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDocument, cwd: string) {
+  const { walletMethods, codeLists, filePaths, referralChannel = null } = platform;
   const dataDir = resolve(cwd, daybook.dataDir);
   return {
+    ...asGiven(daybook),
     platform: platformOf(platform),
-    fileRules: {
-      walletMethods: platform.walletMethods,
-      codeLists: platform.codeLists,
-      filePaths: platform.filePaths,
-      referralChannel: platform.referralChannel ?? null,
-    },
+    fileRules: { walletMethods, codeLists, filePaths, referralChannel },
     currencies: { CNH: 2, ...daybook.currencies },
-    settleDelayS: daybook.settleDelayS,
-    merchantsAtOnce: daybook.merchantsAtOnce,
-    resweepDays: daybook.resweepDays,
-    resweepDaysMax: daybook.resweepDaysMax,
-    lateSweepDays: daybook.lateSweepDays,
-    clockToleranceS: daybook.clockToleranceS,
-    checks: daybook.checks,
     nowMs: daybook.now ?? null,
     databaseUrl: database.url ?? null,
     statementsUrl: statements.url ?? pathToFileURL(resolve(dataDir, 'statements')).href,
     s3ForcePathStyle: s3.forcePathStyle ?? null,
     dataDir,
-    secretKeys: daybook.secretKeys,
     signingKey: daybook.signingKey ?? null,
-    statementFormats: daybook.statementFormats,
     schedule: scheduleOf(daybook, platform.timeZone),
-    workers: daybook.workers,
-    referenceCountries: daybook.referenceCountries,
     publicUrl: daybook.publicUrl ?? null,
-    listen: daybook.listen,
-    allowInsecure: daybook.allowInsecure,
     pagesListen: daybook.pagesListen ?? null,
     healthListen: daybook.healthListen ?? null,
-    metricsMerchants: daybook.metricsMerchants,
-    trustedProxies: daybook.trustedProxies,
     access: accessSettingsOf(daybook),
     alerts: alertSettingsOf(daybook),
-    logLevel: daybook.logLevel,
   } satisfies SettingsWithoutPlatform;
 }
+
+const asGiven = (section: DaybookSection): Pick<DaybookSection, (typeof AS_GIVEN)[number]> =>
+  Object.fromEntries(AS_GIVEN.map((key) => [key, section[key]])) as Pick<
+    DaybookSection,
+    (typeof AS_GIVEN)[number]
+  >;
 
 /**
  * Reads the settings. The environment wins over the file, and an empty value counts as not given. Throws
@@ -191,13 +282,12 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
   problems.push(...readEnvironment(source, raw));
   const parsed = settingsSchema.safeParse(raw.sections);
   if (!parsed.success) problems.push(...parsed.error.issues.flatMap((issue) => problemOf(issue, raw)));
-  problems.push(...togetherProblems(raw.sections, source.needs ?? ['platform']));
+  problems.push(...problemsIn(platformRules(raw.sections, source.needs ?? ['platform'])));
   if (parsed.success)
     problems.push(
-      ...agentProblems(parsed.data),
-      ...queueProblems(parsed.data),
+      ...problemsIn(callRules(parsed.data)),
       ...accessProblems(parsed.data.daybook),
-      ...alertProblems(parsed.data.daybook),
+      ...problemsIn(alertRules(parsed.data.daybook)),
       ...certificateProblems(parsed.data, source.env),
     );
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);

@@ -6,39 +6,10 @@ import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
 import { ALWAYS_PUBLISHED, PUBLISHABLE_FORMATS } from '../ledger/statement-formats.ts';
 import { SUCCESS_CODES } from '../ledger/success-codes.ts';
-import { clientText, hashedPasswords, headerName, roles } from './values/access.ts';
-import {
-  baseUrl,
-  databaseUrl,
-  issuer,
-  listenAddress,
-  pagesUrl,
-  publicUrl,
-  statementsUrl,
-} from './values/addresses.ts';
-import { alertSecret, alertUrls, mailAddress, mailAddresses, pingUrl, smtpUrl } from './values/alerts.ts';
-import { merchantNo, referralChannel, secretKeys, signingKey, token } from './values/credentials.ts';
-import {
-  headerTemplates,
-  codeLists,
-  codes,
-  countries,
-  currencyUnits,
-  networks,
-  someOf,
-  someOrNone,
-} from './values/lists.ts';
-import {
-  cronExpression,
-  directory,
-  instant,
-  oneOf,
-  pattern,
-  positiveNumber,
-  timeZone,
-  integer,
-  yesOrNo,
-} from './values/scalars.ts';
+import * as address from './values/addresses.ts';
+import * as credential from './values/credentials.ts';
+import * as list from './values/lists.ts';
+import * as value from './values/scalars.ts';
 
 /** What a setting's schema says in addition to its type. */
 interface SettingNotes {
@@ -65,94 +36,137 @@ const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentit
 const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
 /** What a user may explicitly leave unprotected: the way to PostgreSQL or S3, all certificates, or alerts. */
 const UNPROTECTED = ['database', 'statements', 'certificates', 'alerts'] as const;
-/** Who does the schedule's work on the ledger: its own process, or `worker` processes over the queue. */
 const WORKERS = ['none', 'queue'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 export const settingsSchema = z.strictObject({
   platform: z.strictObject({
-    baseUrl: baseUrl().optional().meta(notes('https://platform.example')),
-    timeZone: timeZone().optional().meta(notes('Asia/Shanghai')),
-    timeZoneProof: oneOf(['required', 'trusted']).default('required').meta(notes('required')),
-    headers: headerTemplates('token', 'merchantNo')
+    /** Without a slash at the end; `/api/sp2404` is appended. */
+    baseUrl: address.baseUrl().optional().meta(notes('https://platform.example')),
+    /** IANA zone of `busiDate`, and of business days. */
+    timeZone: value.timeZone().optional().meta(notes('Asia/Shanghai')),
+    /** `trusted`: no proof of the time zone is needed, as a person vouches for it. */
+    timeZoneProof: value.oneOf(['required', 'trusted']).default('required').meta(notes('required')),
+    /** Header templates with `{token}` and `{merchantNo}`: the document names no header (docs/platform.md 5). */
+    headers: list
+      .headerTemplates('token', 'merchantNo')
       .default(DEFAULT_HEADERS)
       .meta(secret(JSON.stringify(DEFAULT_HEADERS))),
-    merchantNo: merchantNo().optional().meta(notes('M0001')),
-    token: token().optional().meta(secret('the token sp3101 delivered')),
-    concurrency: integer(1, 64).default(8).meta(notes('8')),
-    rateLimit: positiveNumber(10_000).optional().meta(notes('20')),
-    timeoutMs: integer(1, 600_000).default(30_000).meta(notes('30000')),
-    retriesMax: integer(0, 20).default(5).meta(notes('5')),
-    successCodes: codes().default(SUCCESS_CODES).meta(notes('S00000,S00001,0')),
-    agentHeaders: headerTemplates('agentToken', 'referralChannel')
+    merchantNo: credential.merchantNo().optional().meta(notes('M0001')),
+    token: credential.token().optional().meta(secret('the token sp3101 delivered')),
+    /** Most calls at the same time, over all merchants. */
+    concurrency: value.integer(1, 64).default(8).meta(notes('8')),
+    rateLimit: value.positiveNumber(10_000).optional().meta(notes('20')),
+    /** Time limit of one call, from sending to the last byte of the reply. */
+    timeoutMs: value.integer(1, 600_000).default(30_000).meta(notes('30000')),
+    /** How often a call is repeated after a temporary failure. */
+    retriesMax: value.integer(0, 20).default(5).meta(notes('5')),
+    /** Codes, statuses and flags of a reply that mean success. Any other is a refusal. */
+    successCodes: list.codes().default(SUCCESS_CODES).meta(notes('S00000,S00001,0')),
+    /**
+     * Header templates with `{agentToken}` and `{referralChannel}`, for calls that belong to no merchant: the document
+     * does not show how the agent authenticates (docs/platform.md 5).
+     */
+    agentHeaders: list
+      .headerTemplates('agentToken', 'referralChannel')
       .default({})
       .meta(secret(JSON.stringify(AGENT_HEADERS_EXAMPLE))),
-    agentToken: token().optional().meta(secret('the token the platform gave the agent')),
-    referralChannel: referralChannel().optional().meta(notes('A0001')),
-    walletMethods: codes().default([]).meta(notes('["WALLET_A","WALLET_B"]')),
-    codeLists: codeLists(CODE_LIST_FIELDS).default(NO_CODE_LISTS).meta(notes('{"sourceFunds":["01","02"]}')),
-    filePaths: pattern().default(`^(?:${FILE_PATHS})$`).meta(notes('/upload/.+')),
+    agentToken: credential.token().optional().meta(secret('the token the platform gave the agent')),
+    referralChannel: credential.referralChannel().optional().meta(notes('A0001')),
+    /** The two wallet methods that need no bankCode (docs/platform.md 2.5, rule 1). */
+    walletMethods: list.codes().default([]).meta(notes('["WALLET_A","WALLET_B"]')),
+    codeLists: list
+      .codeLists(CODE_LIST_FIELDS)
+      .default(NO_CODE_LISTS)
+      .meta(notes('{"sourceFunds":["01","02"]}')),
+    /** Regular expression that a file path from the platform's upload must match completely (docs/platform.md 4.3). */
+    filePaths: value.pattern().default(`^(?:${FILE_PATHS})$`).meta(notes('/upload/.+')),
   }),
   daybook: z.strictObject({
-    settleDelayS: integer(0, DAY_S).default(300).meta(notes('300')),
-    merchantsAtOnce: integer(1, 256).default(8).meta(notes('8')),
-    resweepDays: integer(0, 366).default(7).meta(notes('7')),
-    resweepDaysMax: integer(0, 366).default(31).meta(notes('31')),
-    lateSweepDays: integer(0, 366).default(14).meta(notes('14')),
-    checks: someOrNone(CHECKS).default(CHECKS).meta(notes('frontier,wide')),
-    clockToleranceS: integer(0, 3_600).default(2).meta(notes('2')),
-    now: instant().optional().meta(notes('2026-04-01T02:00:00Z')),
-    dataDir: directory().default('.daybook').meta(notes('.daybook')),
-    secretKeys: secretKeys().default([]).meta(secret("k1: and the output of 'openssl rand -base64 32'")),
-    signingKey: signingKey().optional().meta(secret("the secret key of 'daybook statements keygen'")),
-    statementFormats: someOf(PUBLISHABLE_FORMATS)
+    settleDelayS: value.integer(0, DAY_S).default(300).meta(notes('300')),
+    /** How many merchants one process works on side by side. */
+    merchantsAtOnce: value.integer(1, 256).default(8).meta(notes('8')),
+    resweepDays: value.integer(0, 366).default(7).meta(notes('7')),
+    /** Most days of lookback where measured lateness asks for more than `resweepDays`. */
+    resweepDaysMax: value.integer(0, 366).default(31).meta(notes('31')),
+    /** Like `resweepDays`, but for the job around midday. */
+    lateSweepDays: value.integer(0, 366).default(14).meta(notes('14')),
+    /** The checks a nightly run makes beyond the days it reads. */
+    checks: list.someOrNone(CHECKS).default(CHECKS).meta(notes('frontier,wide')),
+    clockToleranceS: value.integer(0, 3_600).default(2).meta(notes('2')),
+    now: value.instant().optional().meta(notes('2026-04-01T02:00:00Z')),
+    dataDir: value.directory().default('.daybook').meta(notes('.daybook')),
+    /** The first key encrypts, all decrypt. */
+    secretKeys: credential
+      .secretKeys()
+      .default([])
+      .meta(secret("k1: and the output of 'openssl rand -base64 32'")),
+    signingKey: credential
+      .signingKey()
+      .optional()
+      .meta(secret("the secret key of 'daybook statements keygen'")),
+    /** Formats that statements are published in, in addition to CSV. */
+    statementFormats: list
+      .someOf(PUBLISHABLE_FORMATS)
       .default([ALWAYS_PUBLISHED])
       .meta(notes('csv,xlsx,camt053,mt940,pdf')),
-    currencies: currencyUnits().default({}).meta(notes('{"CNH":2}')),
-    scheduleNightly: cronExpression().default('30 1 * * *').meta(notes('30 1 * * *')),
-    scheduleResweep: cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),
-    scheduleReference: cronExpression().default('0 3 * * 1').meta(notes('0 3 * * 1')),
-    scheduleZone: timeZone().optional().meta(notes('Asia/Shanghai')),
-    workers: oneOf(WORKERS).default('none').meta(notes('queue')),
-    referenceCountries: countries().default([]).meta(notes('["CN","US"]')),
-    publicUrl: publicUrl().optional().meta(notes('https://daybook.example')),
-    listen: listenAddress().default({ host: '127.0.0.1', port: 8080 }).meta(notes('127.0.0.1:8080')),
-    allowInsecure: someOf(UNPROTECTED).default([]).meta(notes('database')),
-    pagesListen: listenAddress().optional().meta(notes('127.0.0.1:8090')),
-    healthListen: listenAddress().optional().meta(notes('127.0.0.1:8081')),
-    metricsMerchants: yesOrNo().default(false).meta(notes('true')),
-    trustedProxies: networks().default(['127.0.0.0/8', '::1']).meta(notes('10.0.0.0/8,192.0.2.7')),
-    pagesUrl: pagesUrl().optional().meta(notes('https://books.example')),
-    accessUsers: hashedPasswords()
+    currencies: list.currencyUnits().default({}).meta(notes('{"CNH":2}')),
+    scheduleNightly: value.cronExpression().default('30 1 * * *').meta(notes('30 1 * * *')),
+    scheduleResweep: value.cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),
+    scheduleReference: value.cronExpression().default('0 3 * * 1').meta(notes('0 3 * * 1')),
+    scheduleZone: value.timeZone().optional().meta(notes('Asia/Shanghai')),
+    /** `queue`: the schedule puts the ledger's work on the queue, and `worker` processes do it. */
+    workers: value.oneOf(WORKERS).default('none').meta(notes('queue')),
+    /** ISO alpha-2 codes of the countries whose banks and payout methods are stored. */
+    referenceCountries: list.countries().default([]).meta(notes('["CN","US"]')),
+    publicUrl: address.publicUrl().optional().meta(notes('https://daybook.example')),
+    listen: address.listenAddress().default({ host: '127.0.0.1', port: 8080 }).meta(notes('127.0.0.1:8080')),
+    allowInsecure: list.someOf(UNPROTECTED).default([]).meta(notes('database')),
+    pagesListen: address.listenAddress().optional().meta(notes('127.0.0.1:8090')),
+    healthListen: address.listenAddress().optional().meta(notes('127.0.0.1:8081')),
+    /** Whether there are metrics per merchant, with its number as a label. */
+    metricsMerchants: value.yesOrNo().default(false).meta(notes('true')),
+    /** Addresses and networks of proxies whose forwarding headers are believed. */
+    trustedProxies: list.networks().default(['127.0.0.0/8', '::1']).meta(notes('10.0.0.0/8,192.0.2.7')),
+    pagesUrl: address.pagesUrl().optional().meta(notes('https://books.example')),
+    accessUsers: credential
+      .hashedPasswords()
       .default(new Map())
       .meta(secret('{"ada": the output of \'daybook access hash\'}')),
-    accessRoles: roles().default(new Map()).meta(notes('{"ada":"operator","group:finance":"viewer"}')),
-    accessHours: integer(1, 24 * 31)
+    accessRoles: credential
+      .roles()
+      .default(new Map())
+      .meta(notes('{"ada":"operator","group:finance":"viewer"}')),
+    accessHours: value
+      .integer(1, 24 * 31)
       .default(12)
       .meta(notes('12')),
-    accessProxyHeader: headerName().optional().meta(notes('X-Forwarded-User')),
-    accessProxies: networks().default([]).meta(notes('10.0.0.7')),
-    oidcIssuer: issuer().optional().meta(notes('https://login.example')),
-    oidcClientId: clientText().optional().meta(notes('daybook')),
-    oidcClientSecret: clientText().optional().meta(secret('the secret the provider gave the client')),
-    oidcNameClaim: clientText().default('email').meta(notes('email')),
-    oidcGroupsClaim: clientText().default('groups').meta(notes('groups')),
-    alertUrl: alertUrls().default([]).meta(secret('https://ops.example/daybook')),
-    alertSecret: alertSecret().optional().meta(secret("the output of 'openssl rand -base64 32'")),
-    alertMailTo: mailAddresses().default([]).meta(notes('ops@company.example')),
-    alertMailFrom: mailAddress().optional().meta(notes('daybook@company.example')),
-    smtpUrl: smtpUrl().optional().meta(secret('smtps://user:password@mail.example')),
-    pingUrl: pingUrl().optional().meta(secret('https://hc-ping.com/your-uuid')),
-    logLevel: oneOf(LOG_LEVELS).default('info').meta(notes('info')),
+    accessProxyHeader: credential.headerName().optional().meta(notes('X-Forwarded-User')),
+    accessProxies: list.networks().default([]).meta(notes('10.0.0.7')),
+    oidcIssuer: address.issuer().optional().meta(notes('https://login.example')),
+    oidcClientId: credential.clientText().optional().meta(notes('daybook')),
+    oidcClientSecret: credential
+      .clientText()
+      .optional()
+      .meta(secret('the secret the provider gave the client')),
+    oidcNameClaim: credential.clientText().default('email').meta(notes('email')),
+    oidcGroupsClaim: credential.clientText().default('groups').meta(notes('groups')),
+    alertUrl: address.alertUrls().default([]).meta(secret('https://ops.example/daybook')),
+    alertSecret: address.alertSecret().optional().meta(secret("the output of 'openssl rand -base64 32'")),
+    alertMailTo: address.mailAddresses().default([]).meta(notes('ops@company.example')),
+    alertMailFrom: address.mailAddress().optional().meta(notes('daybook@company.example')),
+    smtpUrl: address.smtpUrl().optional().meta(secret('smtps://user:password@mail.example')),
+    pingUrl: address.pingUrl().optional().meta(secret('https://hc-ping.com/your-uuid')),
+    logLevel: value.oneOf(LOG_LEVELS).default('info').meta(notes('info')),
   }),
   database: z.strictObject({
-    url: databaseUrl().optional().meta(secret('postgres://daybook@db.example/daybook')),
+    url: address.databaseUrl().optional().meta(secret('postgres://daybook@db.example/daybook')),
   }),
   statements: z.strictObject({
-    url: statementsUrl().optional().meta(notes('s3://bucket/statements')),
+    url: address.statementsUrl().optional().meta(notes('s3://bucket/statements')),
   }),
   s3: z.strictObject({
-    forcePathStyle: yesOrNo().optional().meta(notes('true')),
+    forcePathStyle: value.yesOrNo().optional().meta(notes('true')),
   }),
 });
 

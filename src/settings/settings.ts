@@ -1,12 +1,8 @@
-/** The complete, validated settings (docs/reference/settings.md). */
-import type { Check } from '../ledger/checks.ts';
-import type { PublishableFormat } from '../ledger/statement-formats.ts';
+/** The complete, validated settings (docs/reference/settings.md). What stands there as it was given is explained in `schema.ts`. */
 import type { SigningKey } from '../signing/minisign.ts';
-import type { Schedule } from './schema.ts';
-import type { Grant, PasswordHash } from './values/access.ts';
-import type { ListenAddress } from './values/addresses.ts';
-import type { Webhook } from './values/alerts.ts';
-import type { SecretKey } from './values/credentials.ts';
+import type { Schedule, SettingsDocument } from './schema.ts';
+import type { ListenAddress, Webhook } from './values/addresses.ts';
+import type { Grant, PasswordHash } from './values/credentials.ts';
 
 /** The only merchant in a simple setup. Further ones are in the database. */
 export interface SettingsMerchant {
@@ -14,50 +10,25 @@ export interface SettingsMerchant {
   readonly token: string;
 }
 
-export interface PlatformSection {
-  /** Without a slash at the end; `/api/sp2404` is appended. */
+type PlatformDocument = SettingsDocument['platform'];
+type MaybeGiven =
+  'baseUrl' | 'timeZone' | 'merchantNo' | 'token' | 'rateLimit' | 'agentToken' | 'referralChannel';
+
+export interface PlatformSection extends Readonly<Omit<PlatformDocument, MaybeGiven>> {
   readonly baseUrl: string;
-  /** IANA zone of `busiDate`, and of business days. */
   readonly timeZone: string;
-  /** `trusted`: no proof of the time zone is needed, as a person vouches for it. */
-  readonly timeZoneProof: 'required' | 'trusted';
-  /** Header templates with `{token}` and `{merchantNo}`: the document names no header (docs/platform.md 5). */
-  readonly headers: Readonly<Record<string, string>>;
   readonly merchant: SettingsMerchant | null;
-  /** Most calls at the same time, over all merchants. */
-  readonly concurrency: number;
   readonly rateLimitPerS: number | null;
-  /** Time limit of one call, from sending to the last byte of the reply. */
-  readonly timeoutMs: number;
-  /** How often a call is repeated after a temporary failure. */
-  readonly retriesMax: number;
-  /** Codes, statuses and flags of a reply that mean success. Any other is a refusal. */
-  readonly successCodes: readonly string[];
-  /**
-   * Header templates with `{agentToken}` and `{referralChannel}`, for calls that belong to no merchant: the document
-   * does not show how the agent authenticates (docs/platform.md 5).
-   */
-  readonly agentHeaders: Readonly<Record<string, string>>;
   readonly agentToken: string | null;
   /** The agent's own number. sp1101 sends it if the application names none (docs/platform.md 5). */
   readonly referralChannel: string | null;
-  /** The two wallet methods that need no bankCode (docs/platform.md 2.5, rule 1). */
-  readonly walletMethods: readonly string[];
-  readonly codeLists: CodeLists;
-  /** Regular expression that a file path from the platform's upload must match completely (docs/platform.md 4.3). */
-  readonly filePaths: string;
 }
 
 /**
  * Codes listed in an appendix that the document does not include (docs/platform.md 2.3, 2.4). Null accepts any text
  * that resembles a code.
  */
-export interface CodeLists {
-  readonly sourceFunds: readonly string[] | null;
-  readonly paymentPurpose: readonly string[] | null;
-  readonly customerIdentity: readonly string[] | null;
-  readonly natures: readonly string[] | null;
-}
+export type CodeLists = PlatformDocument['codeLists'];
 
 /** Where alerts are sent. */
 export interface AlertSettings {
@@ -98,7 +69,7 @@ export interface AccessSettings {
   readonly sessionHours: number;
 }
 
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+export type LogLevel = Settings['logLevel'];
 
 /** Rules for files that are submitted to the platform. They do not need its address. */
 export type FileRules = Pick<
@@ -106,22 +77,18 @@ export type FileRules = Pick<
   'walletMethods' | 'codeLists' | 'filePaths' | 'referralChannel'
 >;
 
-export interface Settings {
+/** Settings of the section `daybook` that are taken as they were given. */
+export const AS_GIVEN = [
+  ...(['settleDelayS', 'merchantsAtOnce', 'resweepDays', 'resweepDaysMax', 'lateSweepDays'] as const),
+  ...(['clockToleranceS', 'checks', 'secretKeys', 'statementFormats', 'workers', 'listen'] as const),
+  ...(['referenceCountries', 'allowInsecure', 'metricsMerchants', 'trustedProxies', 'logLevel'] as const),
+];
+
+export interface Settings extends Readonly<Pick<SettingsDocument['daybook'], (typeof AS_GIVEN)[number]>> {
   readonly platform: PlatformSection;
   readonly fileRules: FileRules;
   /** Minor units of currency codes that are in use but not in ISO 4217. */
   readonly currencies: Readonly<Record<string, number>>;
-  readonly settleDelayS: number;
-  /** How many merchants one process works on side by side. */
-  readonly merchantsAtOnce: number;
-  readonly resweepDays: number;
-  /** Most days of lookback where measured lateness asks for more than `resweepDays`. */
-  readonly resweepDaysMax: number;
-  /** Like `resweepDays`, but for the job around midday. */
-  readonly lateSweepDays: number;
-  readonly clockToleranceS: number;
-  /** The checks a nightly run makes beyond the days it reads. */
-  readonly checks: readonly Check[];
   /** An instant to use as the current time, in a rehearsal or test. Null means the clock. */
   readonly nowMs: number | null;
   /** Null means the embedded database under `dataDir`. */
@@ -132,38 +99,22 @@ export interface Settings {
   readonly s3ForcePathStyle: boolean | null;
   /** An absolute path. */
   readonly dataDir: string;
-  /** Formats that statements are published in, in addition to CSV. */
-  readonly statementFormats: readonly PublishableFormat[];
-  /** The first key encrypts, all decrypt. */
-  readonly secretKeys: readonly SecretKey[];
   /** What signs manifests. Null means that they are not signed. */
   readonly signingKey: SigningKey | null;
   readonly schedule: Schedule;
-  /** `queue`: the schedule puts the ledger's work on the queue, and `worker` processes do it. */
-  readonly workers: 'none' | 'queue';
-  /** ISO alpha-2 codes of the countries whose banks and payout methods are stored. */
-  readonly referenceCountries: readonly string[];
   /**
    * The address at which the platform reaches `serve`, without a slash at the end. Null if the platform gets no
    * address.
    */
   readonly publicUrl: string | null;
-  readonly listen: ListenAddress;
   /** The address `serve` shows pages at. Null if it shows none. */
   readonly pagesListen: ListenAddress | null;
-  /** What may go unprotected: `database`, `statements` (S3), `certificates`, `alerts`. */
-  readonly allowInsecure: readonly string[];
   /**
    * Where `/healthz`, `/readyz` and `/metrics` are. Null: `serve` answers the first two where it listens, others nothing.
    */
   readonly healthListen: ListenAddress | null;
-  /** Whether there are metrics per merchant, with its number as a label. */
-  readonly metricsMerchants: boolean;
-  /** Addresses and networks of proxies whose forwarding headers are believed. */
-  readonly trustedProxies: readonly string[];
   readonly access: AccessSettings;
   readonly alerts: AlertSettings;
-  readonly logLevel: LogLevel;
 }
 
 /** Settings for commands that do not need the platform. It is null if its address or time zone is not given. */

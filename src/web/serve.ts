@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
-import { isSameAddress } from '../host/same-address.ts';
+import { isSameAddress } from '../host/addresses.ts';
 import { createInbox } from '../notifications/inbox.ts';
 import { keepProcessing, type ProcessReport } from '../notifications/process.ts';
 import type { App } from '../run/app.ts';

@@ -3,6 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { withinOneOf } from '../host/networks.ts';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { withinOneOf } from '../host/addresses.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Inbox } from '../notifications/inbox.ts';
 import { NOTIFY_SECRET, type NotificationKind } from '../store/notifications/notify-path.ts';

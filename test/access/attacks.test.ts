@@ -1,7 +1,7 @@
 /** Who has no right to something gets nothing: not by guessing, forging, replaying, waiting, or borrowing a browser. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, test, vi } from 'vitest';
-import type { AccessDeps } from '../../src/access/create.ts';
-import { createPasswordCheck } from '../../src/access/passwords.ts';
+import type { AccessDeps } from '../../src/access/open.ts';
+import { createPasswordCheck } from '../../src/access/identity.ts';
 import { listAuditEvents } from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -1,7 +1,7 @@
 /** Whoever is right is never locked out by others who are right; whoever guesses is, wherever the guesses come from. */
 import { scryptSync } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { PasswordHash } from '../../src/settings/values/access.ts';
+import type { PasswordHash } from '../../src/settings/values/credentials.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
 import { Browser, guarded, PASSWORDS, withPasswords, type Guarded } from './support.ts';

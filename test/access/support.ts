@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import fastify from 'fastify';
 import type { Kysely } from 'kysely';
 import type { LoginPages, LoginRefusal } from '../../src/access/access.ts';
-import { createAccess, type AccessDeps } from '../../src/access/create.ts';
-import { hashPassword } from '../../src/access/passwords.ts';
+import { createAccess, type AccessDeps } from '../../src/access/open.ts';
+import { hashPassword } from '../../src/access/identity.ts';
 import { createFormats } from '../../src/pages/format.ts';
 import { loginPage } from '../../src/pages/view.ts';
 import { EN } from '../../src/pages/texts/en.ts';
-import { accessProblems, accessSettingsOf } from '../../src/settings/sections.ts';
+import { accessProblems, accessSettingsOf } from '../../src/settings/load.ts';
 import { settingsSchema } from '../../src/settings/schema.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forgetDirectlySent, sendDirectOnceADay } from '../../src/alerts/deliver.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
-import { FailingTicks } from '../../src/cli/alerting.ts';
+import { createFailingTicks } from '../../src/cli/alerts.ts';
 import type { AlertContent } from '../../src/alerts/alert.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { startReceiver, type Receiver } from '../support/receivers.ts';
@@ -69,7 +69,7 @@ test('a schedule that cannot ask what is due tells it at a later tick if the net
     },
   });
   let nowMs = 0;
-  const ticks = new FailingTicks(settings, pino({ level: 'silent' }), () => nowMs);
+  const ticks = createFailingTicks(settings, pino({ level: 'silent' }), () => nowMs);
   const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
   hook.answer = (response) => response.destroy();
   for (let tick = 0; tick < 6; tick += 1) await ticks.failed(away);

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccess } from '../../src/access/create.ts';
-import { hashPassword } from '../../src/access/passwords.ts';
+import { createAccess } from '../../src/access/open.ts';
+import { hashPassword } from '../../src/access/identity.ts';
 import { accessSettings, PASSWORDS, SECRET_KEYS } from '../access/support.ts';
 import { showPages, type ShownPages } from '../support/pages.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from '../support/pages-stage.ts';

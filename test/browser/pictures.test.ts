@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { createAccess } from '../../src/access/create.ts';
+import { createAccess } from '../../src/access/open.ts';
 import { SECRET_KEYS, withPasswords } from '../access/support.ts';
 import { showPages } from '../support/pages.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from '../support/pages-stage.ts';

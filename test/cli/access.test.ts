@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { createPasswordCheck } from '../../src/access/passwords.ts';
+import { createPasswordCheck } from '../../src/access/identity.ts';
 import { accessSettings } from '../access/support.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));

@@ -1,6 +1,6 @@
 /** Help fits the terminal, and shows no default where there is none. */
 import { expect, test } from 'vitest';
-import { refilled } from '../../src/cli/output/help-text.ts';
+import { refilled } from '../../src/cli/output/text.ts';
 import { daybook } from './daybook.ts';
 
 const TEXT =

@@ -1,6 +1,6 @@
 /** The table of account days that `plan` prints, on a narrow terminal and on a wide one. */
 import { expect, test } from 'vitest';
-import { plannedDaysText } from '../../src/cli/plan.ts';
+import { plannedDaysText } from '../../src/cli/run.ts';
 import type { SeenFigures } from '../../src/reconcile/reconcile.ts';
 import type { PlannedDay } from '../../src/run/plan.ts';
 

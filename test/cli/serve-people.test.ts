@@ -1,7 +1,7 @@
 /** `serve` where others reach it: logins as the settings have them, by the real command. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { hashPassword } from '../../src/access/passwords.ts';
+import { hashPassword } from '../../src/access/identity.ts';
 import { Browser, PASSWORDS } from '../access/support.ts';
 import { openPagesStage } from '../support/pages-stage.ts';
 import type { Stage } from '../support/stage.ts';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { runText } from '../../src/cli/output/run-text.ts';
 import { StatusText } from '../../src/cli/status.ts';
-import { timesOf } from '../../src/cli/output/times.ts';
+import { timesOf } from '../../src/cli/output/text.ts';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
 import { planRun } from '../../src/run/plan.ts';

@@ -1,7 +1,7 @@
 /** What processes that live find by themselves: which merchants a night was missed for, and which runs no one reported of. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runWatchdog } from '../../src/cli/alerting.ts';
+import { runWatchdog } from '../../src/cli/alerts.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
 import type { RunAlerts } from '../../src/run/alerts/at-end.ts';
 import { checkForMissedRun, checkForUnfinishedRuns } from '../../src/run/alerts/watch.ts';

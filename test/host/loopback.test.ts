@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLoopback } from '../../src/host/loopback.ts';
+import { isLoopback } from '../../src/host/addresses.ts';
 
 test.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.255.1.9', '::1', '[::1]'])(
   '%s is this machine',

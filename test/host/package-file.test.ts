@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { packageFile } from '../../src/host/package-file.ts';
+import { packageFile } from '../../src/host/files.ts';
 
 const TOP = fileURLToPath(new URL('../..', import.meta.url));
-const SOURCE = join(TOP, 'src/host/package-file.ts');
+const SOURCE = join(TOP, 'src/host/files.ts');
 
 test('in a checkout a file of the program is found from its top', () => {
   expect(packageFile('sql/0001_ledger.sql')).toBe(join(TOP, 'sql/0001_ledger.sql'));

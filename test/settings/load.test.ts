@@ -4,9 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
 import { SettingsInvalid } from '../../src/settings/invalid.ts';
 import { keyPairOf, readSigningKey } from '../../src/signing/minisign.ts';
+import { SettingsInvalid } from '../../src/settings/problem.ts';
+import { keyPairOf, readSigningKey } from '../../src/signing/keys.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
-import type { SettingsSource } from '../../src/settings/environment.ts';
+import type { SettingsSource } from '../../src/settings/sources.ts';
 
 const TOKEN = 'tok-3f9b1c-very-secret';
 const PAIR = keyPairOf(Buffer.alloc(32, 7), Buffer.alloc(8, 1));

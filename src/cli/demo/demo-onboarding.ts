@@ -1,7 +1,8 @@
 /** `demo-onboarding`: shows the way from an application to the new merchant's first statement and a beneficiary. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
@@ -10,21 +11,45 @@ import { registerBeneficiary } from '../../beneficiaries/register.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { submitApplication } from '../../onboarding/submit.ts';
 import { chosenMerchants, oneMerchant } from '../../run/chosen-merchants.ts';
-import { runDeps } from '../../run/app.ts';
+import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
 import { executeReferenceRun, listName, referenceWork } from '../../run/reference-run.ts';
 import { executeRun } from '../../run/run.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
+import type { ScenarioInput } from '../../sandbox/scenario.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { applicationById } from '../../store/onboarding/applications.ts';
 import { listBeneficiaries } from '../../store/beneficiaries/beneficiaries.ts';
 import { listNotifications } from '../../store/notifications/notifications.ts';
 import { newNotifySecret } from '../../store/notifications/notify-path.ts';
 import { packageFile } from '../../host/package-file.ts';
 import { thisHolder } from '../../host/process-identity.ts';
+import { listNotifications } from '../../store/notifications/notification-outcomes.ts';
+import { packageFile } from '../../host/files.ts';
 import { listStatements } from '../../store/statements/statements.ts';
-import { print, type GlobalFlags } from '../context.ts';
-import { demoSettings, SCENARIO, SETTINGS_FILE, until, withServing, type Stage } from './demo-stage.ts';
+import type { Serving } from '../../web/serve.ts';
+import { registerDeps } from '../beneficiary.ts';
+import { print, stopSignal, type GlobalFlags } from '../context.ts';
+import { rulesOf } from '../input-file.ts';
+import { submitDeps } from '../onboard.ts';
 import { counted } from '../output/text.ts';
+import { SANDBOX_URL, settingsForDemo } from './demo.ts';
+
+const SETTINGS_FILE = '.daybook/demo-onboarding.yaml';
+const DATA_DIR = '.daybook/demo-onboarding';
+/** A review of the sandbox takes a second or less. */
+const RESULT_MS_MAX = 20_000;
+const CHECK_EVERY_MS = 50;
+
+/** A platform without the demo's merchant: the application makes this merchant. */
+const SCENARIO: ScenarioInput = {
+  seed: 1101,
+  timeZone: 'Asia/Shanghai',
+  from: '2026-03-01',
+  to: '2026-03-31',
+  now: '2026-04-01T01:30:00+08:00',
+  merchants: [{ merchantNo: 'SANDBOX-10001', token: 'made-up-token-of-10001', currencies: ['USD'] }],
+};
 
 const config = (name: string): string => packageFile(`config/${name}`);
 const APPLICATION = config('application.example.yaml');
@@ -72,28 +97,10 @@ async function readReference({ app, signal }: Stage, step: Step) {
 }
 
 async function apply({ app, serving, signal }: Stage, step: Step) {
-  const { settings, now } = app;
   const { db } = app.database;
   const sent = await submitApplication(
     { file: parse(readFileSync(APPLICATION, 'utf8')) as unknown, replaces: null },
-    {
-      db,
-      client: app.applications,
-      secretKeys: settings.secretKeys,
-      rules: {
-        codeLists: settings.platform.codeLists,
-        filePaths: settings.platform.filePaths,
-        isLocalFile: existsSync,
-        today: now().toISOString().slice(0, 10),
-      },
-      referralChannel: settings.platform.referralChannel,
-      publicUrl: settings.publicUrl,
-      holder: thisHolder(),
-      now,
-      newOrderNo: () => `DEMO${randomBytes(12).toString('hex')}`,
-      newSecret: newNotifySecret,
-      signal,
-    },
+    { ...submitDeps(app, signal), newOrderNo: () => `DEMO${randomBytes(12).toString('hex')}` },
   );
   step(
     `2. Application (sp1101) from ${relative('.', APPLICATION)}\n` +
@@ -146,28 +153,10 @@ const lineOf =
 async function register({ app, signal }: Stage, step: Step) {
   const { settings, database, now } = app;
   const { db } = database;
-  const { walletMethods, filePaths } = settings.platform;
   const file = parse(readFileSync(BENEFICIARY, 'utf8')) as unknown;
   const merchant = await oneMerchant(app, undefined);
-  const registration = await prepareRegistration(db, file, {
-    walletMethods,
-    filePaths,
-    isLocalFile: existsSync,
-    today: now().toISOString().slice(0, 10),
-  });
-  const { beneficiary } = await registerBeneficiary(
-    {
-      db,
-      client: app.beneficiaries,
-      secretKeys: settings.secretKeys,
-      publicUrl: settings.publicUrl,
-      holder: thisHolder(),
-      now,
-      signal,
-    },
-    merchant,
-    registration,
-  );
+  const registration = await prepareRegistration(db, file, rulesOf(settings.fileRules, now()));
+  const { beneficiary } = await registerBeneficiary(registerDeps(app, signal), merchant, registration);
   step(
     `5. Beneficiary (sp1401) from ${relative('.', BENEFICIARY)}\n` +
       `   payeeId ${beneficiary.payeeId ?? 'not known yet'}, status ${beneficiary.status}: under review\n`,
@@ -181,6 +170,68 @@ async function register({ app, signal }: Stage, step: Step) {
       `${decided.status === '04' ? 'approved, it can be paid' : 'rejected'}\n`,
   );
   return decided;
+}
+
+interface Stage {
+  readonly app: PlatformApp;
+  readonly serving: Serving;
+  readonly signal: AbortSignal;
+}
+
+/** Settings from `SETTINGS_FILE`, which is written if there is none. Deletes what an earlier demo stored. */
+function demoSettings(url: string): Settings {
+  rmSync(DATA_DIR, { recursive: true, force: true });
+  return settingsForDemo(SETTINGS_FILE, settingsText, url);
+}
+
+const settingsText = (): string => `# Written by \`npm run demo:onboarding\`.
+platform:
+  baseUrl: ${SANDBOX_URL}
+  timeZone: ${SCENARIO.timeZone ?? ''}
+  referralChannel: A0001
+daybook:
+  now: ${SCENARIO.now ?? ''}
+  dataDir: ${DATA_DIR}
+  listen: 127.0.0.1:0
+  referenceCountries: HK
+  secretKeys: demo:${randomBytes(32).toString('base64')}
+`;
+
+/** Opens the app and serves its notifications on a free port, which is also the public address here. */
+async function withServing<Result>(
+  settings: Settings,
+  work: (stage: Stage) => Promise<Result>,
+): Promise<Result> {
+  const app = await openPlatformApp(settings, { env: {} });
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([stopSignal(), stopping.signal]);
+  try {
+    const { serve } = await import('../../web/serve.ts');
+    const serving = await serve(app, settings, signal, {
+      onRefusal: () => undefined,
+      onProcessed: () => undefined,
+      onFault: (error) => process.stderr.write(`processing failed: ${String(error)}\n`),
+    });
+    try {
+      const reachable = { ...settings, publicUrl: serving.url };
+      return await work({ app: { ...app, settings: reachable }, serving, signal });
+    } finally {
+      stopping.abort();
+      await serving.ended;
+    }
+  } finally {
+    await app.close();
+  }
+}
+
+/** Calls `find` until it returns something. Throws after `RESULT_MS_MAX`. */
+async function until<Found>(find: () => Promise<Found | undefined>): Promise<Found> {
+  for (let waitedMs = 0; waitedMs < RESULT_MS_MAX; waitedMs += CHECK_EVERY_MS) {
+    const found = await find();
+    if (found !== undefined) return found;
+    await sleep(CHECK_EVERY_MS);
+  }
+  throw new Error(`the sandbox pushed no result within ${RESULT_MS_MAX / 1_000} s`);
 }
 
 const command = (rest: string): string => `  npx daybook ${rest} --config ${SETTINGS_FILE}`;

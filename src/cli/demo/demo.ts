@@ -4,9 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { relative, resolve } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { packageFile } from '../../host/package-file.ts';
+import { packageFile } from '../../host/files.ts';
 import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
@@ -16,6 +17,8 @@ import { executeRun } from '../../run/run.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
 import { listAccountDays, type AccountDayRow } from '../../store/account-days.ts';
 import { readScenario, type Scenario } from '../../sandbox/scenario.ts';
+import { loadSettings } from '../../settings/load.ts';
+import type { Settings } from '../../settings/settings.ts';
 import type { ListenAddress } from '../../settings/values/addresses.ts';
 import { listBreaks } from '../../store/breaks/breaks.ts';
 import { addMerchant } from '../../store/merchants.ts';
@@ -23,9 +26,9 @@ import { listStatements } from '../../store/statements/statements.ts';
 import { stopSignal, print, type GlobalFlags } from '../context.ts';
 import { createProgressLine } from '../output/progress-line.ts';
 import { runDocument, accountDaysTable, breakTexts } from '../output/run-text.ts';
-import { counted, lines } from '../output/text.ts';
-import { timesOf } from '../output/times.ts';
-import { SANDBOX_URL, settingsForDemo } from './demo-stage.ts';
+import { counted, lines, timesOf } from '../output/text.ts';
+import { PORT_DEFAULT } from '../sandbox.ts';
+import { pagesShown } from '../serve.ts';
 
 const SCENARIO = packageFile('config/sandbox.yaml');
 const SETTINGS_FILE = '.daybook/demo.yaml';
@@ -61,6 +64,27 @@ export function addDemoCommand(program: Command): void {
         await sandbox.close();
       }
     });
+}
+
+/** The address that `daybook sandbox` listens on. */
+export const SANDBOX_URL = `http://127.0.0.1:${PORT_DEFAULT}`;
+
+/**
+ * Reads settings from the file at `path`; if there is none, writes it from `text` first. The platform is at `url`.
+ * The environment is ignored, as it may belong to a real installation. Throws `SettingsInvalid`.
+ */
+export function settingsForDemo(path: string, text: () => string, url: string): Settings {
+  if (!existsSync(path)) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text(), { mode: 0o600 });
+  }
+  const settings = loadSettings({
+    env: {},
+    configPath: path,
+    readFile: (file) => readFileSync(file, 'utf8'),
+    needs: ['platform'],
+  });
+  return { ...settings, platform: { ...settings.platform, baseUrl: url } };
 }
 
 const settingsText = ({
@@ -135,7 +159,7 @@ async function demoText(
       settings.platform.timeZone,
     ),
     breaks.length > 0 && timesOf(settings).note,
-    ...report.notes.filter((note) => !note.includes('daybook breaks')).map((note) => note),
+    ...report.notes.filter((note) => !note.includes('daybook breaks')),
     '',
     'Statements:',
     ...statements.map(({ object_key }) => `  ${folder}/${object_key}`),
@@ -166,13 +190,10 @@ async function showDemoPages(
   show: (url: string) => Promise<void>,
 ): Promise<void> {
   // Loading the server takes long, and a script has no use for it.
-  const { pagesShown } = await import('../pages-shown.ts');
   const { createPagesServer } = await import('../../web/pages-server.ts');
   const { listenOn, ListenRefused } = await import('../../web/server.ts');
-  const deps = {
-    ...pagesShown({ ...app.settings, pagesListen: DEMO_PAGES }, app)!,
-    onRefusal: () => undefined,
-  };
+  const pages = await pagesShown({ ...app.settings, pagesListen: DEMO_PAGES }, app);
+  const deps = { ...pages!, onRefusal: () => undefined };
   let server = createPagesServer(deps);
   const url = await listenOn(server, DEMO_PAGES).catch(async (error: unknown) => {
     if (!(error instanceof ListenRefused)) throw error;

@@ -6,8 +6,7 @@ import type { Asked, BreakAnswer, BreakCase, CaseEvent, AdjacentRow } from '../.
 import { wallSecond, wallTime } from '../../ledger/wall-time.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { CertificateRow } from '../../store/statements/statements.ts';
-import { counted, line, lines, table } from './text.ts';
-import type { Times } from './times.ts';
+import { counted, line, lines, listTable, type Times } from './text.ts';
 
 const SHOWN_MAX = 20;
 const CERTIFICATES_SHOWN_MAX = 10;
@@ -54,18 +53,15 @@ const stateText = ({ state, takenBy, row }: BreakCase): string => {
 
 function rowsText(rows: readonly AdjacentRow[], { id }: BreakRow): string {
   if (rows.length === 0) return '  no entry of the account is stored for that time any more';
-  const drawn = table(
-    ['', 'batch no', 'booked at', '?type', '>credit', '>debit', '>balance'],
-    rows.map(({ entry, break: found, isHere }) => [
-      isHere ? '>' : found === null ? '' : '!',
-      entry.batchNo,
-      entry.bookedAt,
-      entry.transactionType,
-      entry.credit,
-      entry.debit,
-      entry.balance,
-    ]),
-  );
+  const drawn = listTable(rows, {
+    '': ({ isHere, break: found }) => (isHere ? '>' : found === null ? '' : '!'),
+    'batch no': ({ entry }) => entry.batchNo,
+    'booked at': ({ entry }) => entry.bookedAt,
+    '?type': ({ entry }) => entry.transactionType,
+    '>credit': ({ entry }) => entry.credit,
+    '>debit': ({ entry }) => entry.debit,
+    '>balance': ({ entry }) => entry.balance,
+  });
   const [here, other] = [rows.some(({ isHere }) => isHere), rows.some((one) => one.break && !one.isHere)];
   return lines(
     drawn,
@@ -109,17 +105,14 @@ function certificatesText(certificates: readonly CertificateRow[], zone: string)
   const shown = certificates.slice(-CERTIFICATES_SHOWN_MAX);
   return lines(
     `\ncomplete readings:`,
-    table(
-      ['certified', '>total stated', '>readable entries', '?>in quarantine', '?from', '?to'],
-      shown.map((one) => [
-        wallTime(one.certified_at.getTime(), zone),
-        one.total,
-        one.distinct_count,
-        one.quarantined_count,
-        wallTime(one.begin_ms, zone),
-        wallTime(one.end_ms, zone),
-      ]),
-    ),
+    listTable(shown, {
+      certified: (one) => wallTime(one.certified_at.getTime(), zone),
+      '>total stated': (one) => one.total,
+      '>readable entries': (one) => one.distinct_count,
+      '?>in quarantine': (one) => one.quarantined_count,
+      '?from': (one) => wallTime(one.begin_ms, zone),
+      '?to': (one) => wallTime(one.end_ms, zone),
+    }),
     certificates.length > shown.length && `and ${certificates.length - shown.length} more (--json)`,
   );
 }

@@ -30,46 +30,11 @@ export function createProgressLine(
   nowMs: () => number = () => performance.now(),
 ): ProgressLine {
   if (!terminal.isTTY) return { show: () => undefined, clear: () => undefined };
-  const merchants = new Map<string, Extract<Progress, { stage: 'sync' }>>();
+  const merchants = new Map<string, SyncProgress>();
   let run: Extract<Progress, { stage: 'merchants' }> | null = null;
   let drawnMs = 0;
   let stage: Progress['stage'] | null = null;
   let beganMs = 0;
-  const left = (done: number, all: number): string => leftText(nowMs() - beganMs, done, all);
-  const wording = (progress: Progress): string => {
-    if (progress.stage === 'reconcile')
-      return (
-        `chaining account ${progress.accountsDone} of ${progress.accounts}` +
-        left(progress.accountsDone, progress.accounts)
-      );
-    if (progress.stage === 'publish')
-      return `publishing day ${progress.daysDone} of ${progress.days}${left(progress.daysDone, progress.days)}`;
-    if (progress.stage === 'adopt')
-      return `taking over day ${progress.days}, ${counted(progress.statements, 'statement')} so far`;
-    if (progress.stage === 'merchants')
-      return (
-        `merchant ${progress.merchantsDone.toLocaleString('en')} of ${progress.merchants.toLocaleString('en')}` +
-        left(progress.merchantsDone, progress.merchants)
-      );
-    const all = [...merchants.values()];
-    const sum = (figure: (one: (typeof all)[number]) => number) =>
-      all.reduce((total, one) => total + figure(one), 0);
-    return (
-      `reading: ${counted(
-        sum((one) => one.entries),
-        'entry',
-        'entries',
-      )}, ${counted(
-        sum((one) => one.requests),
-        'call',
-      )}, ` +
-      `window ${sum((one) => one.windowsDone)} of ${sum((one) => one.windowsPlanned)}` +
-      left(
-        sum((one) => one.windowsDone),
-        sum((one) => one.windowsPlanned),
-      )
-    );
-  };
   return {
     show: (given) => {
       // Of many merchants side by side, only those that are done are counted.
@@ -80,16 +45,55 @@ export function createProgressLine(
       if (progress.stage !== stage) [stage, beganMs] = [progress.stage, nowMs()];
       if (nowMs() - drawnMs < REDRAW_MS) return;
       drawnMs = nowMs();
-      terminal.write(`\r\u001b[K${wording(progress)}`);
+      const { text, done = 0, all = 0 } = progressText(progress, [...merchants.values()]);
+      terminal.write(`\r\u001b[K${text}${leftText(nowMs() - beganMs, done, all)}`);
     },
     clear: () => void terminal.write('\r\u001b[K'),
   };
 }
 
+type SyncProgress = Extract<Progress, { stage: 'sync' }>;
+
+interface ProgressText {
+  readonly text: string;
+  /** How much of it all is done, to estimate the time left; left out where that is not known. */
+  readonly done?: number;
+  readonly all?: number;
+}
+
+/** `reading` has the progress of each merchant that is read. */
+function progressText(progress: Progress, reading: readonly SyncProgress[]): ProgressText {
+  switch (progress.stage) {
+    case 'reconcile': {
+      const { accountsDone: done, accounts: all } = progress;
+      return { text: `chaining account ${done} of ${all}`, done, all };
+    }
+    case 'publish': {
+      const { daysDone: done, days: all } = progress;
+      return { text: `publishing day ${done} of ${all}`, done, all };
+    }
+    case 'adopt': {
+      const statements = counted(progress.statements, 'statement');
+      return { text: `taking over day ${progress.days}, ${statements} so far` };
+    }
+    case 'merchants': {
+      const { merchantsDone: done, merchants: all } = progress;
+      return { text: `merchant ${done.toLocaleString('en')} of ${all.toLocaleString('en')}`, done, all };
+    }
+    case 'sync': {
+      const sum = (figure: 'entries' | 'requests' | 'windowsDone' | 'windowsPlanned'): number =>
+        reading.reduce((total, one) => total + one[figure], 0);
+      const [done, all] = [sum('windowsDone'), sum('windowsPlanned')];
+      const read = `${counted(sum('entries'), 'entry', 'entries')}, ${counted(sum('requests'), 'call')}`;
+      return { text: `reading: ${read}, window ${done} of ${all}`, done, all };
+    }
+  }
+}
+
 /** For this long, further retries of the same subject are only logged at level debug. */
 const QUIET_MS = 10_000;
 
-export function createRetryLog(log: Logger, clock: () => number): (retry: Retry) => void {
+export function createRetryLog(log: Logger, clock = (): number => performance.now()): (retry: Retry) => void {
   const reportedMs = new Map<string, number>();
   return (retry) => {
     const nowMs = clock();

@@ -13,7 +13,7 @@ import { daysName } from '../../run/verdict/judge.ts';
 import type { UnrepairedFile } from '../../statements/repair-files.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { KnownNotice } from '../../store/notices.ts';
-import { counted, line, lines, table } from './text.ts';
+import { counted, line, lines, listTable } from './text.ts';
 
 /** Most account days shown on a terminal; statements have them all. */
 const DAYS_SHOWN_MAX = 120;
@@ -57,32 +57,18 @@ export const breakTexts = (
   });
 
 export const accountDaysTable = (days: readonly AccountDayRow[]): string =>
-  table(
-    [
-      'merchant',
-      'day',
-      'account',
-      '?>opening',
-      '?>credits',
-      '?>debits',
-      '>closing',
-      '?>entries',
-      'verdict',
-      'statement',
-    ],
-    days.map((row) => [
-      row.merchant_no,
-      row.day,
-      row.currency,
-      row.opening,
-      row.credit_total,
-      row.debit_total,
-      row.closing,
-      row.credit_count + row.debit_count,
-      row.verdict,
-      row.revision === null ? 'not published' : `r${row.revision}`,
-    ]),
-  );
+  listTable(days, {
+    merchant: (row) => row.merchant_no,
+    day: (row) => row.day,
+    account: (row) => row.currency,
+    '?>opening': (row) => row.opening,
+    '?>credits': (row) => row.credit_total,
+    '?>debits': (row) => row.debit_total,
+    '>closing': (row) => row.closing,
+    '?>entries': (row) => row.credit_count + row.debit_count,
+    verdict: (row) => row.verdict,
+    statement: (row) => (row.revision === null ? 'not published' : `r${row.revision}`),
+  });
 
 const shown = <Item>(
   title: string,

@@ -1,27 +1,19 @@
-/** Makes aligned tables and short wordings for a person at a terminal. */
+/** What a person reads at a terminal: aligned tables, short wordings, sentences and help of its width, and times. */
 import Table from 'cli-table3';
+import { Help, type Command, type Option } from 'commander';
+import { dayOf } from '../../ledger/business-day.ts';
 import { countedInText, showableText } from '../../ledger/text.ts';
+import { wallSecond } from '../../ledger/wall-time.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 
 const NO_LINES = Object.fromEntries(
-  [
-    'top',
-    'top-mid',
-    'top-left',
-    'top-right',
-    'bottom',
-    'bottom-mid',
-    'bottom-left',
-    'bottom-right',
-    'left',
-    'left-mid',
-    'mid',
-    'mid-mid',
-    'right',
-    'right-mid',
-  ].map((part) => [part, '']),
+  ['top', 'bottom', 'left', 'mid', 'right']
+    .flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
+    .map((part) => [part, '']),
 );
 
-type Row = readonly (string | number | null)[];
+type Cell = string | number | null;
+type Row = readonly Cell[];
 
 /** The width of the terminal; without one, or where it says none, a table may be as wide as it needs. */
 export const terminalWidth = ({ isTTY, columns }: Terminal = process.stdout): number =>
@@ -66,11 +58,22 @@ export function table(columns: readonly string[], rows: readonly Row[], width = 
   }
 }
 
-/** The rows in tables of `TABLE_ROWS_MAX` rows, one below the other, each with the names of its columns. */
-export function longTable(columns: readonly string[], rows: readonly Row[]): string {
+/** Names of columns, as `table` takes them, and what each shows of an item. */
+type Columns<Item> = Readonly<Record<string, (item: Item) => Cell>>;
+
+/** A table with a row for each item. */
+export const listTable = <Item>(items: readonly Item[], columns: Columns<Item>, width?: number): string =>
+  table(
+    Object.keys(columns),
+    items.map((item) => Object.values(columns).map((cellOf) => cellOf(item))),
+    width,
+  );
+
+/** The same of very many items: tables of `TABLE_ROWS_MAX` rows, one below the other, each with the names of its columns. */
+export function longTable<Item>(items: readonly Item[], columns: Columns<Item>): string {
   const tables: string[] = [];
-  for (let from = 0; from < rows.length; from += TABLE_ROWS_MAX)
-    tables.push(table(columns, rows.slice(from, from + TABLE_ROWS_MAX)));
+  for (let from = 0; from < items.length; from += TABLE_ROWS_MAX)
+    tables.push(listTable(items.slice(from, from + TABLE_ROWS_MAX), columns));
   return tables.join('\n');
 }
 
@@ -137,3 +140,92 @@ export const lines = (...parts: readonly (string | false | null)[]): string =>
 /** A template for one line with values from elsewhere. Whatever they contain, it stays one line and shows all of it. */
 export const line = (words: TemplateStringsArray, ...values: readonly (string | number | null)[]): string =>
   String.raw({ raw: words }, ...values.map((value) => showableText(String(value))));
+
+/** Lines that are not broken: commands to copy, and lines with columns. */
+const KEPT = /^\s*(?:npx )?daybook |\S {2}/;
+
+/** Breaks lines that are longer than `width` and are sentences. All others stay as they are. */
+export const wrapped = (text: string, width: number): string =>
+  text
+    .split('\n')
+    .map((line) => (line.length <= width || KEPT.test(line) ? line : wrapLine(line, width)))
+    .join('\n');
+
+function wrapLine(line: string, width: number): string {
+  const [begin = ''] = /^\s*(?:- )?/.exec(line) ?? [];
+  const rows = filledLines(line.slice(begin.length).split(' '), width - begin.length);
+  return begin + rows.join(`\n${' '.repeat(begin.length)}`);
+}
+
+/** Lines with as many of the words as fit on each. */
+function filledLines(words: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+/** Breaks text at the width of the terminal; without a terminal nothing is broken. */
+export const fitted = (text: string): string => wrapped(text, terminalWidth());
+
+/** Longer lines are hard to read, even on a wide terminal. */
+const HELP_WIDTH_MAX = 120;
+
+/** Call it before the commands are added, as they take over this configuration. */
+export const withFittingHelp = (program: Command): Command =>
+  program
+    .configureOutput({ writeOut: (text) => void process.stdout.write(refilled(text, helpWidth())) })
+    .configureHelp({ optionDescription });
+
+/** Without a terminal, lines are not broken. */
+const helpWidth = (): number => {
+  const width = terminalWidth();
+  return width === Infinity ? width : Math.min(width, HELP_WIDTH_MAX);
+};
+
+/** Leaves out a default that is an empty list: it only means that the option was not given. */
+function optionDescription(this: Help, option: Option): string {
+  const { defaultValue } = option as { readonly defaultValue: unknown };
+  return Array.isArray(defaultValue) && defaultValue.length === 0
+    ? option.description
+    : Help.prototype.optionDescription.call(this, option);
+}
+
+/** Breaks a paragraph anew if one of its lines is too long. Indented lines, such as examples, stay as they are. */
+export const refilled = (text: string, width: number): string =>
+  text.replace(/(?:^(?!\s).+\n?)+/gm, (paragraph) => {
+    if (paragraph.split('\n').every((line) => line.length <= width)) return paragraph;
+    const end = paragraph.endsWith('\n') ? '\n' : '';
+    return filledLines(paragraph.trimEnd().split(/\s+/), width).join('\n') + end;
+  });
+
+const ZONE_OF_NO_PLATFORM = 'UTC';
+
+/** Times for people in the platform’s zone, the zone of business days. `--json` has them in UTC. */
+export interface Times {
+  /** IANA name of the zone. */
+  readonly zone: string;
+  /** `2026-03-31 23:59:07`; empty for null. */
+  readonly at: (instant: Date | null) => string;
+  /** `2026-03-31`. */
+  readonly day: (instant: Date) => string;
+  /** A line that names the zone, once for all times above it. */
+  readonly note: string;
+}
+
+/** Uses the platform's zone. If the settings have no platform, uses UTC, and the note says so. */
+export function timesOf({ platform }: Pick<SettingsWithoutPlatform, 'platform'>): Times {
+  const zone = platform?.timeZone ?? ZONE_OF_NO_PLATFORM;
+  return {
+    zone,
+    at: (instant) => (instant === null ? '' : wallSecond(instant.getTime(), zone)),
+    day: (instant) => dayOf(instant.getTime(), zone),
+    note:
+      platform === null
+        ? `Times are in ${zone}: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set.`
+        : `Times are in ${zone}.`,
+  };
+}

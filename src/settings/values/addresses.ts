@@ -1,6 +1,10 @@
-/** Checks addresses in settings: the platform, this server, the statements. */
-import { isLoopback } from '../../host/loopback.ts';
-import { reading, Wrong } from './scalars.ts';
+/**
+ * Checks addresses in settings: the platform, this server, the statements, and where alerts go. Messages about alerts
+ * repeat no address, as it may be a secret.
+ */
+import { z } from 'zod';
+import { isLoopback } from '../../host/addresses.ts';
+import { givenList, jsonText, reading, text, Wrong } from './scalars.ts';
 
 /** The address a server listens on. Port 0 means any free port. */
 export interface ListenAddress {
@@ -107,3 +111,89 @@ export const statementsUrl = () =>
     }
     return value;
   });
+
+/** A webhook. Its address is a secret, as it may hold the key to the place behind it. */
+export interface Webhook {
+  /** `json`: a signed document of daybook's own; `slack`: what Slack's incoming webhooks take. */
+  readonly kind: 'json' | 'slack';
+  readonly url: string;
+}
+
+const WEBHOOKS_MAX = 20;
+const MAILBOXES_MAX = 50;
+const SECRET_CHARACTERS_MIN = 16;
+/** Addresses of webhooks are URLs, which may hold commas: a comma parts two of them where another URL follows. */
+const BETWEEN_URLS = /[\s,]+(?=(?:slack\+)?https?:\/\/|$)/;
+const MAILBOX = /^[^\s@<>,;"]{1,64}@[^\s@<>,;"]{1,190}$/;
+
+function httpUrl(value: string): URL {
+  const url = parseUrl(value);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Wrong('must begin with https://');
+  if (url.username !== '' || url.password !== '') throw new Wrong('must not carry a user or password');
+  return url;
+}
+
+function webhookOf(value: string): Webhook {
+  const given = value.replace(/^slack\+/, '');
+  const url = httpUrl(given);
+  const isSlack = given !== value || url.hostname === 'hooks.slack.com';
+  return { kind: isSlack ? 'slack' : 'json', url: url.href };
+}
+
+export const alertUrls = () => {
+  const error = 'must be a list of URLs (in the environment separated by spaces, commas or line ends)';
+  return z.preprocess(
+    (value) =>
+      typeof value === 'string' && !value.trimStart().startsWith('[')
+        ? value
+            .trim()
+            .split(BETWEEN_URLS)
+            .filter((part) => part !== '')
+        : jsonText(value),
+    z
+      .array(
+        reading((value): Webhook => {
+          try {
+            return webhookOf(value);
+          } catch (wrong) {
+            throw wrong instanceof Wrong ? new Wrong(`has an address that ${wrong.message}`) : wrong;
+          }
+        }),
+        { error },
+      )
+      .max(WEBHOOKS_MAX, { error: `has more than ${WEBHOOKS_MAX} addresses` })
+      .readonly(),
+  );
+};
+
+export const alertSecret = () =>
+  text().min(SECRET_CHARACTERS_MIN, {
+    error: `must have at least ${SECRET_CHARACTERS_MIN} characters, so that it cannot be guessed`,
+  });
+
+export const mailAddress = () =>
+  text().regex(MAILBOX, { error: 'must be a mail address, like ops@company.example' });
+
+export const mailAddresses = () => {
+  const error = 'must be a list of mail addresses, like ops@company.example';
+  return z.preprocess(
+    givenList,
+    z
+      .array(z.string({ error }).regex(MAILBOX, { error }), { error })
+      .max(MAILBOXES_MAX, { error: `has more than ${MAILBOXES_MAX} addresses` })
+      .readonly(),
+  );
+};
+
+export const smtpUrl = () =>
+  reading((value) => {
+    const url = parseUrl(value);
+    if (url.protocol !== 'smtp:' && url.protocol !== 'smtps:') throw new Wrong('must begin with smtps://');
+    if (url.hostname === '') throw new Wrong('names no server');
+    if (url.search !== '' || url.hash !== '' || !['', '/'].includes(url.pathname)) {
+      throw new Wrong('must end with the server and its port');
+    }
+    return value;
+  });
+
+export const pingUrl = () => reading((value) => httpUrl(value).href);

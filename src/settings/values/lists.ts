@@ -2,28 +2,20 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isCountryCode } from '../../ledger/countries.ts';
-import { jsonText } from './scalars.ts';
+import { givenList, jsonText } from './scalars.ts';
 
 const LIST_LENGTH_MAX = 1_000;
 const CODE = /^[^\p{C}\s](?:[^\p{C}]{0,62}[^\p{C}\s])?$/u;
 
 /** A list of words. Gives one problem, however many words are wrong. */
-const listOf = (isWord: (text: string) => boolean, error: string) =>
+const listOf = <Word extends string>(isWord: (text: string) => text is Word, error: string) =>
   z
     .array(z.unknown(), { error })
     .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
-    .refine((list): list is string[] => list.every((one) => typeof one === 'string' && isWord(one)), {
-      error,
-    })
+    .refine((list): list is Word[] => list.every((one) => typeof one === 'string' && isWord(one)), { error })
     .readonly();
 
-/** A list in YAML. In the environment: a JSON list, or words separated by commas. */
-const givenList = (value: unknown): unknown =>
-  typeof value === 'string' && !value.trimStart().startsWith('[')
-    ? value.split(',').map((part) => part.trim())
-    : jsonText(value);
-
-const isCode = (text: string): boolean => CODE.test(text);
+const isCode = (text: string): text is string => CODE.test(text);
 
 export const codes = () =>
   z.preprocess(givenList, listOf(isCode, 'must be a list of codes, 1 to 64 printable characters each'));
@@ -31,15 +23,14 @@ export const codes = () =>
 export const countries = () =>
   z.preprocess(
     givenList,
-    listOf(isCountryCode, 'must be a list of ISO 3166-1 alpha-2 country codes, two capitals each'),
+    listOf(
+      (text): text is string => isCountryCode(text),
+      'must be a list of ISO 3166-1 alpha-2 country codes, two capitals each',
+    ),
   );
 
 const wordsAmong = <Word extends string>(words: readonly Word[], error: string) =>
-  z
-    .array(z.unknown(), { error })
-    .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
-    .refine((list): list is Word[] => list.every((text) => words.some((word) => word === text)), { error })
-    .readonly();
+  listOf((text): text is Word => words.some((word) => word === text), error);
 
 /** Any of the given words. */
 export const someOf = <const Word extends string>(words: readonly Word[]) =>
@@ -53,7 +44,7 @@ export const someOrNone = <const Word extends string>(words: readonly Word[]) =>
   );
 
 /** Whether it is an address, or a network like `10.0.0.0/8`. */
-function isNetwork(text: string): boolean {
+function isNetwork(text: string): text is string {
   const [address = '', bits, ...more] = text.split('/');
   const family = isIP(address);
   if (family === 0 || more.length > 0) return false;
@@ -90,12 +81,7 @@ export const currencyUnits = () => {
 
 /** Headers that the HTTP client sets itself. */
 const CLIENT_HEADERS = [
-  'connection',
-  'content-length',
-  'content-type',
-  'host',
-  'transfer-encoding',
-  'upgrade',
+  ...['connection', 'content-length', 'content-type', 'host', 'transfer-encoding', 'upgrade'],
 ];
 
 /** The first problem of the header templates. It does not repeat their contents. */

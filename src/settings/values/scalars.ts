@@ -1,4 +1,4 @@
-/** Checks numbers, choices, times and patterns in settings. From the environment they are always text. */
+/** Checks numbers, choices, times and patterns in settings, which are always text in the environment; and reads what is given. */
 import { z } from 'zod';
 import { isTimeZone } from '../../ledger/business-day.ts';
 import { cronProblem } from '../cron.ts';
@@ -75,6 +75,12 @@ export const jsonText = (value: unknown): unknown => {
     return value;
   }
 };
+
+/** A list in YAML. In the environment: a JSON list, or words separated by commas. */
+export const givenList = (value: unknown): unknown =>
+  typeof value === 'string' && !value.trimStart().startsWith('[')
+    ? value.split(',').map((part) => part.trim())
+    : jsonText(value);
 
 export const text = (problem = 'must be text (in YAML, put it in quotes)') => z.string({ error: problem });
 

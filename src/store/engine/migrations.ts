@@ -5,7 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration, type MigrationProvider } from 'kysely/migration';
-import { packageFile } from '../../host/package-file.ts';
+import { packageFile } from '../../host/files.ts';
 import { codeOf, DatabaseNewer, MigrationsPending } from './errors.ts';
 import { rowsOf } from './database.ts';
 

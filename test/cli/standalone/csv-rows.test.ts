@@ -1,7 +1,7 @@
 /** The reader of the file for auditors against csv-parse, which daybook itself reads with. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { csvRows } from '../../../src/cli/standalone/csv-rows.ts';
+import { csvRows } from '../../../src/cli/standalone/formats.ts';
 import { csvRows as csvParseRows } from '../../../src/statements/formats/csv.ts';
 
 type Reader = typeof csvRows;

@@ -1,9 +1,10 @@
-/** The role of a person. Pure. */
+/** Who a request is from, and in which role: passwords, hashed by scrypt; the name that a proxy sends; roles. Pure. */
 import { isUtf8 } from 'node:buffer';
+import { scrypt, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { withinOneOf } from '../host/networks.ts';
+import { withinOneOf } from '../host/addresses.ts';
 import type { AccessSettings } from '../settings/settings.ts';
-import { isPersonName } from '../settings/values/access.ts';
+import { isPersonName, type PasswordHash } from '../settings/values/credentials.ts';
 import type { Person } from './access.ts';
 
 const GROUP = 'group:';
@@ -71,4 +72,51 @@ export function credentialsIn({ headers }: FastifyRequest): Credentials | null {
   const text = Buffer.from(base64, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   return colon < 1 ? null : { name: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+const HASH_BYTES = 32;
+export const SALT_BYTES = 16;
+/** 32 MB and about a tenth of a second, what OWASP asks of scrypt. */
+const COST = { cost: 15, blockSize: 8, parallel: 3 } as const;
+
+type Parameters = Pick<PasswordHash, 'cost' | 'blockSize' | 'parallel' | 'salt'>;
+
+const hashOf = (password: string, { cost, blockSize, parallel, salt }: Parameters): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const [N, r, p] = [2 ** cost, blockSize, parallel];
+    const maxmem = 2 * 128 * N * r;
+    scrypt(password.normalize('NFKC'), salt, HASH_BYTES, { N, r, p, maxmem }, (error, hash) => {
+      if (error === null) resolve(hash);
+      else reject(error);
+    });
+  });
+
+/** The hash of a password for DAYBOOK_ACCESS_USERS: `scrypt:15:8:3:SALT:HASH`. `salt` is random. */
+export async function hashPassword(password: string, salt: Buffer): Promise<string> {
+  const hash = await hashOf(password, { ...COST, salt });
+  const { cost, blockSize, parallel } = COST;
+  return ['scrypt', cost, blockSize, parallel, salt.toString('base64url'), hash.toString('base64url')].join(
+    ':',
+  );
+}
+
+/** Whether a name has this password. */
+export type PasswordCheck = (name: string, password: string) => Promise<boolean>;
+
+/** What a hash takes of time, in scrypt's own measure. */
+const workOf = ({ cost, blockSize, parallel }: Parameters): number => 2 ** cost * blockSize * parallel;
+
+/**
+ * An unknown name takes as long as the one whose hash takes longest: its password is compared with a hash that
+ * nothing fits.
+ */
+export function createPasswordCheck(users: ReadonlyMap<string, PasswordHash>): PasswordCheck {
+  const [costliest] = [...users.values()].sort((a, b) => workOf(b) - workOf(a));
+  const nobodys = { ...COST, ...costliest, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES) };
+  return async (name, password) => {
+    const known = users.get(name);
+    const { hash, ...parameters } = known ?? nobodys;
+    const isSame = timingSafeEqual(await hashOf(password, parameters), hash);
+    return isSame && known !== undefined;
+  };
 }

@@ -1,4 +1,27 @@
-/** Creates a folder and its missing parents, and never loops for ever. The file system is a parameter. */
+/** Files and folders of this machine: who may open them, how folders are made, and where daybook's own files are. */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Bits of a mode. */
+const ANYBODY_ELSE = 0o077;
+const GROUP_MAY_READ = 0o050;
+
+/** `owner`: no other user has any access. `group`: the group may read too, as PostgreSQL allows. */
+export type Audience = 'owner' | 'group';
+
+/** Whether the mode gives others more access than the audience allows. */
+export const isTooOpen = (mode: number, audience: Audience): boolean =>
+  (mode & ANYBODY_ELSE & (audience === 'group' ? ~GROUP_MAY_READ : ~0)) !== 0;
+
+/** The mode as chmod takes it: `0755`. */
+export const modeText = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0');
+
+/** The command that a person types to take the access away. */
+export const chmodText = (path: string, audience: Audience): string =>
+  `chmod -R ${audience === 'group' ? 'g-w,o=' : 'go='} ${quoted(path)}`;
+
+const quoted = (path: string): string =>
+  /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 
 /** The functions needed of `node:fs/promises` and `node:path`. */
 export interface FolderMaking {
@@ -42,4 +65,14 @@ export async function makeFolder(
     }
   }
   return first;
+}
+
+/**
+ * The full path of a file or folder of daybook's own, `path` from the package's top. It is the same in a checkout, where
+ * `src` lies there, and in an installed package, where `dist/src` does: the top is the nearest folder with a package.json.
+ */
+export function packageFile(path: string): string {
+  let top = import.meta.dirname;
+  while (!existsSync(join(top, 'package.json')) && dirname(top) !== top) top = dirname(top);
+  return join(top, path);
 }

@@ -1,11 +1,13 @@
-/** The flags for days, merchants and currencies. They are the same in every command that has them. */
+/** Flags and arguments that several commands have: days, merchants, currencies, numbers of rows, notes. */
 import type { Command } from 'commander';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import { dayOf, parseDay } from '../ledger/business-day.ts';
-import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { askedRange, assertAskable, type DayRange } from '../run/range.ts';
-import { collect } from './collect.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import { monthOf, type Month } from '../statements/month.ts';
+import { collect } from './print.ts';
 
 export interface RangeFlags {
   readonly from?: string;
@@ -22,7 +24,7 @@ export const withRangeFlags = (command: Command): Command =>
     .option('--currency <code>', 'only this currency (may be repeated)', collect, []);
 
 /** The range asked for, checked against today in the platform's zone; null for the nightly range. */
-export const rangeOf = (flags: RangeFlags, zone: string, now: Date): DayRange | null =>
+export const rangeOf = (flags: Pick<RangeFlags, 'from' | 'to'>, zone: string, now: Date): DayRange | null =>
   askedRange(
     {
       from: flags.from === undefined ? undefined : parseDay(flags.from),
@@ -35,11 +37,21 @@ export const rangeOf = (flags: RangeFlags, zone: string, now: Date): DayRange | 
 /** The zone in which days begin last. Its first possible day is the earliest of all zones. */
 const LAST_ZONE = 'Etc/GMT+12';
 
-/** Reads the day of a statement, for commands that know no zone. Throws `UsageError` or `InvalidDay`. */
-export function dayFlag(flag: string, text: string): BusinessDay {
+/** Reads a day, for commands that know no zone. Throws `UsageError` or `InvalidDay`. */
+export function dayFlag(flag: string, text: string): BusinessDay;
+export function dayFlag(flag: string, text: string | undefined): BusinessDay | undefined;
+export function dayFlag(flag: string, text: string | undefined): BusinessDay | undefined {
+  if (text === undefined) return undefined;
   const day = parseDay(text);
   assertAskable(flag, day, LAST_ZONE);
   return day;
+}
+
+/** Reads a month; `flag` is what the message begins with. Throws `UsageError`. */
+export function monthFlag(text: string, flag = ''): Month {
+  const month = monthOf(text);
+  if (month === null) throw new UsageError(`${flag}${text} is no month; write it as YYYY-MM.`);
+  return month;
 }
 
 /** Reads a currency. Throws `UsageError` for what cannot be a currency code. */
@@ -65,3 +77,27 @@ export const accountsFlagged = (flags: Pick<RangeFlags, 'merchant' | 'currency'>
 
 export const unknownMerchant = (merchantNo: string): UsageError =>
   new UsageError(`merchant ${merchantNo} is not known; \`daybook merchants list\` shows those that are.`);
+
+/** Reads a merchant's number. Throws `UsageError`. */
+export function merchantNoFlag(flag: string, text: string): string {
+  if (!MERCHANT_NO.test(text))
+    throw new UsageError(`${flag} ${text} is no merchant number: it ${MERCHANT_NO_RULE}.`);
+  return text;
+}
+
+/** Reads the number of a row. Throws `UsageError` with the problem for what cannot be one. */
+export function idFlag(text: string, problem: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new UsageError(problem);
+  return Number(text);
+}
+
+/** A text that is kept, without blanks around it. Throws `UsageError` for an empty one; `todo` says what to do. */
+export function textFlag<Given extends string | undefined>(
+  text: Given,
+  todo: string,
+  flag = '--note',
+): Given {
+  const kept = text?.trim();
+  if (kept === '') throw new UsageError(`${flag} is empty; ${todo}.`);
+  return kept as Given;
+}

@@ -2,6 +2,7 @@
  * The error for refused settings. It lists every problem at once, each with its key and an example, and shows no
  * secret.
  */
+import { distance } from 'fastest-levenshtein';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 export interface SettingsProblem {
@@ -26,4 +27,16 @@ export class SettingsInvalid extends ExpectedError {
     super([`${count} invalid; nothing was started.`, ...problems.map(sentence)].join('\n'));
     this.problems = problems;
   }
+}
+
+const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+
+/** What a misspelled name was meant to be: the most similar known name with at most a third of its letters different, or null. */
+export function didYouMean(name: string, known: readonly string[]): string | null {
+  const asked = plain(name);
+  const near = known
+    .map((candidate) => ({ candidate, wrong: distance(asked, plain(candidate)) }))
+    .filter(({ candidate, wrong }) => wrong <= Math.floor(plain(candidate).length / 3))
+    .sort((a, b) => a.wrong - b.wrong);
+  return near[0]?.candidate ?? null;
 }

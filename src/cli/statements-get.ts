@@ -1,0 +1,275 @@
+/** `statements get`: downloads a day's statement, or a month as one ZIP, and proves each file. */
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Option, type Command } from 'commander';
+import { makeFolder } from '../host/files.ts';
+import { bytesOf } from '../objects/object-store.ts';
+import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
+import { formatNote, inFormat } from '../statements/fetch-in-format.ts';
+import { SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
+import { CSV } from '../statements/formats/csv.ts';
+import type { StatementFormat } from '../statements/formats/format.ts';
+import { fileOf, manifestFileNextTo, manifestKey, nameIn, SIGNATURE_EXTENSION } from '../statements/keys.ts';
+import { monthDownload } from '../statements/month-files.ts';
+import { zippedMonth, type DayAsCsv } from '../statements/month-zip.ts';
+import type { ListedMonth, Month } from '../statements/month.ts';
+import { isUnsigned } from '../statements/write-manifest.ts';
+import { recordAuditEvent } from '../store/audit.ts';
+import {
+  publishedMerchants,
+  statementOf,
+  statementsOfDay,
+  type StatementRow,
+} from '../store/statements/statements.ts';
+import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
+import { answer, auditEventOf, collect, withBy, type StoreWork } from './context.ts';
+import { currenciesOf, currencyFlag, dayFlag, merchantsOf, monthFlag } from './flags.ts';
+import { counted, lines } from './output/text.ts';
+
+export function addStatementsGetCommand(statements: Command): void {
+  withBy(statements.command('get'))
+    .description('download a statement, or a month, verified against the manifest')
+    .option('--merchant <no>', 'merchant number (of a month: may be repeated, or left out)', collect, [])
+    .option('--currency <code>', 'currency, like USD (of a month: may be repeated, or left out)', collect, [])
+    .option('--day <day>', 'day, YYYY-MM-DD')
+    .option('--month <month>', 'a month, YYYY-MM, as one ZIP with a summary and its manifests')
+    .option('--revision <n>', 'an earlier revision; without it the current one')
+    .addOption(
+      new Option(
+        '--format <name>',
+        'the format to get it in; made from the canonical CSV if it was not published so, and then no manifest names it',
+      )
+        .choices(STATEMENT_FORMATS.map(({ name }) => name))
+        .default(CSV.name)
+        .conflicts('forSpreadsheet'),
+    )
+    .option(
+      '--for-spreadsheet',
+      'text that would start a formula gets a leading apostrophe; not the canonical file',
+    )
+    .option(
+      '--out <folder>',
+      'folder to put it in; for a month, also the name of the ZIP itself, ending with .zip',
+      '.',
+    )
+    .option('--stdout', 'print it instead')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  daybook statements get --merchant 10001 --currency USD --day 2026-03-31 --out downloads\n' +
+        '  daybook statements get --month 2026-03 --merchant 10001',
+    )
+    .action((flags: GetFlags, self: Command) =>
+      flags.month === undefined
+        ? getDay(flags, self)
+        : getMonth(flags, monthFlag(flags.month, '--month '), self),
+    );
+}
+
+interface GetFlags {
+  readonly merchant: readonly string[];
+  readonly currency: readonly string[];
+  readonly day?: string;
+  readonly month?: string;
+  readonly revision?: string;
+  readonly format: string;
+  readonly forSpreadsheet?: boolean;
+  readonly out: string;
+  readonly stdout?: boolean;
+}
+
+/** `--for-spreadsheet` is an older name of one format. */
+const formatOf = ({ format, forSpreadsheet }: GetFlags): StatementFormat =>
+  forSpreadsheet === true ? SPREADSHEET : STATEMENT_FORMATS.find(({ name }) => name === format)!;
+
+/** Downloads one statement. Throws `UsageError` if there is none, `StatementDamaged`, `FormatTooSmall`. */
+function getDay(flags: GetFlags, self: Command): Promise<void> {
+  const { day, merchant, currency } = oneStatement(flags);
+  const format = formatOf(flags);
+  return answer(self, async ({ db, objects, now }) => {
+    const found = await chosenStatement(db, { merchant, currency, day, revision: flags.revision });
+    await recordAuditEvent(db, auditEventOf(self, found.object_key, formatNote(format)), now());
+    const recorded = await manifestOfDay(db, found.merchant_no, found.day);
+    const ofDay = await statementsOfDay(db, found.merchant_no, found.day);
+    const { isPublished, read } = inFormat(objects, found, format, { recorded, ofDay });
+    const note = !isPublished && format.canBePublished && madeNow(format);
+    if (flags.stdout === true) {
+      for await (const part of read()) process.stdout.write(part);
+      if (note !== false) process.stderr.write(`${note}\n`);
+      return null;
+    }
+    const path = await download(read(), flags.out, nameIn(format, fileOf(found.object_key)));
+    if (isPublished) await downloadManifest(objects, found, recorded, flags.out);
+    return { document: { ...found, path, isPublished }, text: lines(path, note) };
+  });
+}
+
+interface AskedStatement {
+  readonly merchant: string;
+  readonly currency: string;
+  readonly day: string;
+  readonly revision?: string | undefined;
+}
+
+/** Throws `UsageError` if the flags do not name one statement. */
+function oneStatement({ merchant, currency, day }: GetFlags): AskedStatement {
+  if (day === undefined) throw new UsageError('give --day YYYY-MM-DD, or --month YYYY-MM.');
+  const [merchantNo, ...merchants] = merchant;
+  const [code, ...codes] = currency;
+  if (merchantNo === undefined || merchants.length > 0)
+    throw new UsageError('a day’s statement is of one merchant: say which with --merchant NO.');
+  if (code === undefined || codes.length > 0)
+    throw new UsageError('a day’s statement is of one currency: say which with --currency CCC.');
+  return { day, merchant: merchantNo, currency: code };
+}
+
+const madeNow = ({ name }: StatementFormat): string =>
+  `made now from the published CSV: this revision was not published as ${name}, and no manifest names the file`;
+
+async function chosenStatement(db: StoreWork['db'], asked: AskedStatement): Promise<StatementRow> {
+  const { merchant, revision } = asked;
+  const currency = currencyFlag(asked.currency);
+  const day = dayFlag('--day', asked.day);
+  if (revision !== undefined && !/^[1-9]\d{0,8}$/.test(revision))
+    throw new UsageError(`--revision ${revision} is no revision; they count from 1.`);
+  const found = await statementOf(
+    db,
+    { merchantNo: merchant, currency },
+    day,
+    revision === undefined ? undefined : Number(revision),
+  );
+  if (found !== undefined) return found;
+  throw new UsageError(
+    `no statement ${revision === undefined ? '' : `revision ${revision} `}of merchant ${merchant} in ${currency} for ` +
+      `${day} was published; \`daybook statements list\` shows those that were.`,
+  );
+}
+
+/** Both as recorded: in the store they are replaced one after the other. */
+async function downloadManifest(
+  objects: StoreWork['objects'],
+  { merchant_no, day, object_key }: StatementRow,
+  recorded: ManifestRow | undefined,
+  folder: string,
+): Promise<void> {
+  const name = manifestFileNextTo(fileOf(object_key));
+  const bytes =
+    recorded === undefined
+      ? await objects.get(manifestKey(merchant_no, day))
+      : bytesOf(Buffer.from(recorded.content));
+  if (bytes === null) return;
+  await download(bytes, folder, name);
+  if (recorded === undefined || isUnsigned(recorded)) return;
+  await download(bytesOf(Buffer.from(recorded.signature!)), folder, name + SIGNATURE_EXTENSION);
+}
+
+const OPEN_SHOWN_MAX = 20;
+const AS_CSV_SHOWN_MAX = 10;
+
+/** Throws `UsageError` for a month without statements, `StatementDamaged`. */
+async function getMonth(flags: GetFlags, month: Month, self: Command): Promise<void> {
+  if (flags.revision !== undefined || flags.forSpreadsheet === true)
+    throw new UsageError(
+      '--month takes current revisions as published: leave --revision and --for-spreadsheet out.',
+    );
+  const format = formatOf(flags);
+  const currencies = currenciesOf(flags);
+  await answer(self, async ({ db, objects, now }) => {
+    const merchants = merchantsOf(flags) ?? (await publishedMerchants(db, month.from, month.to));
+    const months = [];
+    for (const merchantNo of merchants)
+      months.push(await monthDownload({ db, objects, format, now }, { merchantNo, month, currencies, now }));
+    const accounts = months.flatMap((one) => one.accounts);
+    const files = months.flatMap((one) => one.files);
+    if (files.length === 0) {
+      throw new UsageError(
+        `nothing was published of ${month.name} for what is asked; \`daybook statements list --from ${month.from} ` +
+          `--to ${month.to}\` shows what was.`,
+      );
+    }
+    const subject = [month.name, ...flags.merchant, ...(currencies ?? [])].join(' ');
+    await recordAuditEvent(db, auditEventOf(self, subject, formatNote(format)), now());
+    const asCsv: DayAsCsv[] = [];
+    const bytes = zippedMonth(month, accounts, files, (day) => asCsv.push(day));
+    if (flags.stdout === true) {
+      for await (const part of bytes) process.stdout.write(part);
+      if (asCsv.length === 0) return null;
+      process.stderr.write(`${lines(...asCsvLines(asCsv))}\n`);
+      process.exitCode = EXIT.needsPerson;
+      return null;
+    }
+    const path = await download(bytes, ...placeOf(flags, month));
+    return {
+      document: {
+        ...{ path, month: month.name, files: files.length, accounts: accounts.map(accountDocument) },
+        ...(asCsv.length === 0 ? {} : { asCsv }),
+      },
+      text: lines(
+        path,
+        `${counted(files.length, 'file')} of ${counted(accounts.length, 'account')}`,
+        ...openLines(accounts.filter(({ openDays }) => openDays.length > 0)),
+        ...asCsvLines(asCsv),
+      ),
+      exitCode: asCsv.length === 0 ? EXIT.done : EXIT.needsPerson,
+    };
+  });
+}
+
+const openLines = (open: readonly ListedMonth[]): (string | false)[] => [
+  ...open
+    .slice(0, OPEN_SHOWN_MAX)
+    .map(
+      ({ merchantNo, currency, openDays }) =>
+        `still open: ${merchantNo} ${currency} ${counted(openDays.length, 'day')}, first ${openDays[0]!}`,
+    ),
+  open.length > OPEN_SHOWN_MAX && `and ${open.length - OPEN_SHOWN_MAX} more accounts`,
+];
+
+const asCsvLines = (days: readonly DayAsCsv[]): (string | false)[] => [
+  ...days.slice(0, AS_CSV_SHOWN_MAX).map(({ key, why }) => `${why} The ZIP has ${fileOf(key)} instead.`),
+  days.length > AS_CSV_SHOWN_MAX && `and ${days.length - AS_CSV_SHOWN_MAX} more days, which the ZIP names`,
+];
+
+const accountDocument = ({ merchantNo, currency, statements, openDays }: ListedMonth) => ({
+  merchantNo,
+  currency,
+  days: statements.length,
+  openDays,
+});
+
+/** Where the ZIP goes. `--out` names the ZIP or its folder. */
+function placeOf({ out, merchant }: GetFlags, { name }: Month): [folder: string, file: string] {
+  if (out.endsWith('.zip')) return [dirname(out), basename(out)];
+  return [out, `statements-${name}${merchant.length === 1 ? `-${merchant[0]!}` : ''}.zip`];
+}
+
+const FILE_ERRORS = new Set([
+  ...['EACCES', 'EEXIST', 'EISDIR', 'ENAMETOOLONG', 'ENOSPC', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS'],
+]);
+
+const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && 'code' in error && FILE_ERRORS.has(String(error.code));
+
+/** Writes a file that its owner alone can read: to a temporary file in the same folder and renames it once all bytes are proven. Its name cannot be guessed, and links are not followed. */
+export async function download(
+  bytes: AsyncIterable<Uint8Array>,
+  folder: string,
+  name: string,
+): Promise<string> {
+  const path = join(folder, name);
+  const part = join(folder, `.${name}.${randomUUID()}.part`);
+  try {
+    await makeFolder({ mkdir, stat, dirname }, folder);
+    await pipeline(Readable.from(bytes), createWriteStream(part, { flags: 'wx', mode: 0o600 }));
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw isFileError(error)
+      ? new UsageError(`${path} cannot be written (${error.code}); choose another --out.`)
+      : error;
+  }
+  return path;
+}
