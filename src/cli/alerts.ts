@@ -1,28 +1,25 @@
 /** `alerts`, and the alerts of all commands: sent at the end of a command, or in the background of a long-running one. */
 import type { Command } from 'commander';
-import { alertOf, listAlerts, type DeliveryRow, type ListedAlert } from '../alerts/outbox.ts';
-import { sendDirect } from '../alerts/deliver.ts';
-import type { Kysely } from 'kysely';
-import type { Logger } from 'pino';
-import { jobs } from '../../jobs/all.ts';
-import { ABOUT_NO_MERCHANT, type AlertContent } from '../alerts/alert.ts';
-import { deliverDue, keepAlerting } from '../alerts/deliver.ts';
 import {
+  alertOf,
+  listAlerts,
+  type DeliveryRow,
+  type ListedAlert,
+  claimWatchdogCheck,
+  raiseCondition,
+  type WatchdogCheck,
+} from '../alerts/outbox.ts';
+import {
+  sendDirect,
+  deliverDue,
+  keepAlerting,
   forgetDirectlySent,
   lastSuccess,
   recordLastSuccess,
-  sendDirect,
   sendDirectOnceADay,
-} from '../alerts/direct.ts';
-import {
-  alertOf,
-  claimWatchdogCheck,
-  listAlerts,
-  raiseCondition,
-  type DeliveryRow,
-  type ListedAlert,
-  type WatchdogCheck,
-} from '../alerts/outbox.ts';
+} from '../alerts/deliver.ts';
+import { jobs } from '../../jobs/all.ts';
+import { ABOUT_NO_MERCHANT, type AlertContent } from '../alerts/alert.ts';
 import { targetsOf, type Target } from '../alerts/targets.ts';
 import { notStarted, type NotBegun } from '../run/alerts/run-alerts.ts';
 import { checkForMissedRun, checkForUnfinishedRuns, oldestMs } from '../run/alerts/watch.ts';
@@ -36,6 +33,8 @@ import type { DB } from '../store/engine/schema.ts';
 import { activeMerchants } from '../store/merchants.ts';
 import { answer, messageOf, offlineSettings, print } from './context.ts';
 import { lines, table, type Times } from './output/text.ts';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
 
 const SHOWN = 100;
 

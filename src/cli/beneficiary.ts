@@ -23,9 +23,6 @@ import {
   type BeneficiaryRow,
   releaseBeneficiary,
 } from '../store/beneficiaries/beneficiaries.ts';
-import { thisHolder } from '../host/process-identity.ts';
-import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
-import { releaseBeneficiary } from '../store/beneficiaries/beneficiary-calls.ts';
 import {
   answer,
   answerWith,

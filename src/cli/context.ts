@@ -17,11 +17,8 @@ import type { Database } from '../store/engine/database.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { observerOf, tracesOf } from './observed.ts';
 import { createRetryLog } from './output/progress-line.ts';
-import type { GlobalFlags } from './print.ts';
-import { ownVersion } from './version.ts';
-import pretty from 'pino-pretty';
+import { type GlobalFlags, print, type CommandOutput } from './print.ts';
 import { timesOf, type Times } from './output/text.ts';
-import { print, type CommandOutput, type GlobalFlags } from './print.ts';
 
 export * from './print.ts';
 

@@ -7,16 +7,9 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import { moneyText } from '../ledger/money.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { placesOf, type EntryPlace, type EntryPlaces } from '../statements/entry-places.ts';
-import type { QuarantineRow } from '../store/quarantine.ts';
+import { type QuarantineRow, acknowledgeUnreadable, listQuarantine } from '../store/quarantine.ts';
 import { acceptHeld, heldDaysOf, type HeldDay } from '../store/absent-entries.ts';
-import {
-  acknowledgeUnreadable,
-  listAmendments,
-  listQuarantine,
-  listVanished,
-  type Amendment,
-  type QuarantineRow,
-} from '../store/amendments.ts';
+import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import {
   adjacentBreaks,

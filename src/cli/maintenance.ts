@@ -12,7 +12,7 @@ import { listAuditEvents, recordAuditEvent } from '../store/audit.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
-import { MIGRATION_WAITS } from '../store/engine/waits.ts';
+import { MIGRATION_WAITS } from '../store/engine/retry.ts';
 import { listCloses, type MonthClose } from '../store/month-close.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import {

@@ -12,10 +12,6 @@ import {
 } from '../onboarding/application-status.ts';
 import { checkApplication, type ApplicationRules } from '../onboarding/check.ts';
 import { ApplicationInvalid, newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
-import { checkApplication } from '../onboarding/check.ts';
-import { ApplicationInvalid } from '../onboarding/errors.ts';
-import { forget, settleApplication } from '../onboarding/settle.ts';
-import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { UsageError, EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { recordAuditEvent } from '../store/audit.ts';

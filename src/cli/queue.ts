@@ -14,7 +14,7 @@ import {
 import { type Queue, openQueue } from '../queue/queue.ts';
 import { type JobEnd, keepWorking } from '../queue/worker.ts';
 import { runDeps, type App, type PlatformApp } from '../run/app.ts';
-import { enqueueBackfills } from '../run/queue-run.ts';
+import { enqueueBackfills } from '../run/run.ts';
 import { finishQueuedRun, finishWaitingRuns } from '../run/run-end.ts';
 import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';

@@ -7,7 +7,7 @@ import { thisHolder } from '../host/process-identity.ts';
 import { bytesOf } from '../objects/object-store.ts';
 import { underLeasesAsNeeded } from '../run/leases.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { ID_BYTES, keyFile, keyPairOf, SEED_BYTES } from '../signing/keys.ts';
+import { ID_BYTES, keyFile, keyPairOf, SEED_BYTES } from '../signing/minisign.ts';
 import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
 import { formatNote, inFormat } from '../statements/fetch.ts';
 import { STATEMENT_FORMATS, SPREADSHEET } from '../statements/formats/all.ts';

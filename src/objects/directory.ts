@@ -5,9 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
-import { makeFolder } from '../host/make-folder.ts';
-import { chmodText, isTooOpen, modeText } from '../host/files.ts';
+import { chmodText, isTooOpen, modeText, makeFolder } from '../host/files.ts';
 import {
   isPart,
   partEpoch,

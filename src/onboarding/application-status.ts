@@ -9,10 +9,10 @@ import {
   replacementOf,
   type ApplicationRow,
   applicationByBizFlow,
+  markAccepted,
+  forgetApplication,
 } from '../store/onboarding/applications.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
-import { markAccepted } from '../store/onboarding/application-calls.ts';
-import { forgetApplication } from '../store/onboarding/forget-application.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 /** Shorter values are not hidden: they may be part of an ordinary word. */

@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 import type { z } from 'zod';
 import { fieldsOf, isFields, isGiven, listOf, required, type Fields, type ListRules } from '../forms/text.ts';
 import { problemsOf, unknownField, type Problem } from '../forms/problem.ts';
-import { withinOneOf } from '../host/networks.ts';
+import { withinOneOf } from '../host/addresses.ts';
 import { isCountryCode } from '../ledger/countries.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { uploadPathProblem, type FilePathRules } from '../platform/upload-path.ts';

@@ -23,7 +23,6 @@ import {
   type OpenCounts,
 } from '../store/fleet-counts.ts';
 import { backfillStatuses, type BackfillStatus, BACKFILL_COMMAND } from './backfill/backfills.ts';
-import { countDaysMissing } from './coverage.ts';
 import { countDaysMissing, type Clock } from './coverage.ts';
 import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';

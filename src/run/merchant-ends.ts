@@ -9,7 +9,7 @@ import { keepSampledMonths } from '../store/lateness.ts';
 import { keepHistoricalComparisons } from '../store/historical-days.ts';
 import { STAGES, accountsAsked, type ActiveRun } from './active-run.ts';
 import { endTasks, type TaskEnd } from '../store/tasks.ts';
-import { recordSettled } from '../store/statements/record-published.ts';
+import { recordSettled, unreportedRevisions } from '../store/statements/record-published.ts';
 import { unreportedChanges } from '../store/events.ts';
 import { noteForAlerts } from './alerts/at-end.ts';
 import { type Discrepancy, discrepanciesOf, provenOf } from './proven.ts';
@@ -22,16 +22,15 @@ import {
 } from './report.ts';
 import type { Reason } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
-import { sql, type Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
-import { unreadableByMerchant } from '../store/amendments.ts';
+import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { heldDaysOf } from '../store/absent-entries.ts';
 import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
-import { unreportedRevisions } from '../store/statements/revisions.ts';
 import { askInParts } from '../store/account-filter.ts';
 import { closeReadRanges } from './coverage.ts';
+import { sql, type Kysely } from 'kysely';
 
 /** So many merchants are ended together, with a few statements for all of them. */
 const ENDED_TOGETHER = 64;

@@ -10,7 +10,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { coverageOf, provenStretch, type Clock, type OpenRange } from './coverage.ts';
 import { askInParts } from '../store/account-filter.ts';
 import { daysOutOfDate } from '../reconcile/up-to-date.ts';
-import { lawFacts, type LawFacts } from '../store/chain-facts.ts';
+import { lawFacts, type LawFacts } from '../store/chaining.ts';
 
 export interface Proven {
   readonly merchantNo: string;

@@ -5,7 +5,6 @@
 import { MANY_MIN } from '../ledger/common-change.ts';
 import { changesTogether, type ChangesTogether } from '../store/amendments.ts';
 import { firstNamed } from '../ledger/text.ts';
-import { changesTogether, type ChangesTogether } from '../store/common-changes.ts';
 import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';

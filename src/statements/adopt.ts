@@ -38,9 +38,7 @@ import { contradicts, signatureNextTo, MANIFEST_CONTENT_TYPE, manifestRow } from
 import { markContent, readStoreMark } from './store-owner.ts';
 import { figuresOfFile } from './verify-rows.ts';
 import { recordAuditEvent } from '../store/audit.ts';
-import { closesOfMonth, storeClose } from '../store/month-close.ts';
 import { closesOfMonth, storeClose, type FrozenStatement } from '../store/month-close.ts';
-import { noteLateOf } from '../store/statements/revisions.ts';
 import { parseClose, type CloseFile } from './close-file.ts';
 import { problemsInClose } from './verify-closes.ts';
 import { sha256Of } from '../host/sha256.ts';

@@ -11,9 +11,7 @@ import {
   type StoredRow,
 } from '../store/statements/stored-files.ts';
 import { manifestKey, signatureKey, dayPrefix, fileOf, merchantPrefix } from './keys.ts';
-import type { ListedObject, ObjectStore } from '../objects/object-store.ts';
-import type { SigningKey } from '../signing/keys.ts';
-import { sameDigest, type ListedObject, type ObjectStore } from '../objects/object-store.ts';
+import { type ListedObject, type ObjectStore } from '../objects/object-store.ts';
 import type { SigningKey } from '../signing/minisign.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import { sha256Of } from '../host/sha256.ts';

@@ -2,15 +2,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { withinOneOf } from '../host/networks.ts';
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { withinOneOf } from '../host/addresses.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Inbox } from '../notifications/inbox.ts';
 import { NOTIFY_SECRET, type NotificationKind } from '../store/notifications/notify-path.ts';
 import { addHealth, addMetrics, type MetricsPage, type Readiness } from './readiness.ts';
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { ListenAddress } from '../settings/values/addresses.ts';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 
 export const BODY_BYTES_MAX = 64 * 1_024;
 

@@ -1,10 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createApplicationClient } from '../../src/platform/application.ts';
-import { adviceOf } from '../../src/onboarding/application-status.ts';
-import { ApplicationInvalid, ApplicationStands, ReceiptNotStored } from '../../src/onboarding/errors.ts';
-import { settleApplication } from '../../src/onboarding/settle.ts';
-import { submitApplication, type SubmitDeps } from '../../src/onboarding/submit.ts';
 import { adviceOf, ApplicationStands, settleApplication } from '../../src/onboarding/application-status.ts';
 import {
   ApplicationInvalid,
@@ -12,7 +8,6 @@ import {
   submitApplication,
   type SubmitDeps,
 } from '../../src/onboarding/submit.ts';
-import { applyApplicationResult } from '../../src/store/onboarding/application-results.ts';
 import {
   applyApplicationResult,
   markAccepted,

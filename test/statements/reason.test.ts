@@ -1,8 +1,7 @@
 /** The sentences for why a row differs, and why a revision replaces another. */
 import { describe, expect, test } from 'vitest';
-import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, StatedFigures } from '../../src/ledger/entry.ts';
 import type { RowDifference } from '../../src/statements/formats/format.ts';
-import type { StatedFigures } from '../../src/ledger/entry.ts';
 import {
   countChanges,
   ENTRIES_NAMED_MAX,

@@ -1,8 +1,6 @@
 /** Words as reasons which published days were revised, and which published files were missing, altered or not ours. Pure. */
 import type { RevisedDay } from '../../store/statements/record-published.ts';
-import { EXIT, type Reason } from './exit-codes.ts';
-import type { RevisedDay } from '../../store/statements/revisions.ts';
-import { EXIT, listed, needsPerson, type Reason } from './exit-codes.ts';
+import { EXIT, type Reason, listed, needsPerson } from './exit-codes.ts';
 import type { LeftOutFormat } from '../../statements/new-revisions.ts';
 import type { RepairReport, UnrepairedFile } from '../../statements/repair-files.ts';
 import type { PublishOutcome } from '../report.ts';

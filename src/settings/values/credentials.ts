@@ -5,9 +5,7 @@
 import { z } from 'zod';
 import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
 import { readSigningKey, type SigningKey } from '../../signing/minisign.ts';
-import { reading, text, Wrong } from './scalars.ts';
-import { readSigningKey, type SigningKey } from '../../signing/keys.ts';
-import { jsonText, reading, text, Wrong } from './scalars.ts';
+import { reading, text, Wrong, jsonText } from './scalars.ts';
 
 /** 32 bytes for AES-256-GCM. Stored secrets refer to the key by its id. */
 export interface SecretKey {

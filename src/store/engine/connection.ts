@@ -23,7 +23,7 @@ import {
 } from './retry.ts';
 import type { DB } from './schema.ts';
 import { retryingDialect } from './retrying-dialect.ts';
-import { isLoopback } from '../../host/loopback.ts';
+import { isLoopback } from '../../host/addresses.ts';
 
 import pg from 'pg';
 

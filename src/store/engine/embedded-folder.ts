@@ -5,13 +5,12 @@
 import { readdir, readFile, writeFile, chmod, mkdir, stat, statfs } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
 import { codeOf, DatabaseUnusable, EmbeddedDatabaseBusy, DatabaseFull, troubleOf } from './errors.ts';
-import { DatabaseSync } from 'node:sqlite';
 import { thisHolder } from '../../host/process-identity.ts';
+import { chmodText, isTooOpen, modeText, makeFolder } from '../../host/files.ts';
+import { ExpectedError } from '../../ledger/ending.ts';
+import { DatabaseSync } from 'node:sqlite';
 import type { PGlite } from '@electric-sql/pglite';
 import type { NodeFS } from '@electric-sql/pglite/nodefs';
-import { chmodText, isTooOpen, modeText } from '../../host/file-mode.ts';
-import { makeFolder } from '../../host/make-folder.ts';
-import { ExpectedError } from '../../ledger/ending.ts';
 
 /** The version of PostgreSQL that PGlite contains. It cannot read a folder of another version. */
 export const EMBEDDED_POSTGRES_MAJOR = '18';

@@ -12,9 +12,9 @@ import type { View } from '../../pages/view.ts';
 import type { KnownJob } from '../../run/health.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import type { DB } from '../../store/engine/schema.ts';
+import { packageFile } from '../../host/files.ts';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { packageFile } from '../../host/package-file.ts';
 
 export interface PagesDeps {
   readonly access: Access;

@@ -26,10 +26,9 @@ import { firstCertificates, statementsOfDay, type StatementRow } from '../../sto
 import { merchantIn, type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
 import { rowsOf } from './day-rows.ts';
 import { markedDays } from './months.ts';
-import { StatementDamaged } from '../../statements/fetch.ts';
-import { causesOf, rowsBetween } from '../../statements/revision-diff.ts';
+import { StatementDamaged, rowsBetween } from '../../statements/fetch.ts';
+import { causesOf, type CausedRow } from '../../statements/reason.ts';
 import { tallyRows } from '../../statements/differing-rows.ts';
-import type { CausedRow } from '../../statements/reason.ts';
 import type { ComparisonShown } from '../../pages/revisions.ts';
 
 const BREAKS_MAX = 50;

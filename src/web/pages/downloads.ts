@@ -10,7 +10,6 @@ import { PDF } from '../../statements/formats/pdf.ts';
 import { fileOf, nameIn } from '../../statements/keys.ts';
 import type { Month } from '../../statements/month.ts';
 import { monthDownload, monthPdfName, zippedMonth } from '../../statements/month-files.ts';
-import { monthDownload, monthPdfName } from '../../statements/month-files.ts';
 import { monthOverview, monthPdf } from '../../statements/month-pdf.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
 import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../store/pages/downloaded.ts';

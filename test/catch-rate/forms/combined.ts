@@ -1,8 +1,7 @@
 /** Forms of lie: two lies at once. The first sentence should name one of them. */
-import { balanced, type Booking } from '../books.ts';
+import { balanced, type Booking, entriesOf } from '../books.ts';
 import { nobodyCanTell, OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import { lineOf, type Lies, type Line } from '../platform.ts';
-import { entriesOf } from '../books.ts';
 import { moved } from './amounts.ts';
 import {
   accountOf,

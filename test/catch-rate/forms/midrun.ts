@@ -1,10 +1,9 @@
 /** Forms of lie that begin in the middle of a run: the first calls of the night are answered truly. */
 import { below } from '../../../src/sandbox/ledger.ts';
-import { OTHER, type Form, type Planted, type Scene, type Setting } from '../form.ts';
+import { OTHER, type Form, type Planted, type Scene, type Setting, OWN } from '../form.ts';
 import type { Call, Lies, Line, Moment, Reply } from '../platform.ts';
 import { moved } from './amounts.ts';
 import { dayEntries, formOf, isReported, placesOf, scaled, without, type Lasting } from './tools.ts';
-import { OWN } from '../form.ts';
 
 const form = formOf('in mid-run');
 const SAYS_CONTRADICTS =
