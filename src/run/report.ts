@@ -53,8 +53,8 @@ export interface MerchantSync extends DayRange {
   /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly backlogDays: readonly DayRange[];
   readonly report: SyncReport;
-  /** How many nights in a row the platform contradicted itself, this one too; left out if it did not. */
-  readonly nightsContradicted?: number;
+  /** In how many of the last nights the platform contradicted itself, this one too; left out if it did not in this one. */
+  readonly nightsContradicted?: { readonly count: number; readonly of: number };
   /** How far the lookback reached; left out if not further back than the settings ask for. */
   readonly widerSweep?: ExtendedLookback;
   /**

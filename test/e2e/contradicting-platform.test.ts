@@ -1,4 +1,4 @@
-/** A platform whose replies contradict each other is shown each night, and after three nights in a row a person is asked. */
+/** A platform whose replies contradict each other is shown each night, and after three nights a person is asked. */
 import { afterEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { openPlainStage, type PlainStage } from '../support/plain-stage.ts';
@@ -33,7 +33,7 @@ const withTotal = ({ status, body }: WireReply, change: (total: number) => numbe
   body: { ...(body as object), total: change((body as { total: number }).total) },
 });
 
-test('later pages with another total: two nights show it, the third asks a person, a good night ends it', async () => {
+test('later pages with another total: two nights show it, the third asks a person, and two good nights end it', async () => {
   await openLedger(60);
   stage.platform.alter = (honest, call) => (isLater(call) ? withTotal(honest, () => 0) : honest);
   const shown = expect.stringMatching(
@@ -45,7 +45,12 @@ test('later pages with another total: two nights show it, the third asks a perso
   stage.platform.alter = (honest) => honest;
   expect(await nightEnds(5)).toEqual([0]);
   stage.platform.alter = (honest, call) => (isLater(call) ? withTotal(honest, () => 0) : honest);
-  expect(await nightEnds(6)).toEqual([0, shown]);
+  expect(await nightEnds(6)).toEqual([3, expect.stringContaining('as in 4 of the last 5 nights')]);
+  stage.platform.alter = (honest) => honest;
+  expect(await nightEnds(7)).toEqual([0]);
+  expect(await nightEnds(8)).toEqual([0]);
+  stage.platform.alter = (honest, call) => (isLater(call) ? withTotal(honest, () => 0) : honest);
+  expect(await nightEnds(9)).toEqual([0, shown]);
 });
 
 test('a total that grows between two pages is an entry that came, not a contradiction', async () => {

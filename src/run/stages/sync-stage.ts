@@ -111,8 +111,8 @@ async function contradictedOf(
   { deps, runId, merchantNo }: MerchantWork,
 ): Promise<Pick<MerchantSync, 'nightsContradicted'>> {
   if (contradictions === 0) return {};
-  const before = await contradictedNightsBefore(deps.db, { merchantNo, runId, zone: deps.zone });
-  return { nightsContradicted: before + 1 };
+  const { count, of } = await contradictedNightsBefore(deps.db, { merchantNo, runId, zone: deps.zone });
+  return { nightsContradicted: { count: count + 1, of: of + 1 } };
 }
 
 /** Ends of days that are over by this machine's clock but, by the platform's clock, still too recent to be read. */
@@ -151,6 +151,8 @@ const lengthOfAPage = (busiestDay: number): number => (DAY_MS * PAGE_SIZE_MAX) /
 
 const NIGHTS_MAX = 30;
 
+type Nights = NonNullable<MerchantSync['nightsContradicted']>;
+
 /**
  * Nights before this run, by the calendar of the zone; the run's own is left out. Goes along task_of_run, from the
  * newest run.
@@ -158,7 +160,7 @@ const NIGHTS_MAX = 30;
 async function contradictedNightsBefore(
   db: Kysely<DB>,
   { merchantNo, runId, zone }: Readonly<{ merchantNo: string; runId: number; zone: string }>,
-): Promise<number> {
+): Promise<Nights> {
   const { rows } = await sql<{ readonly is: boolean }>`
     WITH own AS (SELECT (started_at AT TIME ZONE ${zone})::date AS night FROM run WHERE id = ${runId}),
     recent AS (
@@ -169,6 +171,8 @@ async function contradictedNightsBefore(
     )
     SELECT max(count) > 0 AS is FROM recent, own WHERE recent.night < own.night
     GROUP BY recent.night ORDER BY recent.night DESC`.execute(db);
-  const steady = rows.findIndex(({ is }) => !is);
-  return steady === -1 ? rows.length : steady;
+  // A single steady night between two others may be chance, as where the last page is full by then.
+  const end = rows.findIndex(({ is }, at) => !is && rows[at + 1]?.is !== true);
+  const nights = end === -1 ? rows : rows.slice(0, end);
+  return { count: nights.filter(({ is }) => is).length, of: nights.length };
 }

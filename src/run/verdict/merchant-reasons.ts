@@ -55,20 +55,21 @@ const reasonOfNotJoined = (merchantNo: string, { mayPass, problem }: NotJoined):
   merchantNo,
 });
 
-/** After so many nights in a row a person has to ask the platform. */
+/** After so many nights a person has to ask the platform. */
 const CONTRADICTED_NIGHTS = 3;
 
 /** What was read is proven all the same, or has a reason of its own. */
 export function reasonsOfContradictions({ merchantNo, report, nightsContradicted }: MerchantSync): Reason[] {
   const { contradictions, contradiction } = report;
   if (nightsContradicted === undefined || contradiction === null) return [];
-  const isLong = nightsContradicted >= CONTRADICTED_NIGHTS;
-  const nights = isLong ? `, as in ${nightsContradicted} nights in a row` : '';
+  const { count, of } = nightsContradicted;
+  const isLong = count >= CONTRADICTED_NIGHTS;
+  const nights = count === of ? `${count} nights in a row` : `${count} of the last ${of} nights`;
   return [
     ofMerchant(
       isLong ? EXIT.needsPerson : EXIT.done,
       merchantNo,
-      `the platform contradicted itself ${counted(contradictions, 'time')} in this run${nights}. The first time: ${contradiction}`,
+      `the platform contradicted itself ${counted(contradictions, 'time')} in this run${isLong ? `, as in ${nights}` : ''}. The first time: ${contradiction}`,
       isLong
         ? 'report it to the platform, with these sentences'
         : 'nothing to do now; if this happens every night, report it to the platform',

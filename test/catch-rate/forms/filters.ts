@@ -19,7 +19,7 @@ import {
 
 const form = formOf('pages and filters that contradict');
 /** Replies that contradict each other have to be reported after three nights of them. */
-const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 4 };
+const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 6 };
 const THREE_PAGES: Setting = { ...TWO_PAGES, perDay: [210, 230] };
 const SAYS_PAGES =
   /\bpages?\b|distinct|total|not steady|contradict|came without|entries are missing|is missing|vanished|no longer/i;
