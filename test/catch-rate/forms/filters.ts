@@ -19,8 +19,10 @@ import {
 
 const form = formOf('pages and filters that contradict');
 /** Replies that contradict each other have to be reported after three nights of them. */
-const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 6 };
-const THREE_PAGES: Setting = { ...TWO_PAGES, perDay: [210, 230] };
+const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 4 };
+/** So many nights that three show it, even if it shows in few of them. */
+const SELDOM: Setting = { nightsAfter: 7 };
+const THREE_PAGES: Setting = { ...TWO_PAGES, ...SELDOM, perDay: [210, 230] };
 const SAYS_PAGES =
   /\bpages?\b|distinct|total|not steady|contradict|came without|entries are missing|is missing|vanished|no longer/i;
 const SAYS_FILTER = /filter|batchNo|currency|ignore|not steady|contradict/i;
@@ -99,7 +101,7 @@ export const filterForms: readonly Form[] = [
     "Page 2 is of another merchant's ledger.",
     (_, call, ask) => ask({ ...call, merchantNo: OTHER }),
     /merchant|\bpages?\b|distinct|total|not steady|contradict|came without/i,
-    { ...TWO_PAGES, bothMerchants: true },
+    { ...TWO_PAGES, ...SELDOM, bothMerchants: true },
   ),
   onPageTwo('page-two-lacks-an-entry', 'Page 2 lacks its last entry; the total counts it.', (reply) => ({
     ...reply,
