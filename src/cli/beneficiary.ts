@@ -17,7 +17,6 @@ import { BENEFICIARY_ACCEPTED } from '../platform/wire.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { oneMerchant } from '../run/chosen-merchants.ts';
-import type { FileRules } from '../settings/settings.ts';
 import {
   listBeneficiaries,
   type BeneficiaryRow,

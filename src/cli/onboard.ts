@@ -10,7 +10,7 @@ import {
   forget,
   settleApplication,
 } from '../onboarding/application-status.ts';
-import { checkApplication, type ApplicationRules } from '../onboarding/check.ts';
+import { checkApplication } from '../onboarding/check.ts';
 import { ApplicationInvalid, newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { UsageError, EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';

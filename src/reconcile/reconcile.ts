@@ -11,9 +11,7 @@ import { writeTransaction } from '../store/engine/write-transaction.ts';
 import type { ReadAlready } from './account-view.ts';
 import { accountsToChain, type AccountWork, type ToChainOptions } from './up-to-date.ts';
 import { chainAccount, PASS_MAX, type ChainedAccount, type PassMax } from './chain-account.ts';
-import type { DB } from '../store/engine/schema.ts';
 import { type Gapless, saveChained, saveChainedUnderLease, type Chained } from '../store/chaining.ts';
-import type { Kysely } from 'kysely';
 
 export interface ReconcileOptions extends ToChainOptions {
   readonly lease: Lease;

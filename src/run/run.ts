@@ -81,13 +81,13 @@ const numbersOf = (merchants: readonly MerchantAccess[]): string[] =>
   merchants.map(({ merchantNo }) => merchantNo);
 
 /** Whether the slot is done: a run of it ended well, or another try would end as this one did. */
-export async function isSlotDone(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
+async function isSlotDone(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
   const runs = await runsOfSlot(db, job, slot);
   return runs.some(({ exitCode, figures }) => isGoodEnd(exitCode) || figures['awaitsPerson'] === true);
 }
 
 /** The merchants that no run of the slot has ended well for. If there are none left, all: the slot ended otherwise. */
-export async function notDoneInSlot(
+async function notDoneInSlot(
   { merchants, scheduled: { job, slot } }: RunRequest & { readonly scheduled: DueJob },
   { db }: RunDeps,
 ): Promise<readonly MerchantAccess[]> {
@@ -192,7 +192,7 @@ async function beginRun(request: RunRequest, deps: RunDeps) {
 }
 
 /** Records the start of the run, and the days asked for by date, which stay open until they are proven. */
-export async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
+async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
   const runId = await startRun(deps.db, {
     command: request.scheduled?.job ?? request.command,
     slot: request.scheduled?.slot ?? null,

@@ -54,7 +54,9 @@ export async function* portionsOf(of: DaysToHold): AsyncGenerator<Portion> {
   let entries = 0;
   const portion = async (): Promise<Portion> => {
     const portion = { days: small, held: await hold(of, together) };
-    [small, together, entries] = [[], new Map(), 0];
+    small = [];
+    together = new Map<string, DaysTogether>();
+    entries = 0;
     return portion;
   };
   for (const day of days) {

@@ -179,7 +179,7 @@ export interface MovedBalances {
 }
 
 /** Balances that moved without an entry found to have moved them are left out. */
-export async function movedBalancesOf(
+async function movedBalancesOf(
   db: Db,
   merchantNo: string,
   runId: number,

@@ -131,7 +131,10 @@ function rowsInTurn(rows: AsyncIterable<readonly RowCells[]>) {
     rest = rest.slice(max);
     return taken;
   };
-  return { next, end: async () => void (await batches.return?.()) };
+  const end = async (): Promise<void> => {
+    await batches.return?.();
+  };
+  return { next, end };
 }
 
 type RowsInTurn = ReturnType<typeof rowsInTurn>;

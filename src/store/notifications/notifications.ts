@@ -22,7 +22,7 @@ export interface SealedNotification {
 }
 
 /** The reason stored with posts by unknown paths. */
-export const UNKNOWN_REASON = 'this path was never issued';
+const UNKNOWN_REASON = 'this path was never issued';
 
 export const bodyPlace = (id: string): SecretPlace => ({
   table: 'notification',

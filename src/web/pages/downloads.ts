@@ -8,7 +8,6 @@ import { CSV } from '../../statements/formats/csv.ts';
 import type { StatementFormat } from '../../statements/formats/format.ts';
 import { PDF } from '../../statements/formats/pdf.ts';
 import { fileOf, nameIn } from '../../statements/keys.ts';
-import type { Month } from '../../statements/month.ts';
 import { monthDownload, monthPdfName, zippedMonth } from '../../statements/month-files.ts';
 import { monthOverview, monthPdf } from '../../statements/month-pdf.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
