@@ -1,5 +1,5 @@
 /** A database that is open, a PostgreSQL server or the embedded one, and how values and rows go in and out of both. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Kysely, type QueryExecutorProvider, type Transaction } from 'kysely';
 import type { DB } from './schema.ts';
 
 /** Where statements are sent: the database, or a transaction on it. */
@@ -15,13 +15,13 @@ export interface Database {
 
 /** The rows that a statement answers with: rowsOf(db)<Row>`SELECT …`. */
 export const rowsOf =
-  <Schema>(db: Kysely<Schema>) =>
+  (db: QueryExecutorProvider) =>
   async <Row>(texts: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> =>
     (await sql<Row>(texts, ...values).execute(db)).rows;
 
 /** The same of a statement that always answers with one row. */
 export const rowOf =
-  <Schema>(db: Kysely<Schema>) =>
+  (db: QueryExecutorProvider) =>
   async <Row>(texts: TemplateStringsArray, ...values: unknown[]): Promise<Row> =>
     (await sql<Row>(texts, ...values).execute(db)).rows[0]!;
 
