@@ -8,7 +8,7 @@ import { EmbeddedDatabaseBusy } from '../../src/store/engine/errors.ts';
 import { lockFolder } from '../../src/store/engine/embedded-folder.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 
-const LOCK = new URL('../../src/store/engine/folder-lock.ts', import.meta.url).href;
+const LOCK = new URL('../../src/store/engine/embedded-folder.ts', import.meta.url).href;
 
 let home: string;
 let folder: string;
