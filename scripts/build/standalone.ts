@@ -1,7 +1,7 @@
 /**
  * Makes `dist/verify.mjs`: the sources of `daybook verify` and of all that it uses, put one after the other into one
  * JavaScript file that needs nothing but Node. What would need a package is replaced by a few lines of our own, from
- * `src/cli/standalone`; `test/project/standalone.test.ts` holds both against each other.
+ * `src/cli/standalone`; the tests in `test/cli/standalone` hold both against each other.
  */
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
