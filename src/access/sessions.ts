@@ -9,14 +9,14 @@ import type { Kysely } from 'kysely';
 import { sha256Of } from '../host/sha256.ts';
 import type { AccessSettings } from '../settings/settings.ts';
 import type { SecretKey } from '../settings/values/credentials.ts';
+import { recordAuditEvent, type PageSession } from '../store/audit.ts';
 import {
-  recordAuditEvent,
   beginSession,
   deleteOverSessions,
   endSession,
   findSession,
   type PageSession,
-} from '../store/audit.ts';
+} from '../store/page-sessions.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { AccessRefused, type Person } from './access.ts';
 import { groupsWithRole, personWithRole, type Identity } from './identity.ts';

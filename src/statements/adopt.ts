@@ -8,7 +8,7 @@ import { entriesIn } from '../ledger/chain/figures.ts';
 import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
 import { type SigningKey, readSignature } from '../signing/minisign.ts';
 import { figureColumns } from '../store/account-days.ts';
-import { databaseIdentity } from '../store/ledger-past.ts';
+import { databaseIdentity } from '../store/installation.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { recordPublished, noteLateOf } from '../store/statements/record-published.ts';

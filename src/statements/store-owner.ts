@@ -10,7 +10,7 @@ import {
   type Fence,
   type ObjectStore,
 } from '../objects/object-store.ts';
-import { databaseIdentity } from '../store/ledger-past.ts';
+import { databaseIdentity } from '../store/installation.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { newestStatements } from '../store/statements/statements.ts';
 import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';

@@ -1,6 +1,6 @@
 /**
- * What is known of a ledger beyond the days that were read: how many entries the platform has from before, the beginning
- * of accounts, and what there is once in a database.
+ * What is known of a ledger beyond the days that were read: how many entries the platform has from before and the beginning
+ * of accounts.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
@@ -9,8 +9,6 @@ import { storedCurrency } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
 import { certifiedWindows } from './certificates.ts';
 import { type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
-import type { Lease } from './engine/lease.ts';
-import { writeTransaction } from './engine/write-transaction.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;
@@ -102,25 +100,3 @@ export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql
       AND (currency = account.currency AND past_total IS DISTINCT FROM 0 OR currency = '' AND past_total IS NULL)
       AND past_before_ms <= (SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo})
   )))`;
-
-/** A UUID that was made together with the tables. A copy of the database has the same one. */
-export async function databaseIdentity(db: Db): Promise<string> {
-  const { id } = await db.selectFrom('installation').select('id').executeTakeFirstOrThrow();
-  return id;
-}
-
-/** Whether an entry was ever seen whose timestamp differs, within the clock tolerance, from the time the platform filters by. */
-export async function isClockOff(db: Db): Promise<boolean> {
-  const { off } = await rowOf(db)<{ off: boolean }>`SELECT clock_off_at IS NOT NULL AS off FROM installation`;
-  return off;
-}
-
-/** Records for good that such an entry was seen; `seen` describes it. Throws `LeaseLost` or `StoreUnreachable`. */
-export function storeClockOff(db: Db, lease: Lease, seen: string, now: Date): Promise<void> {
-  return writeTransaction(db, lease, async (trx) => {
-    await sql`
-      UPDATE installation SET clock_off_at = ${now}, clock_off = ${seen} WHERE clock_off_at IS NULL`.execute(
-      trx,
-    );
-  });
-}

@@ -1,5 +1,5 @@
 /** Brings one merchant's windows into the store; begins anew with what a pass finds out about the platform's clocks. */
-import { isClockOff, storeClockOff } from '../store/ledger-past.ts';
+import { isClockOff, storeClockOff } from '../store/installation.ts';
 import {
   CLOCK_STEPS_MAX,
   createPlatformClock,
@@ -23,7 +23,6 @@ import {
   type SecondsCheck,
   type Waiting,
 } from './zone-gate.ts';
-import type { Kysely } from 'kysely';
 import { type Trace, UNTRACED } from '../host/trace.ts';
 import type { Window, LedgerEntry } from '../ledger/entry.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
@@ -43,6 +42,7 @@ import { readWindows, type ReadWindowsOptions } from './read-windows.ts';
 import { createReadingStore, type ReadingStore } from './store-readings.ts';
 import { TimeZoneWrong } from './time-zone-proof.ts';
 import { fullSeconds, plannedIn, SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
+import type { Kysely } from 'kysely';
 
 /**
  * Reads and stores the windows. What is the merchant's own trouble ends in `failure`: the platform fails, no entry

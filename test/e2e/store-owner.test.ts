@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { adoptStore, type AdoptReport } from '../../src/statements/adopt.ts';
 import { StoreOwnedByAnother, storeOwner } from '../../src/statements/store-owner.ts';
-import { databaseIdentity } from '../../src/store/ledger-past.ts';
+import { databaseIdentity } from '../../src/store/installation.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
 import { verifyProblems } from '../statements/store-oracle.ts';
 import { FROM, MERCHANT, objectsOf, openStage, publishedIn, scenario, type Stage } from '../support/stage.ts';

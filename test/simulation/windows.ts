@@ -2,7 +2,7 @@
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunReport } from '../../src/run/report.ts';
-import { isClockOff } from '../../src/store/ledger-past.ts';
+import { isClockOff } from '../../src/store/installation.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import { covers } from './history-state.ts';
 import type { Oracle } from './oracle.ts';

@@ -19,7 +19,7 @@ import type { DB } from '../../src/store/engine/schema.ts';
 import { keyPairOf, readSigningKey, type SigningKey, readSignature } from '../../src/signing/minisign.ts';
 import { closeMonth } from '../../src/statements/close.ts';
 import { monthOf } from '../../src/statements/month.ts';
-import { beginSession, endSession, findSession } from '../../src/store/audit.ts';
+import { beginSession, endSession, findSession } from '../../src/store/page-sessions.ts';
 import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';
