@@ -9,7 +9,7 @@ import type { Kysely } from 'kysely';
 import { sha256Of } from '../host/sha256.ts';
 import type { AccessSettings } from '../settings/settings.ts';
 import type { SecretKey } from '../settings/values/credentials.ts';
-import { recordAuditEvent, type PageSession } from '../store/audit.ts';
+import { recordAuditEvent } from '../store/audit.ts';
 import {
   beginSession,
   deleteOverSessions,
