@@ -9,8 +9,6 @@ import type { Results } from './work.ts';
 export interface CardContext {
   readonly forms: readonly Form[];
   readonly results: Results;
-  /** The number of histories per form that was asked for. */
-  readonly histories: number;
   /** The day it was made. */
   readonly day: string;
 }
@@ -62,14 +60,15 @@ const seedsText = ({ outcomes, clean }: Results): string => {
 
 /** The text of the entire page. */
 export function cardPage(context: CardContext): string {
-  const { results, histories, day } = context;
+  const { results, day } = context;
+  const perForm = [...Map.groupBy(results.outcomes, ({ form }) => form).values()].map(({ length }) => length);
   const spoiled = spoiledText(results.outcomes);
   const parts = [
     '# The catch rate',
     'A platform can show a ledger wrongly in many ways. Each is planted here in small made-up ledgers, served to daybook ' +
       'over several nights, and what daybook stores, publishes and says is held against the true books.',
     `Made by \`npm run catch-rate -- --card docs/catch-rate.md\` (\`--help\` says how to play more, or one again) on ${day}, from ${seedsText(results)}: ` +
-      `${counted(results.outcomes.length, 'history', 'histories')} with a lie, ${histories} a form at most, and ` +
+      `${counted(results.outcomes.length, 'history', 'histories')} with a lie, ${Math.min(...perForm)} to ${Math.max(...perForm)} a form, and ` +
       `${results.clean.length} without one. Never edited by hand.`,
     LEGEND,
     ...sheetsOf(context.forms, results).map((sheet) => `## ${sheet.title}\n\n${markdownTable(sheet)}`),

@@ -186,7 +186,6 @@ const results = await playInProcesses(asked);
 const context = {
   forms: FORMS,
   results,
-  histories: asked.histories,
   day: new Date().toISOString().slice(0, 10),
 };
 console.log(`\n${cardText(context)}`);
