@@ -26,7 +26,7 @@ const fromEntryOn = (scene: Scene, first: Booking, units: number): Planted => ({
     (line) => by(line, units),
   ),
   where: placesOf([first], scene.zone),
-  says: new RegExp(`every balance from ${first.batchNo} on,? is off`),
+  says: new RegExp(`every balance from ${first.batchNo} on,? is`),
 });
 
 export const balanceForms: readonly Form[] = [

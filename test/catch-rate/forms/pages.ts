@@ -154,7 +154,7 @@ export const pageForms: readonly Form[] = [
             : lines.map((line) => (line.batchNo === two.batchNo ? { ...line, batchNo: one.batchNo } : line)),
       },
       where: placesOf([one, two], scene.zone),
-      says: /twice with different contents/i,
+      says: /is used for two entries/i,
     };
   }),
 ];
