@@ -5,8 +5,8 @@ const NUMBERS = /^127\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
 const IPV6 = ['::1', '[::1]'];
 
 /**
- * Whether a host is this machine: only there may a connection be unencrypted. True for the literal loopback addresses and for `localhost`. Not for names below it such as `db.localhost`: not
- * every resolver maps those to this machine.
+ * Whether a host is this machine: only there may a connection be unencrypted. True for the literal loopback addresses
+ * and for `localhost`. Not for names below it such as `db.localhost`: not every resolver maps those to this machine.
  */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase();

@@ -12,7 +12,7 @@ import { PAGES_A_DAY } from './calls.ts';
 import { cardPage, cardText } from './card.ts';
 import { findingsText } from './findings.ts';
 import { FORMS } from './forms.ts';
-import { addTo, noResults, playAll, type Played, type Results, type Task } from './work.ts';
+import { addTo, keyOf, noResults, playAll, type Played, type Results, type Task } from './work.ts';
 
 const HISTORIES = 20;
 /** How many honest histories there are for each history of a form. */
@@ -62,33 +62,17 @@ function tasksOf({ forms, histories, honest, from }: Asked): Task[] {
   ];
 }
 
-/** What a history is known by in a record. */
-const keyOf = (task: Task, seed: number): string =>
-  task.kind === 'calls'
-    ? `calls ${task.pagesADay}`
-    : `${task.kind === 'lie' ? task.form : ''} ${seed}/${task.history}`;
-const keyOfPlayed = (played: Played): string | null => {
-  switch (played.kind) {
-    case 'lie':
-      return `${played.outcome.form} ${played.outcome.seed}`;
-    case 'clean':
-      return ` ${played.outcome.seed}`;
-    case 'calls':
-      return `calls ${played.outcome.pagesADay}`;
-    case 'failure':
-      return null;
-  }
-};
-
+/** What was played to its end, and is not played again. */
 function recorded(file: string | null): Played[] {
   if (file === null || !existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Played);
+  const all = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Played);
+  return all.filter(({ kind }) => kind !== 'failure');
 }
 
 /** The tasks that the record does not have yet: those of one process, or all. */
 function openTasks(asked: Asked, record: readonly Played[], share?: number): Task[] {
-  const done = new Set(record.map(keyOfPlayed));
+  const done = new Set(record.map(({ key }) => key));
   return tasksOf(asked)
     .filter((_, at) => share === undefined || at % asked.jobs === share)
     .filter((task) => !done.has(keyOf(task, asked.seed)));
@@ -109,7 +93,7 @@ async function playShare(share: number, asked: Asked): Promise<void> {
 
 async function playInProcesses(asked: Asked): Promise<Results> {
   const results = noResults();
-  const record = recorded(asked.record).filter(({ kind }) => kind !== 'failure');
+  const record = recorded(asked.record);
   for (const played of record) addTo(results, played);
   const open = openTasks(asked, record).length;
   console.log(`${open} histories to play${record.length === 0 ? '' : `, ${record.length} are on record`}`);

@@ -25,14 +25,22 @@ export interface Results {
 
 export const noResults = (): Results => ({ outcomes: [], clean: [], calls: [], failures: [] });
 
-/** What one task came to. */
-export type Played =
+/** What a task is known by in a record. */
+export const keyOf = (task: Task, seed: number): string =>
+  task.kind === 'calls'
+    ? `calls ${task.pagesADay}`
+    : `${task.kind === 'lie' ? task.form : 'honest'} ${seed}/${task.history}`;
+
+/** What one task came to; `key` says which. */
+export type Played = { readonly key: string } & Came;
+
+type Came =
   | { readonly kind: 'lie'; readonly outcome: Outcome }
   | { readonly kind: 'clean'; readonly outcome: CleanOutcome }
   | { readonly kind: 'calls'; readonly outcome: NightCalls }
   | { readonly kind: 'failure'; readonly outcome: string };
 
-export function addTo(results: Results, { kind, outcome }: Played): void {
+export function addTo(results: Results, { kind, outcome }: Came): void {
   switch (kind) {
     case 'lie':
       return void results.outcomes.push(outcome);
@@ -47,7 +55,7 @@ export function addTo(results: Results, { kind, outcome }: Played): void {
 
 const formNamed = (name: string): Form => FORMS.find((form) => form.name === name)!;
 
-async function play(rig: Rig, task: Task, seed: number): Promise<Played> {
+async function play(rig: Rig, task: Task, seed: number): Promise<Came> {
   switch (task.kind) {
     case 'lie':
       return {
@@ -76,11 +84,10 @@ export async function playAll(
     const rig = await openRig(options.serverUrl);
     for (let task = waiting.pop(); task !== undefined && !options.isTimeUp(); task = waiting.pop()) {
       const { seed } = options;
-      options.onPlayed(
-        await play(rig, task, seed).catch((error: unknown): Played => {
-          return { kind: 'failure', outcome: `${JSON.stringify(task)}: ${String(error)}` };
-        }),
-      );
+      const came = await play(rig, task, seed).catch((error: unknown): Came => {
+        return { kind: 'failure', outcome: `${JSON.stringify(task)}: ${String(error)}` };
+      });
+      options.onPlayed({ key: keyOf(task, seed), ...came });
     }
     await rig.close();
   };
