@@ -1,4 +1,5 @@
 /** `alerts`, and the alerts of all commands: sent at the end of a command, or in the background of a long-running one. */
+import { messageOf } from '../ledger/text.ts';
 import type { Command } from 'commander';
 import {
   alertOf,
@@ -31,7 +32,7 @@ import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../store/engine/errors.
 import { LeaseHeld } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { activeMerchants } from '../store/merchants.ts';
-import { answer, messageOf, offlineSettings, print } from './context.ts';
+import { answer, offlineSettings, print } from './context.ts';
 import { lines, table, type Times } from './output/text.ts';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';

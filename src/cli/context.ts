@@ -6,7 +6,7 @@ import type { Transaction } from 'kysely';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
 import { packageFile } from '../host/files.ts';
-import { showableText } from '../ledger/text.ts';
+import { messageOf, showableText } from '../ledger/text.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
 import { EXIT, Interrupted, UsageError } from '../run/verdict/exit-codes.ts';
@@ -168,8 +168,6 @@ export async function withPlatform<Result>(
     await traces?.close();
   }
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The version of this program. */
 export const ownVersion = (): string =>

@@ -1,4 +1,5 @@
 /** Observation of a process: metrics if they have an address, traces if OTEL_* is set. */
+import { messageOf } from '../ledger/text.ts';
 import type { Logger } from 'pino';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { tracesWanted } from '../observe/traces-wanted.ts';
@@ -100,7 +101,7 @@ export async function withHealthPort(
     };
   };
   const close = await open().catch((error: unknown) => {
-    log.error({ problem: error instanceof Error ? error.message : String(error) }, 'no health checks');
+    log.error({ problem: messageOf(error) }, 'no health checks');
     return null;
   });
   try {

@@ -1,4 +1,5 @@
 /** The queue of merchants: `worker` does what is on it, `jobs` shows it and sends back the jobs that were given up. */
+import { messageOf } from '../ledger/text.ts';
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Logger } from 'pino';
 import {
@@ -20,15 +21,7 @@ import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { withAlerting } from './alerts.ts';
-import {
-  answer,
-  messageOf,
-  platformSettings,
-  stopSignal,
-  withBy,
-  withPlatform,
-  type PlatformWork,
-} from './context.ts';
+import { answer, platformSettings, stopSignal, withBy, withPlatform, type PlatformWork } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
 import { counted, lines, listTable, table, type Times } from './output/text.ts';
 

@@ -1,4 +1,5 @@
 /** `schedule`: the cron loop. The database says what is due, so it may be stopped and started at any time. */
+import { messageOf } from '../ledger/text.ts';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { jobs, ledgerRequest, type Job } from '../../jobs/all.ts';
@@ -15,7 +16,7 @@ import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { Schedule } from '../settings/schema.ts';
 import { openRunOfSlot, openRunSince, slotEnds, runById } from '../store/runs.ts';
 import { createFailingTicks, reportNotStarted, reportThrown } from './alerts.ts';
-import { messageOf, platformSettings } from './context.ts';
+import { platformSettings } from './context.ts';
 import { keepRunning, withQueue } from './queue.ts';
 
 /** All jobs, with their times from the settings. */

@@ -50,3 +50,6 @@ export const counted = (count: number, one: string, more = `${one}s`): string =>
 /** The same with large numbers as people read them: `3,600 entries`. */
 export const countedInText = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
+
+/** What an error says, whatever was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

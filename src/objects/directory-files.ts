@@ -2,6 +2,7 @@
  * The files of a directory store: which are unfinished, a walk through all of them in the order of their keys, and the
  * operations on them, which on a local disk are mostly done at once.
  */
+import { messageOf } from '../ledger/text.ts';
 import * as fs from 'node:fs';
 import * as promises from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -129,7 +130,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 function why(reported: string, error: unknown): string {
   const advice = ADVICE[errorCode(error)];
-  if (advice === undefined) return `${error instanceof Error ? error.message : String(error)}.`;
+  if (advice === undefined) return `${messageOf(error)}.`;
   const path = pathOf(error);
   return path === '' || reported.endsWith(path) ? advice : `${path}: ${advice}`;
 }

@@ -3,6 +3,7 @@
  * fit their checksum, and a second object under a name. Both are tried once in a process, with the first object that
  * is written. Neither try can harm: a server that ignores it stores the right bytes.
  */
+import { messageOf } from '../ledger/text.ts';
 import { createHash } from 'node:crypto';
 import { PutObjectCommand, type PutObjectCommandInput, type S3Client } from '@aws-sdk/client-s3';
 import { ObjectStoreRefused, ObjectStoreSilent, ObjectStoreUnreachable } from './object-store.ts';
@@ -233,7 +234,7 @@ function troubleOf(error: unknown): string {
     );
   }
   const status = statusOf(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const reported = `${status === null ? '' : `status ${status}, `}${nameOf(error)}: ${message}`;
   return status !== null && status >= 500
     ? `${reported}: it is not well; run again later, or ask its operator.`

@@ -1,4 +1,5 @@
 /** The unit of work: one merchant, from reading its ledger to its published statements, under its own lease. */
+import { messageOf } from '../ledger/text.ts';
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { PublishedNow } from '../statements/publish-options.ts';
@@ -85,7 +86,7 @@ export async function workOnMerchant(
       else if (concernsAll(error, runSignal)) throw error;
       else {
         deps.onTrouble?.(merchantNo, error);
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         outcome.trouble = { merchantNo, stage, exitCode: ownExitCode(error), message };
       }
       return false;

@@ -1,4 +1,5 @@
 /** Reads the reference data once and records this as a run, so that the schedule knows when it was done. */
+import { messageOf } from '../ledger/text.ts';
 import { syncReferences, type ReferenceSync, type ReferenceSyncReport } from '../reference/sync.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { finishRun, startRun } from '../store/runs.ts';
@@ -96,7 +97,7 @@ export async function executeReferenceRun(work: ReferenceRun): Promise<Reference
     const elapsedMs = Math.round(performance.now() - startedMs);
     return { ...report, runId, exitCode, notes, elapsedMs };
   } catch (error) {
-    const notes = [error instanceof Error ? error.message : String(error)];
+    const notes = [messageOf(error)];
     const figures = { notes, interrupted: work.signal.aborted };
     const end = { exitCode: exitCodeOf(error), figures, now: now() };
     await finishRun(db, runId, end).catch(() => undefined);

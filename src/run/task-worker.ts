@@ -2,6 +2,7 @@
  * Does tasks of runs that are on record, one merchant at a time: its part of a run that is on the queue, or the next slice of
  * its backfill. Both go one way: lease, days, stages, end.
  */
+import { messageOf } from '../ledger/text.ts';
 import pLimit from 'p-limit';
 import { waitingOn } from '../queue/jobs.ts';
 import type { MerchantJob, Queue } from '../queue/queue.ts';
@@ -236,7 +237,7 @@ export class TaskWorker {
     } catch (error) {
       deps.signal.throwIfAborted();
       if (error instanceof LeaseLost || isDatabaseTrouble(error)) throw error;
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = messageOf(error);
       if (error instanceof UsageError) {
         await leaveOut(db, part, { problem, now: now() });
         return { outcome: 'left-out', exitCode: null, problem };

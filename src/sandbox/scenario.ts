@@ -1,4 +1,5 @@
 /** The scenario file: the merchants and days of the sandbox, and what is planted to go wrong. */
+import { messageOf } from '../ledger/text.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
@@ -104,9 +105,7 @@ export function parseScenario(text: string, path: string): Scenario {
   try {
     raw = parse(text);
   } catch (error) {
-    throw new ScenarioInvalid(
-      `${path} is no YAML: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new ScenarioInvalid(`${path} is no YAML: ${messageOf(error)}`);
   }
   const parsed = scenarioSchema.safeParse(raw);
   if (parsed.success) return parsed.data;
