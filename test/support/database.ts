@@ -53,21 +53,23 @@ async function opened(url: string): Promise<ServerDatabase> {
   return { ...database, url };
 }
 
-/**
- * The embedded database in memory, migrated. The first one in a test run takes seconds; later ones start from its
- * files.
- */
+/** The embedded database in memory, migrated. The first one in a test run takes seconds; others start from its files. */
 export async function freshEmbedded(): Promise<Database> {
-  const { PGlite } = await import('@electric-sql/pglite');
   const template = inject('embeddedTemplate');
-  const loadDataDir = existsSync(template) ? await openAsBlob(template) : undefined;
-  const pglite = await PGlite.create({ parsers: COLUMN_PARSERS, ...(loadDataDir && { loadDataDir }) });
+  if (!existsSync(template)) await createEmbeddedTemplate(template);
+  const { PGlite } = await import('@electric-sql/pglite');
+  const loadDataDir = await openAsBlob(template);
+  return embeddedDatabase(await PGlite.create({ parsers: COLUMN_PARSERS, loadDataDir }));
+}
+
+/** Writes the files of a migrated embedded database to `path`. */
+export async function createEmbeddedTemplate(path: string): Promise<void> {
+  const { PGlite } = await import('@electric-sql/pglite');
+  const pglite = await PGlite.create({ parsers: COLUMN_PARSERS });
   const database = embeddedDatabase(pglite);
-  if (loadDataDir === undefined) {
-    await migrate(database.db);
-    await publishWhole(template, await pglite.dumpDataDir('none'));
-  }
-  return database;
+  await migrate(database.db);
+  await publishWhole(path, await pglite.dumpDataDir('none'));
+  await database.close();
 }
 
 /** By a rename, so that no other process reads half a file. */

