@@ -1,0 +1,139 @@
+/**
+ * `npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--minutes N] [--seconds N] [--lanes N]
+ * [--record FILE] [--card FILE] [--at-least SHARE]`: puts small faults into copies of the source and counts how many of
+ * them the tests notice. Exits with 1 if the share is below `--at-least`, or nothing could be tried.
+ */
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmod, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import {
+  cardOf,
+  describe,
+  percent,
+  scoreOf,
+  shareOf,
+  shareOfAll,
+  type Accepted,
+  type Result,
+} from './mutate/card.ts';
+import { drawMutants, sourcesOf } from './mutate/draw.ts';
+import { createEmbeddedTemplate } from '../test/support/database.ts';
+import { changedSince, filesOf } from './mutate/git.ts';
+import { EMBEDDED_TEMPLATE, openLane, type Lane } from './mutate/lane.ts';
+import type { Mutant } from './mutate/mutants.ts';
+import { nearestTests, testFiles } from './mutate/nearest.ts';
+import { readTimes } from './mutate/times.ts';
+import { tryMutant } from './mutate/try.ts';
+
+const { values } = parseArgs({
+  options: {
+    folder: { type: 'string' },
+    since: { type: 'string' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    count: { type: 'string', default: '40' },
+    minutes: { type: 'string', default: 'Infinity' },
+    // How long tests are run with one mutant, before it counts as a survivor.
+    seconds: { type: 'string', default: '120' },
+    lanes: { type: 'string', default: '2' },
+    record: { type: 'string' },
+    card: { type: 'string' },
+    'at-least': { type: 'string', default: '0' },
+  },
+});
+const [seed, count, minutes, seconds, lanes, atLeast] = [
+  ...[values.seed, values.count, values.minutes, values.seconds, values.lanes, values['at-least']].map(
+    Number,
+  ),
+] as [number, number, number, number, number, number];
+if ([seed, count, minutes, seconds, lanes, atLeast].some(Number.isNaN)) {
+  console.error(
+    'Usage: npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--record FILE]',
+  );
+  process.exit(2);
+}
+const began = performance.now();
+const untilMs = began + minutes * 60_000;
+const root = fileURLToPath(new URL('..', import.meta.url));
+const accepted = JSON.parse(
+  readFileSync(join(root, 'docs/mutation-accepted.json'), 'utf8'),
+) as readonly Accepted[];
+const results: Result[] =
+  values.record !== undefined && existsSync(values.record)
+    ? readFileSync(values.record, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Result)
+    : [];
+
+const scratch = await mkdtemp(join(tmpdir(), 'daybook-mutate-'));
+const open: Lane[] = [];
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(130));
+await end(await main());
+
+/** Returns the exit code. */
+async function main(): Promise<number> {
+  const wanted = { ...values, seed, count };
+  const [sources, of] = sourcesOf(filesOf(root), wanted, (commit) => changedSince(root, commit));
+  const isKnown = (one: Mutant): boolean =>
+    results.some(({ file, start, after }) => file === one.file && start === one.start && after === one.after);
+  const drawn = drawMutants(root, sources, { seed, count });
+  const left = drawn.filter((one) => !isKnown(one));
+  console.log(
+    `${drawn.length} mutants of ${of}, seed ${seed}; ${drawn.length - left.length} of them tried before`,
+  );
+  await chmod(scratch, 0o755);
+  const tests = testFiles(root);
+  const times = readTimes(root);
+  const seen = { sound: new Set<string>(), broken: new Set<string>() };
+  let nth = drawn.length - left.length;
+  const lane = async (at: number): Promise<void> => {
+    const own = await openLane(root, scratch, at, lanes === 1 ? 3 : 2);
+    open.push(own);
+    for (let one = left.shift(); one !== undefined && performance.now() < untilMs; one = left.shift()) {
+      const near = nearestTests(tests, one.file, one.within, times.secondsOf);
+      const tried = await tryMutant(own, one, { near, seconds, untilMs, times, ...seen });
+      if (tried === null) return;
+      const { file, line, before, after, start } = one;
+      const result: Result = { file, line, before, after, start, seed, ...tried };
+      results.push(result);
+      if (values.record !== undefined) appendFileSync(values.record, `${JSON.stringify(result)}\n`);
+      tell(`${++nth}/${drawn.length}`, result);
+    }
+  };
+  await createEmbeddedTemplate(join(scratch, EMBEDDED_TEMPLATE));
+  await Promise.all(Array.from({ length: lanes }, (_, at) => lane(at)));
+  times.keep();
+  for (const test of seen.broken) console.log(`not counted, as it fails without a mutant: ${test}`);
+  return summary();
+}
+
+function tell(nth: string, result: Result): void {
+  const said = result.noticedBy === null ? 'SURVIVED' : 'noticed';
+  const score = percent(shareOf(scoreOf(results, accepted)));
+  const by =
+    result.noticedBy === null ? `${result.tried} of ${result.reaching} test files` : result.noticedBy;
+  console.log(`${nth} ${said} ${result.seconds.toFixed(1)} s, ${score} so far. ${describe(result)} (${by})`);
+}
+
+function summary(): number {
+  const score = scoreOf(results, accepted);
+  if (values.card !== undefined) {
+    writeFileSync(values.card, cardOf(results, accepted, new Date().toISOString().slice(0, 10)));
+  }
+  const took = ((performance.now() - began) / 1_000).toFixed(0);
+  console.log(
+    `${score.noticed} of ${score.tried} mutants noticed: ${percent(shareOf(score))} without ${score.equivalent} equivalent ones, ` +
+      `${percent(shareOfAll(score))} with them; ${took} s`,
+  );
+  return score.tried > 0 && shareOf(score) >= atLeast ? 0 : 1;
+}
+
+/** Nothing is left behind, however it ends. */
+async function end(code: number): Promise<never> {
+  await Promise.allSettled(open.map((one) => one.close()));
+  rmSync(scratch, { recursive: true, force: true });
+  process.exit(code);
+}

@@ -1,0 +1,80 @@
+/** Which tests could notice a fault in a file, and in which order they are best asked. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** All paths are from the root of the tree. */
+export interface TestFile {
+  readonly path: string;
+  readonly text: string;
+  /** The files it runs, each with the number of imports from the test to there. */
+  readonly reach: ReadonlyMap<string, number>;
+}
+
+/** Names of files in a text: imports, and what is started as a process of its own. */
+const NAMED = /(?:\bimport\s+type\b[^;]*?)?'([^'\n]+\.ts)'/g;
+
+/** What a file names that is there. Types alone are not run. */
+function filesNamed(root: string, path: string, text: string): string[] {
+  return [...text.matchAll(NAMED)]
+    .filter(([all]) => !/^import\s+type\b/.test(all))
+    .map(([, name]) => join(dirname(path), name!))
+    .filter((named) => existsSync(join(root, named)));
+}
+
+/** A browser for each mutant takes too long, and most machines have none. */
+const LEFT_OUT = 'test/browser/';
+
+/** All test files of a tree, with what they reach. */
+export function testFiles(root: string): TestFile[] {
+  const texts = new Map<string, string>();
+  const named = new Map<string, readonly string[]>();
+  const textOf = (path: string): string => {
+    const text = texts.get(path) ?? readFileSync(join(root, path), 'utf8');
+    texts.set(path, text);
+    return text;
+  };
+  const next = (path: string): readonly string[] => {
+    const found = named.get(path) ?? filesNamed(root, path, textOf(path));
+    named.set(path, found);
+    return found;
+  };
+  const paths = globSync('test/**/*.test.ts', { cwd: root }).filter((path) => !path.startsWith(LEFT_OUT));
+  return paths.map((path) => {
+    const reach = new Map([[path, 0]]);
+    // A map gives what is added while it is walked through, so the nearest files come first.
+    for (const [file, steps] of reach) {
+      for (const one of next(file)) if (!reach.has(one)) reach.set(one, steps + 1);
+    }
+    return { path, text: textOf(path), reach };
+  });
+}
+
+/** How much less likely a test is to notice a fault with each import in between. */
+const PER_STEP = 3;
+/** How much more, if it names what is faulty, or is in the folder of the faulty file's name. */
+const RELATED = 4;
+
+/**
+ * The tests that reach `file`, those first that will most likely notice something soon: near ones, and short ones.
+ * `within` is the name of what is faulty.
+ */
+export function nearestTests(
+  tests: readonly TestFile[],
+  file: string,
+  within: string,
+  secondsOf: (test: string) => number,
+): string[] {
+  const folder = file.split('/')[1]!;
+  const name = within === '' ? null : new RegExp(`\\b${within}\\b`);
+  const costOf = ({ path, text, reach }: TestFile): number => {
+    const isNamed = name?.test(text) === true;
+    const isInFolder = path.startsWith(`test/${folder}/`);
+    const related = (isNamed ? RELATED : 1) * (isInFolder ? RELATED : 1);
+    return ((1 + secondsOf(path)) * PER_STEP ** reach.get(file)!) / related;
+  };
+  return tests
+    .filter(({ reach }) => reach.has(file))
+    .map((test) => ({ path: test.path, cost: costOf(test) }))
+    .sort((a, b) => a.cost - b.cost || (a.path < b.path ? -1 : 1))
+    .map(({ path }) => path);
+}

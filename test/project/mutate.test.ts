@@ -1,0 +1,195 @@
+/** What the mutation score stands on: the mutants of a text, the order of tests, and the survivors that were read. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  cardOf,
+  scoreOf,
+  shareOf,
+  shareOfAll,
+  type Accepted,
+  type Result,
+} from '../../scripts/mutate/card.ts';
+import { drawMutants, sourcesOf } from '../../scripts/mutate/draw.ts';
+import { isReal, mutantsOf } from '../../scripts/mutate/mutants.ts';
+import { nearestTests, testFiles } from '../../scripts/mutate/nearest.ts';
+
+/** A tree with these files. */
+async function treeOf(files: Readonly<Record<string, string>>): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'daybook-mutants-'));
+  onTestFinished(() => rm(root, { recursive: true }));
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+  return root;
+}
+
+const SOURCE = `import type { Row } from './row.ts';
+/** Not 1 < 2. */
+const WAIT_MS = 60_000;
+type Side = 'credit' | 'debit side';
+export async function keep(rows: readonly Row[], log: Log): Promise<Row[]> {
+  if (rows.length < 2 && !log.isOpen) return [...rows];
+  const open = rows.filter((row) => row.net - row.fee !== 0);
+  if (open.some(isLate)) throw new Error('it is too late');
+  log.info('rows are kept', { count: open.length + 1 });
+  await store(open);
+  return open;
+}
+export const isLate = (row: Row): boolean => (row.side === 'two words' ? true : (row.late ?? false));
+export const none = () => true;
+`;
+
+test('the mutants of a text are small faults in what it does, and none in types, imports, comments and logs', () => {
+  const found = mutantsOf('src/ledger/keep.ts', SOURCE).filter((one) => isReal(SOURCE, one));
+  expect(
+    found.map(({ line, start, end, replacement }) => `${line}: ${SOURCE.slice(start, end)} → ${replacement}`),
+  ).toEqual([
+    '6: rows.length < 2 && !log.isOpen → !(rows.length < 2 && !log.isOpen)',
+    '6: < → <=',
+    '6: 2 → 3',
+    '6: 2 → 1',
+    '6: && → ||',
+    '6: [...rows] → []',
+    '6: rows → []',
+    '7: .filter((row) => row.net - row.fee !== 0) → ',
+    '7: - → +',
+    '7: !== → ===',
+    '7: 0 → 1',
+    '8: open.some(isLate) → !(open.some(isLate))',
+    '8: some → every',
+    "8: 'it is too late' → ''",
+    '10: await store(open); → ;',
+    '13: === → !==',
+    '13: ?? → &&',
+    '14: true → false',
+  ]);
+  expect(found[0]).toEqual({
+    ...{ file: 'src/ledger/keep.ts', line: 6, within: 'keep', start: 199, end: 229 },
+    before: 'if (rows.length < 2 && !log.isOpen) return [...rows];',
+    after: 'if (!(rows.length < 2 && !log.isOpen)) return [...rows];',
+    replacement: '!(rows.length < 2 && !log.isOpen)',
+  });
+});
+
+test('what cannot be read, or is the same program, is no mutant', () => {
+  const text = 'export const a = (b ?? c) || d; // one\n';
+  const change = (from: string, replacement: string) => {
+    const start = text.indexOf(from);
+    return isReal(text, { ...mutantsOf('src/a.ts', text)[0]!, start, end: start + from.length, replacement });
+  };
+  expect(change('||', '&&')).toBe(true);
+  expect(change('(b ?? c)', 'b ?? c')).toBe(false);
+  expect(change('one', 'two')).toBe(false);
+});
+
+test('the nearest tests come first: by imports, by the name of what is faulty, by the folder, by their time', async () => {
+  const root = await treeOf({
+    'src/ledger/money.ts': 'export const sum = 1;',
+    'src/run/run.ts': "import { sum } from '../ledger/money.ts';",
+    'src/cli/main.ts': "import '../run/run.ts';",
+    'test/run/run.test.ts': "import { run } from '../../src/run/run.ts';",
+    'test/run/sum.test.ts': "import { sum } from '../../src/ledger/money.ts';",
+    'test/run/types.test.ts': "import type { Money } from '../../src/ledger/money.ts';",
+    'test/ledger/long.test.ts': "import { other } from '../../src/ledger/money.ts';",
+    'test/ledger/money.test.ts': "import { sum } from '../../src/ledger/money.ts';",
+    'test/support/daybook.ts': "const MAIN = new URL('../../src/cli/main.ts', import.meta.url);",
+    'test/cli/command.test.ts': "import { daybook } from '../support/daybook.ts';",
+    'test/web/other.test.ts': "import { readFile } from 'node:fs';",
+  });
+  const seconds = (path: string): number => (path.includes('long') ? 20 : 1);
+  expect(nearestTests(testFiles(root), 'src/ledger/money.ts', 'sum', seconds)).toEqual([
+    'test/ledger/money.test.ts',
+    'test/run/sum.test.ts',
+    'test/ledger/long.test.ts',
+    'test/run/run.test.ts',
+    'test/cli/command.test.ts',
+  ]);
+});
+
+test('a seed draws the same mutants again, of all sources, of a folder, of what changed, or of a folder at random', async () => {
+  const files = [
+    'src/run/a.ts',
+    'src/run/b.ts',
+    'src/runner/c.ts',
+    'src/store/engine/schema.ts',
+    'test/a.test.ts',
+  ];
+  const root = await treeOf(
+    Object.fromEntries(files.map((file) => [file, 'export const a = b < 5 && c < 6;\n'])),
+  );
+  const since = (commit: string) =>
+    new Set(commit === 'HEAD~1' ? ['src/run/b.ts', 'README.md'] : ['README.md']);
+  const wanted = { seed: 7, count: 5 };
+  expect(sourcesOf(files, wanted, since)[0]).toEqual(['src/run/a.ts', 'src/run/b.ts', 'src/runner/c.ts']);
+  const [sources] = sourcesOf(files, { ...wanted, folder: 'src/run/' }, since);
+  expect(sources).toEqual(['src/run/a.ts', 'src/run/b.ts']);
+  const drawn = drawMutants(root, sources, wanted);
+  expect(new Set(drawn.map(({ file, start, replacement }) => `${file} ${start} ${replacement}`)).size).toBe(
+    5,
+  );
+  expect(drawMutants(root, sources, wanted)).toEqual(drawn);
+  expect(drawMutants(root, sources, { ...wanted, seed: 8 })).not.toEqual(drawn);
+  expect(drawMutants(root, sources, { ...wanted, count: 99 })).toHaveLength(14);
+  expect(sourcesOf(files, { ...wanted, since: 'HEAD~1' }, since)).toEqual([
+    ['src/run/b.ts'],
+    '1 files changed since HEAD~1',
+  ]);
+  expect(sourcesOf(files, { ...wanted, since: 'HEAD~2' }, since)).toEqual([
+    ['src/run/a.ts', 'src/run/b.ts'],
+    'src/run, as nothing changed in src since HEAD~2',
+  ]);
+});
+
+const result = (more: Partial<Result>): Result => ({
+  ...{ file: 'src/run/a.ts', line: 3, before: 'a < b', after: 'a <= b', start: 9, seed: 7 },
+  ...{ noticedBy: null, seconds: 1, tried: 4, reaching: 4 },
+  ...more,
+});
+const RESULTS = [
+  result({ noticedBy: 'test/run/a.test.ts: is noticed' }),
+  result({ line: 8, before: 'wait(5)', after: 'wait(6)' }),
+  result({ line: 9, before: 'a || b', after: 'a && b' }),
+  result({ file: 'src/store/b.ts', tried: 2 }),
+];
+const ACCEPTED: readonly Accepted[] = [
+  {
+    file: 'src/run/a.ts',
+    before: 'wait(5)',
+    after: 'wait(6)',
+    kind: 'equivalent',
+    reason: 'It waits anyway.',
+  },
+  { file: 'src/run/a.ts', before: 'a || b', after: 'a && b', kind: 'unworthy', reason: 'Only a log.' },
+  { file: 'src/run/c.ts', before: 'a < b', after: 'a <= b', kind: 'equivalent', reason: 'Another file.' },
+];
+
+test('a survivor that was read is known by its file and lines wherever these are; equivalent ones do not count', () => {
+  const score = scoreOf(RESULTS, ACCEPTED);
+  expect(score).toEqual({ tried: 4, noticed: 1, equivalent: 1 });
+  expect([shareOfAll(score), shareOf(score)]).toEqual([1 / 4, 1 / 3]);
+  const moved = RESULTS.map((one) => ({ ...one, line: one.line + 40, start: one.start + 900 }));
+  expect(scoreOf(moved, ACCEPTED)).toEqual(score);
+});
+
+test('the card has both figures of each folder, and every survivor with the reason', () => {
+  const card = cardOf(RESULTS, ACCEPTED, '2026-04-01');
+  const lines = card.split('\n');
+  expect(lines.filter((line) => /^(?:[|]|- |## )/.test(line))).toEqual([
+    '| folder | tried | noticed | equivalent | noticed of all | noticed without the equivalent |',
+    '|---|---|---|---|---|---|',
+    '| src/run | 3 | 1 | 1 | 33.3 % | 50.0 % |',
+    '| src/store | 1 | 0 | 0 | 0.0 % | 0.0 % |',
+    '| all | 4 | 1 | 1 | 25.0 % | 33.3 % |',
+    '## Not noticed',
+    '- src/store/b.ts:3: `a < b` → `a <= b`. 2 of the 4 test files that reach it were run.',
+    '## Not worth a test',
+    '- src/run/a.ts:9: `a || b` → `a && b`. Only a log.',
+    '## Equivalent',
+    '- src/run/a.ts:8: `wait(5)` → `wait(6)`. It waits anyway.',
+    '## Running it',
+  ]);
+  expect(card).toContain('On 2026-04-01, 4 mutants of seed 7: 33.3 % noticed, without 1 that no\n');
+});
