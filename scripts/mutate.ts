@@ -43,12 +43,11 @@ const { values } = parseArgs({
     'at-least': { type: 'string', default: '0' },
   },
 });
-const [seed, count, minutes, seconds, lanes, atLeast] = [
-  ...[values.seed, values.count, values.minutes, values.seconds, values.lanes, values['at-least']].map(
-    Number,
-  ),
-] as [number, number, number, number, number, number];
-if ([seed, count, minutes, seconds, lanes, atLeast].some(Number.isNaN)) {
+const asked = [values.seed, values.count, values.minutes, values.seconds, values.lanes, values['at-least']];
+const [seed, count, minutes, seconds, lanes, atLeast] = asked.map(Number) as [
+  ...[seed: number, count: number, minutes: number, seconds: number, lanes: number, atLeast: number],
+];
+if (asked.map(Number).some(Number.isNaN)) {
   console.error(
     'Usage: npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--record FILE]',
   );
@@ -71,7 +70,12 @@ const results: Result[] =
 const scratch = await mkdtemp(join(tmpdir(), 'daybook-mutate-'));
 const open: Lane[] = [];
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(130));
-await end(await main());
+await end(
+  await main().catch((error: unknown) => {
+    console.error(error);
+    return 1;
+  }),
+);
 
 /** Returns the exit code. */
 async function main(): Promise<number> {
@@ -106,6 +110,7 @@ async function main(): Promise<number> {
   await createEmbeddedTemplate(join(scratch, EMBEDDED_TEMPLATE));
   await Promise.all(Array.from({ length: lanes }, (_, at) => lane(at)));
   times.keep();
+  if (nth < drawn.length) console.log(`no time was left for ${drawn.length - nth} of them`);
   for (const test of seen.broken) console.log(`not counted, as it fails without a mutant: ${test}`);
   return summary();
 }

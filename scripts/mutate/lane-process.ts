@@ -24,15 +24,12 @@ const vitest = await createVitest({
   maxWorkers: Number(process.env['DAYBOOK_MUTATE_WORKERS']),
   reporters: [
     {
+      onTestCaseReady: () => reply({ kind: 'alive' }),
       onTestCaseResult: (test) => {
-        if (test.result().state !== 'failed') return;
+        const { state, errors } = test.result();
         const file = test.module.relativeModuleId;
-        reply({
-          kind: 'failed',
-          file,
-          test: test.fullName,
-          message: test.result().errors?.[0]?.message ?? '',
-        });
+        const message = errors?.[0]?.message ?? '';
+        reply(state === 'failed' ? { kind: state, file, test: test.fullName, message } : { kind: 'alive' });
       },
       onTestModuleEnd: (module) => {
         const message = brokenModule(module);
@@ -47,6 +44,8 @@ const vitest = await createVitest({
 });
 await vitest.standalone();
 await vitest.globTestSpecifications();
+// Vitest keeps compiled modules in the folder it began with. What tests leave goes elsewhere, and is deleted.
+process.env['TMPDIR'] = process.env['DAYBOOK_MUTATE_TMPDIR'];
 
 process.on('disconnect', () => process.exit());
 process.on('message', ({ changed, tests }: Asked) => {

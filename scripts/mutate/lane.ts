@@ -28,7 +28,7 @@ export interface Failure {
 }
 
 export type Reply =
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'ready' | 'alive' }
   | ({ readonly kind: 'failed' } & Failure)
   | { readonly kind: 'passed'; readonly file: string; readonly ms: number }
   | { readonly kind: 'done'; readonly unhandled: readonly string[] };
@@ -36,8 +36,10 @@ export type Reply =
 export interface Outcome {
   /** The first test that failed; null if none did. */
   readonly failure: Failure | null;
-  /** It took longer than it may, and was ended. */
+  /** Nothing came from it for a long time, so it was ended. */
   readonly isHung: boolean;
+  /** All tests were run, or one has failed and the others were stopped. */
+  readonly isOver: boolean;
   /** How long each test file took that passed. */
   readonly ms: ReadonlyMap<string, number>;
 }
@@ -50,6 +52,9 @@ export interface Lane {
 
 /** In the scratch folder: the files of an embedded database, made before any mutant could have a part in them. */
 export const EMBEDDED_TEMPLATE = 'embedded.tar';
+
+/** A test that nothing is heard of for so long hangs. The longest of them wait for as long as their limit, a minute. */
+const SILENCE_MS = 75_000;
 
 /** After a failure the tests that run next to it have this long to end; then their process is ended. */
 const LEFT_TO_END_MS = 4_000;
@@ -111,32 +116,37 @@ async function startProcess(copy: string, env: NodeJS.ProcessEnv): Promise<Child
 interface Heard {
   failure: Failure | null;
   isOver: boolean;
+  isHung: boolean;
   readonly ms: Map<string, number>;
 }
 
-/** Asks for tests, and waits for the end, the limit of time, or a little longer than the first failure. */
+/** Asks for tests, and waits for the end, the limit of time, silence, or a little longer than the first failure. */
 async function ask(child: ChildProcess, asked: Asked, limitMs: number): Promise<Heard> {
-  const heard: Heard = { failure: null, isOver: false, ms: new Map() };
-  await new Promise<void>((resolve) => {
-    const limit = setTimeout(resolve, limitMs);
-    child
-      .once('exit', () => resolve())
-      .on('message', (reply: Reply) => {
-        if (reply.kind === 'passed') heard.ms.set(reply.file, reply.ms);
-        if (reply.kind === 'failed') {
-          heard.failure ??= reply;
-          setTimeout(resolve, LEFT_TO_END_MS);
-        }
-        if (reply.kind !== 'done') return;
-        heard.isOver = true;
-        const [message] = reply.unhandled;
-        if (message !== undefined) heard.failure ??= { file: '', test: '', message };
-        clearTimeout(limit);
-        resolve();
-      });
-    child.send(asked);
-  });
-  child.removeAllListeners('message').removeAllListeners('exit');
+  const heard: Heard = { failure: null, isOver: false, isHung: false, ms: new Map() };
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  // A longer one would be over at once.
+  const limit = setTimeout(resolve, Math.min(limitMs, 2 ** 31 - 1));
+  const silence = setTimeout(() => {
+    heard.isHung = heard.failure === null;
+    resolve(null);
+  }, SILENCE_MS);
+  const onReply = (reply: Reply): void => {
+    silence.refresh();
+    if (reply.kind === 'passed' && heard.failure === null) heard.ms.set(reply.file, reply.ms);
+    if (reply.kind === 'failed') {
+      heard.failure ??= reply;
+      setTimeout(resolve, LEFT_TO_END_MS);
+    }
+    if (reply.kind !== 'done') return;
+    heard.isOver = true;
+    const [message] = reply.unhandled;
+    if (message !== undefined) heard.failure ??= { file: '', test: '', message };
+    resolve(null);
+  };
+  child.on('message', onReply).once('exit', resolve).send(asked);
+  await promise;
+  for (const timer of [limit, silence]) clearTimeout(timer);
+  child.off('message', onReply).off('exit', resolve);
   return heard;
 }
 
@@ -148,29 +158,29 @@ export async function openLane(root: string, scratch: string, nth: number, worke
   const server = await openServer(join(scratch, EMBEDDED_TEMPLATE));
   const env = {
     ...process.env,
-    ...{ TMPDIR: tmp, NODE_COMPILE_CACHE: join(scratch, 'compiled') },
+    ...{ TMPDIR: scratch, DAYBOOK_MUTATE_TMPDIR: tmp, NODE_COMPILE_CACHE: join(scratch, 'compiled') },
     ...{ DAYBOOK_TEST_SERVER: JSON.stringify(server.given), DAYBOOK_MUTATE_WORKERS: `${workers}` },
   };
   let child = await startProcess(copy, env);
   let changed: string[] = [];
+  let isClosed = false;
   return {
     run: async (mutant, tests, limitMs) => {
       const text = mutant === null ? '' : await readFile(join(root, mutant.file), 'utf8');
       if (mutant !== null) await writeFile(join(copy, mutant.file), applied(text, mutant));
       const now = mutant === null ? [] : [mutant.file];
-      const { failure, isOver, ms } = await ask(child, { changed: [...changed, ...now], tests }, limitMs);
+      const outcome = await ask(child, { changed: [...changed, ...now], tests }, limitMs);
       changed = now;
       if (mutant !== null) await writeFile(join(copy, mutant.file), text);
-      if (!isOver) {
-        killGroup(child);
-        child = await startProcess(copy, env);
-      }
+      if (!outcome.isOver) killGroup(child);
+      if (!outcome.isOver && !isClosed) child = await startProcess(copy, env);
       await server.clean();
       await rm(tmp, { recursive: true, force: true });
       await mkdir(tmp);
-      return { failure, isHung: failure === null && !isOver, ms };
+      return outcome;
     },
     close: async () => {
+      isClosed = true;
       killGroup(child);
       await server.stop();
     },

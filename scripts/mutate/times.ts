@@ -1,6 +1,7 @@
 /** How long test files take: as a run of all tests has reported, and as seen since. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { LONG } from '../../test/support/longest-first.ts';
 import { quickTests } from '../../test/support/quick-tests.ts';
 
 export interface Times {
@@ -12,7 +13,7 @@ export interface Times {
 }
 
 /** For files that were never run. */
-const GUESS_SECONDS = { quick: 1, server: 10 };
+const GUESS_SECONDS = { quick: 1, server: 10, long: 60 };
 
 interface Report {
   readonly testResults: readonly {
@@ -36,10 +37,12 @@ export function readTimes(root: string): Times {
       known.set(test, ms);
   }
   const quick = new Set(quickTests(root));
+  const guess = (test: string): number =>
+    GUESS_SECONDS[LONG.test(test) ? 'long' : quick.has(test) ? 'quick' : 'server'];
   return {
     secondsOf: (test) => {
       const ms = known.get(test);
-      return ms === undefined ? (quick.has(test) ? GUESS_SECONDS.quick : GUESS_SECONDS.server) : ms / 1_000;
+      return ms === undefined ? guess(test) : ms / 1_000;
     },
     learn: (test, ms) => void known.set(test, ms),
     keep: () => {

@@ -20,9 +20,8 @@ export interface Trial {
 /** As many tests are started together as take about so long; each time twice as many. */
 const FIRST_BATCH_SECONDS = 6;
 const BATCH_SECONDS_MAX = 60;
-/** A batch takes longer than it should by this, if a mutant keeps it from ending. */
-const HANG_FACTOR = 4;
-const HANG_SECONDS = 30;
+/** How much longer than the time for a mutant its last tests may take. */
+const OVERTIME_SECONDS = 15;
 
 /** The first tests that take up to `seconds`, at least one. */
 function batchOf(tests: readonly string[], seconds: number, { secondsOf }: Times): string[] {
@@ -44,24 +43,23 @@ export async function tryMutant(lane: Lane, mutant: Mutant, trial: Trial): Promi
     return { noticedBy, seconds: elapsed(), tried: green.size, reaching: near.length };
   };
   let batchSeconds = FIRST_BATCH_SECONDS;
-  while (left().length > 0 && elapsed() < seconds) {
+  while (left().length > 0 && elapsed() < seconds && performance.now() < untilMs) {
     const batch = batchOf(left(), Math.min(batchSeconds, seconds - elapsed()), times);
-    const usual = batch.reduce((sum, test) => sum + times.secondsOf(test), 0);
-    const limitMs = Math.min((HANG_SECONDS + HANG_FACTOR * usual) * 1_000, untilMs - performance.now());
+    const restMs = (seconds - elapsed() + OVERTIME_SECONDS) * 1_000;
+    const limitMs = Math.min(restMs, untilMs - performance.now());
     const outcome = await lane.run(mutant, batch, limitMs);
-    for (const test of outcome.ms.keys()) green.add(test);
-    for (const test of outcome.ms.keys()) sound.add(test);
-    if (performance.now() >= untilMs && outcome.failure === null) return null;
+    for (const [test, ms] of outcome.ms) {
+      times.learn(test, ms);
+      green.add(test);
+      sound.add(test);
+    }
     if (outcome.failure !== null || outcome.isHung) {
-      const by = await noticedBy(lane, outcome, batch, limitMs, trial);
+      const by = await noticedBy(lane, outcome, batch, trial);
       if (by !== null) return ended(by);
-    } else {
-      for (const [test, ms] of outcome.ms) times.learn(test, ms);
-      for (const test of batch) green.add(test);
     }
     batchSeconds = Math.min(2 * batchSeconds, BATCH_SECONDS_MAX);
   }
-  return ended(null);
+  return performance.now() < untilMs ? ended(null) : null;
 }
 
 /** What noticed it; null if that fails without a mutant as well, and is not asked again. */
@@ -69,14 +67,13 @@ async function noticedBy(
   lane: Lane,
   { failure, isHung, ms }: Outcome,
   batch: readonly string[],
-  limitMs: number,
-  { sound, broken }: Trial,
+  { sound, broken, untilMs }: Trial,
 ): Promise<string | null> {
   const suspects =
     failure === null || failure.file === '' ? batch.filter((test) => !ms.has(test)) : [failure.file];
   const unsure = suspects.filter((test) => !sound.has(test));
-  const without = unsure.length === 0 ? null : await lane.run(null, unsure, limitMs);
-  if (without === null || (without.failure === null && !without.isHung)) {
+  const without = unsure.length === 0 ? null : await lane.run(null, unsure, untilMs - performance.now());
+  if (without === null || (without.failure === null && without.isOver)) {
     for (const test of unsure) sound.add(test);
     if (isHung) return `${suspects.join(', ')}: did not end`;
     const { file, test, message } = failure!;

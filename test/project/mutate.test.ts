@@ -86,26 +86,27 @@ test('what cannot be read, or is the same program, is no mutant', () => {
 });
 
 test('the nearest tests come first: by imports, by the name of what is faulty, by the folder, by their time', async () => {
+  // Names of no file of the project, as this test would else count as one that runs it.
   const root = await treeOf({
-    'src/ledger/money.ts': 'export const sum = 1;',
-    'src/run/run.ts': "import { sum } from '../ledger/money.ts';",
-    'src/cli/main.ts': "import '../run/run.ts';",
-    'test/run/run.test.ts': "import { run } from '../../src/run/run.ts';",
-    'test/run/sum.test.ts': "import { sum } from '../../src/ledger/money.ts';",
-    'test/run/types.test.ts': "import type { Money } from '../../src/ledger/money.ts';",
-    'test/ledger/long.test.ts': "import { other } from '../../src/ledger/money.ts';",
-    'test/ledger/money.test.ts': "import { sum } from '../../src/ledger/money.ts';",
-    'test/support/daybook.ts': "const MAIN = new URL('../../src/cli/main.ts', import.meta.url);",
-    'test/cli/command.test.ts': "import { daybook } from '../support/daybook.ts';",
-    'test/web/other.test.ts': "import { readFile } from 'node:fs';",
+    'src/coins/sum.ts': 'export const sum = 1;',
+    'src/till/till.ts': "import { sum } from '../coins/sum.ts';",
+    'src/shop/main.ts': "import '../till/till.ts';",
+    'test/till/till.test.ts': "import { till } from '../../src/till/till.ts';",
+    'test/till/sum.test.ts': "import { sum } from '../../src/coins/sum.ts';",
+    'test/till/types.test.ts': "import type { Coin } from '../../src/coins/sum.ts';",
+    'test/coins/long.test.ts': "import { other } from '../../src/coins/sum.ts';",
+    'test/coins/sum.test.ts': "import { sum } from '../../src/coins/sum.ts';",
+    'test/support/shop.ts': "const MAIN = new URL('../../src/shop/main.ts', import.meta.url);",
+    'test/shop/command.test.ts': "import { shop } from '../support/shop.ts';",
+    'test/shop/other.test.ts': "import { readFile } from 'node:fs';",
   });
   const seconds = (path: string): number => (path.includes('long') ? 20 : 1);
-  expect(nearestTests(testFiles(root), 'src/ledger/money.ts', 'sum', seconds)).toEqual([
-    'test/ledger/money.test.ts',
-    'test/run/sum.test.ts',
-    'test/ledger/long.test.ts',
-    'test/run/run.test.ts',
-    'test/cli/command.test.ts',
+  expect(nearestTests(testFiles(root), 'src/coins/sum.ts', 'sum', seconds)).toEqual([
+    'test/coins/sum.test.ts',
+    'test/till/sum.test.ts',
+    'test/coins/long.test.ts',
+    'test/till/till.test.ts',
+    'test/shop/command.test.ts',
   ]);
 });
 
