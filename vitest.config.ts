@@ -17,6 +17,10 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // Many tests wait more than they work.
     maxWorkers: 3,
+    // Modules are loaded once for many files: no test changes a module, the clock or the environment of another one.
+    isolate: false,
+    // `npm test` leaves these out, `npm test -- --all` runs them as well.
+    tags: [{ name: 'long', description: 'kills, random histories, more cases of one claim: CI runs them' }],
     sequence: { sequencer: LongestFirst },
     reporters: ['default', 'json'],
     outputFile: { json: '.vitest-report.json' },
@@ -27,16 +31,7 @@ export default defineConfig({
         test: {
           name: 'servers',
           include: ['test/**/*.test.ts'],
-          exclude: [...quick, 'test/browser/**'],
-          globalSetup: ['test/support/postgres-server.ts'],
-        },
-      },
-      {
-        // The pages in a real browser; skipped where there is no Chromium.
-        extends: true,
-        test: {
-          name: 'browser',
-          include: ['test/browser/**/*.test.ts'],
+          exclude: quick,
           globalSetup: ['test/support/postgres-server.ts'],
         },
       },

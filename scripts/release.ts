@@ -66,7 +66,7 @@ function release(isOnlyCheck: boolean, isPublished: boolean): number {
   for (const problem of problems) console.error(`release: ${problem}`);
   if (problems.length > 0) return 1;
   if (isOnlyCheck) return 0;
-  npm('test');
+  npm('run', 'test:all');
   for (const check of ['licences', 'audit']) npm('run', '--silent', check);
   npm('publish', '--provenance', '--access', 'public', ...(isPublished ? [] : ['--dry-run']));
   return 0;

@@ -1,8 +1,15 @@
-/** `node scripts/test-report.ts count|failures`: prints a summary of the last test run's report, for `.ci/run`. */
-import { existsSync, readFileSync } from 'node:fs';
+/**
+ * `node scripts/test-report.ts count|failures` prints a summary of the last test run's report, for `.ci/run`. `times`
+ * keeps how long its files took, for the order in which the next run begins them.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
 
 const FILE = '.vitest-report.json';
 const LINES_SHOWN = 12;
+const TIMES = 'test/support/times.json';
+/** Shorter files may begin in any order. */
+const KEPT_FROM_S = 3;
 
 interface Report {
   readonly numPassedTests: number;
@@ -11,6 +18,8 @@ interface Report {
     readonly name: string;
     readonly status: string;
     readonly message: string;
+    readonly startTime: number;
+    readonly endTime: number;
     readonly assertionResults: readonly {
       readonly status: string;
       readonly fullName: string;
@@ -35,5 +44,16 @@ function failuresOf({ testResults }: Report): string[] {
   });
 }
 
+/** Files that the run did not include keep the time they had. */
+function keepTimes({ testResults }: Report): void {
+  const times = JSON.parse(readFileSync(TIMES, 'utf8')) as Record<string, number>;
+  for (const { name, startTime, endTime } of testResults)
+    times[relative('.', name)] = Math.round((endTime - startTime) / 1_000);
+  const kept = Object.entries(times).filter(([file, seconds]) => seconds >= KEPT_FROM_S && existsSync(file));
+  const sorted = Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(TIMES, `${JSON.stringify(sorted, null, 2)}\n`);
+}
+
 if (process.argv[2] === 'count') console.log(report?.numPassedTests ?? 0, report?.numFailedTests ?? 1);
+else if (report !== null && process.argv[2] === 'times') keepTimes(report);
 else if (report !== null) for (const text of failuresOf(report)) console.log(text);

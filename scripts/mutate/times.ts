@@ -1,8 +1,6 @@
-/** How long test files take: as a run of all tests has reported, and as seen since. */
+/** How long test files take: as `test/support/times.json` has it, and as seen since. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { LONG } from '../../test/support/longest-first.ts';
-import { quickTests } from '../../test/support/quick-tests.ts';
+import { dirname, join } from 'node:path';
 
 export interface Times {
   /** A guess where a file was not run yet. */
@@ -12,39 +10,17 @@ export interface Times {
   readonly keep: () => void;
 }
 
-/** For files that were never run. */
-const GUESS_SECONDS = { quick: 1, server: 10, long: 60 };
-
-interface Report {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly startTime: number;
-    readonly endTime: number;
-  }[];
-}
+/** Files that are not in `times.json` take less than that keeps. */
+const GUESS_SECONDS = 2;
 
 export function readTimes(root: string): Times {
   const kept = join(root, 'node_modules/.cache/test-times.json');
-  const report = join(root, '.vitest-report.json');
-  const known = new Map<string, number>();
-  if (existsSync(report)) {
-    const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report;
-    for (const { name, startTime, endTime } of testResults)
-      known.set(relative(root, name), endTime - startTime);
-  }
-  if (existsSync(kept)) {
-    for (const [test, ms] of Object.entries(JSON.parse(readFileSync(kept, 'utf8')) as Record<string, number>))
-      known.set(test, ms);
-  }
-  const quick = new Set(quickTests(root));
-  const guess = (test: string): number =>
-    GUESS_SECONDS[LONG.test(test) ? 'long' : quick.has(test) ? 'quick' : 'server'];
+  const secondsIn = (path: string): [string, number][] =>
+    existsSync(path) ? Object.entries(JSON.parse(readFileSync(path, 'utf8')) as Record<string, number>) : [];
+  const known = new Map([...secondsIn(join(root, 'test/support/times.json')), ...secondsIn(kept)]);
   return {
-    secondsOf: (test) => {
-      const ms = known.get(test);
-      return ms === undefined ? guess(test) : ms / 1_000;
-    },
-    learn: (test, ms) => void known.set(test, ms),
+    secondsOf: (test) => known.get(test) ?? GUESS_SECONDS,
+    learn: (test, ms) => void known.set(test, ms / 1_000),
     keep: () => {
       mkdirSync(dirname(kept), { recursive: true });
       writeFileSync(kept, JSON.stringify(Object.fromEntries(known)));

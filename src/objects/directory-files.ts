@@ -8,7 +8,7 @@ import * as promises from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type KeyRange, ObjectStoreRefused, ObjectStoreUnreachable } from './object-store.ts';
+import { type KeyRange, ObjectDenied, ObjectStoreRefused, ObjectStoreUnreachable } from './object-store.ts';
 
 /** What a directory store needs of the file system, as `node:fs/promises` has it. */
 export interface Files {
@@ -149,10 +149,11 @@ export const directoryRefusal = (root: string, error: unknown): Error =>
         });
 
 /** The error of every other operation: the same work can be repeated once the cause is fixed. */
-export const directoryUnreachable = (location: string, error: unknown): Error =>
-  error instanceof ObjectStoreUnreachable
-    ? error
-    : new ObjectStoreUnreachable(`statements in ${location}: ${why(location, error)}`, { cause: error });
+export function directoryUnreachable(location: string, error: unknown): Error {
+  if (error instanceof ObjectStoreUnreachable) return error;
+  const Kind = ['EACCES', 'EPERM'].includes(errorCode(error)) ? ObjectDenied : ObjectStoreUnreachable;
+  return new Kind(`statements in ${location}: ${why(location, error)}`, { cause: error });
+}
 
 /** What a file holds beyond these bytes is read and written by a thread. */
 const AT_ONCE_BYTES = 64 * 1024;

@@ -103,6 +103,9 @@ export class ObjectStoreUnreachable extends ExpectedError {
 /** The store did not answer any try of a call. Another call right away would wait as long again. */
 export class ObjectStoreSilent extends ObjectStoreUnreachable {}
 
+/** The store refuses the call, and will again: the object lies in an archive, for example, or may not be read. */
+export class ObjectDenied extends ObjectStoreUnreachable {}
+
 /** The store answers and refuses: settings, credentials or permissions have to be changed first. */
 export class ObjectStoreRefused extends ExpectedError {
   override readonly name = 'ObjectStoreRefused';

@@ -6,7 +6,12 @@
 import { messageOf } from '../ledger/text.ts';
 import { createHash } from 'node:crypto';
 import { PutObjectCommand, type PutObjectCommandInput, type S3Client } from '@aws-sdk/client-s3';
-import { ObjectStoreRefused, ObjectStoreSilent, ObjectStoreUnreachable } from './object-store.ts';
+import {
+  ObjectStoreRefused,
+  ObjectDenied,
+  ObjectStoreSilent,
+  ObjectStoreUnreachable,
+} from './object-store.ts';
 
 export type Md5 = (bytes: Uint8Array) => string | null;
 
@@ -254,7 +259,11 @@ export function s3Refusal(place: S3Place, error: unknown): Error {
 export function s3Unreachable(place: S3Place, error: unknown): Error {
   if (error instanceof ObjectStoreUnreachable) return error;
   const why = adviceOf(place, error) ?? troubleOf(error);
-  const Kind = isTimedOut(error) ? ObjectStoreSilent : ObjectStoreUnreachable;
+  const Kind = isTimedOut(error)
+    ? ObjectStoreSilent
+    : statusOf(error) === 403
+      ? ObjectDenied
+      : ObjectStoreUnreachable;
   return new Kind(`${whereIs(place)}: ${why}`, { cause: error });
 }
 

@@ -26,6 +26,7 @@ import {
   type Bucket,
   isListingUnknown,
   isMissing,
+  isTimedOut,
   s3Refusal,
   s3Unreachable,
   type S3Place,
@@ -106,10 +107,19 @@ async function ifThere<Found>({ place }: Bucket, call: Promise<Found>): Promise<
 }
 
 async function openObject(bucket: Bucket, key: string) {
-  const { client, place } = bucket;
-  const found = await ifThere(bucket, client.send(new GetObjectCommand(objectAt(bucket, key))));
-  return found && { bytes: readBody(found.Body as Readable, place), etag: bareEtag(found.ETag) };
+  const asked = objectAt(bucket, key);
+  const found = await ifThere(bucket, bucket.client.send(new GetObjectCommand(asked)));
+  if (found === null) return null;
+  const rest = async (from: number): Promise<Readable | null> => {
+    const range = { Range: `bytes=${from}-`, IfMatch: found.ETag };
+    const { Body, ContentRange } = await bucket.client.send(new GetObjectCommand({ ...asked, ...range }));
+    return ContentRange?.startsWith(`bytes ${from}-`) === true ? (Body as Readable) : null;
+  };
+  const bytes = readBody(found.Body as Readable, found.ETag === undefined ? noRest : rest, bucket.place);
+  return { bytes, etag: bareEtag(found.ETag) };
 }
+
+const noRest = (): Promise<null> => Promise.resolve(null);
 
 async function* surveyBucket(
   bucket: Bucket,
@@ -132,13 +142,29 @@ async function* surveyBucket(
   }
 }
 
-async function* readBody(body: Readable, place: S3Place): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body as AsyncIterable<Uint8Array>;
-  } catch (error) {
-    throw s3Unreachable(place, error);
-  } finally {
-    body.destroy();
+/** A body that is cut short is read on from there with `rest`, which gives null where the server cannot. */
+async function* readBody(
+  first: Readable,
+  rest: (from: number) => Promise<Readable | null>,
+  place: S3Place,
+): AsyncGenerator<Uint8Array> {
+  let body = first;
+  let read = 0;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      for await (const chunk of body as AsyncIterable<Uint8Array>) {
+        read += chunk.byteLength;
+        yield chunk;
+      }
+      return;
+    } catch (error) {
+      const isGivenUp = tries === TRIES_MAX || isTimedOut(error);
+      const next = isGivenUp ? null : await rest(read).catch(() => null);
+      if (next === null) throw s3Unreachable(place, error);
+      body = next;
+    } finally {
+      first.destroy();
+    }
   }
 }
 

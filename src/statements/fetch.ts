@@ -3,12 +3,7 @@
  * file in another format.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import {
-  metered,
-  ObjectStoreRefused,
-  ObjectStoreUnreachable,
-  type ObjectStore,
-} from '../objects/object-store.ts';
+import { metered, ObjectDenied, type ObjectStore } from '../objects/object-store.ts';
 import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
@@ -170,8 +165,9 @@ const revisionOf = (row: StatementRow): PublishedRevision => ({
   sha256: row.sha256,
 });
 
-/** A file of which a reader can do without: it says then that it was not read. */
-export const UNREADABLE = [StatementDamaged, ObjectStoreUnreachable, ObjectStoreRefused];
+/** A reader can do without such a file, and says that it was not read. What may pass is thrown: a later run reads the file. */
+export const isUnreadable = (error: unknown): boolean =>
+  error instanceof StatementDamaged || error instanceof ObjectDenied;
 
 async function changesOf(
   objects: ObjectStore,
@@ -190,7 +186,7 @@ async function changesOf(
     }
     return { rows, more };
   } catch (error) {
-    if (!UNREADABLE.some((kind) => error instanceof kind)) throw error;
+    if (!isUnreadable(error)) throw error;
     return null;
   }
 }

@@ -18,7 +18,7 @@ import {
   type HealedBreak,
   type PastContent,
 } from '../store/entry-history.ts';
-import { rowsBetween, UNREADABLE, type Revision } from './fetch.ts';
+import { isUnreadable, rowsBetween, type Revision } from './fetch.ts';
 import type { Cells, RowDifference } from './formats/format.ts';
 
 export type Cause =
@@ -289,9 +289,9 @@ export async function* causesOf(
 }
 
 /**
- * Compares the two files. If a file is missing, altered or not available (moved to an archive, for example), the day
- * is still published: the reason is then worded from the figures alone, and says so. Throws `StoreUnreachable`, or
- * the signal's reason.
+ * Compares the two files. If a file is missing, altered or denied (moved to an archive, for example), the day is
+ * still published: the reason is then worded from the figures alone, and says so. Throws `StoreUnreachable`,
+ * `ObjectStoreUnreachable` for a failure that may pass, or the signal's reason.
  */
 export async function reasonBetween(
   before: Revision & FigureColumns,
@@ -311,7 +311,7 @@ export async function reasonBetween(
     }
     return reasonOf(...figures, counter.changes);
   } catch (error) {
-    if (!UNREADABLE.some((kind) => error instanceof kind)) throw error;
+    if (!isUnreadable(error)) throw error;
     return reasonOf(...figures, null);
   }
 }

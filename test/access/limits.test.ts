@@ -1,4 +1,8 @@
-/** Whoever is right is never locked out by others who are right; whoever guesses is, wherever the guesses come from. */
+/**
+ * Whoever is right is never locked out by others who are right; whoever guesses is, wherever the guesses come from.
+ *
+ * @module-tag long
+ */
 import { scryptSync } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { PasswordHash } from '../../src/settings/values/credentials.ts';

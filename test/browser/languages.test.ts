@@ -1,4 +1,8 @@
-/** The pages for readers of other languages, on the smallest phone: what is not English says so, and nothing is cut off. */
+/**
+ * The pages for readers of other languages, on the smallest phone: what is not English says so, and nothing is cut off.
+ *
+ * @module-tag long
+ */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { showPages, type ShownPages } from '../support/pages.ts';

@@ -1,4 +1,8 @@
-/** People at the pages in a real browser: logging in and out, what an operator does, and what a viewer cannot do. */
+/**
+ * People at the pages in a real browser: logging in and out, what an operator does, and what a viewer cannot do.
+ *
+ * @module-tag long
+ */
 import { randomBytes } from 'node:crypto';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Pictures of the main pages for docs/pages: `DAYBOOK_TEST_PICTURES=write npx vitest run --project browser pictures`. */
+/** Pictures of the main pages for docs/pages: `DAYBOOK_TEST_PICTURES=write npx vitest run test/browser/pictures`. */
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';

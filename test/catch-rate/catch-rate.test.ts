@@ -51,23 +51,27 @@ const RIGHT_SENTENCE_SHARE = 0.98;
 const FIRST_RIGHT_SHARE = 0.98;
 
 describe('the catch rate', () => {
-  test('each form ends as it did: exit codes, reasons, bytes', { timeout: TIMEOUT_MS }, async () => {
-    const forms = FORMS.filter(({ sight }) => sight.kind === 'visible');
-    const outcomes = await onRigs(forms, (rig, form) => playForm(rig, form, String(SEED)));
-    const played = outcomes
-      .filter(({ form }) => !BY_ORDER_OF_CALLS.includes(form))
-      .map(({ form, ending, runs }) => `${form}: ${ending}\n${runs.join('')}`);
-    await expect(played.join('\n')).toMatchFileSnapshot('golden.txt');
-    expect(outcomes.filter(({ ending }) => ending === 'silent').map(({ form }) => form)).toEqual([]);
-    const caught = outcomes.filter(({ isRightSentence }) => isRightSentence !== null);
-    const wronglyTold = caught.filter(({ isRightSentence }) => isRightSentence === false);
-    expect(wronglyTold.slice(Math.floor((1 - RIGHT_SENTENCE_SHARE) * caught.length))).toEqual([]);
-    const blamed = caught.filter(({ isFirstRight }) => isFirstRight === false);
-    const excused = Math.floor((1 - FIRST_RIGHT_SHARE) * caught.length);
-    expect(blamed.slice(excused).map(({ form, first }) => `${form}: ${first}`)).toEqual([]);
-    expect(outcomes.filter(({ isBelieved }) => isBelieved).map(({ form }) => form)).toEqual([]);
-    expect(outcomes.map(({ spoiled }) => spoiled).filter((spoiled) => spoiled !== null)).toEqual([]);
-  });
+  test(
+    'each form ends as it did: exit codes, reasons, bytes',
+    { timeout: TIMEOUT_MS, tags: ['long'] },
+    async () => {
+      const forms = FORMS.filter(({ sight }) => sight.kind === 'visible');
+      const outcomes = await onRigs(forms, (rig, form) => playForm(rig, form, String(SEED)));
+      const played = outcomes
+        .filter(({ form }) => !BY_ORDER_OF_CALLS.includes(form))
+        .map(({ form, ending, runs }) => `${form}: ${ending}\n${runs.join('')}`);
+      await expect(played.join('\n')).toMatchFileSnapshot('golden.txt');
+      expect(outcomes.filter(({ ending }) => ending === 'silent').map(({ form }) => form)).toEqual([]);
+      const caught = outcomes.filter(({ isRightSentence }) => isRightSentence !== null);
+      const wronglyTold = caught.filter(({ isRightSentence }) => isRightSentence === false);
+      expect(wronglyTold.slice(Math.floor((1 - RIGHT_SENTENCE_SHARE) * caught.length))).toEqual([]);
+      const blamed = caught.filter(({ isFirstRight }) => isFirstRight === false);
+      const excused = Math.floor((1 - FIRST_RIGHT_SHARE) * caught.length);
+      expect(blamed.slice(excused).map(({ form, first }) => `${form}: ${first}`)).toEqual([]);
+      expect(outcomes.filter(({ isBelieved }) => isBelieved).map(({ form }) => form)).toEqual([]);
+      expect(outcomes.map(({ spoiled }) => spoiled).filter((spoiled) => spoiled !== null)).toEqual([]);
+    },
+  );
 
   test(
     'an entry that moved later balances is named before their count',
@@ -85,20 +89,26 @@ describe('the catch rate', () => {
     },
   );
 
-  test('no statement follows what is never to be believed', { timeout: TIMEOUT_MS }, async () => {
-    const never = FORMS.filter(({ neverBelieved }) => neverBelieved);
-    const short = never.map((form) => ({
-      ...form,
-      setting: { perDay: [3, 4] as const, nightsAfter: 1, ...form.setting },
-    }));
-    const outcomes = await onRigs(short, (rig, form) => playForm(rig, form, String(SEED)));
-    expect(
-      outcomes.filter(({ isBelieved, ending }) => isBelieved || ending === 'silent').map(({ form }) => form),
-    ).toEqual([]);
-    expect(outcomes.length).toBeGreaterThan(30);
-  });
+  test(
+    'no statement follows what is never to be believed',
+    { timeout: TIMEOUT_MS, tags: ['long'] },
+    async () => {
+      const never = FORMS.filter(({ neverBelieved }) => neverBelieved);
+      const short = never.map((form) => ({
+        ...form,
+        setting: { perDay: [3, 4] as const, nightsAfter: 1, ...form.setting },
+      }));
+      const outcomes = await onRigs(short, (rig, form) => playForm(rig, form, String(SEED)));
+      expect(
+        outcomes
+          .filter(({ isBelieved, ending }) => isBelieved || ending === 'silent')
+          .map(({ form }) => form),
+      ).toEqual([]);
+      expect(outcomes.length).toBeGreaterThan(30);
+    },
+  );
 
-  test('honest histories give no alarm', { timeout: TIMEOUT_MS }, async () => {
+  test('honest histories give no alarm', { timeout: TIMEOUT_MS, tags: ['long'] }, async () => {
     const seeds = Array.from({ length: CLEAN_HISTORIES }, (_, history) => `${SEED}/${history}`);
     const clean = countClean(await onRigs(seeds, (rig, seed) => playClean(rig, seed)));
     expect(clean).toMatchObject({ histories: CLEAN_HISTORIES, alarmed: 0, harmed: 0, sentences: [] });

@@ -1,4 +1,8 @@
-/** Alerts by the real commands, as processes: what receivers get of a test, a failed night, a missed one, and an attack. */
+/**
+ * Alerts by the real commands, as processes: what receivers get of a test, a failed night, a missed one, and an attack.
+ *
+ * @module-tag long
+ */
 import { createHmac, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,8 @@
-/** `npm start` on a terminal: the pages stay open until Ctrl-C. */
+/**
+ * `npm start` on a terminal: the pages stay open until Ctrl-C.
+ *
+ * @module-tag long
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

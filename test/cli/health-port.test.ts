@@ -1,4 +1,8 @@
-/** The port of `schedule`, `worker` and `serve` for health checks and metrics, and `metrics` where there is no port. */
+/**
+ * The port of `schedule`, `worker` and `serve` for health checks and metrics, and `metrics` where there is no port.
+ *
+ * @module-tag long
+ */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';

@@ -1,4 +1,8 @@
-/** A day of an account, or most of several days, is gone all at the same time: nothing is believed by repetition, a person decides. */
+/**
+ * A day of an account, or most of several days, is gone all at the same time: nothing is believed by repetition, a person decides.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,8 @@
-/** With very many merchants a person sees totals and the first of each list; `--json` has everything. */
+/**
+ * With very many merchants a person sees totals and the first of each list; `--json` has everything.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

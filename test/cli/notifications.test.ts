@@ -163,7 +163,7 @@ describe('serve', () => {
 
 it(
   'the onboarding demo shows every step, both times alike, and leaves usable settings',
-  { timeout: 180_000 },
+  { timeout: 180_000, tags: ['long'] },
   async () => {
     for (let time = 0; time < 2; time += 1) {
       const { code, stdout, stderr } = await daybook(['demo-onboarding'], {}, folder);

@@ -1,4 +1,8 @@
-/** A platform that refuses long windows, cuts them short or refuses old days: nothing old is left uncompared without a word. */
+/**
+ * A platform that refuses long windows, cuts them short or refuses old days: nothing old is left uncompared without a word.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

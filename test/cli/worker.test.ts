@@ -1,4 +1,8 @@
-/** `worker` and `schedule` over the queue, as processes: a slot is queued once, done, reported, and a lost job is reported too. */
+/**
+ * `worker` and `schedule` over the queue, as processes: a slot is queued once, done, reported, and a lost job is reported too.
+ *
+ * @module-tag long
+ */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { installQueue } from '../../src/queue/queue.ts';

@@ -1,4 +1,8 @@
-/** Stops a real process right before the rename of a manifest until its lease is over, and then lets it continue. */
+/**
+ * Stops a real process right before the rename of a manifest until its lease is over, and then lets it continue.
+ *
+ * @module-tag long
+ */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';

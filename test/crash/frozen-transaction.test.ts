@@ -1,4 +1,8 @@
-/** Stops a real process in the middle of a write transaction, and starts another run. */
+/**
+ * Stops a real process in the middle of a write transaction, and starts another run.
+ *
+ * @module-tag long
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

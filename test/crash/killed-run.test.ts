@@ -63,7 +63,7 @@ const until = (holds: () => boolean | Promise<boolean>): Promise<void> =>
 const countOf = async (table: 'ledger_entry' | 'account_day' | 'statement'): Promise<number> =>
   (await stage.app.database.db.selectFrom(table).select('currency').execute()).length;
 
-describe('killed', () => {
+describe('killed', { tags: ['long'] }, () => {
   test.each<[string, () => Promise<void>]>([
     ['at the first call', () => until(() => stage.sandbox.requestCount() >= 1)],
     ['midway through the calls', () => until(() => stage.sandbox.requestCount() >= calls / 2)],
@@ -89,22 +89,6 @@ describe('killed', () => {
     expect(await outcomeOf(stage)).toEqual(undisturbed);
   });
 
-  test('several times in a row: it still completes, and no later run waits until the dead run’s lease is over', async () => {
-    await opened();
-    for (const share of [0.2, 0.4, 0.6]) {
-      stage.sandbox.setHostility(SLOW);
-      const { child, ended } = startDaybook(RUN, envOf(stage));
-      await until(() => stage.sandbox.requestCount() >= calls * share);
-      child.kill('SIGKILL');
-      await ended;
-    }
-    stage.sandbox.setHostility({});
-    expect(await daybook(RUN, envOf(stage))).toMatchObject({ code: 0 });
-    expect(await outcomeOf(stage)).toEqual(undisturbed);
-    const ends = await stage.app.database.db.selectFrom('run').select('exit_code').orderBy('id').execute();
-    expect(ends.map(({ exit_code }) => exit_code)).toEqual([null, null, null, 0]);
-  });
-
   test('with the embedded database: its folder can be opened again, and nothing is lost', async () => {
     await opened();
     const env = { ...envOf(stage), DATABASE_URL: '' };
@@ -117,6 +101,22 @@ describe('killed', () => {
     expect(again.code, again.stderr).toBe(0);
     expect(await bytesOf(stage)).toEqual(undisturbed.objects);
   });
+});
+
+test('killed several times in a row: it still completes, and no later run waits until the dead run’s lease is over', async () => {
+  await opened();
+  for (const share of [0.2, 0.4, 0.6]) {
+    stage.sandbox.setHostility(SLOW);
+    const { child, ended } = startDaybook(RUN, envOf(stage));
+    await until(() => stage.sandbox.requestCount() >= calls * share);
+    child.kill('SIGKILL');
+    await ended;
+  }
+  stage.sandbox.setHostility({});
+  expect(await daybook(RUN, envOf(stage))).toMatchObject({ code: 0 });
+  expect(await outcomeOf(stage)).toEqual(undisturbed);
+  const ends = await stage.app.database.db.selectFrom('run').select('exit_code').orderBy('id').execute();
+  expect(ends.map(({ exit_code }) => exit_code)).toEqual([null, null, null, 0]);
 });
 
 describe('asked to stop', () => {

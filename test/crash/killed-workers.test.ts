@@ -1,4 +1,8 @@
-/** Workers and schedules as processes, killed and frozen at work: the statements are those of one process undisturbed. */
+/**
+ * Workers and schedules as processes, killed and frozen at work: the statements are those of one process undisturbed.
+ *
+ * @module-tag long
+ */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';

@@ -1,4 +1,8 @@
-/** kill -9 while notifications come in: every one that was answered with 200 is in the inbox, complete. */
+/**
+ * kill -9 while notifications come in: every one that was answered with 200 is in the inbox, complete.
+ *
+ * @module-tag long
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,8 @@
-/** Kills a real process that has put a signature and not its manifest yet. The next run leaves every file verified. */
+/**
+ * Kills a real process that has put a signature and not its manifest yet. The next run leaves every file verified.
+ *
+ * @module-tag long
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

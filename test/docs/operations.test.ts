@@ -1,5 +1,5 @@
 /** docs/operations.md can be followed line by line: its commands, files, settings and tables are there. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { unknownArguments, unknownSettings } from '../project/deployed.ts';
 
@@ -60,37 +60,6 @@ test('its settings, files and tables exist', () => {
     'migrate_database_url',
   ];
   expect(named.filter((name) => !noTables.includes(name) && !tables.includes(`### ${name}\n`))).toEqual([]);
-});
-
-test('the table of what a prune deletes has the tables that it deletes from', () => {
-  const reported = [...page.matchAll(/^\| [^|]+ \| ((?:`\w+`(?:, )?)+) \| /gm)].flatMap(([, names]) =>
-    [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name!),
-  );
-  const source = readFileSync('src/store/prune.ts', 'utf8');
-  expect(reported.sort()).toEqual(
-    [...source.matchAll(/^ +table: '(\w+)',/gm)].map(([, name]) => name!).sort(),
-  );
-});
-
-/** What each call of the SDK has to be allowed. */
-const ACTIONS: Readonly<Record<string, string>> = {
-  AbortMultipartUpload: 's3:AbortMultipartUpload',
-  CreateMultipartUpload: 's3:PutObject',
-  GetObject: 's3:GetObject',
-  HeadObject: 's3:GetObject',
-  ListMultipartUploads: 's3:ListBucketMultipartUploads',
-  ListObjectsV2: 's3:ListBucket',
-  PutObject: 's3:PutObject',
-};
-
-test('the policy of the bucket allows what the code asks for, and nothing else', () => {
-  const sources = readdirSync('src/objects').map((name) => readFileSync(`src/objects/${name}`, 'utf8'));
-  const calls = sources.flatMap((text) => [...text.matchAll(/new (\w+)Command\(/g)].map(([, name]) => name!));
-  const needed = new Set(calls.map((name) => ACTIONS[name] ?? `unknown: ${name}`));
-  const policy = JSON.parse(blocks.find(({ kind }) => kind === 'json')!.text) as {
-    Statement: { Action: string[] }[];
-  };
-  expect(policy.Statement.flatMap(({ Action }) => Action).sort()).toEqual([...needed].sort());
 });
 
 test('JSON inside of commands is JSON', () => {

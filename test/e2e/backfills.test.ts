@@ -1,4 +1,8 @@
-/** Backfills: days of long ago, read slice by slice next to the nightly work. */
+/**
+ * Backfills: days of long ago, read slice by slice next to the nightly work.
+ *
+ * @module-tag long
+ */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { enqueue } from '../../src/queue/jobs.ts';

@@ -1,6 +1,8 @@
 /**
  * Plants secrets and personal data in every payload and setting. Then runs every command and every way it can fail,
  * as a user would. None of the data may be in any output, log, file or unencrypted column afterwards.
+ *
+ * @module-tag long
  */
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';

@@ -1,4 +1,8 @@
-/** Many merchants in one run: each under its own lease, none waits for another, and what happens to one is its own. */
+/**
+ * Many merchants in one run: each under its own lease, none waits for another, and what happens to one is its own.
+ *
+ * @module-tag long
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
 import { zeroFigures } from '../../src/run/report.ts';

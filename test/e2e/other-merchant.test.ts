@@ -83,7 +83,7 @@ describe('one merchant’s platform', () => {
   test.each(REPLIES)(
     'answers with %s: the other’s night is complete, and the report is stored',
     // A false total costs thousands of calls before the reader gives up.
-    { timeout: 240_000 },
+    { timeout: 240_000, tags: ['long'] },
     async (_, conduct) => {
       const stage = await openNight([FIRST, SECOND]);
       const { reader } = await gatewayTo(stage, { [OTHER.merchantNo]: conduct });

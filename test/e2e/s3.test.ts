@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { CreateBucketCommand, GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { readFileSync } from 'node:fs';
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { clientOf, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
+import { startProxy } from '../support/proxy.ts';
 import {
   DAYS,
   FROM,
@@ -22,6 +29,17 @@ const servers: readonly (readonly [string, () => Promise<S3Server>])[] = [
   ['fauxqs', startFauxqsServer],
   ...(gateway === null ? [] : ([['the gateway', () => Promise.resolve(gateway)]] as const)),
 ];
+
+/** What each request has to be allowed, by its first line. */
+const ACTIONS: readonly (readonly [RegExp, string])[] = [
+  [/^GET \/[^/?]+\/?\?\S*\blist-type=2\b/, 's3:ListBucket'],
+  [/^GET \/[^/?]+\/?\?\S*\buploads\b/, 's3:ListBucketMultipartUploads'],
+  [/^(?:GET|HEAD) \/[^/?]+\/[^?]+(?:\?x-id=GetObject)?$/, 's3:GetObject'],
+  [/^PUT \/[^/?]+\/[^?]+\?(?:partNumber=\S*|x-id=PutObject)$/, 's3:PutObject'],
+  [/^POST \/[^/?]+\/[^?]+\?upload(?:s=?|Id=\S+)$/, 's3:PutObject'],
+  [/^DELETE \/[^/?]+\/[^?]+\?\S*\buploadId=/, 's3:AbortMultipartUpload'],
+];
+const actionOf = (line: string): string => ACTIONS.find(([pattern]) => pattern.test(line))?.[1] ?? line;
 
 describe.each(servers)('statements on S3 (%s)', (_, start) => {
   let server: S3Server;
@@ -94,6 +112,32 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
       await text(bucket, `merchant=${merchantNo}/date=${FROM}/manifest.json`),
     ) as object;
     expect(JSON.stringify(manifest)).toContain(key(2).split('/').at(-1));
+  });
+
+  test('runs, a repair and the check of doctor ask for what the guide’s policy allows, and nothing else', async () => {
+    const bucket = await newBucket();
+    const proxy = await startProxy(server.env['AWS_ENDPOINT_URL_S3']!);
+    const asked = new Set<string>();
+    proxy.judge = ({ direction, bytes }) => {
+      const line = /^([A-Z]+ \/\S*) HTTP\/1\.1\r\n/.exec(bytes.toString('latin1'));
+      if (direction === 'up' && line !== null) asked.add(actionOf(line[1]!));
+      return 'pass';
+    };
+    const objects = await objectsIn(bucket, { AWS_ENDPOINT_URL_S3: proxy.url });
+    stage = await openStage({ objects });
+    await objects.check();
+    await stage.run();
+    const Key = `ledger/statements/merchant=${merchantNo}/date=${FROM}/manifest.json`;
+    await client.send(new DeleteObjectCommand({ Bucket: bucket, Key }));
+    const repair = await stage.run({ command: 'publish', range: null, repairs: true });
+    expect(repair.publish?.repaired).toHaveLength(1);
+    await objects.put('in-parts', Buffer.alloc(9 * 1024 * 1024), {});
+    await proxy.close();
+    const page = readFileSync('docs/operations.md', 'utf8');
+    const { Statement } = JSON.parse(/^```json\n([\s\S]*?)^```$/m.exec(page)![1]!) as {
+      Statement: { Action: string[] }[];
+    };
+    expect([...asked].sort()).toEqual(Statement.flatMap(({ Action }) => Action).sort());
   });
 
   test('a missing bucket is reported before the platform is called', async () => {

@@ -30,7 +30,7 @@ import { outcomeOf, type Outcome } from './outcome.ts';
 
 const ZONE = 'Asia/Shanghai';
 const FROM = '2026-03-02';
-export const TO = '2026-03-04';
+const TO = '2026-03-04';
 /** A day without late entries. */
 export const QUIET_DAY = '2026-03-03';
 const NIGHTS: Readonly<Record<Story, string>> = {

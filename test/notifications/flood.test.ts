@@ -1,6 +1,8 @@
 /**
  * A receiver on the open internet gets much more than results. None of that may change anything, and results still
  * arrive.
+ *
+ * @module-tag long
  */
 import { expect, it } from 'vitest';
 import { processNotifications } from '../../src/notifications/process.ts';

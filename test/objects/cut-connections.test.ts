@@ -57,6 +57,26 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(await store.put('day.csv', large)).toMatchObject(await digestOf(large()));
   });
 
+  test('an object whose body is cut again and again is read on from there', async () => {
+    const wire = await startProxy(server.env['AWS_ENDPOINT_URL_S3']!);
+    const { store: cut } = await freshBucket(server, { AWS_ENDPOINT_URL_S3: wire.url });
+    await cut.put('day.csv', large);
+    let passed = 0;
+    let cuts = 0;
+    wire.judge = ({ direction, bytes }) => {
+      passed = direction === 'up' ? 0 : passed + bytes.length;
+      if (passed < 7 * MIB) return 'pass';
+      cuts += 1;
+      return 'cut';
+    };
+    expect(await digestOf((await cut.get('day.csv'))!)).toEqual(await digestOf(large()));
+    expect(cuts).toBeGreaterThan(1);
+    wire.judge = ({ direction, bytes }) => (direction === 'down' && bytes.length > 4_000 ? 'cut' : 'pass');
+    const reading = async () => digestOf((await cut.get('day.csv'))!);
+    await expect(reading()).rejects.toMatchObject({ name: 'ObjectStoreUnreachable' });
+    await wire.close();
+  });
+
   test('an upload given up leaves no object and says that it can be repeated', async () => {
     proxy.cuts.push({ message: /^PUT .*partNumber=2/, when: 'before', always: true });
     await expect(store.put('day.csv', large, { ifAbsent: true })).rejects.toMatchObject({

@@ -1,4 +1,8 @@
-/** A server that was seen to compare checksums and to obey conditions gets one request an object; others as many as it takes. */
+/**
+ * A server that was seen to compare checksums and to obey conditions gets one request an object; others as many as it takes.
+ *
+ * @module-tag long
+ */
 import { randomUUID } from 'node:crypto';
 import { buildApp } from 'fauxqs';
 import { afterEach, describe, expect, test } from 'vitest';

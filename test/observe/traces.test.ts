@@ -1,4 +1,8 @@
-/** Traces of a real run as a collector receives them, and that they cost nothing where no one asks for them. */
+/**
+ * Traces of a real run as a collector receives them, and that they cost nothing where no one asks for them.
+ *
+ * @module-tag long
+ */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { createServer, type Server } from 'node:http';

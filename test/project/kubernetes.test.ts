@@ -1,4 +1,8 @@
-/** deploy/kubernetes: the schemas of Kubernetes, and what only daybook can know. */
+/**
+ * deploy/kubernetes: the schemas of Kubernetes, and what only daybook can know.
+ *
+ * @module-tag long
+ */
 import { readdirSync } from 'node:fs';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
 import { CronJob } from 'kubernetes-models/batch/v1/CronJob';

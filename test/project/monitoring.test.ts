@@ -1,4 +1,8 @@
-/** The alerts and the dashboard in deploy are right by Prometheus's own tool, and ask only for metrics that there are. */
+/**
+ * The alerts and the dashboard in deploy are right by Prometheus's own tool, and ask only for metrics that there are.
+ *
+ * @module-tag long
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

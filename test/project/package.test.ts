@@ -1,6 +1,8 @@
 /**
  * The package as a out-of-scope record gets it: packed from a copy of the checkout, installed into an empty folder, run and imported
  * there. The examples of docs/library.md are part of it.
+ *
+ * @module-tag long
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';

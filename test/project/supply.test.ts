@@ -1,4 +1,8 @@
-/** Licences and known weaknesses of the packages that the program uses. */
+/**
+ * Licences and known weaknesses of the packages that the program uses.
+ *
+ * @module-tag long
+ */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { auditVerdict } from '../../scripts/audit.ts';

@@ -1,4 +1,8 @@
-/** Workers as real processes on a real server: whichever is killed, each job has its effect, and has it once. */
+/**
+ * Workers as real processes on a real server: whichever is killed, each job has its effect, and has it once.
+ *
+ * @module-tag long
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';

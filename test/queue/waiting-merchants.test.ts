@@ -79,6 +79,24 @@ it('a job that is gone without a trace loses its merchant, as does one refused f
   ]);
 });
 
+it('a dead letter explains the loss of its own run’s merchant, and no other', async () => {
+  const { db } = stage.database;
+  const lose = (merchantNo: string) =>
+    sql`DELETE FROM daybook_queue.job WHERE name = 'night' AND singleton_key = ${merchantNo}`.execute(db);
+  const first = await queuedRun(['M1', 'M2']);
+  await lose('M2');
+  await failForGood(4);
+  const second = await queuedRun(['M1']);
+  await lose('M1');
+  const [problem, exitCode] = ['its job is missing: no worker took it in time', 4];
+  const given = `its job was given up after ${RETRY_LIMIT + 1} attempts: no disk`;
+  expect(await lostMerchants(db)).toEqual([
+    { runId: first, merchantNo: 'M1', problem: given, exitCode },
+    { runId: first, merchantNo: 'M2', problem, exitCode },
+    { runId: second, merchantNo: 'M1', problem, exitCode },
+  ]);
+});
+
 it('a job that is sent back opens its run again, and the merchant waits as before', async () => {
   const { db } = stage.database;
   const runId = await queuedRun(['M1']);

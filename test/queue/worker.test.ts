@@ -1,4 +1,8 @@
-/** Workers on a real server, in this process: what they take, what they give back, and what comes of failures. */
+/**
+ * Workers on a real server, in this process: what they take, what they give back, and what comes of failures.
+ *
+ * @module-tag long
+ */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deadLetters, isEmpty, laneCounts, redrive, type ClaimedJob } from '../../src/queue/jobs.ts';
 import { RETRY_LIMIT } from '../../src/queue/queue.ts';

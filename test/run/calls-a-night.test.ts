@@ -1,4 +1,8 @@
-/** What a night over many merchants costs of calls, against the pages that their entries fill. */
+/**
+ * What a night over many merchants costs of calls, against the pages that their entries fill.
+ *
+ * @module-tag long
+ */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';

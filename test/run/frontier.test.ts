@@ -96,7 +96,7 @@ describe('what is read of today', () => {
 
 test(
   'a night costs at most one call more, which is below two percent if a day has many pages',
-  { timeout: TIMEOUT_MS },
+  { timeout: TIMEOUT_MS, tags: ['long'] },
   async () => {
     const calls = async (pages: number, ...checks: readonly Check[]) =>
       (await callsANight(rig, pages, checking(...checks))).calls;

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';

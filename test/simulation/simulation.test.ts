@@ -33,7 +33,7 @@ describe.each(KINDS)('%s', (kind) => {
     expect(reported).toEqual([]);
   });
 
-  test(`no new case from seed ${SEED} breaks a law`, { timeout: TIMEOUT_MS }, async () => {
+  test(`no new case from seed ${SEED} breaks a law`, { timeout: TIMEOUT_MS, tags: ['long'] }, async () => {
     const now = () => performance.now();
     const budget = {
       seed: SEED,

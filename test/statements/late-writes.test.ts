@@ -68,9 +68,10 @@ async function bucketOn(server: S3Server): Promise<Place> {
 
 const gateway = gatewayServer();
 const GATEWAY = 'the gateway';
+const DIRECTORY = 'a directory';
 /** For each store, whether it refuses a late write. If not, the write must be repaired. */
 const places: readonly (readonly [string, boolean, () => Promise<Place>])[] = [
-  ['a directory', true, directory],
+  [DIRECTORY, true, directory],
   ['fauxqs, which ignores conditions', false, async () => bucketOn(await startFauxqsServer())],
   ...(gateway === null ? [] : ([[GATEWAY, true, () => bucketOn(gateway)]] as const)),
 ];
@@ -186,9 +187,9 @@ async function lateEffect(freezeAt: number, standing: number, days: readonly str
 }
 
 describe.each(places)('late writes to %s', (store, keepsOut, openPlace) => {
-  test.each([
-    ['the first statement of a day', 0, DAYS.slice(0, 1), null],
+  const cases: readonly (readonly [string, number, readonly string[], SigningKey | null])[] = [
     ['a later revision', 1, DAYS.slice(0, 1), null],
+    ['the first statement of a day', 0, DAYS.slice(0, 1), null],
     ...(store === GATEWAY
       ? []
       : ([
@@ -197,9 +198,11 @@ describe.each(places)('late writes to %s', (store, keepsOut, openPlace) => {
         ] as const)),
     // Each effect of two days takes the gateway a second. It obeys the same conditions as a directory.
     ...(store === GATEWAY ? [] : [['two days that are published together', 1, DAYS, null] as const]),
-  ] as const)(
-    'of %s: refused or repaired, before whatever effect the run was frozen',
-    async (__, standing, days, key) => {
+  ];
+  for (const [nth, [name, standing, days, key]] of cases.entries()) {
+    const tags = store === DIRECTORY && nth === 0 ? [] : ['long'];
+    const claim = `of ${name}: refused or repaired, before whatever effect the run was frozen`;
+    test(claim, { tags, timeout: 300_000 }, async () => {
       signingKey = key;
       const publicKeys = key === null ? [] : [PUBLIC_KEY];
       const frozenAt: string[] = [];
@@ -224,7 +227,6 @@ describe.each(places)('late writes to %s', (store, keepsOut, openPlace) => {
       }
       expect(frozenAt.join('\n')).toMatch(/\.r\d\.csv[^]*summary\.r\d\.csv[^]*manifest\.json[^]*transaction/);
       if (key !== null) expect(frozenAt.join('\n')).toMatch(/\.minisig/);
-    },
-    300_000,
-  );
+    });
+  }
 });

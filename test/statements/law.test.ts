@@ -1,4 +1,8 @@
-/** Published days obey the law, whatever came, went or was amended, and whichever stage was left out. */
+/**
+ * Published days obey the law, whatever came, went or was amended, and whichever stage was left out.
+ *
+ * @module-tag long
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -145,7 +145,7 @@ test('a few files are read at once, in order, and few are held', async () => {
   expect(most).toBe(4);
 });
 
-test('what was sent is not held', () => {
+test('what was sent is not held', { tags: ['long'] }, () => {
   const script = `
     import { zippedMonth } from '${new URL('../../src/statements/month-files.ts', import.meta.url).href}';
     const month = { name: '2026-03', from: '2026-03-01', to: '2026-03-31' };

@@ -9,7 +9,8 @@ import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
 import {
   digestOf,
-  ObjectStoreRefused,
+  ObjectDenied,
+  ObjectStoreUnreachable,
   readObject,
   type ObjectStore,
 } from '../../src/objects/object-store.ts';
@@ -256,12 +257,26 @@ describe.each(places)('publishing to %s', (_, open) => {
     await syncedAndReconciled(ENTRIES);
     await book.published(store);
     await syncedAndReconciled(LATER);
-    const archived = new ObjectStoreRefused('it lies in an archive');
+    const archived = new ObjectDenied('it lies in an archive');
     const get = (key: string) => (key === csv(D1, 1) ? Promise.reject(archived) : store.get(key));
     const { published } = await book.published({ ...store, get });
     const unread = 'the file of the revision before could not be read, so entries are not named';
     expect(published.map(({ reason }) => reason)).toEqual([
       `1 entry more, ${unread}`,
+      '1 entry amended (B0002), opening moved by 1.00',
+    ]);
+  });
+
+  test('a revision waits for a store that fails for a while, and names its entries then', async () => {
+    await syncedAndReconciled(ENTRIES);
+    await book.published(store);
+    await syncedAndReconciled(LATER);
+    const cut = new ObjectStoreUnreachable('the connection was cut');
+    const get = (key: string) => (key === csv(D1, 1) ? Promise.reject(cut) : store.get(key));
+    await expect(book.published({ ...store, get })).rejects.toBe(cut);
+    const { published } = await book.published(store);
+    expect(published.map(({ reason }) => reason)).toEqual([
+      '1 late entry (LATE), 1 entry amended (B0001)',
       '1 entry amended (B0002), opening moved by 1.00',
     ]);
   });

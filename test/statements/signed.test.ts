@@ -79,10 +79,10 @@ const night = async (
   await book.reconciled();
   return book.published(objects, keyed);
 };
-const repaired = (keyed: Keyed = SIGNED, readsAll = false, objects = store) =>
+const repaired = (keyed: Keyed = SIGNED, readsAll = false, objects = store, stop = new AbortController()) =>
   repairFiles({
     ...{ db: database.db, lease: book.lease, objects, zone: ZONE, clockToleranceS: 2, runId: 1 },
-    ...{ now: () => book.now, signal: new AbortController().signal, merchantNo: MERCHANT, readsAll },
+    ...{ now: () => book.now, signal: stop.signal, merchantNo: MERCHANT, readsAll },
     ...{ fromDay: DAYS[0], toDay: DAYS[3], ...keyed },
   });
 const verified = (...keys: readonly string[]) => verifiedAs(false, ...keys);
@@ -171,7 +171,9 @@ describe('the key', () => {
     expect(await repaired()).toEqual({ repaired: [], unrepaired: [] });
     expect(await readFile(pathOf(DAYS[0]), 'utf8')).toBe(before);
     expect(await problems(OURS.publicKey)).toEqual([]);
-    expect(await repaired(SIGNED, true)).toEqual({ repaired: [], unrepaired: [] });
+    const later = watched(store);
+    expect(await repaired(SIGNED, true, later)).toEqual({ repaired: [], unrepaired: [] });
+    expect(later.puts).toEqual([]);
   });
 
   test('replaced by another one signs what comes, and earlier signatures stay', async () => {
@@ -544,6 +546,21 @@ test('a first signing that was cut short is gone on with, and told as no damage'
   await expect(repaired(SIGNED, false, failing)).rejects.toThrow('away');
   expect(await repaired()).toEqual({ repaired: [], unrepaired: [] });
   expect(await problems(OURS.publicKey)).toEqual([]);
+});
+
+test('a repair that is asked to stop writes neither the next file nor signatures', async () => {
+  await night(DAYS.slice(0, 2), {});
+  const files = DAYS.slice(0, 2).map((day) => manifestKey(MERCHANT, day));
+  for (const key of files) await rm(join(folder, key));
+  for (const key of files) {
+    const stop = new AbortController();
+    const seen = watched(store, () => {
+      stop.abort(new Error('asked to stop'));
+      return null;
+    });
+    await expect(repaired(SIGNED, false, seen, stop)).rejects.toThrow('asked to stop');
+    expect(seen.puts).toEqual([key]);
+  }
 });
 
 test('a day put above a forgotten manifest says when it is final, and is not made anew for it', async () => {

@@ -136,6 +136,24 @@ describe('told is', () => {
     ]);
   });
 
+  test('a close before that was changed after the next one named it', () => {
+    const changed = { ...CLOSE, note: 'as agreed' };
+    expect(problemsOf([read(changed), read(NEXT)], MANIFESTS)).toEqual([
+      'close 1 here is not the one that this close names: one of both was changed',
+    ]);
+  });
+
+  test('two closes of the same number, at each of them', () => {
+    const copy = 'copy/M-1_2026-03.close1.json';
+    expect(problemsOf([read(CLOSE), read(CLOSE, copy)], MANIFESTS)).toEqual([]);
+    const other = read({ ...CLOSE, note: 'as agreed' }, copy);
+    expect(verifyCloses([read(CLOSE), other], MANIFESTS).problems).toEqual(
+      [closeKey('M-1', '2026-03', 1), copy].map((path) => ({
+        ...{ path, problem: 'there is another close 1 of the month here' },
+      })),
+    );
+  });
+
   test('frozen days that are not here, where others of the merchant are', () => {
     expect(problemsOf([read(CLOSE)], MANIFESTS.slice(0, 1))).toEqual([
       expect.stringMatching(/^1 statement that the close froze is not here: USD 2026-03-/),

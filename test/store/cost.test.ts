@@ -1,6 +1,8 @@
 /**
  * Cost depends on new work only: every query finds its rows by an index, whatever the planner assumes about the
  * table.
+ *
+ * @module-tag long
  */
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

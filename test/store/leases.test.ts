@@ -12,65 +12,68 @@ import {
 } from '../../src/store/engine/lease.ts';
 import { onBothDatabases } from './support.ts';
 
-onBothDatabases((store) => {
-  const names = ['A', 'B', 'C'].map((merchantNo) => `merchant/${merchantNo}`);
-  const take = (holder: string, wanted = names) =>
-    acquireLeases(store().db, { names: wanted, holder, ttlMs: 60_000, lockMs: 100 });
-  const epochs = (leases: readonly Lease[]) =>
-    Object.fromEntries(leases.map(({ name, epoch }) => [name, epoch]));
+onBothDatabases(
+  (store) => {
+    const names = ['A', 'B', 'C'].map((merchantNo) => `merchant/${merchantNo}`);
+    const take = (holder: string, wanted = names) =>
+      acquireLeases(store().db, { names: wanted, holder, ttlMs: 60_000, lockMs: 100 });
+    const epochs = (leases: readonly Lease[]) =>
+      Object.fromEntries(leases.map(({ name, epoch }) => [name, epoch]));
 
-  it('are all taken, and each one’s epoch grows by itself', async () => {
-    expect(epochs((await take('a:1:-')).taken)).toEqual({
-      'merchant/A': 1,
-      'merchant/B': 1,
-      'merchant/C': 1,
+    it('are all taken, and each one’s epoch grows by itself', async () => {
+      expect(epochs((await take('a:1:-')).taken)).toEqual({
+        'merchant/A': 1,
+        'merchant/B': 1,
+        'merchant/C': 1,
+      });
+      await releaseLeases(store().db, [{ name: 'merchant/B', epoch: 1, holder: 'a:1:-' }]);
+      const { taken, held } = await take('b:1:-');
+      expect(epochs(taken)).toEqual({ 'merchant/B': 2 });
+      expect([...held.keys()].sort()).toEqual(['merchant/A', 'merchant/C']);
+      expect(held.get('merchant/A')).toMatchObject({ holder: 'a:1:-', exitCode: 5 });
     });
-    await releaseLeases(store().db, [{ name: 'merchant/B', epoch: 1, holder: 'a:1:-' }]);
-    const { taken, held } = await take('b:1:-');
-    expect(epochs(taken)).toEqual({ 'merchant/B': 2 });
-    expect([...held.keys()].sort()).toEqual(['merchant/A', 'merchant/C']);
-    expect(held.get('merchant/A')).toMatchObject({ holder: 'a:1:-', exitCode: 5 });
-  });
 
-  it('begin above the epoch of the one lease that earlier versions had', async () => {
-    await sql`INSERT INTO lease (name, epoch, holder, acquired_at) VALUES ('ledger', 41, 'old', now())`.execute(
-      store().db,
-    );
-    expect(epochs((await take('a:1:-', ['merchant/A'])).taken)).toEqual({ 'merchant/A': 42 });
-    const single = { name: 'merchant/B', holder: 'a:1:-', ttlMs: 60_000 };
-    expect(await acquireLease(store().db, single)).toMatchObject({ epoch: 42 });
-  });
-
-  it('of a process of this machine that is gone are taken over, those that have run out too', async () => {
-    const gone = thisHolder().replace(/:\d+:/, ':999999:');
-    await take(gone, ['merchant/A']);
-    await take('away:1:-', ['merchant/B']);
-    await sql`UPDATE lease SET expires_at = now() - interval '1 s' WHERE name = 'merchant/B'`.execute(
-      store().db,
-    );
-    expect(epochs((await take('b:1:-')).taken)).toEqual({
-      'merchant/A': 2,
-      'merchant/B': 2,
-      'merchant/C': 1,
+    it('begin above the epoch of the one lease that earlier versions had', async () => {
+      await sql`INSERT INTO lease (name, epoch, holder, acquired_at) VALUES ('ledger', 41, 'old', now())`.execute(
+        store().db,
+      );
+      expect(epochs((await take('a:1:-', ['merchant/A'])).taken)).toEqual({ 'merchant/A': 42 });
+      const single = { name: 'merchant/B', holder: 'a:1:-', ttlMs: 60_000 };
+      expect(await acquireLease(store().db, single)).toMatchObject({ epoch: 42 });
     });
-  });
 
-  it('are renewed together, and those that are lost are told', async () => {
-    const { taken } = await take('a:1:-');
-    await releaseLeases(store().db, [taken.find(({ name }) => name === 'merchant/B')!]);
-    const [lost, ...others] = await renewLeases(store().db, taken, { ttlMs: 120_000 });
-    expect([lost?.name, others]).toEqual(['merchant/B', []]);
-    const held = await store()
-      .db.transaction()
-      .execute((trx) => heldStill(trx, taken));
-    expect(held.map(({ name }) => name).sort()).toEqual(['merchant/A', 'merchant/C']);
-  });
+    it('of a process of this machine that is gone are taken over, those that have run out too', async () => {
+      const gone = thisHolder().replace(/:\d+:/, ':999999:');
+      await take(gone, ['merchant/A']);
+      await take('away:1:-', ['merchant/B']);
+      await sql`UPDATE lease SET expires_at = now() - interval '1 s' WHERE name = 'merchant/B'`.execute(
+        store().db,
+      );
+      expect(epochs((await take('b:1:-')).taken)).toEqual({
+        'merchant/A': 2,
+        'merchant/B': 2,
+        'merchant/C': 1,
+      });
+    });
 
-  it('go to one of two processes each, if both ask at once', async () => {
-    const many = Array.from({ length: 200 }, (_, at) => `merchant/${at}`);
-    const [one, other] = await Promise.all([take('a:1:-', many), take('b:1:-', [...many].reverse())]);
-    const taken = [...one.taken, ...other.taken].map(({ name }) => name);
-    expect(taken.sort()).toEqual([...many].sort());
-    expect(one.held.size + other.held.size).toBe(200);
-  });
-});
+    it('are renewed together, and those that are lost are told', async () => {
+      const { taken } = await take('a:1:-');
+      await releaseLeases(store().db, [taken.find(({ name }) => name === 'merchant/B')!]);
+      const [lost, ...others] = await renewLeases(store().db, taken, { ttlMs: 120_000 });
+      expect([lost?.name, others]).toEqual(['merchant/B', []]);
+      const held = await store()
+        .db.transaction()
+        .execute((trx) => heldStill(trx, taken));
+      expect(held.map(({ name }) => name).sort()).toEqual(['merchant/A', 'merchant/C']);
+    });
+
+    it('go to one of two processes each, if both ask at once', async () => {
+      const many = Array.from({ length: 200 }, (_, at) => `merchant/${at}`);
+      const [one, other] = await Promise.all([take('a:1:-', many), take('b:1:-', [...many].reverse())]);
+      const taken = [...one.taken, ...other.taken].map(({ name }) => name);
+      expect(taken.sort()).toEqual([...many].sort());
+      expect(one.held.size + other.held.size).toBe(200);
+    });
+  },
+  { isSmoke: true },
+);

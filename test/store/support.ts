@@ -73,14 +73,24 @@ export interface StoreUnderTest {
 }
 
 /**
- * Runs the tests on a PostgreSQL server and on the embedded database. Each test starts with empty tables, a lease and
- * a run.
+ * Runs the tests on a PostgreSQL server and on the embedded database: there with the long tests, unless `isSmoke`. Each
+ * test starts with empty tables, a lease and a run.
  */
-export function onBothDatabases(claims: (store: () => StoreUnderTest) => void): void {
-  describe.each([
-    ['PostgreSQL', freshDatabase],
-    ['embedded', freshEmbedded],
-  ])('%s', (_, open) => {
+export function onBothDatabases(
+  claims: (store: () => StoreUnderTest) => void,
+  { isSmoke = false }: { readonly isSmoke?: boolean } = {},
+): void {
+  claimsOn('PostgreSQL', freshDatabase, claims, []);
+  claimsOn('embedded', freshEmbedded, claims, isSmoke ? [] : ['long']);
+}
+
+function claimsOn(
+  name: string,
+  open: () => Promise<Database>,
+  claims: (store: () => StoreUnderTest) => void,
+  tags: string[],
+): void {
+  describe(name, { tags }, () => {
     let store: StoreUnderTest;
     let database: Database;
     beforeAll(async () => {

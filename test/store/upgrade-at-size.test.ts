@@ -1,4 +1,8 @@
-/** A database of a million entries from before 0053 is migrated: nothing of it is lost, changed, or reported twice. */
+/**
+ * A database of a million entries from before 0053 is migrated: nothing of it is lost, changed, or reported twice.
+ *
+ * @module-tag long
+ */
 import { sql, type Kysely } from 'kysely';
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/store/engine/migrations.ts';

@@ -1,4 +1,8 @@
-/** Every wait for a database server ends, even if the other side is gone without notice. */
+/**
+ * Every wait for a database server ends, even if the other side is gone without notice.
+ *
+ * @module-tag long
+ */
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
+import pg from 'pg';
 import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -58,6 +59,9 @@ export async function startPostgres(options: {
       'max_connections=200',
       '-c',
       `unix_socket_directories=`,
+      // It would visit each of a thousand databases, again and again.
+      '-c',
+      'autovacuum=off',
       ...unsafe,
       ...(options.flags ?? []),
     ],
@@ -158,13 +162,19 @@ export async function createTemplate(serverUrl: string): Promise<void> {
 /** A new database that is a copy of another, of the migrated template unless named; gives its URL. */
 export async function copyDatabase(serverUrl: string, template = TEMPLATE): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
-  try {
-    await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(template)}`.execute(admin.db);
-  } finally {
-    await admin.close();
-  }
+  let admin = admins.get(serverUrl);
+  // A process ends in spite of a connection that nothing waits for.
+  if (admin === undefined) admins.set(serverUrl, (admin = adminOf(serverUrl)));
+  await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   return `${serverUrl}/${name}`;
+}
+
+/** The connections that make databases, by server. */
+const admins = new Map<string, pg.Pool>();
+
+function adminOf(serverUrl: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: `${serverUrl}/postgres`, max: 2, allowExitOnIdle: true });
+  return pool.on('error', () => undefined);
 }
 
 /** What `DAYBOOK_TEST_SERVER` holds, as JSON: a server that is there already, and outlives the run. */

@@ -24,14 +24,16 @@ afterAll(async () => {
 
 const words = async (path: string): Promise<string> => textOf(await pages.html(path));
 const database = () => stage.app.database.db;
-const openBreak = async (): Promise<number> =>
+/** That of USD is open, that of KWD has healed. */
+const breakOf = async (currency: 'USD' | 'KWD'): Promise<number> =>
   (
     await database()
       .selectFrom('continuity_break')
       .select('id')
-      .where('currency', '=', 'USD')
+      .where('currency', '=', currency)
       .executeTakeFirstOrThrow()
   ).id;
+const openBreak = () => breakOf('USD');
 const auditEvents = () =>
   database()
     .selectFrom('audit_event')
@@ -279,12 +281,15 @@ describe('who may do what', () => {
 
   test('a case is taken, resolved and reopened, with the words that the commands leave', async () => {
     const id = await openBreak();
+    const offered = async (of = id): Promise<(string | undefined)[]> =>
+      [...(await pages.html(`/breaks/${of}`)).matchAll(/name="step" value="(\w+)"/g)].map(([, step]) => step);
     const before = (await auditEvents()).length;
-    for (const [step, note] of [
-      ['taken', ''],
-      ['resolved', 'fee, case 4711'],
-      ['reopened', ''],
+    for (const [step, note, ...steps] of [
+      ['taken', '', 'taken', 'resolved', 'commented'],
+      ['resolved', 'fee, case 4711', 'resolved', 'commented', 'taken'],
+      ['reopened', '', 'reopened', 'commented'],
     ] as const) {
+      expect(await offered()).toEqual(steps);
       const response = await pages.post(`/breaks/${id}`, { form_token: FORM_TOKEN, step, note });
       expect([response.status, response.headers.get('location')]).toEqual([
         303,
@@ -295,6 +300,8 @@ describe('who may do what', () => {
           /2026-03-03"\s+aria-label="explained, changed since it was published"/,
         );
     }
+    expect(await offered()).toEqual(['taken', 'resolved', 'commented']);
+    expect(await offered(await breakOf('KWD'))).toEqual(['commented']);
     expect((await auditEvents()).slice(before)).toEqual([
       { by_whom: 'local', command: 'breaks take', subject: String(id), note: null },
       { by_whom: 'local', command: 'breaks resolve', subject: String(id), note: 'fee, case 4711' },

@@ -89,7 +89,7 @@ export function createBackgroundWork(options: ScheduleOptions): BackgroundWork {
       if (working !== null && (await dueNow(options)).length > 0) await stop();
     },
     goOn: () => {
-      if (background === undefined || working !== null || signal.aborted) return;
+      if (background === undefined || working !== null) return;
       stopPiece = new AbortController();
       working = work().finally(() => (working = null));
     },

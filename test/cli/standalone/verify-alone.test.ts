@@ -1,4 +1,8 @@
-/** The file for auditors next to the command: what they print, and what the file is made of. */
+/**
+ * The file for auditors next to the command: what they print, and what the file is made of.
+ *
+ * @module-tag long
+ */
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 /** Faults in which a person or a disk changes files or objects during a run. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { appendFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,9 +8,9 @@ import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { PLACES, pickOf } from '../case.ts';
 import type { Fate } from '../../support/proxy.ts';
 import { atEffect, atNth, calls, type Kind, type Planted, type Scene } from '../kind.ts';
-import { clientOf, QUIET_DAY, TO, type Site } from '../world.ts';
+import { clientOf, QUIET_DAY, type Site } from '../world.ts';
 import { endless } from './database.ts';
-import { MERCHANTS_PREFIX } from '../../../src/statements/keys.ts';
+import { MERCHANTS_PREFIX, STORE_MARK_KEY } from '../../../src/statements/keys.ts';
 
 const FOLDERS = ['directory', 'embedded'] as const;
 const PREFIX = 'ledger/statements/';
@@ -49,8 +50,8 @@ const spoiledBefore =
 
 /**
  * Spoils a file of the merchant that is being published, right before another file of that merchant gets its name.
- * The run compares this file later. It does not compare files of merchants it has finished, whose changes only the
- * next run sees. A merchant is also finished once its last day has a manifest, even if the next one has no file yet.
+ * The run compares this file later. It does not compare days that it publishes for the first time, nor merchants it has
+ * finished: the next run sees their changes.
  */
 const spoiledMeanwhile =
   (how: 'delete' | 'alter') =>
@@ -61,8 +62,6 @@ const spoiledMeanwhile =
         .map((key) => key.split('/')[0]!)
         .sort()
         .at(-1);
-      const isOver = scene.drawn.story === 'first' && files.includes(`${last}/date=${TO}/manifest.json`);
-      if (isOver) return;
       const own = files.filter((key) => key.startsWith(`${last}/`) && key.includes(QUIET_DAY));
       if (own.length > 0) await spoil(scene, pickOf(own, scene.drawn.pick), how);
     });
@@ -106,6 +105,7 @@ export const FOLDER_KINDS: readonly Kind[] = [
     name: 'file-deleted-publishing',
     fault: 'a file is deleted while its merchant is published',
     places: FOLDERS,
+    stories: ['late'],
     exits: [0, 4],
     names: /statement/,
     plant: spoiledMeanwhile('delete'),
@@ -114,6 +114,7 @@ export const FOLDER_KINDS: readonly Kind[] = [
     name: 'file-altered-publishing',
     fault: 'a file is altered while its merchant is published',
     places: FOLDERS,
+    stories: ['late'],
     exits: [0, 4],
     names: /statement/,
     plant: spoiledMeanwhile('alter'),
@@ -125,8 +126,14 @@ export const FOLDER_KINDS: readonly Kind[] = [
     stories: ['first'],
     exits: [0, 2, 4],
     names: /statements/,
-    plant: (scene) =>
-      atEffect(scene, 'names', () => rm(statementsOf(scene.site), { recursive: true, force: true })),
+    plant: (scene) => ({
+      ...atEffect(scene, 'names', () => rm(statementsOf(scene.site), { recursive: true, force: true })),
+      // If files were written after the store's mark was removed, a person has to say whose they are.
+      fix: async () => {
+        const isMarked = existsSync(join(statementsOf(scene.site), STORE_MARK_KEY));
+        if (!isMarked && (await namedFiles(scene.site)).length > 0) await scene.site.adopt();
+      },
+    }),
   },
   {
     name: 'folder-read-only',

@@ -1,5 +1,5 @@
 /** Faults of the S3 server: it fails, or answers wrongly. */
-import type { Fate } from '../../support/proxy.ts';
+import type { Chunk, Fate } from '../../support/proxy.ts';
 import { atByte, atNth, calls, puts, type Kind, type Scene } from '../kind.ts';
 import { wireAway, wireGone, wireHalfOpen, wireSlow } from './wires.ts';
 
@@ -14,11 +14,16 @@ const refusing = (status: string, code: string): Fate => {
     answer: `HTTP/1.1 ${status}\r\ncontent-type: application/xml\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
   };
 };
-const refusals = (status: string, code: string) => (scene: Scene) => {
-  const more = 1 + Math.floor(scene.drawn.more * REFUSALS_MAX);
-  atNth(scene, 'objects', calls(scene, 'objects', more), () => refusing(status, code));
-  return {};
-};
+const refusals =
+  (status: string, code: string, isSpared: (request: string) => boolean = () => false) =>
+  (scene: Scene) => {
+    const all = calls(scene, 'objects', 1 + Math.floor(scene.drawn.more * REFUSALS_MAX));
+    const is = (chunk: Chunk): boolean => all.is(chunk) && !isSpared(chunk.bytes.toString('latin1'));
+    atNth(scene, 'objects', { ...all, is }, () => refusing(status, code));
+    return {};
+  };
+/** A revision is published without a file before it that may not be read. Its reason says so, and differs. */
+const readsStatement = (request: string): boolean => /^GET \S+\.csv\b/.test(request);
 
 export const OBJECT_KINDS: readonly Kind[] = [
   {
@@ -99,6 +104,6 @@ export const OBJECT_KINDS: readonly Kind[] = [
     name: 's3-denied',
     fault: 'up to 8 requests are answered with AccessDenied',
     exits: [0, 2, 4],
-    plant: refusals('403 Forbidden', 'AccessDenied'),
+    plant: refusals('403 Forbidden', 'AccessDenied', readsStatement),
   },
 ];

@@ -45,6 +45,8 @@ function problemsOf(bytes: Buffer): string {
   }
 }
 const hasSchema = existsSync(SCHEMA);
+if (!hasSchema && process.env['DAYBOOK_TEST_CAMT053_SCHEMA'] === 'required')
+  throw new Error(`the schema is missing, and DAYBOOK_TEST_CAMT053_SCHEMA requires it: ${SCHEMA}`);
 
 test('a day is one statement of the account: balances, totals, entries', async () => {
   const figures = {

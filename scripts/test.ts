@@ -1,0 +1,20 @@
+/**
+ * `npm test [-- --all] [-- FILTER]`: types, lint, unused code and format, and beside them the tests, without the long
+ * ones unless `--all` asks for them. Other arguments go to the test runner. Ends with 1 if anything is red.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+
+const asked = process.argv.slice(2);
+const filter = asked.includes('--all') ? [] : ['--tags-filter', '!long'];
+const args = ['run', ...filter, ...asked.filter((arg) => arg !== '--all')];
+
+const check = spawn('npm', ['run', '--silent', 'check'], { stdio: ['ignore', 'pipe', 'pipe'] });
+const said = Promise.all([text(check.stdout), text(check.stderr)]);
+const checked = once(check, 'close') as Promise<[number | null]>;
+const [code] = (await once(spawn('vitest', args, { stdio: 'inherit' }), 'close')) as [number | null];
+const [checkCode] = await checked;
+if (checkCode !== 0) console.error(`\nnpm run check is red:\n${(await said).join('')}`);
+else console.log('npm run check is green');
+process.exitCode = code === 0 && checkCode === 0 ? 0 : 1;
