@@ -1,6 +1,6 @@
 /**
- * `npm test [-- --all] [-- FILTER]`: types, lint, unused code and format, and beside them the tests, without the long
- * ones unless `--all` asks for them. Other arguments go to the test runner. Ends with 1 if anything is red.
+ * `npm test [-- [--all] ARGUMENTS]`: types, lint, unused code and format, and at the same time the tests: all but the long
+ * ones, or with `--all` all of them. ARGUMENTS go to the test runner. Ends with 1 if anything is red.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

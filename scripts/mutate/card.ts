@@ -1,4 +1,5 @@
 /** What became of mutants, and the card of it: the share that was noticed, and each that was not. */
+import { folderOf } from './draw.ts';
 import type { Mutant } from './mutants.ts';
 
 /** One line of the file of records. */
@@ -79,15 +80,13 @@ function shown(text: string, other: string): string {
 export const describe = ({ file, line, before, after }: Result): string =>
   `${file}:${line}: ${shown(before, after)} → ${shown(after, before)}`;
 
-const folderOf = ({ file }: Result): string => file.split('/').slice(0, 2).join('/');
-
 const row = (name: string, score: Score): string =>
   `| ${name} | ${score.tried} | ${score.noticed} | ${score.equivalent} | ${percent(shareOfAll(score))} | ${percent(shareOf(score))} |`;
 
 /** The card's text. `date` is `YYYY-MM-DD`. */
 export function cardOf(results: readonly Result[], accepted: readonly Accepted[], date: string): string {
   const all = scoreOf(results, accepted);
-  const folders = [...new Set(results.map(folderOf))].sort();
+  const folders = [...new Set(results.map(({ file }) => folderOf(file)))].sort();
   const seeds = [...new Set(results.map(({ seed }) => seed))].join(', ');
   const survivors = results
     .filter(({ noticedBy }) => noticedBy === null)
@@ -109,7 +108,7 @@ export function cardOf(results: readonly Result[], accepted: readonly Accepted[]
       row(
         folder,
         scoreOf(
-          results.filter((one) => folderOf(one) === folder),
+          results.filter((one) => folderOf(one.file) === folder),
           accepted,
         ),
       ),

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isReal, mutantsOf, type Mutant } from './mutants.ts';
+import { randomOf } from '../../test/support/random.ts';
 
 /** Made by a generator. */
 const GENERATED = 'src/store/engine/schema.ts';
@@ -14,18 +15,8 @@ export interface Wanted {
   readonly since?: string | undefined;
 }
 
-/** A generator of numbers from 0 up to but not including 1. A seed always gives the same ones (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-const folderOf = (file: string): string => file.split('/').slice(0, 2).join('/');
+/** `src/sync` of `src/sync/plan.ts`. */
+export const folderOf = (file: string): string => file.split('/').slice(0, 2).join('/');
 
 /**
  * The sources that mutants are drawn of, and why these. Where nothing changed, or that is not known, it is a folder at

@@ -151,6 +151,7 @@ async function* readBody(
   let body = first;
   let read = 0;
   for (let tries = 1; ; tries += 1) {
+    let cut: unknown;
     try {
       for await (const chunk of body as AsyncIterable<Uint8Array>) {
         read += chunk.byteLength;
@@ -158,13 +159,14 @@ async function* readBody(
       }
       return;
     } catch (error) {
-      const isGivenUp = tries === TRIES_MAX || isTimedOut(error);
-      const next = isGivenUp ? null : await rest(read).catch(() => null);
-      if (next === null) throw s3Unreachable(place, error);
-      body = next;
+      cut = error;
     } finally {
-      first.destroy();
+      body.destroy();
     }
+    const isGivenUp = tries === TRIES_MAX || isTimedOut(cut);
+    const next = isGivenUp ? null : await rest(read).catch(() => null);
+    if (next === null) throw s3Unreachable(place, cut);
+    body = next;
   }
 }
 

@@ -1,4 +1,5 @@
 /** Draws what one run with a fault is: a kind, a story, a place for the statements, and numbers that set its moment. */
+import { randomOf } from '../support/random.ts';
 
 /** `first`: nothing is stored yet. `late`: everything is published, and then entries of two days come late. */
 const STORIES = ['first', 'late'] as const;
@@ -29,17 +30,6 @@ export interface Drawable {
   readonly stories?: readonly Story[];
   /** It waits for time-outs, so it is drawn once where others are drawn five times. */
   readonly isSlow?: boolean;
-}
-
-/** A generator of numbers from 0 up to but not including 1. A seed always gives the same ones (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 const OFTEN = 5;

@@ -34,7 +34,7 @@ export interface PostgresServer {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a temporary server. `durable` keeps fsync on, for benchmarks and crash tests. */
+/** Starts a temporary server. `durable` keeps fsync and autovacuum on, for benchmarks and crash tests. */
 export async function startPostgres(options: {
   durable: boolean;
   flags?: readonly string[];
@@ -44,7 +44,11 @@ export async function startPostgres(options: {
   const port = await freePort();
   const unsafe = options.durable
     ? []
-    : ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'];
+    : [
+        ...['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'],
+        // It would visit each of a thousand databases, again and again.
+        ...['-c', 'autovacuum=off'],
+      ];
   const log: string[] = [];
   const server = new Server({
     databaseDir: join(folder, 'data'),
@@ -59,9 +63,6 @@ export async function startPostgres(options: {
       'max_connections=200',
       '-c',
       `unix_socket_directories=`,
-      // It would visit each of a thousand databases, again and again.
-      '-c',
-      'autovacuum=off',
       ...unsafe,
       ...(options.flags ?? []),
     ],
@@ -163,7 +164,6 @@ export async function createTemplate(serverUrl: string): Promise<void> {
 export async function copyDatabase(serverUrl: string, template = TEMPLATE): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   let admin = admins.get(serverUrl);
-  // A process ends in spite of a connection that nothing waits for.
   if (admin === undefined) admins.set(serverUrl, (admin = adminOf(serverUrl)));
   await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   return `${serverUrl}/${name}`;
@@ -172,6 +172,7 @@ export async function copyDatabase(serverUrl: string, template = TEMPLATE): Prom
 /** The connections that make databases, by server. */
 const admins = new Map<string, pg.Pool>();
 
+/** A process ends in spite of its connections where nothing waits for them. */
 function adminOf(serverUrl: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: `${serverUrl}/postgres`, max: 2, allowExitOnIdle: true });
   return pool.on('error', () => undefined);

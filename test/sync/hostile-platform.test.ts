@@ -6,7 +6,8 @@ import type { LedgerPageQuery } from '../../src/platform/ledger-reader.ts';
 import type { WindowReading } from '../../src/store/compare-with-stored.ts';
 import type { ReadLimits } from '../../src/sync/limits.ts';
 import { readWindows } from '../../src/sync/read-windows.ts';
-import { createMemoryPlatform, randomFrom, spread, type Booking } from './memory-platform.ts';
+import { randomOf } from '../support/random.ts';
+import { createMemoryPlatform, spread, type Booking } from './memory-platform.ts';
 
 const BEGIN_MS = Date.parse('2026-03-01T00:00:00Z');
 const HOUR: Window = { beginMs: BEGIN_MS, endMs: BEGIN_MS + 3_600_000 - 1 };
@@ -60,7 +61,7 @@ function changingBooks(
   seed: number,
   { changesMax, onlyJoin = false }: { readonly changesMax: number; readonly onlyJoin?: boolean },
 ) {
-  const random = randomFrom(seed);
+  const random = randomOf(seed);
   const pick = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(random() * items.length)];
   /** What the platform held, for each answer. */
   const held: (readonly Booking[])[] = [];

@@ -4,6 +4,7 @@ import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entr
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../../src/platform/wire.ts';
 import { tzOffset } from '@date-fns/tz';
+import { randomOf } from '../support/random.ts';
 
 /** One line of the platform's books. The platform filters by `trueMs`. */
 export interface Booking {
@@ -59,23 +60,12 @@ export interface MemoryPlatformOptions {
   readonly onQuery?: (query: LedgerPageQuery, count: number, bookings: Booking[]) => void | Promise<void>;
 }
 
-/** Numbers from 0 up to but not including 1, the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const wallText = (ms: number, zone: string): string =>
   new Date(ms + tzOffset(zone, new Date(ms)) * 60_000).toISOString().slice(0, 19).replace('T', ' ');
 
 export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlatform {
   const { faults = {}, zone = 'UTC', believedZone = zone } = options;
-  const random = randomFrom(options.seed ?? 1);
+  const random = randomOf(options.seed ?? 1);
   const happens = (probability: number | undefined) => probability !== undefined && random() < probability;
   const bookings = [...options.bookings];
   const queries: LedgerPageQuery[] = [];
