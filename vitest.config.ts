@@ -1,16 +1,19 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { keepTemporaryFilesInMemory } from './test/support/memory-folder.ts';
 import { quickTests } from './test/support/quick-tests.ts';
 
 // Tests and the commands they start load the same code many hundred times; compiled once, that takes half the time.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
+keepTemporaryFilesInMemory();
+
 const quick = quickTests(import.meta.dirname);
 
 export default defineConfig({
   test: {
-    setupFiles: ['test/support/fast-check.ts'],
+    setupFiles: ['test/support/each-file.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // What is waited for comes as soon as it can; how soon is the machine's affair.
@@ -19,6 +22,7 @@ export default defineConfig({
     maxWorkers: 3,
     // Modules are loaded once for many files: no test changes a module, the clock or the environment of another one.
     isolate: false,
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // `npm test` leaves these out, `npm test -- --all` runs them as well.
     tags: [{ name: 'long', description: 'kills, random histories, more cases of one claim: CI runs them' }],
     sequence: { sequencer: LongestFirst },

@@ -16,7 +16,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { certified, NOW, uncertified } from './support.ts';
-import '../support/fast-check.ts';
+import '../support/each-file.ts';
 
 const MERCHANTS = ['M1', 'M2'] as const;
 const CURRENCIES = [null, 'USD', 'EUR'] as const;

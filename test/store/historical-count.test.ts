@@ -12,7 +12,7 @@ import { storeWindow } from '../../src/store/windows.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { entry, MERCHANT, NOW, uncertified } from './support.ts';
-import '../support/fast-check.ts';
+import '../support/each-file.ts';
 
 const FROM = '2026-01-01';
 const DAYS = 6;

@@ -46,8 +46,11 @@ export async function startPostgres(options: {
     ? []
     : [
         ...['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'],
-        // It would visit each of a thousand databases, again and again.
+        // It would visit each of some hundred databases, again and again.
         ...['-c', 'autovacuum=off'],
+        // What is not there after the tests need not be written out during them.
+        ...['-c', 'checkpoint_timeout=1h', '-c', 'max_wal_size=2GB', '-c', 'bgwriter_lru_maxpages=0'],
+        ...['-c', 'wal_level=minimal', '-c', 'max_wal_senders=0', '-c', 'shared_buffers=256MB'],
       ];
   const log: string[] = [];
   const server = new Server({
@@ -57,7 +60,8 @@ export async function startPostgres(options: {
     password: 'daybook',
     persistent: false,
     createPostgresUser: isRoot,
-    initdbFlags: ['--no-sync', '--encoding=UTF8'],
+    // A password's hash takes most of a connection's time.
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '-c', 'scram_iterations=1'],
     postgresFlags: [
       '-c',
       'max_connections=200',
@@ -162,20 +166,27 @@ export async function createTemplate(serverUrl: string): Promise<void> {
 
 /** A new database that is a copy of another, of the migrated template unless named; gives its URL. */
 export async function copyDatabase(serverUrl: string, template = TEMPLATE): Promise<string> {
-  const name = `test_${randomUUID().replaceAll('-', '')}`;
-  let admin = admins.get(serverUrl);
-  if (admin === undefined) admins.set(serverUrl, (admin = adminOf(serverUrl)));
-  await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  const name = newDatabaseName();
+  await adminOf(serverUrl).query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   return `${serverUrl}/${name}`;
 }
+
+export const newDatabaseName = (): string => `test_${randomUUID().replaceAll('-', '')}`;
 
 /** The connections that make databases, by server. */
 const admins = new Map<string, pg.Pool>();
 
-/** A process ends in spite of its connections where nothing waits for them. */
-function adminOf(serverUrl: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: `${serverUrl}/postgres`, max: 2, allowExitOnIdle: true });
-  return pool.on('error', () => undefined);
+/** Connections that may make and rename databases. A process ends in spite of them where nothing waits for them. */
+export function adminOf(serverUrl: string): pg.Pool {
+  let admin = admins.get(serverUrl);
+  if (admin === undefined) {
+    admin = new pg.Pool({ connectionString: `${serverUrl}/postgres`, max: 2, allowExitOnIdle: true });
+    admins.set(
+      serverUrl,
+      admin.on('error', () => undefined),
+    );
+  }
+  return admin;
 }
 
 /** What `DAYBOOK_TEST_SERVER` holds, as JSON: a server that is there already, and outlives the run. */
