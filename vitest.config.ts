@@ -20,6 +20,8 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // Many tests wait more than they work.
     maxWorkers: 3,
+    // Much is made and let go: a larger young generation is collected less often.
+    execArgv: ['--max-semi-space-size=64'],
     // Modules are loaded once for many files: no test changes a module, the clock or the environment of another one.
     isolate: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },

@@ -13,6 +13,7 @@ let [gone, wreck] = ['', ''];
 beforeAll(async () => {
   stage = await openStage({
     scenario: scenario({
+      entriesPerDay: 60,
       planted: [{ what: 'malformed', merchant: merchantNo, currency: 'USD', day: '2026-03-04', nth: 4 }],
     }),
   });

@@ -19,7 +19,7 @@ let gone: string;
 beforeAll(async () => {
   const place = { merchant: merchantNo, currency: 'USD', day: DAY, nth: 20 };
   const planted = [{ what: 'late' as const, ...place, appears: '2026-03-06T12:00:00+08:00' }];
-  stage = await openStage({ scenario: scenario({ planted }) });
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 60, planted }) });
   const visible = () => stage.sandbox.entriesOf(merchantNo);
   await stage.run();
   const stored = await stage.app.database.db.selectFrom('ledger_entry').select('batch_no').execute();

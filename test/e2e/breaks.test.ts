@@ -9,6 +9,7 @@ import {
   objectsOf,
   openStage,
   publishedIn,
+  scenario,
   storedOf,
   truthOf,
   type Stage,
@@ -17,7 +18,7 @@ import {
 const { merchantNo } = MERCHANT;
 let stage: Stage;
 beforeEach(async () => {
-  stage = await openStage();
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 60 }) });
 });
 afterEach(() => stage.close());
 

@@ -19,7 +19,7 @@ let stage: Stage;
 afterEach(() => stage.close());
 
 const open = async (planted: ScenarioInput['planted'] = []) => {
-  stage = await openStage({ scenario: scenario({ planted }) });
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 60, planted }) });
 };
 const place = { merchant: merchantNo, currency: 'USD', day: '2026-03-03', nth: 20 };
 const versions = () =>

@@ -51,7 +51,7 @@ describe.each(['ascending', 'descending', 'window-shuffled', 'request-shuffled']
   'order %s',
   (order) => {
     test('the copy is what the platform holds, and a rerun changes nothing', async () => {
-      stage = await openStage({ scenario: scenario({ hostility: { order } }) });
+      stage = await openStage({ scenario: scenario({ entriesPerDay: 60, hostility: { order } }) });
       await expectExactCopy();
     });
   },
@@ -74,7 +74,7 @@ describe.each<[string, Partial<Hostility>, (number | undefined)?, (readonly unkn
 ])('a platform that %s', (_, hostility, timeoutMs, notes) => {
   test('is still copied exactly', async () => {
     stage = await openStage({
-      scenario: scenario({ hostility: { order: 'window-shuffled', ...hostility } }),
+      scenario: scenario({ entriesPerDay: 60, hostility: { order: 'window-shuffled', ...hostility } }),
       ...(timeoutMs === undefined ? {} : { platform: { timeoutMs } }),
     });
     const calls = await expectExactCopy(notes);
@@ -87,7 +87,7 @@ test.each(['window-shuffled', 'request-shuffled'] as const)(
   async (order) => {
     const burst = { merchant: MERCHANT.merchantNo, currency: 'USD', day: FROM, nth: 20, count: 320 };
     stage = await openStage({
-      scenario: scenario({ planted: [{ what: 'burst', ...burst }], hostility: { order } }),
+      scenario: scenario({ entriesPerDay: 60, planted: [{ what: 'burst', ...burst }], hostility: { order } }),
     });
     await expectExactCopy();
     const csv = (await objectsOf(stage)).get(
@@ -116,7 +116,11 @@ test('entries that appear while the pages of their window are read are in the co
     })),
   );
   stage = await openStage({
-    scenario: scenario({ planted, hostility: { order: 'descending', liveInsertsEvery: 2 } }),
+    scenario: scenario({
+      entriesPerDay: 60,
+      planted,
+      hostility: { order: 'descending', liveInsertsEvery: 2 },
+    }),
   });
   expect(truthOf(stage)).toHaveLength(DAYS.length * 120 - planted.length);
   await stage.run();
@@ -129,6 +133,7 @@ test('entries that appear while the pages of their window are read are in the co
 test('two merchants have their own tokens and currencies', async () => {
   stage = await openStage({
     scenario: scenario({
+      entriesPerDay: 60,
       merchants: [
         { ...MERCHANT, currencies: ['USD'] },
         { ...OTHER, currencies: ['JPY', 'CNH'] },
@@ -144,7 +149,7 @@ test('two merchants have their own tokens and currencies', async () => {
 });
 
 test('a run for one currency reads, chains and publishes only that one', async () => {
-  stage = await openStage();
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 60 }) });
   const report = await stage.run({ currencies: ['KWD'] });
   expect(report).toMatchObject({ exitCode: 0, notes: [] });
   expect(await storedOf(stage)).toEqual(truthOf(stage).filter(({ currency }) => currency === 'KWD'));
@@ -162,6 +167,7 @@ test('amounts that no binary number can hold are exact in database and statement
   const merchant = MERCHANT.merchantNo;
   stage = await openStage({
     scenario: scenario({
+      entriesPerDay: 60,
       merchants: [{ ...MERCHANT, currencies: ['USD', 'KWD', 'JPY', 'CNH'] }],
       planted: amounts.map(([currency, net], nth) => ({
         what: 'amount',

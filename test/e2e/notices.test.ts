@@ -211,7 +211,10 @@ describe('a busy day without entries', () => {
 });
 
 describe('entries of another merchant', () => {
-  const both = scenario({ merchants: [MERCHANT, OTHER].map((one) => ({ ...one, currencies: ['USD'] })) });
+  const both = scenario({
+    entriesPerDay: 60,
+    merchants: [MERCHANT, OTHER].map((one) => ({ ...one, currencies: ['USD'] })),
+  });
   const swapped = (stage: Stage, isSwapped: (query: LedgerPageQuery) => boolean = () => true) =>
     readerBy(stage, (query, ask) =>
       ask(

@@ -7,7 +7,7 @@ import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 const { merchantNo } = MERCHANT;
 let stage: Stage;
 beforeEach(async () => {
-  stage = await openStage();
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 60 }) });
 });
 afterEach(() => stage.close());
 
@@ -82,7 +82,7 @@ test('an unreadable entry outside the days asked for counts too', async () => {
   const planted = [
     { what: 'malformed', merchant: merchantNo, currency: 'USD', day: '2026-03-02', nth: 4 },
   ] as const;
-  stage = await openStage({ scenario: scenario({ planted: [...planted] }) });
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 60, planted: [...planted] }) });
   const first = await stage.run();
   expect(first.notes).toContain('1 unreadable entry in quarantine: see `daybook quarantine`');
   await resolveBreak(stage.app.database.db, await onlyBreak(), 'the unreadable one', stage.app.now());

@@ -72,7 +72,7 @@ describe('plan', () => {
     await stage.run();
     expect(await planned()).toMatchObject({
       daysChanged: [],
-      sync: [{ report: { inserted: 0, unchanged: 480 } }],
+      sync: [{ report: { inserted: 0, unchanged: 160 } }],
     });
   });
 

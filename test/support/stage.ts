@@ -35,7 +35,7 @@ export const scenario = (change: Partial<ScenarioInput> = {}): ScenarioInput => 
   timeZone: ZONE,
   from: FROM,
   to: TO,
-  entriesPerDay: 60,
+  entriesPerDay: 20,
   now: NIGHT,
   merchants: [{ ...MERCHANT, currencies: ['USD', 'KWD'] }],
   ...change,
