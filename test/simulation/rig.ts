@@ -1,5 +1,5 @@
 /** What the oracles run daybook on: one real database, emptied between cases, and runs whose time the case sets. */
-import { sql, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
@@ -10,6 +10,7 @@ import type { RunDeps } from '../../src/run/active-run.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
+import { CONNECTIONS_MAX, emptyTables } from '../support/database.ts';
 import { copyDatabase } from '../support/postgres-server.ts';
 
 export const MERCHANT = { merchantNo: 'M-SIM', token: 'made-up' };
@@ -36,19 +37,12 @@ export interface Rig {
 
 /** Opens a database of its own, copied from the test server's migrated template. */
 export async function openRig(serverUrl: string): Promise<Rig> {
-  const database = await openDatabase({ databaseUrl: await copyDatabase(serverUrl), dataDir: '' });
-  const tables = (await database.db.introspection.getTables()).filter(
-    ({ isView, name: table }) => !isView && table !== 'installation',
-  );
-  // After a case nothing here is needed again. This deletes rows without the cost of new files for each table.
-  const emptying = sql`SET session_replication_role = replica; ${sql.join(
-    tables.map((table) => sql`DELETE FROM ${sql.id(table.name)}`),
-    sql`; `,
-  )}; UPDATE installation SET clock_off_at = NULL, clock_off = NULL; SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) FROM pg_sequences
-    WHERE schemaname = 'public'; SET session_replication_role = DEFAULT`;
-  const empty = async () => {
-    await emptying.execute(database.db);
-  };
+  const database = await openDatabase({
+    databaseUrl: await copyDatabase(serverUrl),
+    dataDir: '',
+    connectionsMax: CONNECTIONS_MAX,
+  });
+  const empty = () => emptyTables(database.db);
   const platforms = new Map<string, ReturnType<typeof platformOf>>();
   return {
     db: database.db,

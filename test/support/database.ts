@@ -18,6 +18,9 @@ export interface ServerDatabase extends Database {
   readonly url: string;
 }
 
+/** Of one test at once: each further one costs as much as twenty queries. */
+export const CONNECTIONS_MAX = 3;
+
 /** The URL of a migrated database without data on the test run's server, for one test or file. */
 export const freshDatabaseUrl = (): Promise<string> => databases.take(inject('postgresUrl'));
 
@@ -50,7 +53,7 @@ export async function databaseBefore(
 const SQL = new URL('../../sql/', import.meta.url);
 
 async function opened(url: string): Promise<ServerDatabase> {
-  const database = await openDatabase({ databaseUrl: url, dataDir: '' });
+  const database = await openDatabase({ databaseUrl: url, dataDir: '', connectionsMax: CONNECTIONS_MAX });
   return { ...database, url };
 }
 

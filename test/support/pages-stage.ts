@@ -26,6 +26,7 @@ export async function openPagesStage(
   const of = { merchant: MERCHANT.merchantNo };
   const stage = await openStage({
     scenario: scenario({
+      entriesPerDay: 60,
       planted: [
         { what: 'missing', ...of, currency: 'USD', day: BROKEN_DAY, nth: 20 },
         {

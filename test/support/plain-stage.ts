@@ -11,7 +11,7 @@ import { executeRun } from '../../src/run/run.ts';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { adoptStore, type AdoptReport } from '../../src/statements/adopt.ts';
-import { freshDatabaseUrl } from './database.ts';
+import { CONNECTIONS_MAX, freshDatabaseUrl } from './database.ts';
 import { PLAIN_ZONE, startPlainPlatform, type PlainPlatform, type WireEntry } from './plain-platform.ts';
 import { skippingTime } from './virtual-time.ts';
 
@@ -56,7 +56,8 @@ export async function openPlainStage(entries: readonly WireEntry[], now: string)
       needs: ['platform'],
     });
     const now = () => new Date(nowMs);
-    opened.push(await openPlatformApp(settings, { env: {}, transport: skippingTime(), now }));
+    const few = { ...settings, connectionsMax: CONNECTIONS_MAX };
+    opened.push(await openPlatformApp(few, { env: {}, transport: skippingTime(), now }));
   };
   await open();
   const app = () => opened.at(-1)!;

@@ -17,7 +17,7 @@ import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
-import { freshDatabaseUrl } from './database.ts';
+import { CONNECTIONS_MAX, freshDatabaseUrl } from './database.ts';
 import { skippingTime } from './virtual-time.ts';
 
 export const ZONE = 'Asia/Shanghai';
@@ -78,7 +78,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     readFile: () => '',
     needs: ['platform'],
   });
-  const settings = { ...given, platform: { ...given.platform, ...options.platform }, ...options.settings };
+  const platform = { ...given.platform, ...options.platform };
+  const settings = { ...given, connectionsMax: CONNECTIONS_MAX, platform, ...options.settings };
   let nowMs = Date.parse(options.scenario?.now ?? NIGHT);
   const retries: Retry[] = [];
   const opened = await openPlatformApp(settings, {

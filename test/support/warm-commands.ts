@@ -31,7 +31,10 @@ interface Runner {
 const idle: Runner[] = [];
 
 function startRunner(env: Readonly<Record<string, string>>): Runner {
-  const child = spawn(process.execPath, ['--max-semi-space-size=64', RUNNER], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const child = spawn(process.execPath, ['--max-semi-space-size=64', RUNNER], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
   const runner: Runner = { child, stdout: '', stderr: '', onOutput: () => undefined };
   child.stdout!.setEncoding('utf8').on('data', (text: string) => {
     runner.stdout += text;

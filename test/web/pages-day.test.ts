@@ -58,6 +58,7 @@ describe('a day of many entries in one second, whose numbers tell nothing', () =
   beforeAll(async () => {
     stage = await openStage({
       scenario: scenario({
+        entriesPerDay: 60,
         merchants: [{ ...MERCHANT, currencies: ['USD'] }],
         planted: [
           { what: 'burst', ...of, currency: 'USD', day: days[0]!, nth: 10, count: 250 },
@@ -275,6 +276,7 @@ describe('what a person looks for', () => {
   beforeAll(async () => {
     stage = await openStage({
       scenario: scenario({
+        entriesPerDay: 60,
         planted: [
           malformed,
           { what: 'missing', ...of, currency: 'USD', day: '2026-03-03', nth: 20 },

@@ -57,6 +57,7 @@ describe('an entry that cannot be read', () => {
   test('is said beside the mark of a broken day', async () => {
     await open({
       scenario: scenario({
+        entriesPerDay: 60,
         ...USD,
         planted: [{ what: 'malformed', ...of, currency: 'USD', day: '2026-03-03', nth: 20 }],
       }),
@@ -109,6 +110,7 @@ describe('a statement behind the books', () => {
   test('is said, where none was published and where one is out of date', async () => {
     await open({
       scenario: scenario({
+        entriesPerDay: 60,
         ...USD,
         planted: [
           {
@@ -143,6 +145,7 @@ describe('days still open', () => {
   test('are the same for the page of the month, its close and its download', async () => {
     await open({
       scenario: scenario({
+        entriesPerDay: 60,
         ...USD,
         planted: [{ what: 'missing', ...of, currency: 'USD', day: '2026-03-03', nth: 20 }],
       }),
