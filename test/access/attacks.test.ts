@@ -109,30 +109,38 @@ describe('a login', () => {
     expect(server.refusals).toEqual([1, 2, 3].map(() => ({ way: 'password', status: 401, reason: 'wrong' })));
   });
 
-  it('with a wrong name takes as long as the costliest password, whoever is named first', async () => {
-    const cheap = { cost: 4, blockSize: 8, parallel: 1, salt: Buffer.alloc(16), hash: Buffer.alloc(32) };
-    const isRight = createPasswordCheck(new Map([['cheap', cheap], ...settings.users]));
-    const took = async (name: string): Promise<number> => {
-      const begun = performance.now();
-      expect(await isRight(name, 'not the password')).toBe(false);
-      return performance.now() - begun;
-    };
-    await took('ada');
-    expect(await took('nobody')).toBeGreaterThan((await took('ada')) / 3);
-  });
+  it(
+    'with a wrong name takes as long as the costliest password, whoever is named first',
+    { tags: ['long'] },
+    async () => {
+      const cheap = { cost: 4, blockSize: 8, parallel: 1, salt: Buffer.alloc(16), hash: Buffer.alloc(32) };
+      const isRight = createPasswordCheck(new Map([['cheap', cheap], ...settings.users]));
+      const took = async (name: string): Promise<number> => {
+        const begun = performance.now();
+        expect(await isRight(name, 'not the password')).toBe(false);
+        return performance.now() - begun;
+      };
+      await took('ada');
+      expect(await took('nobody')).toBeGreaterThan((await took('ada')) / 3);
+    },
+  );
 
-  it('is not tried more than ten times from one address, right password or not', async () => {
-    const server = await shown();
-    const statuses: number[] = [];
-    for (let tries = 1; tries <= 11; tries += 1)
-      statuses.push((await new Browser(server.url).login('nobody', `guess ${tries}`)).status);
-    expect(statuses).toEqual([...Array<number>(10).fill(401), 429]);
-    const browser = new Browser(server.url);
-    expect((await browser.login('ada', PASSWORDS.ada)).status).toBe(429);
-    await expectNothing(await browser.get('/'));
-    const basic = `Basic ${Buffer.from(`ada:${PASSWORDS.ada}`).toString('base64')}`;
-    expect((await browser.get('/', { authorization: basic })).status).toBe(429);
-  });
+  it(
+    'is not tried more than ten times from one address, right password or not',
+    { tags: ['long'] },
+    async () => {
+      const server = await shown();
+      const statuses: number[] = [];
+      for (let tries = 1; tries <= 11; tries += 1)
+        statuses.push((await new Browser(server.url).login('nobody', `guess ${tries}`)).status);
+      expect(statuses).toEqual([...Array<number>(10).fill(401), 429]);
+      const browser = new Browser(server.url);
+      expect((await browser.login('ada', PASSWORDS.ada)).status).toBe(429);
+      await expectNothing(await browser.get('/'));
+      const basic = `Basic ${Buffer.from(`ada:${PASSWORDS.ada}`).toString('base64')}`;
+      expect((await browser.get('/', { authorization: basic })).status).toBe(429);
+    },
+  );
 
   it('needs the form of this browser', async () => {
     const server = await shown();

@@ -68,7 +68,7 @@ test('an alert goes to each target once, and no more after that', async () => {
   ]);
 });
 
-test('an embedded database does the same', async () => {
+test('an embedded database does the same', { tags: ['long'] }, async () => {
   const embedded = await freshEmbedded();
   const targets = targetsAt(await open());
   await put(targets, 'one', embedded.db);
@@ -193,7 +193,7 @@ describe('a receiver in trouble', () => {
     expect(await deliver(targets)).toBe(1);
   });
 
-  test('that hangs holds up no other, and no longer than one try', async () => {
+  test('that hangs holds up no other, and no longer than one try', { tags: ['long'] }, async () => {
     const [hanging, fine] = [await open(() => undefined), await open()];
     const targets = targetsAt(hanging, fine);
     for (const title of ['one', 'two', 'three']) await put(targets, title);

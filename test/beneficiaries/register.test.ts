@@ -412,18 +412,22 @@ describe('processes of their own', () => {
     expect(platform.received).toHaveLength(1);
   });
 
-  it('one killed during its call is repeated at once: same number, same callbackUrl', async () => {
-    const { database, platform, task } = await startTogether([stall, reply('01')]);
-    const first = start(task({}));
-    await expect.poll(() => platform.received.length, { timeout: 20_000 }).toBe(1);
-    expect(await start(task({})).ended).toBe('RegistrationInFlight');
-    first.child.kill('SIGKILL');
-    await first.ended;
-    expect(await start(task({ merOrderNo: 'BEN-0099' })).ended).toBe('PayeeInReview');
-    expect(await start(task({})).ended).toBe('01');
-    expect(platform.received).toHaveLength(2);
-    expect(platform.received[1]!.body).toBe(platform.received[0]!.body);
-    expect(platform.received[0]!.body).toContain(`${PUBLIC_URL}/notify/beneficiary/`);
-    expect(await listBeneficiaries(database.db)).toMatchObject([{ status: '01', sends: 2 }]);
-  });
+  it(
+    'one killed during its call is repeated at once: same number, same callbackUrl',
+    { tags: ['long'] },
+    async () => {
+      const { database, platform, task } = await startTogether([stall, reply('01')]);
+      const first = start(task({}));
+      await expect.poll(() => platform.received.length, { timeout: 20_000 }).toBe(1);
+      expect(await start(task({})).ended).toBe('RegistrationInFlight');
+      first.child.kill('SIGKILL');
+      await first.ended;
+      expect(await start(task({ merOrderNo: 'BEN-0099' })).ended).toBe('PayeeInReview');
+      expect(await start(task({})).ended).toBe('01');
+      expect(platform.received).toHaveLength(2);
+      expect(platform.received[1]!.body).toBe(platform.received[0]!.body);
+      expect(platform.received[0]!.body).toContain(`${PUBLIC_URL}/notify/beneficiary/`);
+      expect(await listBeneficiaries(database.db)).toMatchObject([{ status: '01', sends: 2 }]);
+    },
+  );
 });

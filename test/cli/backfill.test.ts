@@ -83,7 +83,7 @@ it('needs a first day, and a last one that is over', async () => {
   expect(await said('--from', FROM, '--to', '2026-03-06')).toMatch(/2026-03-06 is not over yet/);
 }, 60_000);
 
-it('is done by the schedule, slice after slice', async () => {
+it('is done by the schedule, slice after slice', { tags: ['long'], timeout: 120_000 }, async () => {
   await daybook(['backfill', '--from', FROM], env);
   const { child, ended } = startDaybook(['schedule'], env);
   const list = async () => (await json('backfill', 'list')) as { daysLeft: number }[];
@@ -91,4 +91,4 @@ it('is done by the schedule, slice after slice', async () => {
   child.kill('SIGTERM');
   const { code, stderr } = await ended;
   expect({ code, slices: stderr.match(/"outcome":"done"/g)?.length }).toEqual({ code: 0, slices: 3 });
-}, 120_000);
+});

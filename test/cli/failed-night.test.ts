@@ -65,40 +65,44 @@ describe('the text of a run', () => {
 });
 
 describe('a killed run', () => {
-  test('is listed as killed, status shows its range, and the next run without dates reads that range', async () => {
-    await open({ scenario: scenario({ entriesPerDay: 20 }) });
-    // It never ends by itself, so the kill always comes during the run.
-    stage.sandbox.setHostility({ stallEvery: 1 });
-    const { child, ended } = startDaybook(['run', ...RANGE], { ...env, PLATFORM_TIMEOUT_MS: '600000' });
-    await vi.waitFor(() => expect(stage.sandbox.requestCount()).toBeGreaterThan(0), {
-      interval: 5,
-      timeout: 60_000,
-    });
-    const during = await daybook(['runs'], env);
-    expect(during.stdout).toMatch(/running/);
-    child.kill('SIGKILL');
-    expect((await ended).code).toBeNull();
-    stage.sandbox.setHostility({});
+  test(
+    'is listed as killed, status shows its range, and the next run without dates reads that range',
+    { tags: ['long'] },
+    async () => {
+      await open({ scenario: scenario({ entriesPerDay: 20 }) });
+      // It never ends by itself, so the kill always comes during the run.
+      stage.sandbox.setHostility({ stallEvery: 1 });
+      const { child, ended } = startDaybook(['run', ...RANGE], { ...env, PLATFORM_TIMEOUT_MS: '600000' });
+      await vi.waitFor(() => expect(stage.sandbox.requestCount()).toBeGreaterThan(0), {
+        interval: 5,
+        timeout: 60_000,
+      });
+      const during = await daybook(['runs'], env);
+      expect(during.stdout).toMatch(/running/);
+      child.kill('SIGKILL');
+      expect((await ended).code).toBeNull();
+      stage.sandbox.setHostility({});
 
-    const listed = await daybook(['runs'], env);
-    expect(listed).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/1 +run +2026-03-02 to 2026-03-05 .* killed /),
-    });
-    const one = await daybook(['runs', '1'], env);
-    expect(one.stdout).toMatch(/^run 1: run, 2026-03-02 to 2026-03-05: killed\n {2}it was killed/);
-    const status = await daybook(['status'], env);
-    expect(status.code).toBe(4);
-    expect(status.stdout).toMatch(/^last run: run 1, run, .*, killed: it was killed/);
-    expect(status.stdout).toMatch(
-      /range 1: SBX-M-1 2026-03-02 to 2026-03-05, asked for .* by run 1; missing 2026-03-0/,
-    );
+      const listed = await daybook(['runs'], env);
+      expect(listed).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/1 +run +2026-03-02 to 2026-03-05 .* killed /),
+      });
+      const one = await daybook(['runs', '1'], env);
+      expect(one.stdout).toMatch(/^run 1: run, 2026-03-02 to 2026-03-05: killed\n {2}it was killed/);
+      const status = await daybook(['status'], env);
+      expect(status.code).toBe(4);
+      expect(status.stdout).toMatch(/^last run: run 1, run, .*, killed: it was killed/);
+      expect(status.stdout).toMatch(
+        /range 1: SBX-M-1 2026-03-02 to 2026-03-05, asked for .* by run 1; missing 2026-03-0/,
+      );
 
-    const again = await daybook(['run'], { ...env, DAYBOOK_RESWEEP_DAYS: '0' });
-    expect(again.code, again.stdout).toBe(0);
-    expect(again.stdout).toMatch(/also read, from earlier requests: SBX-M-1 2026-03-02 to 2026-03-04/);
-    expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
-  });
+      const again = await daybook(['run'], { ...env, DAYBOOK_RESWEEP_DAYS: '0' });
+      expect(again.code, again.stdout).toBe(0);
+      expect(again.stdout).toMatch(/also read, from earlier requests: SBX-M-1 2026-03-02 to 2026-03-04/);
+      expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
+    },
+  );
 
   test('its range can be given up; a wrong number is refused', async () => {
     await open();
@@ -120,29 +124,33 @@ describe('a killed run', () => {
 });
 
 describe('status', () => {
-  test('ends with 4 if the schedule’s last run failed, even if another job or day went well', async () => {
-    await open({ scenario: scenario({ entriesPerDay: 20 }) });
-    await stage.run();
-    expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
-    const failed = await scheduledRun('nightly', 4, ['the object store is away']);
-    await scheduledRun('reference', 0);
-    await stage.run({ command: 'publish' });
-    const seen = await daybook(['status'], env);
-    expect(seen.code).toBe(4);
-    expect(seen.stdout).toMatch(/^last run: run 4, publish, .* 0: done\n/);
-    expect(seen.stdout).toContain(`failed and not repeated: run ${failed}, nightly`);
-    expect(seen.stdout).toContain('4: incomplete: the object store is away');
-    expect(seen.stdout).toContain('next of the schedule: resweep, 2026-03-06 13:30:00');
-    await scheduledRun('resweep', 3);
-    expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
-    await scheduledRun('nightly', null);
-    expect(await daybook(['status'], env)).toMatchObject({
-      code: 4,
-      stdout: expect.stringContaining('killed'),
-    });
-    await stage.run();
-    expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
-  });
+  test(
+    'ends with 4 if the schedule’s last run failed, even if another job or day went well',
+    { tags: ['long'] },
+    async () => {
+      await open({ scenario: scenario({ entriesPerDay: 20 }) });
+      await stage.run();
+      expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
+      const failed = await scheduledRun('nightly', 4, ['the object store is away']);
+      await scheduledRun('reference', 0);
+      await stage.run({ command: 'publish' });
+      const seen = await daybook(['status'], env);
+      expect(seen.code).toBe(4);
+      expect(seen.stdout).toMatch(/^last run: run 4, publish, .* 0: done\n/);
+      expect(seen.stdout).toContain(`failed and not repeated: run ${failed}, nightly`);
+      expect(seen.stdout).toContain('4: incomplete: the object store is away');
+      expect(seen.stdout).toContain('next of the schedule: resweep, 2026-03-06 13:30:00');
+      await scheduledRun('resweep', 3);
+      expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
+      await scheduledRun('nightly', null);
+      expect(await daybook(['status'], env)).toMatchObject({
+        code: 4,
+        stdout: expect.stringContaining('killed'),
+      });
+      await stage.run();
+      expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
+    },
+  );
 
   test('shows what the last run found about the platform’s clock', async () => {
     await open({ scenario: scenario({ entriesPerDay: 20, hostility: { clockOffsetS: -600 } }) });

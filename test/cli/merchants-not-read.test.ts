@@ -59,23 +59,27 @@ async function withoutSettings(): Promise<void> {
 }
 const ended = async (...args: string[]): Promise<Ended> => daybook(args, at(LATER, env));
 
-test('a merchant given by settings alone is told once these are gone, until it is disabled or read again', async () => {
-  await withoutSettings();
-  for (const args of [
-    ['run'],
-    ['status'],
-    ['status', '--max-age', '26h'],
-    ['doctor'],
-    ['backfill', '--from', '2026-02-01', '--to', '2026-02-02', '--now'],
-  ]) {
-    const { code, stdout } = await ended(...args);
-    expect({ args, code, stdout }).toMatchObject({
-      code: 4,
-      stdout: expect.stringMatching(/S1 .*is not read/),
-    });
-    expect(stdout).toContain('daybook merchants disable S1');
-  }
-});
+test(
+  'a merchant given by settings alone is told once these are gone, until it is disabled or read again',
+  { tags: ['long'] },
+  async () => {
+    await withoutSettings();
+    for (const args of [
+      ['run'],
+      ['status'],
+      ['status', '--max-age', '26h'],
+      ['doctor'],
+      ['backfill', '--from', '2026-02-01', '--to', '2026-02-02', '--now'],
+    ]) {
+      const { code, stdout } = await ended(...args);
+      expect({ args, code, stdout }).toMatchObject({
+        code: 4,
+        stdout: expect.stringMatching(/S1 .*is not read/),
+      });
+      expect(stdout).toContain('daybook merchants disable S1');
+    }
+  },
+);
 
 test('until it is read again or disabled; a run of another merchant answers for that alone', async () => {
   await withoutSettings();

@@ -103,21 +103,25 @@ describe('killed', { tags: ['long'] }, () => {
   });
 });
 
-test('killed several times in a row: it still completes, and no later run waits until the dead run’s lease is over', async () => {
-  await opened();
-  for (const share of [0.2, 0.4, 0.6]) {
-    stage.sandbox.setHostility(SLOW);
-    const { child, ended } = startDaybook(RUN, envOf(stage));
-    await until(() => stage.sandbox.requestCount() >= calls * share);
-    child.kill('SIGKILL');
-    await ended;
-  }
-  stage.sandbox.setHostility({});
-  expect(await daybook(RUN, envOf(stage))).toMatchObject({ code: 0 });
-  expect(await outcomeOf(stage)).toEqual(undisturbed);
-  const ends = await stage.app.database.db.selectFrom('run').select('exit_code').orderBy('id').execute();
-  expect(ends.map(({ exit_code }) => exit_code)).toEqual([null, null, null, 0]);
-});
+test(
+  'killed several times in a row: it still completes, and no later run waits until the dead run’s lease is over',
+  { tags: ['long'] },
+  async () => {
+    await opened();
+    for (const share of [0.2, 0.4, 0.6]) {
+      stage.sandbox.setHostility(SLOW);
+      const { child, ended } = startDaybook(RUN, envOf(stage));
+      await until(() => stage.sandbox.requestCount() >= calls * share);
+      child.kill('SIGKILL');
+      await ended;
+    }
+    stage.sandbox.setHostility({});
+    expect(await daybook(RUN, envOf(stage))).toMatchObject({ code: 0 });
+    expect(await outcomeOf(stage)).toEqual(undisturbed);
+    const ends = await stage.app.database.db.selectFrom('run').select('exit_code').orderBy('id').execute();
+    expect(ends.map(({ exit_code }) => exit_code)).toEqual([null, null, null, 0]);
+  },
+);
 
 describe('asked to stop', () => {
   test('SIGTERM: the run ends by itself with 4 and says what is stored; the next run completes it', async () => {
@@ -143,13 +147,17 @@ describe('asked to stop', () => {
     expect(await ended).toMatchObject({ code: 4 });
   }, 20_000);
 
-  test('the schedule ends at SIGTERM as soon as its job has ended', async () => {
-    await opened();
-    const { child, ended } = startDaybook(['schedule'], envOf(stage));
-    await until(() => stage.sandbox.requestCount() >= calls / 2);
-    child.kill('SIGTERM');
-    const { code, stderr } = await ended;
-    expect(code, stderr).toBe(0);
-    expect(stderr).toContain('schedule ended');
-  }, 20_000);
+  test(
+    'the schedule ends at SIGTERM as soon as its job has ended',
+    { tags: ['long'], timeout: 20_000 },
+    async () => {
+      await opened();
+      const { child, ended } = startDaybook(['schedule'], envOf(stage));
+      await until(() => stage.sandbox.requestCount() >= calls / 2);
+      child.kill('SIGTERM');
+      const { code, stderr } = await ended;
+      expect(code, stderr).toBe(0);
+      expect(stderr).toContain('schedule ended');
+    },
+  );
 });

@@ -119,32 +119,36 @@ describe('a failed night', () => {
     expect(pings.received).toHaveLength(2);
   });
 
-  test('of four hundred merchants is one message, with the number and the first few', async () => {
-    await open();
-    await range();
-    const many = Array.from({ length: 400 }, (_, number) => ({
-      merchantNo: `STORM-${String(number).padStart(3, '0')}`,
-      token: 'made-up-token',
-    }));
-    await night(
-      { merchants: many },
-      downFor(
-        many.map((one) => one.merchantNo),
-        refused,
-      ),
-    );
-    const [one, ...more] = await reported();
-    expect(more).toEqual([]);
-    expect(one).toMatchObject({
-      title: 'run 2 failed (exit 4, incomplete), 400 merchants are not done',
-      merchants: ['STORM-000', 'STORM-001', 'STORM-002', 'STORM-003', 'STORM-004'],
-      merchantCount: 400,
-    });
-    const lines = String(one!['text']).split('\n');
-    expect(lines[0]).toBe('Not done: STORM-000, STORM-001, STORM-002, STORM-003, STORM-004 and 395 more.');
-    expect(lines).toHaveLength(7);
-    expect(lines.at(-1)).toBe('and 395 more: `daybook runs 2`');
-  }, 60_000);
+  test(
+    'of four hundred merchants is one message, with the number and the first few',
+    { tags: ['long'], timeout: 60_000 },
+    async () => {
+      await open();
+      await range();
+      const many = Array.from({ length: 400 }, (_, number) => ({
+        merchantNo: `STORM-${String(number).padStart(3, '0')}`,
+        token: 'made-up-token',
+      }));
+      await night(
+        { merchants: many },
+        downFor(
+          many.map((one) => one.merchantNo),
+          refused,
+        ),
+      );
+      const [one, ...more] = await reported();
+      expect(more).toEqual([]);
+      expect(one).toMatchObject({
+        title: 'run 2 failed (exit 4, incomplete), 400 merchants are not done',
+        merchants: ['STORM-000', 'STORM-001', 'STORM-002', 'STORM-003', 'STORM-004'],
+        merchantCount: 400,
+      });
+      const lines = String(one!['text']).split('\n');
+      expect(lines[0]).toBe('Not done: STORM-000, STORM-001, STORM-002, STORM-003, STORM-004 and 395 more.');
+      expect(lines).toHaveLength(7);
+      expect(lines.at(-1)).toBe('and 395 more: `daybook runs 2`');
+    },
+  );
 
   test('of one merchant by name, of days by date, or one that was told to stop, is told by its exit code alone', async () => {
     await open();
@@ -359,28 +363,32 @@ describe('what a run finds', () => {
   });
 });
 
-test('a night whose database is away at its end is told without it', async () => {
-  await open();
-  const wire = await startFaultyWire(stage.app.settings.databaseUrl!);
-  const { db, close } = await openDatabase({ databaseUrl: wire.url, dataDir: '' });
-  await wire.close();
-  const { alerts, now } = stage.deps();
-  const reasons = [{ exitCode: 4, what: 'the database did not answer', todo: null }] as const;
-  const ended: EndedRun = {
-    ...{ runId: 7, command: 'run', exitCode: 4, reasons, from: TO, to: TO },
-    ...{ isNightly: true, interrupted: false, busy: 0, leftOut: 0 },
-  };
-  const finish = async (on: Kysely<DB>): Promise<boolean> => {
-    await on.selectFrom('run').select('id').execute();
-    return true;
-  };
-  const deps = { db, now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
-  expect(await finishAlerting(deps, ended, { finish, isAway: true })).toBe(false);
-  expect(hook.documents()).toMatchObject([
-    { kind: 'failed-night', text: 'the database did not answer', runId: 7 },
-  ]);
-  await close();
-}, 60_000);
+test(
+  'a night whose database is away at its end is told without it',
+  { tags: ['long'], timeout: 60_000 },
+  async () => {
+    await open();
+    const wire = await startFaultyWire(stage.app.settings.databaseUrl!);
+    const { db, close } = await openDatabase({ databaseUrl: wire.url, dataDir: '' });
+    await wire.close();
+    const { alerts, now } = stage.deps();
+    const reasons = [{ exitCode: 4, what: 'the database did not answer', todo: null }] as const;
+    const ended: EndedRun = {
+      ...{ runId: 7, command: 'run', exitCode: 4, reasons, from: TO, to: TO },
+      ...{ isNightly: true, interrupted: false, busy: 0, leftOut: 0 },
+    };
+    const finish = async (on: Kysely<DB>): Promise<boolean> => {
+      await on.selectFrom('run').select('id').execute();
+      return true;
+    };
+    const deps = { db, now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
+    expect(await finishAlerting(deps, ended, { finish, isAway: true })).toBe(false);
+    expect(hook.documents()).toMatchObject([
+      { kind: 'failed-night', text: 'the database did not answer', runId: 7 },
+    ]);
+    await close();
+  },
+);
 
 const NIGHT_ENDED_4: Omit<EndedRun, 'reasons'> = {
   ...{ runId: 1, command: 'run', exitCode: 4, from: TO, to: TO },

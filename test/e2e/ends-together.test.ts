@@ -56,7 +56,7 @@ test('but not for a merchant whose lease is lost; the next run finds its days un
   expect(await dueOf(OTHER.merchantNo)).toBe(0);
 });
 
-test('64 of them at a time, and those that are left at the end', async () => {
+test('64 of them at a time, and those that are left at the end', { tags: ['long'] }, async () => {
   const merchants = Array.from({ length: 70 }, (_, at) => ({
     merchantNo: `MANY-${String(at).padStart(3, '0')}`,
     token: `token-${at}`,

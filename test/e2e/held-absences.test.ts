@@ -49,18 +49,22 @@ const vanished = async (): Promise<number> => {
 test.each([
   ['the first day that was ever read', (day: string) => day !== '2026-03-02'],
   ['all there is', () => false],
-])('%s is gone for weeks: it is read every night, and back it is as before', async (_, isShown) => {
-  await firstNight();
-  const before = await statements();
-  stage.entries = ALL.filter(({ busiDate }) => isShown(busiDate.slice(0, 10)));
-  for (const day of ['03-06', '03-07', '03-30', '04-20', '04-21'])
-    expect((await night(day)).exitCode).toBe(4);
-  expect(await vanished()).toBe(0);
-  stage.entries = ALL;
-  const { exitCode, reasons } = await night('04-22');
-  expect([exitCode, reasons]).toEqual([0, []]);
-  expect(await statements()).toMatchObject(before);
-});
+])(
+  '%s is gone for weeks: it is read every night, and back it is as before',
+  { tags: ['long'] },
+  async (_, isShown) => {
+    await firstNight();
+    const before = await statements();
+    stage.entries = ALL.filter(({ busiDate }) => isShown(busiDate.slice(0, 10)));
+    for (const day of ['03-06', '03-07', '03-30', '04-20', '04-21'])
+      expect((await night(day)).exitCode).toBe(4);
+    expect(await vanished()).toBe(0);
+    stage.entries = ALL;
+    const { exitCode, reasons } = await night('04-22');
+    expect([exitCode, reasons]).toEqual([0, []]);
+    expect(await statements()).toMatchObject(before);
+  },
+);
 
 test('what is accepted weeks later is marked by the next night', async () => {
   await firstNight();
@@ -106,22 +110,26 @@ test('a night that ends before it judged leaves it to the next one, which believ
   expect((await night('03-08')).exitCode).toBe(0);
 });
 
-test('all entries of forty-five days are gone: no day is left out while they are held, and back they are as before', async () => {
-  const days = Array.from({ length: 45 }, (_, nth) => addDays('2026-01-15', nth));
-  const long = entriesOfAmounts(
-    'USD',
-    days.map((day) => [`L${day}`, `${day} 10:00:00`, 500] as const),
-  );
-  stage = await openPlainStage(long, '2026-03-02T01:30:00+08:00');
-  expect((await stage.run('2026-01-10', '2026-03-01')).exitCode).toBe(0);
-  const before = await statements();
-  stage.entries = [];
-  for (const day of ['03-03', '03-04', '03-25', '04-10']) expect((await night(day)).exitCode).toBe(4);
-  stage.entries = long;
-  for (const day of ['04-11', '04-12']) await night(day);
-  expect((await night('04-13')).reasons).toEqual([]);
-  expect(await statements()).toMatchObject(before);
-});
+test(
+  'all entries of forty-five days are gone: no day is left out while they are held, and back they are as before',
+  { tags: ['long'] },
+  async () => {
+    const days = Array.from({ length: 45 }, (_, nth) => addDays('2026-01-15', nth));
+    const long = entriesOfAmounts(
+      'USD',
+      days.map((day) => [`L${day}`, `${day} 10:00:00`, 500] as const),
+    );
+    stage = await openPlainStage(long, '2026-03-02T01:30:00+08:00');
+    expect((await stage.run('2026-01-10', '2026-03-01')).exitCode).toBe(0);
+    const before = await statements();
+    stage.entries = [];
+    for (const day of ['03-03', '03-04', '03-25', '04-10']) expect((await night(day)).exitCode).toBe(4);
+    stage.entries = long;
+    for (const day of ['04-11', '04-12']) await night(day);
+    expect((await night('04-13')).reasons).toEqual([]);
+    expect(await statements()).toMatchObject(before);
+  },
+);
 
 test('a database that only adopted the statements knows no entry to hold: it revises, and names what is gone', async () => {
   await firstNight();

@@ -175,17 +175,21 @@ describe('at a month end', () => {
     });
   });
 
-  test('entries that a backfill brought, or a reading after a downtime, say nothing of lateness', async () => {
-    await open({ ...history, from: '2025-12-30', entriesPerDay: 120 }, { resweepDaysMax: 1 });
-    await night('2026-03-10');
-    expect((await watched()).map(({ month, entries }) => [month, entries])).toEqual(
-      BOTH.flatMap(() => [
-        ['2026-01-01', 0],
-        ['2026-02-01', 0],
-      ]),
-    );
-    expect((await status('2026-03-10')).lateness).toMatchObject({ watchedEntries: 0, final: null });
-  });
+  test(
+    'entries that a backfill brought, or a reading after a downtime, say nothing of lateness',
+    { tags: ['long'] },
+    async () => {
+      await open({ ...history, from: '2025-12-30', entriesPerDay: 120 }, { resweepDaysMax: 1 });
+      await night('2026-03-10');
+      expect((await watched()).map(({ month, entries }) => [month, entries])).toEqual(
+        BOTH.flatMap(() => [
+          ['2026-01-01', 0],
+          ['2026-02-01', 0],
+        ]),
+      );
+      expect((await status('2026-03-10')).lateness).toMatchObject({ watchedEntries: 0, final: null });
+    },
+  );
 
   /** An entry goes and another one comes, so that the total of all older days stays as it was. */
   const openWithExchange = async () => {

@@ -46,7 +46,7 @@ const breaks = () => listBreaks(stage.app().database.db, { merchants: null, curr
 const SAID =
   /M-PLAIN USD 2026-03-02: batchNo A2 is used for two entries: credit 10\.00 USD \(.*balance 60.*\) and credit 4\.00 USD/;
 
-test('contents that alternate are named once, and the first one stays', async () => {
+test('contents that alternate are named once, and the first one stays', { tags: ['long'] }, async () => {
   const seen = await nights(right, [wrong, right, wrong, right, wrong, wrong, right]);
   expect(seen.map(({ code }) => code)).toEqual([3, 3, 3, 0, 0, 0, 0]);
   expect(seen.map(({ revised }) => revised)).toEqual([2, 2, 0, 0, 0, 0, 0]);
@@ -67,7 +67,7 @@ test('a correction is one amendment, and one that is taken back two', async () =
   expect(await amendments()).toBe(2);
 });
 
-test('a third content is an amendment like any other', async () => {
+test('a third content is an amendment like any other', { tags: ['long'] }, async () => {
   const third = right.map((entry) => (entry.batchNo === 'A2' ? { ...entry, busiType: '02' } : entry));
   const seen = await nights(right, [wrong, right, wrong, third]);
   expect(seen.at(-1)!.notes).toContain('1 entry amended by the platform');
@@ -83,7 +83,7 @@ test('a break that is back keeps its id, and stays resolved', async () => {
   expect(seen.some(({ notes }) => notes.includes('new break'))).toBe(false);
 });
 
-test('a break that nobody resolved is open again under its id', async () => {
+test('a break that nobody resolved is open again under its id', { tags: ['long'] }, async () => {
   await nights(right, [wrong, right]);
   expect(await breaks()).toMatchObject([{ id: 1, status: 'healed' }]);
   await stage.close();

@@ -135,25 +135,29 @@ describe('healing', () => {
 });
 
 describe('more breaks than one run reads again', () => {
-  test('each break gets its turn, and a new one does not wait for the old ones', async () => {
-    await stage.close();
-    stage = await openStage({ scenario: scenario({ entriesPerDay: 400 }) });
-    const shown = ofDay('2026-03-02');
-    const gone = shown.filter((_, at) => at % 4 === 2).slice(0, HEALING_READS_MAX + 20);
-    for (const { batchNo } of gone) stage.sandbox.takeOut(merchantNo, batchNo);
-    const first = await stage.run();
-    expect(first.standing.newBreaks).toBeGreaterThan(HEALING_READS_MAX);
-    expect(first.healingReads).toHaveLength(HEALING_READS_MAX);
+  test(
+    'each break gets its turn, and a new one does not wait for the old ones',
+    { tags: ['long'] },
+    async () => {
+      await stage.close();
+      stage = await openStage({ scenario: scenario({ entriesPerDay: 400 }) });
+      const shown = ofDay('2026-03-02');
+      const gone = shown.filter((_, at) => at % 4 === 2).slice(0, HEALING_READS_MAX + 20);
+      for (const { batchNo } of gone) stage.sandbox.takeOut(merchantNo, batchNo);
+      const first = await stage.run();
+      expect(first.standing.newBreaks).toBeGreaterThan(HEALING_READS_MAX);
+      expect(first.healingReads).toHaveLength(HEALING_READS_MAX);
 
-    const late = ofDay('2026-03-05')[200]!;
-    stage.sandbox.takeOut(merchantNo, late.batchNo);
-    const second = await stage.run(oneDay('2026-03-05'));
-    const readsLate = second.healingReads.some(
-      ({ window }) => window.beginMs <= late.bookedMs && window.endMs >= late.bookedMs,
-    );
-    expect(readsLate).toBe(true);
-    // Spans that the first run did not read come first now.
-    const all = (await breaks()).filter(({ day }) => day === '2026-03-02');
-    expect(all.filter(({ healing_read_at: read }) => read === null)).toEqual([]);
-  });
+      const late = ofDay('2026-03-05')[200]!;
+      stage.sandbox.takeOut(merchantNo, late.batchNo);
+      const second = await stage.run(oneDay('2026-03-05'));
+      const readsLate = second.healingReads.some(
+        ({ window }) => window.beginMs <= late.bookedMs && window.endMs >= late.bookedMs,
+      );
+      expect(readsLate).toBe(true);
+      // Spans that the first run did not read come first now.
+      const all = (await breaks()).filter(({ day }) => day === '2026-03-02');
+      expect(all.filter(({ healing_read_at: read }) => read === null)).toEqual([]);
+    },
+  );
 });

@@ -96,29 +96,33 @@ test.each([
   },
 );
 
-test('once the platform answers right, the honest merchant goes on, and what the other one got is held for a person', async () => {
-  answers = new Map([
-    ['A', euros],
-    ['B', busy],
-  ]);
-  await add('A', 'B');
-  expect(await night('2026-03-01')).toMatchObject({ code: 0 });
-  answers.set('A', busy.slice(0, 3));
-  expect(await night('2026-03-02')).toMatchObject({ code: 4 });
-  answers.set('A', euros);
-  const right = await night('2026-03-03');
-  expect(right).toMatchObject({ code: 4 });
-  expect(await statements()).toContain('B USD 2026-03-03');
-  expect(right.stdout).toContain('or is held until `daybook amendments accept`');
-  const range = ['--currency', 'USD', '--from', '2026-03-01', '--to', '2026-03-02'];
-  const accepted = await daybook(
-    ['amendments', 'accept', '--merchant', 'A', ...range, '--note', 'of B'],
-    env,
-  );
-  expect(accepted).toMatchObject({ code: 0 });
-  expect(await night('2026-03-04')).toMatchObject({ code: 3 });
-  expect(await night('2026-03-05')).toMatchObject({ code: 0 });
-});
+test(
+  'once the platform answers right, the honest merchant goes on, and what the other one got is held for a person',
+  { tags: ['long'] },
+  async () => {
+    answers = new Map([
+      ['A', euros],
+      ['B', busy],
+    ]);
+    await add('A', 'B');
+    expect(await night('2026-03-01')).toMatchObject({ code: 0 });
+    answers.set('A', busy.slice(0, 3));
+    expect(await night('2026-03-02')).toMatchObject({ code: 4 });
+    answers.set('A', euros);
+    const right = await night('2026-03-03');
+    expect(right).toMatchObject({ code: 4 });
+    expect(await statements()).toContain('B USD 2026-03-03');
+    expect(right.stdout).toContain('or is held until `daybook amendments accept`');
+    const range = ['--currency', 'USD', '--from', '2026-03-01', '--to', '2026-03-02'];
+    const accepted = await daybook(
+      ['amendments', 'accept', '--merchant', 'A', ...range, '--note', 'of B'],
+      env,
+    );
+    expect(accepted).toMatchObject({ code: 0 });
+    expect(await night('2026-03-04')).toMatchObject({ code: 3 });
+    expect(await night('2026-03-05')).toMatchObject({ code: 0 });
+  },
+);
 
 test('two merchants that both begin with the same entries are both withheld', async () => {
   answers = new Map([

@@ -96,20 +96,24 @@ async function forget(from: string, to: string): Promise<void> {
   await db.updateTable('ledger_cursor').set({ figured_from: null, figured_through: null }).execute();
 }
 
-test('after a store was adopted, a day that is empty now has a statement without rows', async () => {
-  stage = await openPlainStage(SPARSE, NIGHT);
-  await stage.run('2026-02-10', '2026-04-02');
-  await stage.newDatabase();
-  await stage.adopt();
-  // The first entry is gone, and the second one lies on another day.
-  const [, second, third] = SPARSE;
-  stage.entries = [
-    { ...second!, busiDate: '2026-03-12 10:00:00', atMs: plainMs('2026-03-12 10:00:00') },
-    third!,
-  ];
-  await stage.run('2026-02-10', '2026-04-02');
-  expect(await differing()).toEqual([]);
-});
+test(
+  'after a store was adopted, a day that is empty now has a statement without rows',
+  { tags: ['long'] },
+  async () => {
+    stage = await openPlainStage(SPARSE, NIGHT);
+    await stage.run('2026-02-10', '2026-04-02');
+    await stage.newDatabase();
+    await stage.adopt();
+    // The first entry is gone, and the second one lies on another day.
+    const [, second, third] = SPARSE;
+    stage.entries = [
+      { ...second!, busiDate: '2026-03-12 10:00:00', atMs: plainMs('2026-03-12 10:00:00') },
+      third!,
+    ];
+    await stage.run('2026-02-10', '2026-04-02');
+    expect(await differing()).toEqual([]);
+  },
+);
 
 test('a day that no reading has proven any more, and adopted days that were not read, are reasons of a run and of status', async () => {
   stage = await openPlainStage(SPARSE, NIGHT);

@@ -64,36 +64,40 @@ const cutShort = async (request: Parameters<Stage['run']>[0] = {}, requests = 1)
 };
 
 describe('a range that was not completely read', () => {
-  test('is shown with its missing days only, not the months between, and the next night reads it', async () => {
-    await reopenBusy();
-    await cutShort({ range: LONG }, 38);
-    const before = await status();
-    expect(before.requested).toMatchObject([{ ...LONG, currency: null, runId: 2 }]);
-    const [range] = before.requested;
-    expect(range!.missing.length).toBeGreaterThan(0);
-    expect((await storedOf(stage)).filter(({ booked_at: at }) => at < '2026').length).toBeGreaterThan(0);
-    expect(before.missing).toContainEqual(
-      expect.objectContaining({ why: expect.stringMatching(/^asked for .*range 2/) }),
-    );
-    const night = await nightly();
-    // These days follow months that were never read. They open as their own first entry shows, and the manifest says
-    // so.
-    expect(night).toMatchObject({ exitCode: 3, from: '2026-03-04', to: '2026-03-05' });
-    for (const note of night.notes)
-      expect(note).toMatch(
-        /because some days after 2025-12-20 were not read completely: run `daybook run --from 2025-12-21 --to 2026-03-03`$/,
+  test(
+    'is shown with its missing days only, not the months between, and the next night reads it',
+    { tags: ['long'] },
+    async () => {
+      await reopenBusy();
+      await cutShort({ range: LONG }, 38);
+      const before = await status();
+      expect(before.requested).toMatchObject([{ ...LONG, currency: null, runId: 2 }]);
+      const [range] = before.requested;
+      expect(range!.missing.length).toBeGreaterThan(0);
+      expect((await storedOf(stage)).filter(({ booked_at: at }) => at < '2026').length).toBeGreaterThan(0);
+      expect(before.missing).toContainEqual(
+        expect.objectContaining({ why: expect.stringMatching(/^asked for .*range 2/) }),
       );
-    expect(night.sync[0]!.backlogDays.at(-1)!.to <= LONG.to).toBe(true);
-    expect(await ranges()).toMatchObject([{ state: 'ended', finished_at: stage.app.now() }]);
-    expect(await status()).toMatchObject({ requested: [], missing: [] });
-    const stored = await storedOf(stage);
-    const asked = truthOf(stage).filter(
-      ({ booked_at: at }) => at.slice(0, 10) <= LONG.to || at.slice(0, 10) >= '2026-03-04',
-    );
-    expect(stored).toEqual(asked);
-    // The months between were never asked for, and are not read.
-    expect(await nightly()).toMatchObject({ exitCode: 0, from: '2026-03-04' });
-  });
+      const night = await nightly();
+      // These days follow months that were never read. They open as their own first entry shows, and the manifest says
+      // so.
+      expect(night).toMatchObject({ exitCode: 3, from: '2026-03-04', to: '2026-03-05' });
+      for (const note of night.notes)
+        expect(note).toMatch(
+          /because some days after 2025-12-20 were not read completely: run `daybook run --from 2025-12-21 --to 2026-03-03`$/,
+        );
+      expect(night.sync[0]!.backlogDays.at(-1)!.to <= LONG.to).toBe(true);
+      expect(await ranges()).toMatchObject([{ state: 'ended', finished_at: stage.app.now() }]);
+      expect(await status()).toMatchObject({ requested: [], missing: [] });
+      const stored = await storedOf(stage);
+      const asked = truthOf(stage).filter(
+        ({ booked_at: at }) => at.slice(0, 10) <= LONG.to || at.slice(0, 10) >= '2026-03-04',
+      );
+      expect(stored).toEqual(asked);
+      // The months between were never asked for, and are not read.
+      expect(await nightly()).toMatchObject({ exitCode: 0, from: '2026-03-04' });
+    },
+  );
 
   test('keeps a run of other days from being green', async () => {
     await cutShort();
@@ -201,7 +205,7 @@ describe('a range that was not completely read', () => {
 });
 
 describe('the days shown as proven', () => {
-  test('do not extend over a range that is only half read', async () => {
+  test('do not extend over a range that is only half read', { tags: ['long'] }, async () => {
     await reopenBusy();
     const early = await status();
     expect(early).toMatchObject({ provenFrom: '2026-03-04', provenThrough: '2026-03-05' });

@@ -115,22 +115,26 @@ test('where nobody adopts first, nothing is overwritten either, and the run says
   );
 });
 
-test('where it adopts after a run only, the next repair makes one chain of both', async () => {
-  await stage.run({ range: EARLY });
-  await backUp();
-  amend('CHANGED');
-  await stage.run({ range: EARLY });
-  await stage.run({ range: LATE });
-  await runRestored({ range: LATE });
-  const repair = () => runRestored({ command: 'publish', range: null, repairs: true });
-  expect(await repair()).toMatchObject({ exitCode: 3, publish: { repaired: [] } });
-  expect(JSON.stringify(await verifyProblems(stage.app.objects))).toContain('it is out of order');
+test(
+  'where it adopts after a run only, the next repair makes one chain of both',
+  { tags: ['long'] },
+  async () => {
+    await stage.run({ range: EARLY });
+    await backUp();
+    amend('CHANGED');
+    await stage.run({ range: EARLY });
+    await stage.run({ range: LATE });
+    await runRestored({ range: LATE });
+    const repair = () => runRestored({ command: 'publish', range: null, repairs: true });
+    expect(await repair()).toMatchObject({ exitCode: 3, publish: { repaired: [] } });
+    expect(JSON.stringify(await verifyProblems(stage.app.objects))).toContain('it is out of order');
 
-  expect(await adopted()).toMatchObject({ left: [], forked: expect.any(Number) as number });
-  await runRestored({ range: { from: FROM, to: DAYS[3]! } });
-  expect(await repair()).toMatchObject({ exitCode: 0, publish: { repaired: [], unrepaired: [] } });
-  expect(await verifyProblems(stage.app.objects)).toEqual([]);
-});
+    expect(await adopted()).toMatchObject({ left: [], forked: expect.any(Number) as number });
+    await runRestored({ range: { from: FROM, to: DAYS[3]! } });
+    expect(await repair()).toMatchObject({ exitCode: 0, publish: { repaired: [], unrepaired: [] } });
+    expect(await verifyProblems(stage.app.objects)).toEqual([]);
+  },
+);
 
 test('a store that was lost as well is written again with the bytes of the copy', async () => {
   await stage.run({ range: EARLY });

@@ -121,7 +121,7 @@ describe('where another chain may continue', () => {
   });
 });
 
-test('200,000 entries of one second that do not chain come out with a break each', () => {
+test('200,000 entries of one second that do not chain come out with a break each', { tags: ['long'] }, () => {
   const lines = Array.from({ length: 200_000 }, (_, index) => line(5, index * 10 + 1, index * 10 + 2));
   const ledger = { lines, start: 0, clockToleranceS: 2 };
   const steps = stepsOf(ledger, 200_000);

@@ -33,7 +33,7 @@ async function flood(): Promise<number> {
   return rows[0]!.bytes;
 }
 
-it('the space of dropped posts is used again', async () => {
+it('the space of dropped posts is used again', { tags: ['long'] }, async () => {
   const first = await flood();
   for (let round = 0; round < 6; round += 1) await flood();
   expect(await flood()).toBeLessThan(1.5 * first);

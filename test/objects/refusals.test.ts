@@ -159,7 +159,7 @@ describe('an endpoint that answers with something else', () => {
     },
   );
 
-  test('SlowDown says to come again later', async () => {
+  test('SlowDown says to come again later', { tags: ['long'] }, async () => {
     const body =
       '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>';
     expect(await answered(503, body)).toEqual({

@@ -514,7 +514,7 @@ describe('a file with many problems', () => {
     expect(reported(file)).toEqual(['the file must be a mapping of the application’s fields']);
   });
 
-  it('is never repeated in a message', () => {
+  it('is never repeated in a message', { tags: ['long'] }, () => {
     const secret = 'Zz9SecretZz9';
     const anything = fc.letrec((tie) => ({
       value: fc.oneof(

@@ -163,28 +163,32 @@ const anyMerchant = fc.record({
   pauseMs: fc.constantFrom<number>(0, 0, 20, 700),
 });
 
-test('whatever the others do, a well-behaved merchant needs little longer than it would alone', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(anyMerchant, { maxLength: 6 }),
-      anyMerchant,
-      fc.nat(6),
-      fc.constantFrom(2, 4, 8, 16),
-      async (others, some, place, concurrency) => {
-        const fine: Merchant = { ...some, kind: 'fine' };
-        const at = Math.min(place, others.length);
-        const { ends, most } = await night(others.toSpliced(at, 0, fine), concurrency);
-        expect(most).toBeLessThanOrEqual(concurrency);
-        const alone = await aloneMs(fine, concurrency);
-        const count = others.length + 1;
-        // A slow merchant keeps a slot for a while. Calls that hang can only take as many slots as there are tries.
-        const slow = others.filter(({ kind }) => kind === 'slow').length;
-        const hanging = others.filter(({ kind }) => kind.startsWith('hangs')).length;
-        const waits = Math.ceil((3 * hanging) / Math.max(1, Math.floor(concurrency / 2)));
-        const behindSlow = slow === 0 || count < concurrency ? slow * SLOW_MS : slow * SLOW_MS * fine.calls;
-        expect(ends[at]!).toBeLessThanOrEqual(2 * count * alone + behindSlow + waits * TIMEOUT_MS);
-      },
-    ),
-    { numRuns: 12 },
-  );
-});
+test(
+  'whatever the others do, a well-behaved merchant needs little longer than it would alone',
+  { tags: ['long'] },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyMerchant, { maxLength: 6 }),
+        anyMerchant,
+        fc.nat(6),
+        fc.constantFrom(2, 4, 8, 16),
+        async (others, some, place, concurrency) => {
+          const fine: Merchant = { ...some, kind: 'fine' };
+          const at = Math.min(place, others.length);
+          const { ends, most } = await night(others.toSpliced(at, 0, fine), concurrency);
+          expect(most).toBeLessThanOrEqual(concurrency);
+          const alone = await aloneMs(fine, concurrency);
+          const count = others.length + 1;
+          // A slow merchant keeps a slot for a while. Calls that hang can only take as many slots as there are tries.
+          const slow = others.filter(({ kind }) => kind === 'slow').length;
+          const hanging = others.filter(({ kind }) => kind.startsWith('hangs')).length;
+          const waits = Math.ceil((3 * hanging) / Math.max(1, Math.floor(concurrency / 2)));
+          const behindSlow = slow === 0 || count < concurrency ? slow * SLOW_MS : slow * SLOW_MS * fine.calls;
+          expect(ends[at]!).toBeLessThanOrEqual(2 * count * alone + behindSlow + waits * TIMEOUT_MS);
+        },
+      ),
+      { numRuns: 12 },
+    );
+  },
+);

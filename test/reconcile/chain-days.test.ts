@@ -125,7 +125,7 @@ async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]
   return { figures: [...figures.values()], breaks: [...breaks.values()].flat(), together };
 }
 
-test('day by day gives the figures and breaks of one pass over all days', async () => {
+test('day by day gives the figures and breaks of one pass over all days', { tags: ['long'] }, async () => {
   let together = 0;
   let days = 0;
   await fc.assert(

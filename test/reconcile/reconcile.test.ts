@@ -415,20 +415,24 @@ test('the same breaks have the same hints, whether found day by day, or before a
   expect(await hints()).toEqual(atNeighbour);
 });
 
-test('of a day with very many breaks, all are counted and a limited number is kept', async () => {
-  const shattered = Array.from({ length: BREAKS_KEPT_MAX + 200 }, (_, index) => ({
-    ...LEDGER[0]!,
-    batchNo: `S${String(index).padStart(5, '0')}`,
-    balance: `${index * 1_000}.00`,
-    bookedAt: new Date(Date.UTC(2026, 2, 1) + index * 10_000).toISOString().slice(0, 19).replace('T', ' '),
-    bookedMs: Date.UTC(2026, 2, 1) + index * 10_000,
-  }));
-  await synced(shattered, ['2026-03-01']);
-  const { opened } = await reconciled();
-  expect(opened).toHaveLength(BREAKS_KEPT_MAX);
-  const [day] = await listAccountDays(database.db);
-  expect([day!.verdict, day!.break_count]).toEqual(['broken', BREAKS_KEPT_MAX + 199]);
-});
+test(
+  'of a day with very many breaks, all are counted and a limited number is kept',
+  { tags: ['long'] },
+  async () => {
+    const shattered = Array.from({ length: BREAKS_KEPT_MAX + 200 }, (_, index) => ({
+      ...LEDGER[0]!,
+      batchNo: `S${String(index).padStart(5, '0')}`,
+      balance: `${index * 1_000}.00`,
+      bookedAt: new Date(Date.UTC(2026, 2, 1) + index * 10_000).toISOString().slice(0, 19).replace('T', ' '),
+      bookedMs: Date.UTC(2026, 2, 1) + index * 10_000,
+    }));
+    await synced(shattered, ['2026-03-01']);
+    const { opened } = await reconciled();
+    expect(opened).toHaveLength(BREAKS_KEPT_MAX);
+    const [day] = await listAccountDays(database.db);
+    expect([day!.verdict, day!.break_count]).toEqual(['broken', BREAKS_KEPT_MAX + 199]);
+  },
+);
 
 test('a long account needs several transactions, and each leaves the remaining days on the list', async () => {
   const bounded = { passMax: { days: 2, breaks: 100 } };

@@ -97,31 +97,35 @@ async function byRows(merchantNo: string, within: Window, currency: string | nul
   );
 }
 
-test('what is proven is what every single reading ever stored says', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { minLength: 1, maxLength: 14 }),
-      fc.array(window, { minLength: 1, maxLength: 3 }),
-      async (steps, windows) => {
-        await emptyTables(database.db);
-        const runId = await startRun(database.db, {
-          ...{ command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW },
-        });
-        for (const one of steps) {
-          await take(one, runId);
-          const asked = MERCHANTS.flatMap((merchantNo) =>
-            CURRENCIES.flatMap((currency) => windows.map((within) => ({ merchantNo, currency, within }))),
-          );
-          const expected: Window[][] = [];
-          for (const { merchantNo, within, currency } of asked)
-            expected.push(await byRows(merchantNo, within, currency));
-          expect(await certifiedWindowsOf(database.db, asked)).toEqual(expected);
-        }
-      },
-    ),
-    { numRuns: Number(process.env['RUNS'] ?? 25) },
-  );
-}, 120_000);
+test(
+  'what is proven is what every single reading ever stored says',
+  { tags: ['long'], timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 14 }),
+        fc.array(window, { minLength: 1, maxLength: 3 }),
+        async (steps, windows) => {
+          await emptyTables(database.db);
+          const runId = await startRun(database.db, {
+            ...{ command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW },
+          });
+          for (const one of steps) {
+            await take(one, runId);
+            const asked = MERCHANTS.flatMap((merchantNo) =>
+              CURRENCIES.flatMap((currency) => windows.map((within) => ({ merchantNo, currency, within }))),
+            );
+            const expected: Window[][] = [];
+            for (const { merchantNo, within, currency } of asked)
+              expected.push(await byRows(merchantNo, within, currency));
+            expect(await certifiedWindowsOf(database.db, asked)).toEqual(expected);
+          }
+        },
+      ),
+      { numRuns: Number(process.env['RUNS'] ?? 25) },
+    );
+  },
+);
 
 test('nothing is proven of a window that ends before it begins, and no question has no answer', async () => {
   expect(await certifiedWindows(database.db, 'M1', { beginMs: 5, endMs: 3 })).toEqual([]);

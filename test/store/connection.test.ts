@@ -147,73 +147,77 @@ describe('a PostgreSQL server', () => {
 });
 
 describe('the embedded database', () => {
-  it('allows one process per folder, returns columns like the server, and keeps rows', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'daybook-embedded-'));
-    const first = await openDatabase({ databaseUrl: null, dataDir });
-    expect(await migrate(first.db)).toEqual([
-      '0001_ledger',
-      '0002_statements',
-      '0003_reference',
-      '0004_onboarding',
-      '0005_beneficiaries',
-      '0006_notifications',
-      '0007_open_ends',
-      '0008_stored_files',
-      '0009_second_readings',
-      '0010_open_questions',
-      '0011_known_paths',
-      '0012_secret_key_check',
-      '0013_audit',
-      '0014_untold_changes',
-      '0015_breaks_between_days',
-      '0016_older_days',
-      '0017_notices',
-      '0018_database_identity',
-      '0019_statement_columns',
-      '0020_views',
-      '0021_days_without_entries',
-      '0022_break_cases',
-      '0023_quarantine_by_number',
-      '0024_comments',
-      '0025_merchant_leases',
-      '0026_own_past',
-      '0027_queued_runs',
-      '0028_platform_limit',
-      '0029_backfills',
-      '0030_late_attempts',
-      '0031_signed_manifests',
-      '0032_alerts',
-      '0033_lateness',
-      '0034_open_unreadable',
-      '0035_alerts_bounded',
-      '0037_month_close',
-      '0038_pages',
-      '0039_unreadable_at_publishing',
-      '0040_late_statements',
-      '0041_held_absences',
-      '0042_figured_days',
-      '0043_undecided_balances',
-      '0044_changed_in_time',
-      '0045_odd_entries',
-      '0046_older_windows',
-      '0047_begun_revisions',
-      '0048_day_entries',
-      '0050_one_number_two_entries',
-      '0051_plain_names',
-      '0052_ledger_cursor',
-      '0053_event',
-      '0055_tasks',
-      '0058_artifacts',
-    ]);
-    expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
-    const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
-    expect(second).toBeInstanceOf(EmbeddedDatabaseBusy);
-    expect(String(second)).toContain('DATABASE_URL');
-    await first.close();
+  it(
+    'allows one process per folder, returns columns like the server, and keeps rows',
+    { tags: ['long'] },
+    async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'daybook-embedded-'));
+      const first = await openDatabase({ databaseUrl: null, dataDir });
+      expect(await migrate(first.db)).toEqual([
+        '0001_ledger',
+        '0002_statements',
+        '0003_reference',
+        '0004_onboarding',
+        '0005_beneficiaries',
+        '0006_notifications',
+        '0007_open_ends',
+        '0008_stored_files',
+        '0009_second_readings',
+        '0010_open_questions',
+        '0011_known_paths',
+        '0012_secret_key_check',
+        '0013_audit',
+        '0014_untold_changes',
+        '0015_breaks_between_days',
+        '0016_older_days',
+        '0017_notices',
+        '0018_database_identity',
+        '0019_statement_columns',
+        '0020_views',
+        '0021_days_without_entries',
+        '0022_break_cases',
+        '0023_quarantine_by_number',
+        '0024_comments',
+        '0025_merchant_leases',
+        '0026_own_past',
+        '0027_queued_runs',
+        '0028_platform_limit',
+        '0029_backfills',
+        '0030_late_attempts',
+        '0031_signed_manifests',
+        '0032_alerts',
+        '0033_lateness',
+        '0034_open_unreadable',
+        '0035_alerts_bounded',
+        '0037_month_close',
+        '0038_pages',
+        '0039_unreadable_at_publishing',
+        '0040_late_statements',
+        '0041_held_absences',
+        '0042_figured_days',
+        '0043_undecided_balances',
+        '0044_changed_in_time',
+        '0045_odd_entries',
+        '0046_older_windows',
+        '0047_begun_revisions',
+        '0048_day_entries',
+        '0050_one_number_two_entries',
+        '0051_plain_names',
+        '0052_ledger_cursor',
+        '0053_event',
+        '0055_tasks',
+        '0058_artifacts',
+      ]);
+      expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
+      const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
+      expect(second).toBeInstanceOf(EmbeddedDatabaseBusy);
+      expect(String(second)).toContain('DATABASE_URL');
+      await first.close();
 
-    const again = await openDatabase({ databaseUrl: null, dataDir });
-    await assertMigrated(again.db);
-    await again.close();
-    await rm(dataDir, { recursive: true });
-  });
+      const again = await openDatabase({ databaseUrl: null, dataDir });
+      await assertMigrated(again.db);
+      await again.close();
+      await rm(dataDir, { recursive: true });
+    },
+  );
 });

@@ -98,30 +98,41 @@ function changingBooks(
 
 const ORDERS = fc.constantFrom('time' as const, 'latest first' as const, 'shuffled' as const);
 
-test('entries that join while pages are read, in any order, are no contradiction', async () => {
-  let changes = 0;
-  await fc.assert(
-    fc.asyncProperty(ledgers, ORDERS, fc.integer(), fc.nat(40), async (bookings, order, seed, changesMax) => {
-      const books = changingBooks(bookings, seed, { changesMax, onlyJoin: true });
-      const contradictions: string[] = [];
-      await readWindows({
-        reader: createMemoryPlatform({ bookings, faults: { order }, seed, onAnswer: books.onAnswer }).reader,
-        merchant: { merchantNo: 'M-TEST', token: 'made-up' },
-        asked: [{ window: HOUR, currency: null, planned: [HOUR] }],
-        limits: LIMITS,
-        signal: new AbortController().signal,
-        onFirstPage: () => Promise.resolve(),
-        onContradiction: (problem) => contradictions.push(problem),
-        onWindowDone: () => undefined,
-        onReading: () => Promise.resolve(),
-      });
-      changes += (books.held.at(-1)?.length ?? 0) - bookings.length;
-      expect(contradictions).toEqual([]);
-    }),
-    { numRuns: 200 },
-  );
-  expect(changes).toBeGreaterThan(200);
-});
+test(
+  'entries that join while pages are read, in any order, are no contradiction',
+  { tags: ['long'] },
+  async () => {
+    let changes = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        ledgers,
+        ORDERS,
+        fc.integer(),
+        fc.nat(40),
+        async (bookings, order, seed, changesMax) => {
+          const books = changingBooks(bookings, seed, { changesMax, onlyJoin: true });
+          const contradictions: string[] = [];
+          await readWindows({
+            reader: createMemoryPlatform({ bookings, faults: { order }, seed, onAnswer: books.onAnswer })
+              .reader,
+            merchant: { merchantNo: 'M-TEST', token: 'made-up' },
+            asked: [{ window: HOUR, currency: null, planned: [HOUR] }],
+            limits: LIMITS,
+            signal: new AbortController().signal,
+            onFirstPage: () => Promise.resolve(),
+            onContradiction: (problem) => contradictions.push(problem),
+            onWindowDone: () => undefined,
+            onReading: () => Promise.resolve(),
+          });
+          changes += (books.held.at(-1)?.length ?? 0) - bookings.length;
+          expect(contradictions).toEqual([]);
+        },
+      ),
+      { numRuns: 200 },
+    );
+    expect(changes).toBeGreaterThan(200);
+  },
+);
 
 test('a certified window is exactly what the platform held at some instant while it was read', async () => {
   let certified = 0;

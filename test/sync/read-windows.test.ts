@@ -124,7 +124,7 @@ test('a platform that repeats its last page beyond the end is certified', async 
   expect([allCertified(parts), entriesOf(parts)]).toEqual([true, platform.truth(DAY)]);
 });
 
-test('100,000 entries of one day cost less than 1.03 times their pages', async () => {
+test('100,000 entries of one day cost less than 1.03 times their pages', { tags: ['long'] }, async () => {
   const platform = createMemoryPlatform({ bookings: spread(100_000, DAY) });
   const { parts, requests } = await readAll(platform.reader, [DAY]);
   expect(parts.reduce((count, { reading }) => count + reading.entries.length, 0)).toBe(100_000);
@@ -407,57 +407,68 @@ const SMALL: Partial<ReadLimits> = {
   windowsInProgressMax: 4,
 };
 
-test('whatever a platform does, a certified window holds what the platform held at one instant', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      ledgers,
-      faultsOf,
-      fc.integer(),
-      fc.nat(60),
-      async (bookings, faults, seed, lateCount) => {
-        const joinedAt = new Map<string, number>();
-        const platform = createMemoryPlatform({
-          bookings,
-          faults,
-          seed,
-          onQuery: (_, count, booked) => {
-            if (count > lateCount) return;
-            const atMs = BEGIN_MS + ((count * 7_919_000) % 3_600_000);
-            const [late] = spread(1, { beginMs: atMs, endMs: atMs }, `LATE${count}-`);
-            joinedAt.set(late!.batchNo, count);
-            booked.push(late!);
-          },
-        });
-        const { parts } = await readAll(platform.reader, [HOUR], SMALL);
-        expect(mergeWindows(parts.map(({ window }) => window))).toEqual([HOUR]);
-        for (const { window, reading } of parts) {
-          if (!reading.certified) {
-            expect(reading.problem).toMatch(/^the window .* could not be certified/);
-            continue;
+test(
+  'whatever a platform does, a certified window holds what the platform held at one instant',
+  { tags: ['long'] },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        ledgers,
+        faultsOf,
+        fc.integer(),
+        fc.nat(60),
+        async (bookings, faults, seed, lateCount) => {
+          const joinedAt = new Map<string, number>();
+          const platform = createMemoryPlatform({
+            bookings,
+            faults,
+            seed,
+            onQuery: (_, count, booked) => {
+              if (count > lateCount) return;
+              const atMs = BEGIN_MS + ((count * 7_919_000) % 3_600_000);
+              const [late] = spread(1, { beginMs: atMs, endMs: atMs }, `LATE${count}-`);
+              joinedAt.set(late!.batchNo, count);
+              booked.push(late!);
+            },
+          });
+          const { parts } = await readAll(platform.reader, [HOUR], SMALL);
+          expect(mergeWindows(parts.map(({ window }) => window))).toEqual([HOUR]);
+          for (const { window, reading } of parts) {
+            if (!reading.certified) {
+              expect(reading.problem).toMatch(/^the window .* could not be certified/);
+              continue;
+            }
+            const lastJoined = Math.max(
+              0,
+              ...reading.entries.map(({ batchNo }) => joinedAt.get(batchNo) ?? 0),
+            );
+            const then = platform
+              .truth(window)
+              .filter(({ batchNo }) => (joinedAt.get(batchNo) ?? 0) <= lastJoined);
+            expect(byBatchNo(reading.entries)).toEqual(then);
           }
-          const lastJoined = Math.max(0, ...reading.entries.map(({ batchNo }) => joinedAt.get(batchNo) ?? 0));
-          const then = platform
-            .truth(window)
-            .filter(({ batchNo }) => (joinedAt.get(batchNo) ?? 0) <= lastJoined);
-          expect(byBatchNo(reading.entries)).toEqual(then);
-        }
-      },
-    ),
-    { numRuns: 200 },
-  );
-});
+        },
+      ),
+      { numRuns: 200 },
+    );
+  },
+);
 
-test('an unchanging ledger is completely certified in any order, and cheaply if the order is stable', async () => {
-  await fc.assert(
-    fc.asyncProperty(ledgers, order, async (bookings, ordered) => {
-      const platform = createMemoryPlatform({ bookings, faults: { order: ordered } });
-      const { parts, requests } = await readAll(platform.reader, [HOUR]);
-      expect(allCertified(parts)).toBe(true);
-      expect(entriesOf(parts)).toEqual(platform.truth(HOUR));
-      if (ordered !== 'shuffled') {
-        expect(requests).toBeLessThanOrEqual(Math.max(1, Math.ceil(bookings.length / 100)) + 1);
-      }
-    }),
-    { numRuns: 100 },
-  );
-});
+test(
+  'an unchanging ledger is completely certified in any order, and cheaply if the order is stable',
+  { tags: ['long'] },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(ledgers, order, async (bookings, ordered) => {
+        const platform = createMemoryPlatform({ bookings, faults: { order: ordered } });
+        const { parts, requests } = await readAll(platform.reader, [HOUR]);
+        expect(allCertified(parts)).toBe(true);
+        expect(entriesOf(parts)).toEqual(platform.truth(HOUR));
+        if (ordered !== 'shuffled') {
+          expect(requests).toBeLessThanOrEqual(Math.max(1, Math.ceil(bookings.length / 100)) + 1);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  },
+);

@@ -92,7 +92,7 @@ const textOfCamt = (text: string): string =>
 /** Amounts that fit into 18 digits, their sums included. */
 const DAYS = hostileDay({ digits: 16 });
 
-test('every entry of any day is read back as it is in the CSV', async () => {
+test('every entry of any day is read back as it is in the CSV', { tags: ['long'] }, async () => {
   await fc.assert(
     fc.asyncProperty(DAYS, async ({ currency, rows, figures }) => {
       await reading(statementDay(rows, { currency, figures }), (document) => {

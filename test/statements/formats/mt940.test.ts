@@ -107,36 +107,40 @@ test('a message is never longer than 2,000 characters, and is filled as far as i
   expect(longest).toBe(2_000);
 });
 
-test('every day is read back by mt940js: balances, amounts, references, texts', async () => {
-  const currencies = [['USD', 2] as const, ['JPY', 0] as const];
-  await fc.assert(
-    fc.asyncProperty(hostileDay({ digits: 10, currencies, maxRows: 60 }), async (found) => {
-      const { currency, rows, figures } = found;
-      const statements = new Parser({ no86Structure: true }).parse(
-        await written(statementDay(rows, { currency, figures })),
-      );
-      expect(statements.map(({ currency: own }) => own)).toEqual(statements.map(() => currency));
-      expect(statements[0]!.openingBalance).toBe(Number(figures.opening));
-      expect(statements.at(-1)!.closingBalance).toBe(Number(figures.closing));
-      const entries = statements.flatMap(({ transactions }) => transactions);
-      expect(
-        entries.map(({ amount, bankReference, details }) => [amount + 0, bankReference, details]),
-      ).toEqual(
-        rows.map(([batchNo, at, , type, credit, debit]) => {
-          const name = swiftText(batchNo!);
-          const isComplete = name === batchNo && name.length <= 16 && !/^[/ ]|[/ ]$|\/\//.test(name);
-          const digest = sha256Of(batchNo!).slice(0, 8).toUpperCase();
-          return [
-            credit === '' ? 0 - Number(debit) : Number(credit),
-            isComplete ? name : `${name.replace(/[^A-Za-z0-9]/g, '').slice(0, 7)}.${digest}`,
-            linesOf(`${name} ${at!.slice(11)} ${swiftText(type!)}`.trimEnd()).join('\n'),
-          ];
-        }),
-      );
-    }),
-    { numRuns: 40 },
-  );
-});
+test(
+  'every day is read back by mt940js: balances, amounts, references, texts',
+  { tags: ['long'] },
+  async () => {
+    const currencies = [['USD', 2] as const, ['JPY', 0] as const];
+    await fc.assert(
+      fc.asyncProperty(hostileDay({ digits: 10, currencies, maxRows: 60 }), async (found) => {
+        const { currency, rows, figures } = found;
+        const statements = new Parser({ no86Structure: true }).parse(
+          await written(statementDay(rows, { currency, figures })),
+        );
+        expect(statements.map(({ currency: own }) => own)).toEqual(statements.map(() => currency));
+        expect(statements[0]!.openingBalance).toBe(Number(figures.opening));
+        expect(statements.at(-1)!.closingBalance).toBe(Number(figures.closing));
+        const entries = statements.flatMap(({ transactions }) => transactions);
+        expect(
+          entries.map(({ amount, bankReference, details }) => [amount + 0, bankReference, details]),
+        ).toEqual(
+          rows.map(([batchNo, at, , type, credit, debit]) => {
+            const name = swiftText(batchNo!);
+            const isComplete = name === batchNo && name.length <= 16 && !/^[/ ]|[/ ]$|\/\//.test(name);
+            const digest = sha256Of(batchNo!).slice(0, 8).toUpperCase();
+            return [
+              credit === '' ? 0 - Number(debit) : Number(credit),
+              isComplete ? name : `${name.replace(/[^A-Za-z0-9]/g, '').slice(0, 7)}.${digest}`,
+              linesOf(`${name} ${at!.slice(11)} ${swiftText(type!)}`.trimEnd()).join('\n'),
+            ];
+          }),
+        );
+      }),
+      { numRuns: 40 },
+    );
+  },
+);
 
 test('a long day is several messages: each short enough, each opening where the one before it closed', async () => {
   await fc.assert(

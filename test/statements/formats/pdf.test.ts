@@ -134,25 +134,29 @@ test('a later revision says what it took the place of, and what changed', async 
   expect(await text({ rows: many, more: 0 })).toContain('And 50 more;');
 });
 
-test('exactly a thousand entries and a hundred changes are shown without a rest', async () => {
-  const listed = Array.from({ length: 1_000 }, (_, at) => [`B${at}`, ...ROW.slice(1)]);
-  const cells = Object.fromEntries(NAMES.map((name, at) => [name, ROW[at]!]));
-  const came = Array.from({ length: 100 }, () => ({
-    batchNo: 'B9',
-    before: null,
-    after: cells,
-    changed: [],
-  }));
-  const change = { published: { revision: 2 }, earlier: [revisionOf()], changes: { rows: came, more: 0 } };
-  const text = async (rows: readonly RowCells[], count: number) =>
-    textOf(await read(statementDay(rows, { figures: { creditCount: count }, ...change })));
-  const whole = await text(listed, 1_000);
-  expect(whole).toContain('B999 ');
-  expect(whole).not.toMatch(/The first|And \d+ more/);
-  expect(await text([...listed, ROW], 1_001)).toContain(
-    'The first 1,000 of 1,001. The other 1 are in the CSV',
-  );
-});
+test(
+  'exactly a thousand entries and a hundred changes are shown without a rest',
+  { tags: ['long'] },
+  async () => {
+    const listed = Array.from({ length: 1_000 }, (_, at) => [`B${at}`, ...ROW.slice(1)]);
+    const cells = Object.fromEntries(NAMES.map((name, at) => [name, ROW[at]!]));
+    const came = Array.from({ length: 100 }, () => ({
+      batchNo: 'B9',
+      before: null,
+      after: cells,
+      changed: [],
+    }));
+    const change = { published: { revision: 2 }, earlier: [revisionOf()], changes: { rows: came, more: 0 } };
+    const text = async (rows: readonly RowCells[], count: number) =>
+      textOf(await read(statementDay(rows, { figures: { creditCount: count }, ...change })));
+    const whole = await text(listed, 1_000);
+    expect(whole).toContain('B999 ');
+    expect(whole).not.toMatch(/The first|And \d+ more/);
+    expect(await text([...listed, ROW], 1_001)).toContain(
+      'The first 1,000 of 1,001. The other 1 are in the CSV',
+    );
+  },
+);
 
 test('of many revisions the latest are told, and how many more there are', async () => {
   const earlier = Array.from({ length: 25 }, (_, at) => revisionOf({ revision: at + 1 }));
@@ -338,41 +342,45 @@ describe('wherever a page ends', () => {
   /** What is above the foot. */
   const bodyOf = ({ items }: Awaited<ReturnType<typeof read>>[number]) => items.filter(({ y }) => y > 45);
 
-  test('nothing lies below its margin, a heading has something under it, a row and the lines to sign are whole', async () => {
-    let pagesMost = 0;
-    for (let length = 0; length < 70; length += 1) {
-      const reason = Array.from({ length: length + 1 }, (_, at) => `reason-${at}-${'n'.repeat(50)}`).join(
-        ' ',
-      );
-      const pages = await read(statementDay(rows, { figures, published: { reason } }));
-      pagesMost = Math.max(pagesMost, pages.length);
-      for (const page of pages) {
-        const body = bodyOf(page);
-        for (const { y } of body) expect(y).toBeGreaterThan(BOTTOM);
-        expect(HEADINGS).not.toContain(body.at(-1)!.text);
-        expect(page.items.at(-1)!.text).toBe(`Page ${pages.indexOf(page) + 1} of ${pages.length}`);
-      }
-      const signed = bodyOf(pages.find(({ items }) => items.some(({ text }) => text === 'Prepared by'))!);
-      const from = signed.findIndex(({ text }) => text === 'Prepared by');
-      expect(signed.slice(from, from + SIGNED.length).map(({ text }) => text)).toEqual(SIGNED);
-      const inPages = pages.map((page) =>
-        bodyOf(page)
-          .filter(({ x }) => x > 90 && x < 215)
-          .map(({ text }) => text)
-          .join(''),
-      );
-      for (const batchNo of batchNos)
-        expect(inPages.filter((text) => text.includes(batchNo))).toHaveLength(1);
-      for (const [label, value] of [
-        ['CSV', 'M-1_USD_2026-03-31.r1.csv'],
-        ['Reason', `reason-0-${'n'.repeat(50)}`],
-      ] as const)
-        expect(pages.flatMap(linesOf).filter((line) => line.startsWith(`${label} | ${value}`))).toHaveLength(
-          1,
+  test(
+    'nothing lies below its margin, a heading has something under it, a row and the lines to sign are whole',
+    { tags: ['long'] },
+    async () => {
+      let pagesMost = 0;
+      for (let length = 0; length < 70; length += 1) {
+        const reason = Array.from({ length: length + 1 }, (_, at) => `reason-${at}-${'n'.repeat(50)}`).join(
+          ' ',
         );
-    }
-    expect(pagesMost).toBeGreaterThan(2);
-  });
+        const pages = await read(statementDay(rows, { figures, published: { reason } }));
+        pagesMost = Math.max(pagesMost, pages.length);
+        for (const page of pages) {
+          const body = bodyOf(page);
+          for (const { y } of body) expect(y).toBeGreaterThan(BOTTOM);
+          expect(HEADINGS).not.toContain(body.at(-1)!.text);
+          expect(page.items.at(-1)!.text).toBe(`Page ${pages.indexOf(page) + 1} of ${pages.length}`);
+        }
+        const signed = bodyOf(pages.find(({ items }) => items.some(({ text }) => text === 'Prepared by'))!);
+        const from = signed.findIndex(({ text }) => text === 'Prepared by');
+        expect(signed.slice(from, from + SIGNED.length).map(({ text }) => text)).toEqual(SIGNED);
+        const inPages = pages.map((page) =>
+          bodyOf(page)
+            .filter(({ x }) => x > 90 && x < 215)
+            .map(({ text }) => text)
+            .join(''),
+        );
+        for (const batchNo of batchNos)
+          expect(inPages.filter((text) => text.includes(batchNo))).toHaveLength(1);
+        for (const [label, value] of [
+          ['CSV', 'M-1_USD_2026-03-31.r1.csv'],
+          ['Reason', `reason-0-${'n'.repeat(50)}`],
+        ] as const)
+          expect(
+            pages.flatMap(linesOf).filter((line) => line.startsWith(`${label} | ${value}`)),
+          ).toHaveLength(1);
+      }
+      expect(pagesMost).toBeGreaterThan(2);
+    },
+  );
 
   test('a fact stands beside its name', async () => {
     for (let length = 48; length < 60; length += 1) {
