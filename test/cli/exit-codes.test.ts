@@ -136,7 +136,7 @@ describe('the end of a run is its exit code', () => {
     expect(stderr).not.toContain('top-secret');
   });
 
-  test('0 for help and version, on stdout', async () => {
+  test('0 for help and version, on stdout', { tags: ['long'] }, async () => {
     const [help, version] = await Promise.all([daybook(['--help'], {}), daybook(['--version'], {})]);
     expect(help).toMatchObject({
       code: 0,

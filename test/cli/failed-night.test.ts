@@ -31,22 +31,26 @@ async function scheduledRun(job: string, exitCode: number | null, notes: string[
 }
 
 describe('the text of a run', () => {
-  test('that is incomplete begins with the reason and what to do, and shows no figures of an earlier run', async () => {
-    await open({ scenario: scenario({ entriesPerDay: 20 }) });
-    const first = await daybook(['run', ...RANGE], env);
-    expect(first.code, first.stderr).toBe(0);
-    expect(daysPrinted(first.stdout)).toHaveLength(8);
-    expect(first.stdout).toContain(`proven without a gap, ${merchantNo}: ${FROM} to ${TO}`);
+  test(
+    'that is incomplete begins with the reason and what to do, and shows no figures of an earlier run',
+    { tags: ['long'] },
+    async () => {
+      await open({ scenario: scenario({ entriesPerDay: 20 }) });
+      const first = await daybook(['run', ...RANGE], env);
+      expect(first.code, first.stderr).toBe(0);
+      expect(daysPrinted(first.stdout)).toHaveLength(8);
+      expect(first.stdout).toContain(`proven without a gap, ${merchantNo}: ${FROM} to ${TO}`);
 
-    stage.sandbox.setHostility({ downAfterRequests: 1 });
-    const { code, stdout } = await daybook(['run', ...RANGE], env);
-    expect(code).toBe(4);
-    const [title, reason, todo] = stdout.split('\n');
-    expect(title).toMatch(/^run of 2026-03-02 to 2026-03-05, .* exit 4: incomplete$/);
-    expect(reason).toMatch(/^ {2}SBX-M-1: sp2404 for merchant SBX-M-1: /);
-    expect(todo).toMatch(/^ {4}-> what was certified is kept; .*`daybook doctor`/);
-    expect(daysPrinted(stdout)).toEqual([]);
-  });
+      stage.sandbox.setHostility({ downAfterRequests: 1 });
+      const { code, stdout } = await daybook(['run', ...RANGE], env);
+      expect(code).toBe(4);
+      const [title, reason, todo] = stdout.split('\n');
+      expect(title).toMatch(/^run of 2026-03-02 to 2026-03-05, .* exit 4: incomplete$/);
+      expect(reason).toMatch(/^ {2}SBX-M-1: sp2404 for merchant SBX-M-1: /);
+      expect(todo).toMatch(/^ {4}-> what was certified is kept; .*`daybook doctor`/);
+      expect(daysPrinted(stdout)).toEqual([]);
+    },
+  );
 
   test('that needs a person names new and known breaks first, and then figures of the days it changed only', async () => {
     await open({ scenario: scenario({ entriesPerDay: 20 }) });

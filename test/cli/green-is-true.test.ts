@@ -126,25 +126,29 @@ test.each([
   }
 });
 
-test('the checks that a manifest names stay named while its statements are the same, whoever writes it next', async () => {
-  stage = await openPlainStage(ENTRIES, '2026-04-01T01:30:00+08:00');
-  const checkedOf = async () =>
-    (JSON.parse(await readFile(join(datesOf('2026-03-31'), 'manifest.json'), 'utf8')) as Manifest).checked;
-  expect(await command('run')).toMatchObject({ code: 0 });
-  const nightly = await checkedOf();
-  expect(nightly).toContain('frontier');
-  // Another one of the same day with fewer checks: the day before it is revised.
-  stage.entries = stage.entries.map((entry) =>
-    entry.batchNo === 'A-1' ? { ...entry, busiType: '02' } : entry,
-  );
-  await command('run', '--from', '2026-03-30', '--to', '2026-03-30');
-  expect(await checkedOf()).toEqual(nightly);
-  // A database that was restored without these days publishes them again.
-  await stage.newDatabase();
-  await sql`UPDATE installation SET id = ${await identity()}`.execute(stage.app().database.db);
-  await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
-  expect([...(await checkedOf())!].sort()).toEqual([...nightly!].sort());
-});
+test(
+  'the checks that a manifest names stay named while its statements are the same, whoever writes it next',
+  { tags: ['long'] },
+  async () => {
+    stage = await openPlainStage(ENTRIES, '2026-04-01T01:30:00+08:00');
+    const checkedOf = async () =>
+      (JSON.parse(await readFile(join(datesOf('2026-03-31'), 'manifest.json'), 'utf8')) as Manifest).checked;
+    expect(await command('run')).toMatchObject({ code: 0 });
+    const nightly = await checkedOf();
+    expect(nightly).toContain('frontier');
+    // Another one of the same day with fewer checks: the day before it is revised.
+    stage.entries = stage.entries.map((entry) =>
+      entry.batchNo === 'A-1' ? { ...entry, busiType: '02' } : entry,
+    );
+    await command('run', '--from', '2026-03-30', '--to', '2026-03-30');
+    expect(await checkedOf()).toEqual(nightly);
+    // A database that was restored without these days publishes them again.
+    await stage.newDatabase();
+    await sql`UPDATE installation SET id = ${await identity()}`.execute(stage.app().database.db);
+    await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
+    expect([...(await checkedOf())!].sort()).toEqual([...nightly!].sort());
+  },
+);
 
 describe('a database that knows nothing of what the store proves', () => {
   const LEDGER = [

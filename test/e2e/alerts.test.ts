@@ -245,17 +245,21 @@ describe('what a run finds', () => {
     expect(await reported()).toEqual([]);
   });
 
-  test('a break is told by the next run, if the one that found it ended without an end of the merchant', async () => {
-    await open({ planted: [gap] });
-    await range();
-    await reported();
-    await dbOf().deleteFrom('event').where('kind', '=', 'new-break').execute();
-    await range();
-    expect(await reported()).toEqual([]);
-    await dbOf().deleteFrom('task').where('kind', '=', 'run').where('run_id', '=', 1).execute();
-    await range();
-    expect(kinds(await reported())).toEqual(['new-break']);
-  });
+  test(
+    'a break is told by the next run, if the one that found it ended without an end of the merchant',
+    { tags: ['long'] },
+    async () => {
+      await open({ planted: [gap] });
+      await range();
+      await reported();
+      await dbOf().deleteFrom('event').where('kind', '=', 'new-break').execute();
+      await range();
+      expect(await reported()).toEqual([]);
+      await dbOf().deleteFrom('task').where('kind', '=', 'run').where('run_id', '=', 1).execute();
+      await range();
+      expect(kinds(await reported())).toEqual(['new-break']);
+    },
+  );
 
   test('a break that a killed run found is told by the next one', async () => {
     await open({ planted: [gap] });
@@ -322,24 +326,32 @@ describe('what a run finds', () => {
     expect(JSON.stringify(one)).not.toContain('a person');
   });
 
-  test('another month, merchant, currency or day that was downloaded is not taken for it', async () => {
-    await open();
-    await range();
-    const { currency } = stage.sandbox.entriesOf(merchantNo)[0]!;
-    const other = currency === 'USD' ? 'KWD' : 'USD';
-    const keys = await dbOf()
-      .selectFrom('statement')
-      .select('object_key')
-      .where((day) => day.or([day('day', '<>', FROM), day('currency', '=', other)]))
-      .execute();
-    const subjects = ['2026-02', `2026-03 ${OTHER.merchantNo}`, `2026-03 ${other}`];
-    for (const subject of [...subjects, ...keys.map(({ object_key }) => object_key)]) {
-      await recordAuditEvent(dbOf(), { by: 'a person', command: 'statements get', subject }, stage.app.now());
-    }
-    amend(0);
-    await range();
-    expect(kinds(await reported())).toEqual(['amendment']);
-  });
+  test(
+    'another month, merchant, currency or day that was downloaded is not taken for it',
+    { tags: ['long'] },
+    async () => {
+      await open();
+      await range();
+      const { currency } = stage.sandbox.entriesOf(merchantNo)[0]!;
+      const other = currency === 'USD' ? 'KWD' : 'USD';
+      const keys = await dbOf()
+        .selectFrom('statement')
+        .select('object_key')
+        .where((day) => day.or([day('day', '<>', FROM), day('currency', '=', other)]))
+        .execute();
+      const subjects = ['2026-02', `2026-03 ${OTHER.merchantNo}`, `2026-03 ${other}`];
+      for (const subject of [...subjects, ...keys.map(({ object_key }) => object_key)]) {
+        await recordAuditEvent(
+          dbOf(),
+          { by: 'a person', command: 'statements get', subject },
+          stage.app.now(),
+        );
+      }
+      amend(0);
+      await range();
+      expect(kinds(await reported())).toEqual(['amendment']);
+    },
+  );
 
   test('a token that the platform refuses is told once, and again only after it has worked', async () => {
     await open();

@@ -66,7 +66,7 @@ test.each([
   },
 );
 
-test('what is accepted weeks later is marked by the next night', async () => {
+test('what is accepted weeks later is marked by the next night', { tags: ['long'] }, async () => {
   await firstNight();
   stage.entries = ALL.filter(({ busiDate }) => !busiDate.startsWith('2026-03-02'));
   for (const day of ['03-06', '04-20']) expect((await night(day)).exitCode).toBe(4);
@@ -92,23 +92,27 @@ async function interruptedAt(nth: number, day: string): Promise<boolean> {
   return calls >= nth;
 }
 
-test('a night that ends before it judged leaves it to the next one, which believes no more', async () => {
-  await firstNight();
-  const before = await statements();
-  // Of each day by itself this would be believed at once: two of three.
-  stage.entries = ALL.filter(({ batchNo }) => batchNo.endsWith('10'));
-  let nth = 1;
-  while (await interruptedAt(nth, '03-05')) {
+test(
+  'a night that ends before it judged leaves it to the next one, which believes no more',
+  { tags: ['long'] },
+  async () => {
+    await firstNight();
+    const before = await statements();
+    // Of each day by itself this would be believed at once: two of three.
+    stage.entries = ALL.filter(({ batchNo }) => batchNo.endsWith('10'));
+    let nth = 1;
+    while (await interruptedAt(nth, '03-05')) {
+      expect(await vanished()).toBe(0);
+      nth += 1;
+    }
+    expect(nth).toBeGreaterThan(3);
+    for (const day of ['03-06', '03-07']) expect((await night(day)).exitCode).toBe(4);
     expect(await vanished()).toBe(0);
-    nth += 1;
-  }
-  expect(nth).toBeGreaterThan(3);
-  for (const day of ['03-06', '03-07']) expect((await night(day)).exitCode).toBe(4);
-  expect(await vanished()).toBe(0);
-  expect(await statements()).toMatchObject(before);
-  stage.entries = ALL;
-  expect((await night('03-08')).exitCode).toBe(0);
-});
+    expect(await statements()).toMatchObject(before);
+    stage.entries = ALL;
+    expect((await night('03-08')).exitCode).toBe(0);
+  },
+);
 
 test(
   'all entries of forty-five days are gone: no day is left out while they are held, and back they are as before',

@@ -121,22 +121,30 @@ describe('an entry that came nine days late', () => {
     expect(await rangeOn('2027-05-01')).toBeNull();
   });
 
-  test('widens no further than a setting allows, and to no day that was never read', async () => {
-    await open({ from: '2026-03-02', day: '2026-03-10', planted }, { resweepDaysMax: 4 });
-    await night('2026-03-13');
-    expect(sweeps(await night('2026-03-14'))[merchantNo]).toEqual(['2026-03-09', { ...found, days: 4 }]);
-    const days = await runRanges(
-      { merchants: [MERCHANT], range: null },
-      { ...stage.deps({ resweepDaysMax: 366 }), now: () => new Date(nightOf('2026-03-09')) },
-    );
-    expect(days.from).toBe('2026-03-02');
-  });
+  test(
+    'widens no further than a setting allows, and to no day that was never read',
+    { tags: ['long'] },
+    async () => {
+      await open({ from: '2026-03-02', day: '2026-03-10', planted }, { resweepDaysMax: 4 });
+      await night('2026-03-13');
+      expect(sweeps(await night('2026-03-14'))[merchantNo]).toEqual(['2026-03-09', { ...found, days: 4 }]);
+      const days = await runRanges(
+        { merchants: [MERCHANT], range: null },
+        { ...stage.deps({ resweepDaysMax: 366 }), now: () => new Date(nightOf('2026-03-09')) },
+      );
+      expect(days.from).toBe('2026-03-02');
+    },
+  );
 
-  test('does not widen where a setting allows no more than the days read anyway', async () => {
-    await open({ from: '2026-03-02', day: '2026-03-10', planted }, { resweepDaysMax: 0 });
-    await night('2026-03-13');
-    expect(sweeps(await night('2026-03-14'))[merchantNo]).toEqual(['2026-03-12', undefined]);
-  });
+  test(
+    'does not widen where a setting allows no more than the days read anyway',
+    { tags: ['long'] },
+    async () => {
+      await open({ from: '2026-03-02', day: '2026-03-10', planted }, { resweepDaysMax: 0 });
+      await night('2026-03-13');
+      expect(sweeps(await night('2026-03-14'))[merchantNo]).toEqual(['2026-03-12', undefined]);
+    },
+  );
 });
 
 describe('at a month end', () => {
@@ -200,25 +208,29 @@ describe('at a month end', () => {
     stage.sandbox.takeOut(merchantNo, of('2026-02-27')[4]!.batchNo);
   };
 
-  test('an exchange of entries between months is followed down to the day, which is read again whole', async () => {
-    await openWithExchange();
-    exchange();
-    const { sync, notes, exitCode } = await night('2026-03-12');
-    expect(exitCode).toBe(3);
-    expect(sync[0]!.olderDays).toMatchObject({
-      check: { total: expect.any(Number), differing: ['2026-02-27'] },
-    });
-    expect(notes.join('\n')).toContain(
-      `2026-02-27 was read again, as the platform's total of 2026-02-01 to 2026-02-28 is ${28 * 15 - 1} where ${28 * 15} are stored: 1 vanished`,
-    );
-    expect((await watched()).map((row) => row.merchant_no)).toEqual([OTHER.merchantNo]);
-    await night('2026-03-13');
-    expect((await watched()).map((row) => row.merchant_no)).toEqual([merchantNo, OTHER.merchantNo]);
-    const over = ({ booked_at: bookedAt }: { booked_at: string }) => bookedAt < '2026-03-13';
-    expect((await storedOf(stage)).filter(over)).toEqual(truthOf(stage).filter(over));
-  });
+  test(
+    'an exchange of entries between months is followed down to the day, which is read again whole',
+    { tags: ['long'] },
+    async () => {
+      await openWithExchange();
+      exchange();
+      const { sync, notes, exitCode } = await night('2026-03-12');
+      expect(exitCode).toBe(3);
+      expect(sync[0]!.olderDays).toMatchObject({
+        check: { total: expect.any(Number), differing: ['2026-02-27'] },
+      });
+      expect(notes.join('\n')).toContain(
+        `2026-02-27 was read again, as the platform's total of 2026-02-01 to 2026-02-28 is ${28 * 15 - 1} where ${28 * 15} are stored: 1 vanished`,
+      );
+      expect((await watched()).map((row) => row.merchant_no)).toEqual([OTHER.merchantNo]);
+      await night('2026-03-13');
+      expect((await watched()).map((row) => row.merchant_no)).toEqual([merchantNo, OTHER.merchantNo]);
+      const over = ({ booked_at: bookedAt }: { booked_at: string }) => bookedAt < '2026-03-13';
+      expect((await storedOf(stage)).filter(over)).toEqual(truthOf(stage).filter(over));
+    },
+  );
 
-  test('on another night it is not seen before its page comes', async () => {
+  test('on another night it is not seen before its page comes', { tags: ['long'] }, async () => {
     await openWithExchange();
     await night('2026-03-11');
     expect(await watched()).toHaveLength(2);
@@ -226,7 +238,7 @@ describe('at a month end', () => {
     expect((await night('2026-03-12')).sync[0]!.olderDays).toMatchObject({ check: { differing: [] } });
   });
 
-  test('a history with a gap is compared on both sides of it', async () => {
+  test('a history with a gap is compared on both sides of it', { tags: ['long'] }, async () => {
     await open(history, { resweepDaysMax: 1 });
     const [at] = of('2026-01-31');
     // An unreadable entry without a number: no one can say how many entries its day has.

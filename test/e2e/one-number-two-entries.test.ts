@@ -74,7 +74,7 @@ test('a third content is an amendment like any other', { tags: ['long'] }, async
   expect(await amendments()).toBe(3);
 });
 
-test('a break that is back keeps its id, and stays resolved', async () => {
+test('a break that is back keeps its id, and stays resolved', { tags: ['long'] }, async () => {
   const seen = await nights(wrong, [right, wrong, right, wrong], async (nth) => {
     const { db } = stage.app().database;
     if (nth === 0) await resolveBreak(db, (await breaks())[0]!.id, 'agreed with the platform', stage.now());

@@ -27,16 +27,20 @@ const differing = async () => {
   return [...found.figures, ...found.statements];
 };
 
-test('proven quiet days before a stretch that was read earlier get statements', async () => {
-  stage = await openPlainStage(SPARSE, NIGHT);
-  await stage.night();
-  // The slices of a backfill: the second one begins after the days that the first one read.
-  await stage.run('2026-02-01', '2026-03-03');
-  expect(await stage.run('2026-03-04', '2026-03-31')).toMatchObject({ exitCode: 0 });
-  expect(await differing()).toEqual([]);
-  const { problems } = await verifyPaths([stage.folder]);
-  expect(problems).toEqual([]);
-});
+test(
+  'proven quiet days before a stretch that was read earlier get statements',
+  { tags: ['long'] },
+  async () => {
+    stage = await openPlainStage(SPARSE, NIGHT);
+    await stage.night();
+    // The slices of a backfill: the second one begins after the days that the first one read.
+    await stage.run('2026-02-01', '2026-03-03');
+    expect(await stage.run('2026-03-04', '2026-03-31')).toMatchObject({ exitCode: 0 });
+    expect(await differing()).toEqual([]);
+    const { problems } = await verifyPaths([stage.folder]);
+    expect(problems).toEqual([]);
+  },
+);
 
 test.each([[['03', '01', '02']], [['03', '02', '01']], [['02', '03', '01']]])(
   'months that are read in the order %s leave no quiet day out',
@@ -115,21 +119,25 @@ test(
   },
 );
 
-test('a day that no reading has proven any more, and adopted days that were not read, are reasons of a run and of status', async () => {
-  stage = await openPlainStage(SPARSE, NIGHT);
-  await stage.run('2026-02-10', '2026-04-02');
-  await stage.newDatabase();
-  await stage.adopt();
-  const report = await stage.run('2026-04-01', '2026-04-02');
-  expect(report.exitCode).toBe(3);
-  expect(report.notes.join()).toContain(
-    'USD: 50 days with an adopted statement that this database has not read',
-  );
-  const clock = { zone: 'Asia/Shanghai', now: stage.now(), maxAgeMs: null };
-  const [status] = await statusOf(stage.app().database.db, [merchantNo], clock);
-  expect(status!.discrepancies).toMatchObject([{ currency: 'USD', what: 'not-read' }]);
-  expect(statusExitCode([status!], { notMadeUpFor: [] })).toBe(3);
-});
+test(
+  'a day that no reading has proven any more, and adopted days that were not read, are reasons of a run and of status',
+  { tags: ['long'] },
+  async () => {
+    stage = await openPlainStage(SPARSE, NIGHT);
+    await stage.run('2026-02-10', '2026-04-02');
+    await stage.newDatabase();
+    await stage.adopt();
+    const report = await stage.run('2026-04-01', '2026-04-02');
+    expect(report.exitCode).toBe(3);
+    expect(report.notes.join()).toContain(
+      'USD: 50 days with an adopted statement that this database has not read',
+    );
+    const clock = { zone: 'Asia/Shanghai', now: stage.now(), maxAgeMs: null };
+    const [status] = await statusOf(stage.app().database.db, [merchantNo], clock);
+    expect(status!.discrepancies).toMatchObject([{ currency: 'USD', what: 'not-read' }]);
+    expect(statusExitCode([status!], { notMadeUpFor: [] })).toBe(3);
+  },
+);
 
 test('verify names days left out of an account, and a number in two current statements', async () => {
   stage = await openPlainStage(SPARSE, NIGHT);

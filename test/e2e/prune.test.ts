@@ -73,49 +73,53 @@ async function rowCounts(): Promise<ReadonlyMap<string, number>> {
   return counts;
 }
 
-test('after a prune of all that may go, runs, plan, repair and verify tell and write what they did before', async () => {
-  await stage.run();
-  amend('USD', { busiType: 'CHANGED' });
-  expect(publishedIn(await stage.run())).toEqual([`USD ${FROM} r2`]);
-  amend('KWD', { vailAmount: '1.5' });
-  await stage.run();
-  stage.setNow('2026-03-06T13:30:00+08:00');
-  await stage.run({ range: null });
-  const published = await objectsOf(stage);
-  const days = await accountDays(stage);
+test(
+  'after a prune of all that may go, runs, plan, repair and verify tell and write what they did before',
+  { tags: ['long'] },
+  async () => {
+    await stage.run();
+    amend('USD', { busiType: 'CHANGED' });
+    expect(publishedIn(await stage.run())).toEqual([`USD ${FROM} r2`]);
+    amend('KWD', { vailAmount: '1.5' });
+    await stage.run();
+    stage.setNow('2026-03-06T13:30:00+08:00');
+    await stage.run({ range: null });
+    const published = await objectsOf(stage);
+    const days = await accountDays(stage);
 
-  stage.setNow(A_YEAR_LATER);
-  const { db } = stage.app.database;
-  await fill(new Date('2026-03-06T00:00:00Z'));
-  const before = await rowCounts();
-  const others = [...before.keys()].filter((table) => !GUIDE.flat().includes(table));
-  const kept = await footprints(stage, others);
-  const now = stage.app.now();
-  const gone = await pruneRows(db, { before: new Date('2026-12-01T00:00:00Z'), now });
-  expect(gone.map(({ table }) => table)).toEqual(GUIDE.map(([table]) => table));
-  const after = await rowCounts();
-  const fewer = [...before].filter(([table, count]) => after.get(table)! < count).map(([table]) => table);
-  expect(fewer).toEqual([...new Set(GUIDE.flat())].sort());
-  expect(await footprints(stage, others)).toEqual(kept);
+    stage.setNow(A_YEAR_LATER);
+    const { db } = stage.app.database;
+    await fill(new Date('2026-03-06T00:00:00Z'));
+    const before = await rowCounts();
+    const others = [...before.keys()].filter((table) => !GUIDE.flat().includes(table));
+    const kept = await footprints(stage, others);
+    const now = stage.app.now();
+    const gone = await pruneRows(db, { before: new Date('2026-12-01T00:00:00Z'), now });
+    expect(gone.map(({ table }) => table)).toEqual(GUIDE.map(([table]) => table));
+    const after = await rowCounts();
+    const fewer = [...before].filter(([table, count]) => after.get(table)! < count).map(([table]) => table);
+    expect(fewer).toEqual([...new Set(GUIDE.flat())].sort());
+    expect(await footprints(stage, others)).toEqual(kept);
 
-  const request = { range: { from: FROM, to: TO }, merchants: [MERCHANT], currencies: null };
-  expect(await planRun(request, stage.deps())).toMatchObject({
-    daysChanged: [],
-    breaksOpened: [],
-    breaksHealed: [],
-  });
-  const rerun = await stage.run();
-  expect(publishedIn(rerun)).toEqual([]);
-  expect(rerun).toMatchObject({ exitCode: 3, publish: { repaired: [], unrepaired: [] } });
-  expect(await objectsOf(stage)).toEqual(published);
-  expect(await accountDays(stage)).toEqual(days);
-  expect(await verifyProblems(stage.app.objects)).toEqual([]);
+    const request = { range: { from: FROM, to: TO }, merchants: [MERCHANT], currencies: null };
+    expect(await planRun(request, stage.deps())).toMatchObject({
+      daysChanged: [],
+      breaksOpened: [],
+      breaksHealed: [],
+    });
+    const rerun = await stage.run();
+    expect(publishedIn(rerun)).toEqual([]);
+    expect(rerun).toMatchObject({ exitCode: 3, publish: { repaired: [], unrepaired: [] } });
+    expect(await objectsOf(stage)).toEqual(published);
+    expect(await accountDays(stage)).toEqual(days);
+    expect(await verifyProblems(stage.app.objects)).toEqual([]);
 
-  // Of a store that is lost, everything but superseded statements is written again, as it would be without the prune.
-  await rm(join(stage.app.settings.dataDir, 'statements'), { recursive: true });
-  const repair = await stage.run({ command: 'publish', range: null, repairs: true });
-  const lost = repair.publish!.unrepaired.map(({ key }) => key);
-  expect(lost).toEqual([...published.keys()].filter((key) => SUPERSEDED.test(key)));
-  expect(repair.publish).toMatchObject({ published: [] });
-  expect(await objectsOf(stage)).toEqual(new Map([...published].filter(([key]) => !lost.includes(key))));
-});
+    // Of a store that is lost, everything but superseded statements is written again, as it would be without the prune.
+    await rm(join(stage.app.settings.dataDir, 'statements'), { recursive: true });
+    const repair = await stage.run({ command: 'publish', range: null, repairs: true });
+    const lost = repair.publish!.unrepaired.map(({ key }) => key);
+    expect(lost).toEqual([...published.keys()].filter((key) => SUPERSEDED.test(key)));
+    expect(repair.publish).toMatchObject({ published: [] });
+    expect(await objectsOf(stage)).toEqual(new Map([...published].filter(([key]) => !lost.includes(key))));
+  },
+);

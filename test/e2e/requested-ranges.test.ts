@@ -223,25 +223,29 @@ describe('the days shown as proven', () => {
   });
 });
 
-test('the first night of a merchant, if not completely read, is completed by the next one', async () => {
-  const first = await openStage({ scenario: scenario({ from: OLD.from, entriesPerDay: 2 }) });
-  try {
-    const night = (now: string) => first.run({ range: null }, { resweepDays: 0, now: () => new Date(now) });
-    first.sandbox.setHostility({ downAfterRequests: 0 });
-    expect(await night('2026-03-02T09:00:00Z')).toMatchObject({ exitCode: 4 });
-    first.sandbox.setHostility({});
-    const { sync, exitCode } = await night('2026-03-03T09:00:00Z');
-    expect(exitCode).toBe(0);
-    expect(sync[0]!.backlogDays).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
-    const { db } = first.app.database;
-    // The later night is complete, and proof begins with the earlier one. No further range is recorded.
-    const asked = db.selectFrom('task').select(['from_day', 'finished_at']).where('kind', '=', 'range');
-    expect(await asked.orderBy('number').execute()).toEqual([
-      { from_day: '2026-03-01', finished_at: new Date('2026-03-03T09:00:00Z') },
-      { from_day: '2026-03-02', finished_at: new Date('2026-03-03T09:00:00Z') },
-    ]);
-    expect((await storedOf(first)).map(({ booked_at: at }) => at.slice(0, 10))).toContain('2026-03-01');
-  } finally {
-    await first.close();
-  }
-});
+test(
+  'the first night of a merchant, if not completely read, is completed by the next one',
+  { tags: ['long'] },
+  async () => {
+    const first = await openStage({ scenario: scenario({ from: OLD.from, entriesPerDay: 2 }) });
+    try {
+      const night = (now: string) => first.run({ range: null }, { resweepDays: 0, now: () => new Date(now) });
+      first.sandbox.setHostility({ downAfterRequests: 0 });
+      expect(await night('2026-03-02T09:00:00Z')).toMatchObject({ exitCode: 4 });
+      first.sandbox.setHostility({});
+      const { sync, exitCode } = await night('2026-03-03T09:00:00Z');
+      expect(exitCode).toBe(0);
+      expect(sync[0]!.backlogDays).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
+      const { db } = first.app.database;
+      // The later night is complete, and proof begins with the earlier one. No further range is recorded.
+      const asked = db.selectFrom('task').select(['from_day', 'finished_at']).where('kind', '=', 'range');
+      expect(await asked.orderBy('number').execute()).toEqual([
+        { from_day: '2026-03-01', finished_at: new Date('2026-03-03T09:00:00Z') },
+        { from_day: '2026-03-02', finished_at: new Date('2026-03-03T09:00:00Z') },
+      ]);
+      expect((await storedOf(first)).map(({ booked_at: at }) => at.slice(0, 10))).toContain('2026-03-01');
+    } finally {
+      await first.close();
+    }
+  },
+);

@@ -97,23 +97,27 @@ test('what was published after the copy stays byte for byte, and revisions go on
   expect(await verifyProblems(objects)).toEqual([]);
 });
 
-test('where nobody adopts first, nothing is overwritten either, and the run says so', async () => {
-  await stage.run({ range: EARLY });
-  await backUp();
-  amend('CHANGED');
-  await stage.run({ range: EARLY });
-  await stage.run({ range: LATE });
-  const published = await revisionsOf();
-  amend('CHANGED AGAIN');
-  const report = await runRestored({ range: { from: FROM, to: DAYS[3]! } });
-  await runRestored({ command: 'publish', range: null, repairs: true });
-  const after = await revisionsOf();
-  expect([...published].filter(([key, text]) => after.get(key) !== text)).toEqual([]);
-  expect(report.exitCode).toBe(3);
-  expect(report.notes.join()).toContain(
-    'from r2 to r3 (revision 2 was published, and this database does not know it',
-  );
-});
+test(
+  'where nobody adopts first, nothing is overwritten either, and the run says so',
+  { tags: ['long'] },
+  async () => {
+    await stage.run({ range: EARLY });
+    await backUp();
+    amend('CHANGED');
+    await stage.run({ range: EARLY });
+    await stage.run({ range: LATE });
+    const published = await revisionsOf();
+    amend('CHANGED AGAIN');
+    const report = await runRestored({ range: { from: FROM, to: DAYS[3]! } });
+    await runRestored({ command: 'publish', range: null, repairs: true });
+    const after = await revisionsOf();
+    expect([...published].filter(([key, text]) => after.get(key) !== text)).toEqual([]);
+    expect(report.exitCode).toBe(3);
+    expect(report.notes.join()).toContain(
+      'from r2 to r3 (revision 2 was published, and this database does not know it',
+    );
+  },
+);
 
 test(
   'where it adopts after a run only, the next repair makes one chain of both',

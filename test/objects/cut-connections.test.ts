@@ -77,20 +77,24 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     await wire.close();
   });
 
-  test('an upload given up leaves no object and says that it can be repeated', async () => {
-    proxy.cuts.push({ message: /^PUT .*partNumber=2/, when: 'before', always: true });
-    await expect(store.put('day.csv', large, { ifAbsent: true })).rejects.toMatchObject({
-      name: 'ObjectStoreUnreachable',
-      message: expect.stringMatching(/the connection was cut: check AWS_ENDPOINT_URL_S3/),
-    });
-    proxy.cuts.length = 0;
-    expect(await store.head('day.csv')).toBeNull();
-    if (server.strict) {
-      const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
-      expect(Uploads ?? []).toEqual([]);
-    }
-    expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
-  });
+  test(
+    'an upload given up leaves no object and says that it can be repeated',
+    { tags: ['long'] },
+    async () => {
+      proxy.cuts.push({ message: /^PUT .*partNumber=2/, when: 'before', always: true });
+      await expect(store.put('day.csv', large, { ifAbsent: true })).rejects.toMatchObject({
+        name: 'ObjectStoreUnreachable',
+        message: expect.stringMatching(/the connection was cut: check AWS_ENDPOINT_URL_S3/),
+      });
+      proxy.cuts.length = 0;
+      expect(await store.head('day.csv')).toBeNull();
+      if (server.strict) {
+        const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+        expect(Uploads ?? []).toEqual([]);
+      }
+      expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
+    },
+  );
 
   test('an upload whose abort is cut too is still aborted', async (context) => {
     if (!server.strict) return context.skip('this server does not list uploads');

@@ -165,7 +165,7 @@ test('what was sent is not held', { tags: ['long'] }, () => {
   expect(Number(most)).toBeLessThan(20_000_000);
 });
 
-test('the same month gives the same bytes, in every time zone of the machine', () => {
+test('the same month gives the same bytes, in every time zone of the machine', { tags: ['long'] }, () => {
   const from = (path: string): string => `from '${new URL(path, import.meta.url).href}';`;
   const script = `
     import { zippedMonth } ${from('../../src/statements/month-files.ts')}

@@ -134,43 +134,53 @@ test(
   },
 );
 
-test('a certified window is exactly what the platform held at some instant while it was read', async () => {
-  let certified = 0;
-  await fc.assert(
-    fc.asyncProperty(ledgers, ORDERS, fc.integer(), fc.nat(40), async (bookings, order, seed, changesMax) => {
-      const books = changingBooks(bookings, seed, { changesMax });
-      const platform = createMemoryPlatform({
-        bookings,
-        faults: { order },
-        seed,
-        onAnswer: books.onAnswer,
-      });
-      await readWindows({
-        reader: platform.reader,
-        merchant: { merchantNo: 'M-TEST', token: 'made-up' },
-        asked: [{ window: HOUR, currency: null, planned: [HOUR] }],
-        limits: LIMITS,
-        signal: new AbortController().signal,
-        onFirstPage: () => Promise.resolve(),
-        onContradiction: () => undefined,
-        onWindowDone: () => undefined,
-        onReading: ({ window }, { reading }) => {
-          if (!reading.certified) return Promise.resolve();
-          const during = [...books.answers.keys()].filter((n) => {
-            const asked = books.answers[n]!.window;
-            return asked.beginMs >= window.beginMs && asked.endMs <= window.endMs;
+test(
+  'a certified window is exactly what the platform held at some instant while it was read',
+  { tags: ['long'] },
+  async () => {
+    let certified = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        ledgers,
+        ORDERS,
+        fc.integer(),
+        fc.nat(40),
+        async (bookings, order, seed, changesMax) => {
+          const books = changingBooks(bookings, seed, { changesMax });
+          const platform = createMemoryPlatform({
+            bookings,
+            faults: { order },
+            seed,
+            onAnswer: books.onAnswer,
           });
-          // A second that is made of parts is only as exact as each part: see what-a-certificate-proves.md.
-          const wasSplit = during.some((n) => books.answers[n]!.window.endMs < window.endMs);
-          if (wasSplit) return Promise.resolve();
-          certified += 1;
-          const ever = new Set(during.map((n) => idsOf(books.held[n]!, window)));
-          expect(ever).toContain(idsIn(reading));
-          return Promise.resolve();
+          await readWindows({
+            reader: platform.reader,
+            merchant: { merchantNo: 'M-TEST', token: 'made-up' },
+            asked: [{ window: HOUR, currency: null, planned: [HOUR] }],
+            limits: LIMITS,
+            signal: new AbortController().signal,
+            onFirstPage: () => Promise.resolve(),
+            onContradiction: () => undefined,
+            onWindowDone: () => undefined,
+            onReading: ({ window }, { reading }) => {
+              if (!reading.certified) return Promise.resolve();
+              const during = [...books.answers.keys()].filter((n) => {
+                const asked = books.answers[n]!.window;
+                return asked.beginMs >= window.beginMs && asked.endMs <= window.endMs;
+              });
+              // A second that is made of parts is only as exact as each part: see what-a-certificate-proves.md.
+              const wasSplit = during.some((n) => books.answers[n]!.window.endMs < window.endMs);
+              if (wasSplit) return Promise.resolve();
+              certified += 1;
+              const ever = new Set(during.map((n) => idsOf(books.held[n]!, window)));
+              expect(ever).toContain(idsIn(reading));
+              return Promise.resolve();
+            },
+          });
         },
-      });
-    }),
-    { numRuns: 300 },
-  );
-  expect(certified).toBeGreaterThan(300);
-});
+      ),
+      { numRuns: 300 },
+    );
+    expect(certified).toBeGreaterThan(300);
+  },
+);

@@ -149,30 +149,34 @@ const nextRun = () =>
 describe('a platform whose timestamps differ from the times it filters by', () => {
   const within = { clockToleranceS: 2 };
 
-  test('by a constant lag: every entry is stored with its timestamp, and a second reading changes nothing', async () => {
-    for (const lagMs of [1_000, 2_000, -1_000, -2_000, 400, -1_400]) {
-      const own = await freshDatabase();
-      try {
-        const { db } = own;
-        const ownLease = await acquireLease(db, {
-          name: 'ledger',
-          holder: 'test',
-          ttlMs: 600_000,
-        });
-        const ownRun = { command: 'sync', holder: 'test', fromDay: null, toDay: null, now: NOW };
-        const more = { ...within, db, lease: ownLease, runId: await startRun(db, ownRun) };
-        const platform = createMemoryPlatform({ bookings: everySecondNear(WINDOWS), lagMs });
-        const first = await sync(platform.reader, more);
-        expect([lagMs, first.uncertified, first.vanished]).toEqual([lagMs, [], 0]);
-        expect(await storedIn(db)).toEqual(platform.truth(ALL));
-        expect(await certifiedWindows(db, 'M-TEST', ALL)).toEqual([ALL]);
-        const again = await sync(platform.reader, { ...more, runId: await startRun(db, ownRun) });
-        expect(again).toMatchObject({ inserted: 0, amended: 0, vanished: 0, returned: 0, uncertified: [] });
-      } finally {
-        await own.close();
+  test(
+    'by a constant lag: every entry is stored with its timestamp, and a second reading changes nothing',
+    { tags: ['long'] },
+    async () => {
+      for (const lagMs of [1_000, 2_000, -1_000, -2_000, 400, -1_400]) {
+        const own = await freshDatabase();
+        try {
+          const { db } = own;
+          const ownLease = await acquireLease(db, {
+            name: 'ledger',
+            holder: 'test',
+            ttlMs: 600_000,
+          });
+          const ownRun = { command: 'sync', holder: 'test', fromDay: null, toDay: null, now: NOW };
+          const more = { ...within, db, lease: ownLease, runId: await startRun(db, ownRun) };
+          const platform = createMemoryPlatform({ bookings: everySecondNear(WINDOWS), lagMs });
+          const first = await sync(platform.reader, more);
+          expect([lagMs, first.uncertified, first.vanished]).toEqual([lagMs, [], 0]);
+          expect(await storedIn(db)).toEqual(platform.truth(ALL));
+          expect(await certifiedWindows(db, 'M-TEST', ALL)).toEqual([ALL]);
+          const again = await sync(platform.reader, { ...more, runId: await startRun(db, ownRun) });
+          expect(again).toMatchObject({ inserted: 0, amended: 0, vanished: 0, returned: 0, uncertified: [] });
+        } finally {
+          await own.close();
+        }
       }
-    }
-  });
+    },
+  );
 
   test('by a different lag for each entry: nothing is lost, doubled or marked at an edge', async () => {
     const lagOf = ({ batchNo }: Booking) => ((Number(batchNo.slice(-3)) * 7) % 5) * 1_000 - 2_000;

@@ -200,30 +200,34 @@ describe('the day on which summer time begins, of 23 hours', () => {
   });
 });
 
-test('a day of more breaks than are listed says so, and every one is among the entries', async () => {
-  stage = await openStage({
-    scenario: scenario({
-      entriesPerDay: 300,
-      merchants: [{ ...MERCHANT, currencies: ['USD'] }],
-      planted: Array.from({ length: 70 }, (_, nth) => ({
-        ...{ what: 'missing' as const, ...of, currency: 'USD', day: '2026-03-03' },
-        nth: 4 * nth + 2,
-      })),
-    }),
-  });
-  pages = await showPages(stage);
-  await stage.run();
-  let breakRows = 0;
-  for (let page = 1; page <= 3; page += 1) {
-    const html = await pages.html(`/m/SBX-M-1/USD/2026-03-03?page=${page}`);
-    breakRows += html.match(/<tr class="break/g)?.length ?? 0;
-    expect(textOf(html)).toContain('with the first 50 of 70 breaks marked.');
-    expect(textOf(html)).toContain('Breaks The first 50 of 70.');
-  }
-  expect(breakRows).toBe(70);
-  await pages.close();
-  await stage.close();
-});
+test(
+  'a day of more breaks than are listed says so, and every one is among the entries',
+  { tags: ['long'] },
+  async () => {
+    stage = await openStage({
+      scenario: scenario({
+        entriesPerDay: 300,
+        merchants: [{ ...MERCHANT, currencies: ['USD'] }],
+        planted: Array.from({ length: 70 }, (_, nth) => ({
+          ...{ what: 'missing' as const, ...of, currency: 'USD', day: '2026-03-03' },
+          nth: 4 * nth + 2,
+        })),
+      }),
+    });
+    pages = await showPages(stage);
+    await stage.run();
+    let breakRows = 0;
+    for (let page = 1; page <= 3; page += 1) {
+      const html = await pages.html(`/m/SBX-M-1/USD/2026-03-03?page=${page}`);
+      breakRows += html.match(/<tr class="break/g)?.length ?? 0;
+      expect(textOf(html)).toContain('with the first 50 of 70 breaks marked.');
+      expect(textOf(html)).toContain('Breaks The first 50 of 70.');
+    }
+    expect(breakRows).toBe(70);
+    await pages.close();
+    await stage.close();
+  },
+);
 
 describe('days that are read, and not reconciled', () => {
   beforeAll(async () => {
