@@ -18,8 +18,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // What is waited for comes as soon as it can; how soon is the machine's affair.
     expect: { poll: { timeout: 30_000 } },
-    // Many tests wait more than they work.
-    maxWorkers: 3,
+    // A third one saves less waiting than its start costs, on two cores with the checks at the same time.
+    maxWorkers: 2,
     // Much is made and let go: a larger young generation is collected less often.
     execArgv: ['--max-semi-space-size=64'],
     // Modules are loaded once for many files: no test changes a module, the clock or the environment of another one.
