@@ -13,8 +13,6 @@ export async function schemaOf(databaseUrl: string): Promise<string> {
   try {
     return await generate({
       db: database.db,
-      // Its own type for a dialect is a class it only `implements`.
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment
       dialect: new PostgresDialect(),
       outFile: null,
       excludePattern: 'kysely_*',

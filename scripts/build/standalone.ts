@@ -7,9 +7,9 @@ import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseSync } from 'oxc-parser';
 import prettier from 'prettier';
 import { rollup, type Plugin } from '@rollup/wasm-node';
-import ts from 'typescript';
 import * as z from 'zod';
 import { WORDS_KNOWN } from '../../src/cli/standalone/json-schema.ts';
 import { manifestSchema } from '../../src/statements/manifest.ts';
@@ -78,12 +78,13 @@ const ownSources: Plugin = {
 
 /** The source without interfaces and types, and without the comments on them. */
 function withoutTypes(source: string): string {
-  const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest);
+  const { body } = parseSync('source.ts', source).program;
   let text = source;
-  for (const [index, node] of [...file.statements.entries()].reverse()) {
-    if (!ts.isInterfaceDeclaration(node) && !ts.isTypeAliasDeclaration(node)) continue;
+  for (const [index, node] of [...body.entries()].reverse()) {
+    const declared = node.type === 'ExportNamedDeclaration' ? node.declaration : node;
+    if (!/^TS(?:Interface|TypeAlias)Declaration$/.test(declared?.type ?? '')) continue;
     // Before the first one stands what the file is for.
-    const from = index === 0 ? node.getStart(file) : node.pos;
+    const from = index === 0 ? node.start : body[index - 1]!.end;
     text = text.slice(0, from) + text.slice(node.end);
   }
   return stripTypeScriptTypes(text);

@@ -1,6 +1,6 @@
 /** The mutants of a source text: small faults, each of which a test ought to notice. */
 import { stripTypeScriptTypes } from 'node:module';
-import ts from 'typescript';
+import { parseSync, visitorKeys, type Node } from 'oxc-parser';
 
 export interface Mutant {
   readonly file: string;
@@ -19,26 +19,24 @@ export interface Mutant {
 /** Replaces the text from `start` up to but not including `end`. */
 type Change = readonly [start: number, end: number, replacement: string];
 
-const { SyntaxKind } = ts;
-
 /** Each operator with those that take its place. */
-const OPERATORS = new Map<ts.SyntaxKind, string>([
-  [SyntaxKind.LessThanToken, '<='],
-  [SyntaxKind.LessThanEqualsToken, '<'],
-  [SyntaxKind.GreaterThanToken, '>='],
-  [SyntaxKind.GreaterThanEqualsToken, '>'],
-  [SyntaxKind.EqualsEqualsEqualsToken, '!=='],
-  [SyntaxKind.ExclamationEqualsEqualsToken, '==='],
-  [SyntaxKind.AmpersandAmpersandToken, '||'],
-  [SyntaxKind.BarBarToken, '&&'],
-  [SyntaxKind.QuestionQuestionToken, '&&'],
-  [SyntaxKind.MinusToken, '+'],
-  [SyntaxKind.PlusToken, '-'],
-  [SyntaxKind.AsteriskToken, '/'],
-  [SyntaxKind.SlashToken, '*'],
-  [SyntaxKind.PercentToken, '*'],
-  [SyntaxKind.PlusEqualsToken, '-='],
-  [SyntaxKind.MinusEqualsToken, '+='],
+const OPERATORS = new Map([
+  ['<', '<='],
+  ['<=', '<'],
+  ['>', '>='],
+  ['>=', '>'],
+  ['===', '!=='],
+  ['!==', '==='],
+  ['&&', '||'],
+  ['||', '&&'],
+  ['??', '&&'],
+  ['-', '+'],
+  ['+', '-'],
+  ['*', '/'],
+  ['/', '*'],
+  ['%', '*'],
+  ['+=', '-='],
+  ['-=', '+='],
 ]);
 
 /** Methods that are each other's opposite. */
@@ -52,108 +50,131 @@ const METHODS = new Map([
 /** Larger numbers are sizes, bounds and times, which one more or less does not make wrong. */
 const NUMBER_MAX = 10;
 
-const isLog = (node: ts.Node): boolean =>
-  ts.isCallExpression(node) && /^(?:\w+\.)*(?:log|logger|console)\b/.test(node.expression.getText());
+type Of<Type extends Node['type']> = Extract<Node, { readonly type: Type }>;
 
-const isText = (node: ts.Node): boolean => ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
-
-/** A text for people: it has several words, and is not compared, a key, a name or in a language of its own. */
-function isMessage(node: ts.Node): boolean {
-  const { parent } = node;
-  if (!isText(node) || !/\s\S/.test(node.getText())) return false;
-  if (ts.isTaggedTemplateExpression(parent) || ts.isCaseClause(parent)) return false;
-  if (ts.isElementAccessExpression(parent) || (ts.isPropertyAssignment(parent) && parent.name === node))
-    return false;
-  return !(ts.isBinaryExpression(parent) && /^[!=]==$/.test(parent.operatorToken.getText()));
+/** A text with its tree. */
+interface Source {
+  readonly text: string;
+  /** The text with its comments blank. */
+  readonly code: string;
 }
 
-const isTextSum = ({ left, right }: ts.BinaryExpression): boolean => isText(left) || isText(right);
+const textOf = ({ text }: Source, { start, end }: Node): string => text.slice(start, end);
 
-function ofBinary(node: ts.BinaryExpression): Change[] {
-  const { operatorToken: token } = node;
-  const other = OPERATORS.get(token.kind);
-  if (other === undefined || (/^\+/.test(token.getText()) && isTextSum(node))) return [];
-  return [[token.getStart(), token.end, other]];
+/** What stands in a chain as in `a?.b()`. */
+const unchained = (node: Node): Node => (node.type === 'ChainExpression' ? node.expression : node);
+
+const isLog = (source: Source, node: Node): boolean =>
+  node.type === 'CallExpression' && /^(?:\w+\.)*(?:log|logger|console)\b/.test(textOf(source, node.callee));
+
+const isText = (node: Node): boolean =>
+  node.type === 'TemplateLiteral' || (node.type === 'Literal' && typeof node.value === 'string');
+
+/** A text for people: it has several words, and is not compared, a key, a name or in a language of its own. */
+function isMessage(source: Source, node: Node, parent: Node): boolean {
+  if (!isText(node) || !/\s\S/.test(textOf(source, node))) return false;
+  if (parent.type === 'TaggedTemplateExpression' || parent.type === 'SwitchCase') return false;
+  if (parent.type === 'MemberExpression') return !parent.computed;
+  if (parent.type === 'Property') return parent.key !== node || parent.computed;
+  return !(parent.type === 'BinaryExpression' && /^[!=]==$/.test(parent.operator));
+}
+
+function ofBinary(
+  { code }: Source,
+  node: Of<'AssignmentExpression' | 'BinaryExpression' | 'LogicalExpression'>,
+): Change[] {
+  const { left, operator, right } = node;
+  const other = OPERATORS.get(operator);
+  if (other === undefined || (operator.startsWith('+') && (isText(left) || isText(right)))) return [];
+  const start = code.indexOf(operator, left.end);
+  return [[start, start + operator.length, other]];
 }
 
 /** Negates what is decided on, unless its own operator is the same as a negation. */
-function ofCondition(condition: ts.Expression): Change[] {
-  const [start, end] = [condition.getStart(), condition.end];
-  if (ts.isPrefixUnaryExpression(condition) && condition.operator === SyntaxKind.ExclamationToken) {
-    return [[start, condition.operand.getStart(), '']];
-  }
-  if (ts.isBinaryExpression(condition) && /^[!=]==$/.test(condition.operatorToken.getText())) return [];
-  return [[start, end, `!(${condition.getText()})`]];
+function ofCondition(source: Source, condition: Node): Change[] {
+  const { start, end } = condition;
+  if (condition.type === 'UnaryExpression' && condition.operator === '!')
+    return [[start, condition.argument.start, '']];
+  if (condition.type === 'BinaryExpression' && /^[!=]==$/.test(condition.operator)) return [];
+  return [[start, end, `!(${textOf(source, condition)})`]];
 }
 
 /** What is returned, turned round or empty. */
-function ofResult(result: ts.Expression): Change[] {
-  const [start, end] = [result.getStart(), result.end];
-  if (result.kind === SyntaxKind.TrueKeyword) return [[start, end, 'false']];
-  if (result.kind === SyntaxKind.FalseKeyword) return [[start, end, 'true']];
-  if (ts.isArrayLiteralExpression(result) && result.elements.length > 0) return [[start, end, '[]']];
-  return isText(result) && !isMessage(result) ? [[start, end, "''"]] : [];
+function ofResult(source: Source, result: Node, parent: Node): Change[] {
+  const { start, end } = result;
+  if (result.type === 'Literal' && typeof result.value === 'boolean')
+    return [[start, end, String(!result.value)]];
+  if (result.type === 'ArrayExpression' && result.elements.length > 0) return [[start, end, '[]']];
+  return isText(result) && !isMessage(source, result, parent) ? [[start, end, "''"]] : [];
 }
 
-function ofCall(node: ts.CallExpression): Change[] {
-  const { expression } = node;
-  if (!ts.isPropertyAccessExpression(expression)) return [];
-  const { name } = expression;
-  if (name.text === 'filter') return [[expression.expression.end, node.end, '']];
-  const other = METHODS.get(name.text);
-  return other === undefined ? [] : [[name.getStart(), name.end, other]];
+function ofCall({ callee, end }: Of<'CallExpression'>): Change[] {
+  if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier' || callee.computed)
+    return [];
+  const { object, property } = callee;
+  if (property.name === 'filter') return [[object.end, end, '']];
+  const other = METHODS.get(property.name);
+  return other === undefined ? [] : [[property.start, property.end, other]];
 }
 
 /** A statement that is a call, which could be forgotten. */
-function ofStatement(node: ts.ExpressionStatement): Change[] {
-  let { expression } = node;
-  while (ts.isAwaitExpression(expression) || ts.isVoidExpression(expression))
-    expression = expression.expression;
-  return ts.isCallExpression(expression) ? [[node.getStart(), node.end, ';']] : [];
+function ofStatement({ expression, start, end }: Of<'ExpressionStatement'>): Change[] {
+  let called: Node = expression;
+  while (
+    called.type === 'AwaitExpression' ||
+    (called.type === 'UnaryExpression' && called.operator === 'void')
+  )
+    called = called.argument;
+  return /^(?:Call|Import)Expression$/.test(unchained(called).type) ? [[start, end, ';']] : [];
 }
 
-function ofNumber(node: ts.NumericLiteral): Change[] {
-  const value = Number(node.text);
+function ofNumber(value: number, { start, end }: Node): Change[] {
   if (!Number.isInteger(value) || value > NUMBER_MAX) return [];
   const others = value === 0 ? [1] : [value + 1, value - 1];
-  return others.map((other) => [node.getStart(), node.end, String(other)]);
+  return others.map((other) => [start, end, String(other)]);
 }
 
-function changesAt(node: ts.Node): Change[] {
-  if (ts.isBinaryExpression(node)) return ofBinary(node);
-  if (ts.isIfStatement(node)) return ofCondition(node.expression);
-  if (ts.isConditionalExpression(node)) return ofCondition(node.condition);
-  if (ts.isReturnStatement(node)) return node.expression === undefined ? [] : ofResult(node.expression);
-  if (ts.isArrowFunction(node)) return ts.isBlock(node.body) ? [] : ofResult(node.body);
-  if (ts.isCallExpression(node)) return ofCall(node);
-  if (ts.isExpressionStatement(node)) return ofStatement(node);
-  if (ts.isNumericLiteral(node)) return ofNumber(node);
-  if (isMessage(node)) return [[node.getStart(), node.end, "''"]];
-  if (ts.isSpreadElement(node)) return [[node.expression.getStart(), node.expression.end, '[]']];
-  if (ts.isSpreadAssignment(node)) return [[node.expression.getStart(), node.expression.end, '{}']];
-  return [];
+function changesAt(source: Source, node: Node, parent: Node): Change[] {
+  const { type } = node;
+  if (type === 'AssignmentExpression' || type === 'BinaryExpression' || type === 'LogicalExpression')
+    return ofBinary(source, node);
+  if (type === 'IfStatement' || type === 'ConditionalExpression') return ofCondition(source, node.test);
+  if (type === 'ReturnStatement') return node.argument === null ? [] : ofResult(source, node.argument, node);
+  if (type === 'ArrowFunctionExpression') return ofResult(source, node.body, node);
+  if (type === 'CallExpression') return ofCall(node);
+  if (type === 'ExpressionStatement') return ofStatement(node);
+  if (type === 'Literal' && typeof node.value === 'number') return ofNumber(node.value, node);
+  if (isMessage(source, node, parent)) return [[node.start, node.end, "''"]];
+  if (type !== 'SpreadElement') return [];
+  const { start, end } = node.argument;
+  return [[start, end, parent.type === 'ObjectExpression' ? '{}' : '[]']];
 }
+
+/** Expressions with a type next to them. */
+const TYPED = /^TS(?:As|Satisfies|NonNull|Instantiation)Expression$/;
 
 /** Types, imports, the names of exports, and what is logged. */
-const isSkipped = (node: ts.Node): boolean =>
-  ts.isTypeNode(node) ||
-  ts.isInterfaceDeclaration(node) ||
-  ts.isTypeAliasDeclaration(node) ||
-  ts.isImportDeclaration(node) ||
-  ts.isExportDeclaration(node) ||
-  isLog(node) ||
-  (ts.isExpressionStatement(node) && isLog(node.expression));
+const isSkipped = (source: Source, node: Node): boolean =>
+  (node.type.startsWith('TS') && !TYPED.test(node.type)) ||
+  /^(?:Import|ExportAll)Declaration$/.test(node.type) ||
+  isLog(source, node) ||
+  (node.type === 'ExpressionStatement' && isLog(source, unchained(node.expression)));
 
-function nameOf(statement: ts.Statement): string {
-  if (ts.isVariableStatement(statement)) return statement.declarationList.declarations[0]!.name.getText();
-  return (statement as { readonly name?: ts.Node } & ts.Statement).name?.getText() ?? '';
+function nameOf(source: Source, statement: Node): string {
+  if (statement.type === 'ExportNamedDeclaration' && statement.declaration !== null)
+    return nameOf(source, statement.declaration);
+  const named = statement.type === 'VariableDeclaration' ? statement.declarations[0]! : statement;
+  if (!('id' in named) || named.id === null) return '';
+  return 'name' in named.id ? named.id.name : textOf(source, named.id);
 }
 
-/** JavaScript without types and comments; null if Node cannot read the text. */
+/** JavaScript as a tree, without the places of its parts; null if Node cannot read the text. */
 function plainCode(text: string): string | null {
   try {
-    const compilerOptions = { target: ts.ScriptTarget.ESNext, removeComments: true };
-    return ts.transpileModule(stripTypeScriptTypes(text), { compilerOptions }).outputText;
+    const { program } = parseSync('source.js', stripTypeScriptTypes(text), { preserveParens: false });
+    return JSON.stringify(program.body, (key, value: unknown) =>
+      key === 'start' || key === 'end' ? undefined : typeof value === 'bigint' ? String(value) : value,
+    );
   } catch {
     return null;
   }
@@ -168,24 +189,35 @@ export function isReal(text: string, mutant: Mutant): boolean {
   return code !== null && code !== plainCode(text);
 }
 
+/** The parts of a tree, in the order of the text. */
+const partsOf = (node: Node): Node[] =>
+  visitorKeys[node.type]!.flatMap(
+    (key) => (node as unknown as Record<string, Node | (Node | null)[]>)[key] ?? [],
+  ).filter((part) => part !== null);
+
 /** All mutants of a file, in the order of its text. Some may not be real. */
 export function mutantsOf(file: string, text: string): Mutant[] {
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true);
+  const { program, comments } = parseSync(file, text);
+  const code = comments.reduce(
+    (left, { start, end }) => left.slice(0, start) + ' '.repeat(end - start) + left.slice(end),
+    text,
+  );
+  const source: Source = { text, code };
   const found: Mutant[] = [];
   const add = (within: string, [start, end, replacement]: Change): void => {
     const begin = text.lastIndexOf('\n', start - 1) + 1;
     const lineEnd = text.indexOf('\n', end);
     const last = lineEnd === -1 ? text.length : lineEnd;
-    const line = source.getLineAndCharacterOfPosition(start).line + 1;
+    const line = text.slice(0, start).split('\n').length;
     const before = text.slice(begin, last).trim();
     const after = (text.slice(begin, start) + replacement + text.slice(end, last)).trim();
     found.push({ file, line, within, before, after, start, end, replacement });
   };
-  const visit = (node: ts.Node, within: string): void => {
-    if (isSkipped(node)) return;
-    for (const change of changesAt(node)) add(within, change);
-    node.forEachChild((child) => visit(child, within));
+  const visit = (node: Node, parent: Node, within: string): void => {
+    if (isSkipped(source, node)) return;
+    for (const change of changesAt(source, node, parent)) add(within, change);
+    for (const part of partsOf(node)) visit(part, node, within);
   };
-  for (const statement of source.statements) visit(statement, nameOf(statement));
+  for (const statement of program.body) visit(statement, program, nameOf(source, statement));
   return found.sort((a, b) => a.start - b.start);
 }

@@ -33,7 +33,7 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
   let found: Promise<client.Configuration> | null = null;
   const provider = (): Promise<client.Configuration> => {
     // The settings take plain http on loopback alone. It is marked as deprecated so that it stands out.
-    // eslint-disable-next-line @typescript-eslint/no-deprecated
+    // oxlint-disable-next-line typescript/no-deprecated
     const execute = issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [];
     const options = { timeout: CALL_TIMEOUT_S, execute };
     found ??= client

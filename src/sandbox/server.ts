@@ -72,8 +72,9 @@ export function createSandbox(input: ScenarioInput): Sandbox {
     refuse(reply, 404, 'E40400', `no operation at ${request.url}`),
   );
   // A scenario on another day than today is no clock that is wrong: its Date header is still today's.
-  server.addHook('onSend', async (_request, reply) => {
+  server.addHook('onSend', (_request, reply, _payload, done) => {
     if (offsetMs() !== 0) reply.header('date', new Date(Date.now() + offsetMs()).toUTCString());
+    done();
   });
   addOperations(server, { scenario, striker, merchants, reviews });
   addControls(server, { scenario, striker, merchants, reviews, pushes, setHostility, setNow });

@@ -49,8 +49,9 @@ async function open(careful: Carefulness, etagOfPut?: string): Promise<Subject> 
   });
   makeCareful(app, careful);
   if (etagOfPut !== undefined) {
-    app.addHook('onSend', async (request, reply) => {
+    app.addHook('onSend', (request, reply, _payload, done) => {
       if (request.method === 'PUT') reply.header('etag', etagOfPut);
+      done();
     });
   }
   const bucket = `daybook-${randomUUID()}`;

@@ -1,48 +1,87 @@
-/** The lint rules over imports see types: circles, and layers. */
-import { ESLint } from 'eslint';
+/** Imports of types count as well: for circles, and for layers. */
 import { expect, test } from 'vitest';
-import tseslint from 'typescript-eslint';
+import { importProblems } from '../../scripts/imports.ts';
 
-const root = new URL('../..', import.meta.url).pathname;
-const LINK = './chain/chain-link.ts';
-const LEASE = '../store/engine/lease.ts';
-const RULES = ['daybook/no-import-circle', 'import-x/no-restricted-paths', 'no-restricted-syntax'];
-const eslint = new ESLint({
-  cwd: root,
-  overrideConfig: [tseslint.configs.disableTypeChecked],
-  ruleFilter: ({ ruleId }) => RULES.includes(ruleId),
+/** What is wrong in files with these texts. */
+const saidOf = (texts: Readonly<Record<string, string>>): string[] =>
+  importProblems(new Map(Object.entries(texts))).map(
+    ({ file, line, message }) => `${file}:${line}: ${message}`,
+  );
+
+const LEASE = '../store/lease.ts';
+
+const imports = (path: string): string => `import '${path}';`;
+
+/** All the ways to import from a file. */
+const waysTo = (path: string): string[] => [
+  `import { Name } from '${path}';`,
+  `import type { Name } from '${path}';`,
+  `import { type Name } from '${path}';`,
+  imports(path),
+  `export type { Name } from '${path}';`,
+  `export * from '${path}';`,
+  `export {} from '${path}';`,
+  `export const name = () => import('${path}');`,
+];
+
+test.each(waysTo('./chain/link.ts'))('a circle is seen where %s closes it', (line) => {
+  const others = {
+    'src/ledger/chain/link.ts': imports('../day.ts'),
+    'src/ledger/day.ts': `// ${imports('./entry.ts')}\n${imports('../ledger/entry.ts')}`,
+    // Imports a circle, and is in none.
+    'src/run/run.ts': imports('../ledger/entry.ts'),
+  };
+  const [entry, link, day] = ['src/ledger/entry.ts', 'src/ledger/chain/link.ts', 'src/ledger/day.ts'];
+  expect(saidOf({ ...others, [entry]: `\n${line}\n` })).toEqual([
+    `${link}:1: circle of imports: ${link} → ${day} → ${entry} → ${link}`,
+    `${day}:2: circle of imports: ${day} → ${entry} → ${link} → ${day}`,
+    `${entry}:2: circle of imports: ${entry} → ${link} → ${day} → ${entry}`,
+  ]);
+  expect(saidOf({ ...others, [entry]: imports('./money.ts') })).toEqual([]);
 });
 
-/** What the rules say of a file of src with this text in its place. */
-async function saidOf(file: string, text: string): Promise<readonly string[]> {
-  const [linted] = await eslint.lintText(text, { filePath: `${root}${file}` });
-  return linted!.messages.map(({ message, line }) => `${line}: ${message}`);
-}
+test.each(waysTo(LEASE))('a layer is seen in %s', (line) => {
+  expect(saidOf({ 'src/ledger/entry.ts': `\n${line}` })).toEqual([
+    'src/ledger/entry.ts:2: ledger may only import nothing of ours',
+  ]);
+  expect(saidOf({ 'src/run/run.ts': line, 'test/ledger/entry.test.ts': line })).toEqual([]);
+});
 
 test.each([
-  `import type { Chain } from '${LINK}';`,
-  `import { type Chain } from '${LINK}';`,
-  `export type { Chain } from '${LINK}';`,
-  `export * from '${LINK}';`,
-  `export const chain = () => import('${LINK}');`,
-])('a circle is seen where %s closes it', async (line) => {
-  expect(await saidOf('src/ledger/entry.ts', `\n${line}\n`)).toEqual([
-    '2: circle of imports: src/ledger/entry.ts → src/ledger/chain/chain-link.ts → src/ledger/entry.ts',
-  ]);
-  expect(await saidOf('src/ledger/entry.ts', '')).toEqual([]);
+  ['src/host/files/lock.ts', '../../ledger/entry.ts', 'host may only import nothing of ours'],
+  ['src/store/engine/rows.ts', '../../platform/wire.ts', 'store may only import ledger, host'],
+  [
+    'src/sandbox/server.ts',
+    '../platform/transport.ts',
+    'sandbox may only import ledger, host, platform/wire.ts',
+  ],
+  ['src/run/run.ts', '../observe/metrics.ts', 'observe is on top: run may not import it'],
+  ['src/web/server.ts', '../../jobs/all.ts', 'jobs is on top: web may not import it'],
+  ['src/cli/main.ts', '../library/index.ts', 'library is on top: cli may not import it'],
+  ['jobs/all.ts', '../src/store/lease.ts', 'jobs may only import run, settings'],
+  ['src/fresh/fresh.ts', '../ledger/entry.ts', 'fresh has no line in scripts/imports.ts'],
+])('%s does not import %s', (file, path, message) => {
+  expect(saidOf({ [file]: imports(path) })).toEqual([`${file}:1: ${message}`]);
 });
 
-test.each([`import type { Lease } from '${LEASE}';`, `export type { Lease } from '${LEASE}';`])(
-  'the layer rules see the type in %s',
-  async (line) => {
-    expect(await saidOf('src/ledger/entry.ts', line)).toEqual([
-      expect.stringContaining('src/ledger may only import nothing of ours'),
-    ]);
-  },
-);
+test.each([
+  ['src/ledger/chain/chain.ts', '../entry.ts'],
+  ['src/sandbox/server.ts', '../platform/wire.ts'],
+  ['src/sync/plan.ts', '../platform/transport.ts'],
+  ['src/cli/schedule.ts', '../../jobs/all.ts'],
+  ['src/cli/main.ts', '../web/server.ts'],
+  ['src/web/server.ts', '../run/run.ts'],
+  ['bench/main.ts', '../src/cli/main.ts'],
+])('%s may import %s', (file, path) => {
+  expect(saidOf({ [file]: imports(path) })).toEqual([]);
+});
 
-test('a type is not imported in the middle of the text, where layers are not seen', async () => {
-  expect(await saidOf('src/ledger/entry.ts', `type L = import('${LEASE}').Lease;`)).toContainEqual(
-    '1: import the type at the top',
-  );
+test('a type is imported at the top, and its import in the middle of the text is one all the same', () => {
+  expect(saidOf({ 'src/ledger/entry.ts': `type L = import('${LEASE}').Lease;` })).toEqual([
+    'src/ledger/entry.ts:1: import the type at the top',
+    'src/ledger/entry.ts:1: ledger may only import nothing of ours',
+  ]);
+  expect(saidOf({ 'test/a.test.ts': `\nlet lease: import('${LEASE}').Lease;` })).toEqual([
+    'test/a.test.ts:2: import the type at the top',
+  ]);
 });

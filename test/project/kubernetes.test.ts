@@ -3,7 +3,10 @@
  *
  * @module-tag long
  */
-import { readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
 import { CronJob } from 'kubernetes-models/batch/v1/CronJob';
 import { Job } from 'kubernetes-models/batch/v1/Job';
@@ -12,8 +15,7 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBu
 import { Namespace } from 'kubernetes-models/v1/Namespace';
 import { Service } from 'kubernetes-models/v1/Service';
 import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
-import ts from 'typescript';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { EXIT } from '../../src/ledger/ending.ts';
 import {
   deployed,
@@ -101,20 +103,18 @@ function typeErrors(documents: readonly Manifest[]): string[] {
       return `export const m${at}: ${type} = ${JSON.stringify(documents[at])};`;
     })
     .join('\n');
-  const path = 'test/project/kubernetes-manifests.ts';
-  const options = {
-    ...{ strict: true, noEmit: true, skipLibCheck: true, types: [] },
-    ...{ module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
-  };
-  const host = ts.createCompilerHost(options);
-  const { getSourceFile, fileExists, readFile } = host;
-  host.fileExists = (name) => name === path || fileExists.call(host, name);
-  host.readFile = (name) => (name === path ? text : readFile.call(host, name));
-  host.getSourceFile = (name, target, ...more) =>
-    name === path ? ts.createSourceFile(name, text, target) : getSourceFile.call(host, name, target, ...more);
-  return ts
-    .getPreEmitDiagnostics(ts.createProgram([path], options, host))
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+  const folder = mkdtempSync(join(tmpdir(), 'daybook-kubernetes-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'manifests.ts'), text);
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--skipLibCheck', '--pretty', 'false'];
+  const compiler = join(process.cwd(), 'node_modules/typescript/bin/tsc');
+  const { stdout } = spawnSync(process.execPath, [compiler, ...options, 'manifests.ts'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  return stdout.split('\n').filter((line) => line !== '');
 }
 
 test('every file is one that kustomization.yaml lists, the nightly one that stands in for the schedule, the workers, or the pages', () => {

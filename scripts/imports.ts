@@ -1,0 +1,168 @@
+/**
+ * Which module may import which, and no circle of imports between files. Imports of types, re-exports and dynamic imports
+ * count like any other. Exits with 1 if it finds anything. `node scripts/imports.ts`
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSync, Visitor, type Span } from 'oxc-parser';
+
+const core = ['ledger', 'host'];
+const edges = [...core, 'platform', 'store', 'objects'];
+/** What an operation next to the ledger's stands on: reference data, onboarding, beneficiaries, notifications. */
+const operation = [...core, 'platform', 'store', 'settings'];
+
+/** Anything that is not on top. */
+const ANYTHING = null;
+
+/** What each module may import, in addition to itself. A module is a folder of src, or the folder jobs. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> = {
+  host: [],
+  ledger: [],
+  signing: core,
+  platform: core,
+  store: core,
+  objects: core,
+  settings: [...core, 'signing'],
+  forms: [...core, 'settings'],
+  queue: [...core, 'store'],
+  alerts: [...core, 'store', 'settings'],
+  reference: operation,
+  onboarding: [...operation, 'forms'],
+  beneficiaries: [...operation, 'forms'],
+  notifications: [...operation, 'onboarding', 'beneficiaries'],
+  sync: edges,
+  reconcile: edges,
+  statements: [...edges, 'signing'],
+  run: [
+    ...[...edges, 'signing', 'sync', 'reconcile', 'statements', 'settings', 'reference', 'queue', 'alerts'],
+  ],
+  observe: [...core, 'platform', 'store', 'queue', 'run'],
+  access: [...core, 'store', 'settings'],
+  pages: [...core, 'store', 'statements', 'run', 'access'],
+  library: ['ledger', 'signing', 'statements'],
+  // With the client of the platform it shares the words on the wire alone.
+  sandbox: [...core, 'platform/wire.ts'],
+  jobs: ['run', 'settings'],
+  web: ANYTHING,
+  cli: ANYTHING,
+};
+
+/** What is on top, with the modules that may import it. */
+const ON_TOP: Readonly<Record<string, readonly string[]>> = {
+  jobs: ['cli'],
+  web: ['cli'],
+  observe: ['cli'],
+  cli: [],
+  library: [],
+};
+
+export interface Problem {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+interface Import {
+  readonly to: string;
+  readonly line: number;
+}
+
+/** All imports of files of ours in a text, and the types that are imported in the middle of it. */
+function importsIn(file: string, text: string): { imports: Import[]; inMiddle: number[] } {
+  const imports: Import[] = [];
+  const inMiddle: number[] = [];
+  const lineOf = ({ start }: Span): number => text.slice(0, start).split('\n').length;
+  const add = (source: (Span & { readonly value?: unknown }) | null): void => {
+    if (typeof source?.value === 'string' && source.value.startsWith('.'))
+      imports.push({ to: join(dirname(file), source.value), line: lineOf(source) });
+  };
+  new Visitor({
+    ImportDeclaration: ({ source }) => add(source),
+    ExportNamedDeclaration: ({ source }) => add(source),
+    ExportAllDeclaration: ({ source }) => add(source),
+    ImportExpression: ({ source }) => add(source),
+    TSImportType: (node) => {
+      add(node.source);
+      inMiddle.push(lineOf(node));
+    },
+  }).visit(parseSync(file, text).program);
+  return { imports, inMiddle };
+}
+
+/** `ledger/entry.ts` of `src/ledger/entry.ts`; files of jobs keep their path. Null for what is in neither. */
+const placeOf = (file: string): string | null =>
+  file.startsWith('src/') ? file.slice('src/'.length) : file.startsWith('jobs/') ? file : null;
+
+/** What is wrong with an import from one file to another by the layers; null if nothing is. */
+function layerProblem(from: string, to: string): string | null {
+  const [place, target] = [placeOf(from), placeOf(to)];
+  if (place === null || target === null) return null;
+  const [module, other] = [place, target].map((path) => path.split('/')[0]!) as [string, string];
+  if (module === other) return null;
+  const allowed = MAY_IMPORT[module];
+  if (allowed === undefined) return `${module} has no line in scripts/imports.ts`;
+  if (ON_TOP[other]?.includes(module) === false) return `${other} is on top: ${module} may not import it`;
+  if (allowed === ANYTHING || allowed.some((one) => `${target}/`.startsWith(`${one}/`))) return null;
+  return `${module} may only import ${allowed.length === 0 ? 'nothing of ours' : allowed.join(', ')}`;
+}
+
+type Imports = ReadonlyMap<string, readonly Import[]>;
+
+/** Without the files that import none of the others, again and again: what stays leads to a circle or is in one. */
+function withoutEnds(files: Imports): Imports {
+  const left = new Map([...files].filter(([, imports]) => imports.some(({ to }) => files.has(to))));
+  return left.size === files.size ? left : withoutEnds(left);
+}
+
+/** The shortest way of imports from one file to another; null if there is none. */
+function wayTo(goal: string, from: string, files: Imports): readonly string[] | null {
+  const reached = new Set([from]);
+  let ways: (readonly string[])[] = [[from]];
+  while (ways.length > 0) {
+    const done = ways.find((way) => way.at(-1) === goal);
+    if (done !== undefined) return done;
+    ways = ways.flatMap((way) =>
+      (files.get(way.at(-1)!) ?? []).flatMap(({ to }) => {
+        if (reached.has(to)) return [];
+        reached.add(to);
+        return [[...way, to]];
+      }),
+    );
+  }
+  return null;
+}
+
+/** What is wrong with the imports of these files. Paths are from the root of the tree. */
+export function importProblems(texts: ReadonlyMap<string, string>): Problem[] {
+  const found: Problem[] = [];
+  const files = new Map<string, readonly Import[]>();
+  for (const [file, text] of texts) {
+    const { imports, inMiddle } = importsIn(file, text);
+    files.set(file, imports);
+    for (const line of inMiddle) found.push({ file, line, message: 'import the type at the top' });
+    for (const { to, line } of imports) {
+      const message = layerProblem(file, to);
+      if (message !== null) found.push({ file, line, message });
+    }
+  }
+  const left = withoutEnds(files);
+  for (const [file, imports] of left) {
+    for (const { to, line } of imports) {
+      const way = wayTo(file, to, left);
+      if (way !== null)
+        found.push({ file, line, message: `circle of imports: ${[file, ...way].join(' → ')}` });
+    }
+  }
+  return found;
+}
+
+if (import.meta.main) {
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const paths = globSync('{*.ts,{bin,src,jobs,bench,scripts,test}/**/*.{ts,js}}', { cwd: root });
+  const texts = new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), 'utf8')]));
+  const problems = importProblems(texts);
+  for (const { file, line, message } of problems) process.stdout.write(`${file}:${line}: ${message}\n`);
+  process.stdout.write(`${problems.length} wrong imports in ${texts.size} files\n`);
+  if (problems.length > 0) process.exitCode = 1;
+}
