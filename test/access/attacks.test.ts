@@ -13,7 +13,7 @@ let settings: AccessDeps['settings'];
 const open: Guarded[] = [];
 beforeAll(async () => {
   database = await freshDatabase();
-  settings = await withPasswords();
+  settings = withPasswords();
 });
 afterAll(() => database.close());
 afterEach(async () => {

@@ -24,7 +24,7 @@ function quickHash(password: string): PasswordHash {
   return { ...cheap, hash: scryptSync(password, cheap.salt, 32, { N: 2 ** cheap.cost, r: 8, p: 1 }) };
 }
 async function shown({ isQuick = true } = {}): Promise<Guarded> {
-  const settings = await withPasswords();
+  const settings = withPasswords();
   const users = new Map(Object.entries(PASSWORDS).map(([name, password]) => [name, quickHash(password)]));
   const one = await guarded(database.db, isQuick ? { ...settings, users } : settings);
   open.push(one);

@@ -20,23 +20,23 @@ const opened = (access: ReturnType<typeof accessSettings>, host: string, port = 
     ...{ db: database.db, random, now: () => new Date() },
   });
 
-test('off loopback nothing is served without a way to log in', async () => {
+test('off loopback nothing is served without a way to log in', () => {
   const none = accessSettings({});
   for (const host of ['0.0.0.0', '::', '10.0.0.1', 'books.example']) {
     expect(() => opened(none, host)).toThrow(AccessMissing);
     expect(() => opened(none, host)).toThrow(/DAYBOOK_ACCESS_USERS.*DAYBOOK_ACCESS_ROLES/);
   }
-  expect(opened(await withPasswords(), '0.0.0.0').canLogOut).toBe(true);
+  expect(opened(withPasswords(), '0.0.0.0').canLogOut).toBe(true);
 });
 
-test('without a way to log in pages neither share the notifications’ port nor have an address for others', async () => {
+test('without a way to log in pages neither share the notifications’ port nor have an address for others', () => {
   const none = accessSettings({});
   expect(() => opened(none, LISTEN.host, LISTEN.port)).toThrow(/DAYBOOK_LISTEN.*set DAYBOOK_ACCESS_USERS/);
   const reported = accessSettings({ pagesUrl: 'https://books.example' });
   expect(() => opened(reported, '127.0.0.1')).toThrow(/DAYBOOK_PAGES_URL.*set DAYBOOK_ACCESS_USERS/);
   const local = accessSettings({ pagesUrl: 'http://127.0.0.1:8082' });
   expect(opened(local, '127.0.0.1').canLogOut).toBe(false);
-  expect(opened(await withPasswords(), LISTEN.host, LISTEN.port).canLogOut).toBe(true);
+  expect(opened(withPasswords(), LISTEN.host, LISTEN.port).canLogOut).toBe(true);
 });
 
 test('on loopback without settings everybody is the operator, but nobody whom a proxy or another name brings', async () => {

@@ -37,7 +37,7 @@ const cheapHash = (password: string, salt: Buffer): string =>
   ].join(':');
 
 /** Ada is an operator of all, vera a viewer of M1. */
-export const withPasswords = async (given: Readonly<Record<string, unknown>> = {}) =>
+export const withPasswords = (given: Readonly<Record<string, unknown>> = {}) =>
   accessSettings({
     accessUsers: {
       ada: cheapHash(PASSWORDS.ada, Buffer.alloc(16, 1)),

@@ -31,7 +31,7 @@ test.skipIf(!isAsked)('pictures of the main pages', async () => {
     .where('currency', '=', 'USD')
     .executeTakeFirstOrThrow();
   const access = createAccess({
-    ...{ settings: await withPasswords(), db, random: randomBytes, secretKeys: SECRET_KEYS },
+    ...{ settings: withPasswords(), db, random: randomBytes, secretKeys: SECRET_KEYS },
     ...{ isSecure: false, now: stage.app.now },
   });
   const [pages, guarded] = [await showPages(stage), await showPages(stage, { access, canLogOut: true })];

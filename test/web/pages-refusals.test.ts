@@ -87,7 +87,7 @@ describe('why somebody is not let in', () => {
   });
 
   it('a cookie that the browser did not keep', async () => {
-    const pages = await shown(await withPasswords());
+    const pages = await shown(withPasswords());
     const form = { form_token: 'x', name: 'ada', password: 'x', to: '/' };
     const got = await answer(await pages.post('/login', form));
     saysWhy(pages, got, {
@@ -171,7 +171,7 @@ describe('an address that is none', () => {
           'content-security-policy': expect.stringContaining("default-src 'none'") as string,
         },
       });
-      const closed = await sent(await shown(await withPasswords()), { method, path });
+      const closed = await sent(await shown(withPasswords()), { method, path });
       expect(closed.status).toBe(statusWithLogins);
     },
   );
@@ -186,14 +186,14 @@ describe('an address that is none', () => {
           'content-security-policy': expect.stringContaining("default-src 'none'") as string,
         },
       });
-      const closed = await shown(await withPasswords());
+      const closed = await shown(withPasswords());
       expect((await closed.get(path)).headers.get('location')).toMatch(/^\/login/);
     },
   );
 });
 
 test('who is logged in can log out where there is nothing', async () => {
-  const pages = await shown(await withPasswords());
+  const pages = await shown(withPasswords());
   const browser = new Browser(pages.url);
   await browser.login('ada', PASSWORDS.ada);
   const page = await (await browser.get('/nothing')).text();
