@@ -5,6 +5,7 @@
  */
 import { scryptSync } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hashPassword } from '../../src/access/identity.ts';
 import type { PasswordHash } from '../../src/settings/values/credentials.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -24,9 +25,16 @@ function quickHash(password: string): PasswordHash {
   return { ...cheap, hash: scryptSync(password, cheap.salt, 32, { N: 2 ** cheap.cost, r: 8, p: 1 }) };
 }
 async function shown({ isQuick = true } = {}): Promise<Guarded> {
-  const settings = withPasswords();
   const users = new Map(Object.entries(PASSWORDS).map(([name, password]) => [name, quickHash(password)]));
-  const one = await guarded(database.db, isQuick ? { ...settings, users } : settings);
+  const one = await guarded(
+    database.db,
+    isQuick
+      ? { ...withPasswords(), users }
+      : withPasswords({
+          accessUsers: { ada: await hashPassword(PASSWORDS.ada, Buffer.alloc(16, 1)) },
+          accessRoles: { ada: 'operator' },
+        }),
+  );
   open.push(one);
   return one;
 }
