@@ -16,6 +16,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
  * daybook, and the command ends with 70.
  */
 export abstract class ExpectedError extends Error {
+  /** For the compiler alone: an object with the same members is no such error. */
+  declare readonly ours: never;
   abstract readonly exitCode: Exclude<ExitCode, typeof EXIT.done | typeof EXIT.fault>;
 }
 
