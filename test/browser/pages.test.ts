@@ -134,34 +134,38 @@ describe.skipIf(skipped)(name, () => {
     return { name: download.suggestedFilename(), path, bytes: await readFile(path) };
   }
 
-  test('a day is downloaded as CSV and as XLSX, with the same cells as the page’s entries', async () => {
-    const { page, complaints } = await watchedPage(browser, pages.url);
-    await page.goto(`/m/SBX-M-1/USD/${BROKEN_DAY}?digits=exact`);
-    const csv = await fetched(page, 'Download statement r1 (CSV)');
-    expect(csv.name).toBe(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv`);
-    const [head, ...lines] = csv.bytes
-      .toString('utf8')
-      .trimEnd()
-      .split('\r\n')
-      .map((line) => line.split(','));
-    expect(head).toEqual(HEAD);
-    const shown = await page
-      .locator('table:has(th:text("Entry number")) tbody tr:not(.break)')
-      .allInnerTexts();
-    expect(shown.map((row) => row.split('\t'))).toEqual(
-      lines.map(([batchNo, bookedAt, , type, credit, debit, balance]) => [
-        ...[batchNo, bookedAt!.slice(11), type, credit, debit, balance],
-      ]),
-    );
-    const xlsx = await fetched(page, 'as XLSX');
-    expect(xlsx.name).toBe(`SBX-M-1_USD_${BROKEN_DAY}.r1.xlsx`);
-    const { sheets } = await readXlsx(xlsx.bytes);
-    expect(sheets.map(({ name }) => name)).toEqual(['Summary', 'USD', 'Changes']);
-    expect(sheets[1]!.rows.map((row) => row.map(cellText))).toEqual([HEAD, ...lines]);
-    // A link that becomes a file ends as a request without a page.
-    expect(complaints.filter((one) => !one.includes('/download/'))).toEqual([]);
-    await page.context().close();
-  });
+  test(
+    'a day is downloaded as CSV and as XLSX, with the same cells as the page’s entries',
+    { tags: ['long'] },
+    async () => {
+      const { page, complaints } = await watchedPage(browser, pages.url);
+      await page.goto(`/m/SBX-M-1/USD/${BROKEN_DAY}?digits=exact`);
+      const csv = await fetched(page, 'Download statement r1 (CSV)');
+      expect(csv.name).toBe(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv`);
+      const [head, ...lines] = csv.bytes
+        .toString('utf8')
+        .trimEnd()
+        .split('\r\n')
+        .map((line) => line.split(','));
+      expect(head).toEqual(HEAD);
+      const shown = await page
+        .locator('table:has(th:text("Entry number")) tbody tr:not(.break)')
+        .allInnerTexts();
+      expect(shown.map((row) => row.split('\t'))).toEqual(
+        lines.map(([batchNo, bookedAt, , type, credit, debit, balance]) => [
+          ...[batchNo, bookedAt!.slice(11), type, credit, debit, balance],
+        ]),
+      );
+      const xlsx = await fetched(page, 'as XLSX');
+      expect(xlsx.name).toBe(`SBX-M-1_USD_${BROKEN_DAY}.r1.xlsx`);
+      const { sheets } = await readXlsx(xlsx.bytes);
+      expect(sheets.map(({ name }) => name)).toEqual(['Summary', 'USD', 'Changes']);
+      expect(sheets[1]!.rows.map((row) => row.map(cellText))).toEqual([HEAD, ...lines]);
+      // A link that becomes a file ends as a request without a page.
+      expect(complaints.filter((one) => !one.includes('/download/'))).toEqual([]);
+      await page.context().close();
+    },
+  );
 
   test('a month is downloaded as a ZIP that holds each statement, and verify finds nothing wrong', async () => {
     const { page } = await watchedPage(browser, pages.url);

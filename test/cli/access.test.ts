@@ -10,7 +10,9 @@ import { accessSettings } from '../access/support.ts';
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 async function hash(password: string, ...flags: string[]) {
-  const child = spawn(process.execPath, [MAIN, 'access', 'hash', ...flags], { env: {} });
+  const child = spawn(process.execPath, [MAIN, 'access', 'hash', ...flags], {
+    env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+  });
   child.stdin.end(password);
   const [stdout, stderr] = await Promise.all([
     text(child.stdout),

@@ -52,20 +52,24 @@ describe('the text of a run', () => {
     },
   );
 
-  test('that needs a person names new and known breaks first, and then figures of the days it changed only', async () => {
-    await open({ scenario: scenario({ entriesPerDay: 20 }) });
-    const ofDay = (day: string) => usd().filter(({ busiDate }) => busiDate.startsWith(day));
-    stage.sandbox.takeOut(merchantNo, ofDay('2026-03-03')[5]!.batchNo);
-    await stage.run();
-    stage.sandbox.takeOut(merchantNo, ofDay('2026-03-05')[5]!.batchNo);
-    const { code, stdout } = await daybook(['run', ...RANGE], env);
-    expect(code).toBe(3);
-    const before = stdout.slice(0, stdout.indexOf('\nread '));
-    expect(before).toContain('  1 new break: see `daybook breaks`\n    -> ask the platform');
-    expect(before).toContain('  1 break known before, still open: see `daybook breaks`\n    -> ');
-    expect(stdout).toContain('open after it: 1 new, 1 known before');
-    expect(daysPrinted(stdout)).toEqual([expect.stringMatching(/2026-03-05 +USD .*broken +r2$/)]);
-  });
+  test(
+    'that needs a person names new and known breaks first, and then figures of the days it changed only',
+    { tags: ['long'] },
+    async () => {
+      await open({ scenario: scenario({ entriesPerDay: 20 }) });
+      const ofDay = (day: string) => usd().filter(({ busiDate }) => busiDate.startsWith(day));
+      stage.sandbox.takeOut(merchantNo, ofDay('2026-03-03')[5]!.batchNo);
+      await stage.run();
+      stage.sandbox.takeOut(merchantNo, ofDay('2026-03-05')[5]!.batchNo);
+      const { code, stdout } = await daybook(['run', ...RANGE], env);
+      expect(code).toBe(3);
+      const before = stdout.slice(0, stdout.indexOf('\nread '));
+      expect(before).toContain('  1 new break: see `daybook breaks`\n    -> ask the platform');
+      expect(before).toContain('  1 break known before, still open: see `daybook breaks`\n    -> ');
+      expect(stdout).toContain('open after it: 1 new, 1 known before');
+      expect(daysPrinted(stdout)).toEqual([expect.stringMatching(/2026-03-05 +USD .*broken +r2$/)]);
+    },
+  );
 });
 
 describe('a killed run', () => {

@@ -138,14 +138,18 @@ describe('asked to stop', () => {
     expect(await outcomeOf(stage)).toEqual(undisturbed);
   });
 
-  test('SIGTERM while the platform does not answer: the run does not wait for the time-out', async () => {
-    await opened();
-    stage.sandbox.setHostility({ stallEvery: 1 });
-    const { child, ended } = startDaybook(RUN, { ...envOf(stage), PLATFORM_TIMEOUT_MS: '600000' });
-    await until(() => stage.sandbox.requestCount() >= 1);
-    child.kill('SIGTERM');
-    expect(await ended).toMatchObject({ code: 4 });
-  }, 20_000);
+  test(
+    'SIGTERM while the platform does not answer: the run does not wait for the time-out',
+    { tags: ['long'], timeout: 20_000 },
+    async () => {
+      await opened();
+      stage.sandbox.setHostility({ stallEvery: 1 });
+      const { child, ended } = startDaybook(RUN, { ...envOf(stage), PLATFORM_TIMEOUT_MS: '600000' });
+      await until(() => stage.sandbox.requestCount() >= 1);
+      child.kill('SIGTERM');
+      expect(await ended).toMatchObject({ code: 4 });
+    },
+  );
 
   test(
     'the schedule ends at SIGTERM as soon as its job has ended',

@@ -60,7 +60,12 @@ describe.each(['ascending', 'descending', 'window-shuffled', 'request-shuffled']
 /** Pages that hold fewer entries than the totals on them promise. */
 const CONTRADICTION = expect.stringMatching(/contradicted itself .* held \d+ where \d+ were due$/) as unknown;
 
-describe.each<[string, Partial<Hostility>, (number | undefined)?, (readonly unknown[])?]>([
+const TROUBLES: readonly (readonly [
+  string,
+  Partial<Hostility>,
+  (number | undefined)?,
+  (readonly unknown[])?,
+])[] = [
   ['says wrong totals', { wrongTotalsEvery: 5 }],
   ['repeats rows in place of others', { duplicateRowsEvery: 5 }],
   ['leaves rows out', { missingRowsEvery: 5 }, undefined, [CONTRADICTION]],
@@ -71,16 +76,18 @@ describe.each<[string, Partial<Hostility>, (number | undefined)?, (readonly unkn
   ['cuts replies short', { truncatedEvery: 5 }],
   ['answers with an HTML page', { htmlEvery: 5 }],
   ['answers 200 with an error document', { errorDocumentEvery: 5 }],
-])('a platform that %s', (_, hostility, timeoutMs, notes) => {
-  test('is still copied exactly', async () => {
-    stage = await openStage({
-      scenario: scenario({ entriesPerDay: 60, hostility: { order: 'window-shuffled', ...hostility } }),
-      ...(timeoutMs === undefined ? {} : { platform: { timeoutMs } }),
+];
+for (const [index, [how, hostility, timeoutMs, notes]] of TROUBLES.entries())
+  describe(`a platform that ${how}`, { tags: index % 3 === 0 ? [] : ['long'] }, () => {
+    test('is still copied exactly', async () => {
+      stage = await openStage({
+        scenario: scenario({ entriesPerDay: 60, hostility: { order: 'window-shuffled', ...hostility } }),
+        ...(timeoutMs === undefined ? {} : { platform: { timeoutMs } }),
+      });
+      const calls = await expectExactCopy(notes);
+      expect(calls).toBeGreaterThan(callsWhenCalm());
     });
-    const calls = await expectExactCopy(notes);
-    expect(calls).toBeGreaterThan(callsWhenCalm());
   });
-});
 
 test.each(['window-shuffled', 'request-shuffled'] as const)(
   'a second with hundreds of entries, %s, is copied completely and put in the order of its balances',

@@ -278,30 +278,34 @@ describe('the manifest', () => {
       )
       .execute();
 
-  test('says by when a day is final, once enough was measured, and gets no new revision when the measure moves', async () => {
-    await open({ from: '2026-03-02', day: '2026-03-09' }, { resweepDaysMax: 1 });
-    expect(await manifest('2026-03-08')).not.toHaveProperty('final');
-    await watch(3_000);
-    expect(await night('2026-03-10')).toMatchObject({ exitCode: 0 });
-    const final = {
-      share: 0.999,
-      confidence: 0.95,
-      by: '2026-03-10',
-      watchedEntries: 3_000,
-      laterEntries: 0,
-    };
-    expect(await manifest(day)).toMatchObject({ revision: 1, final });
-    expect(await manifest('2026-03-08')).toMatchObject({ revision: 1 });
-    expect(await manifest('2026-03-08')).not.toHaveProperty('final');
-    await watch(9_000);
-    await stage.app.database.db.updateTable('account_day').set({ publish_due: true }).execute();
-    const next = await night('2026-03-11');
-    expect(next.publish!.published.map((one) => one.day)).toEqual(['2026-03-10', '2026-03-10']);
-    expect(await manifest(day)).toMatchObject({ revision: 1, final });
-    await stage.run({ range: { from: '2026-03-02', to: '2026-03-10' }, merchants: BOTH, repairs: true });
-    expect(await manifest(day)).toMatchObject({ revision: 1, final });
-    expect(await manifest('2026-03-10')).toMatchObject({
-      final: { by: '2026-03-11', watchedEntries: 9_000 },
-    });
-  });
+  test(
+    'says by when a day is final, once enough was measured, and gets no new revision when the measure moves',
+    { tags: ['long'] },
+    async () => {
+      await open({ from: '2026-03-02', day: '2026-03-09' }, { resweepDaysMax: 1 });
+      expect(await manifest('2026-03-08')).not.toHaveProperty('final');
+      await watch(3_000);
+      expect(await night('2026-03-10')).toMatchObject({ exitCode: 0 });
+      const final = {
+        share: 0.999,
+        confidence: 0.95,
+        by: '2026-03-10',
+        watchedEntries: 3_000,
+        laterEntries: 0,
+      };
+      expect(await manifest(day)).toMatchObject({ revision: 1, final });
+      expect(await manifest('2026-03-08')).toMatchObject({ revision: 1 });
+      expect(await manifest('2026-03-08')).not.toHaveProperty('final');
+      await watch(9_000);
+      await stage.app.database.db.updateTable('account_day').set({ publish_due: true }).execute();
+      const next = await night('2026-03-11');
+      expect(next.publish!.published.map((one) => one.day)).toEqual(['2026-03-10', '2026-03-10']);
+      expect(await manifest(day)).toMatchObject({ revision: 1, final });
+      await stage.run({ range: { from: '2026-03-02', to: '2026-03-10' }, merchants: BOTH, repairs: true });
+      expect(await manifest(day)).toMatchObject({ revision: 1, final });
+      expect(await manifest('2026-03-10')).toMatchObject({
+        final: { by: '2026-03-11', watchedEntries: 9_000 },
+      });
+    },
+  );
 });

@@ -130,33 +130,37 @@ describe('published files', () => {
     await storeIsDatabase();
   });
 
-  test('manifests from before they had rows in the database are accepted unchanged, or repaired', async () => {
-    const { db } = stage.app.database;
-    const old = async (key: string) => {
-      const text = await readFile(join(root, key), 'utf8');
-      const later = /^ {2}"(revision|epoch|place)": \d+,\n|^ {2}"previousManifest": (null|\{[^}]*\}),\n/gm;
-      await writeFile(join(root, key), text.replace(later, ''));
-    };
-    for (const day of DAYS) await old(`${folderKey(day)}/manifest.json`);
-    await sql`DELETE FROM artifact WHERE kind <> 'summary'`.execute(db);
-    await sql`UPDATE artifact SET stored_sha256 = NULL, stored_bytes = NULL, etag = NULL`.execute(db);
-    const before = await objectsOf(stage);
-    expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
-    expect(await objectsOf(stage)).toEqual(before);
-    await storeIsDatabase();
-    await sql`DELETE FROM artifact WHERE kind = 'manifest'`.execute(db);
-    await rm(join(root, MANIFEST));
-    expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { repaired: [{ key: MANIFEST }] } });
-    await storeIsDatabase();
-    await sql`DELETE FROM artifact WHERE kind = 'manifest'`.execute(db);
-    const text = await readFile(join(root, MANIFEST), 'utf8');
-    await writeFile(join(root, MANIFEST), text.replace(/"sha256": "[0-9a-f]{4}/, '"sha256": "0000'));
-    expect(await stage.run()).toMatchObject({
-      exitCode: 0,
-      publish: { repaired: [{ key: MANIFEST, damage: 'altered' }] },
-    });
-    await storeIsDatabase();
-  });
+  test(
+    'manifests from before they had rows in the database are accepted unchanged, or repaired',
+    { tags: ['long'] },
+    async () => {
+      const { db } = stage.app.database;
+      const old = async (key: string) => {
+        const text = await readFile(join(root, key), 'utf8');
+        const later = /^ {2}"(revision|epoch|place)": \d+,\n|^ {2}"previousManifest": (null|\{[^}]*\}),\n/gm;
+        await writeFile(join(root, key), text.replace(later, ''));
+      };
+      for (const day of DAYS) await old(`${folderKey(day)}/manifest.json`);
+      await sql`DELETE FROM artifact WHERE kind <> 'summary'`.execute(db);
+      await sql`UPDATE artifact SET stored_sha256 = NULL, stored_bytes = NULL, etag = NULL`.execute(db);
+      const before = await objectsOf(stage);
+      expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
+      expect(await objectsOf(stage)).toEqual(before);
+      await storeIsDatabase();
+      await sql`DELETE FROM artifact WHERE kind = 'manifest'`.execute(db);
+      await rm(join(root, MANIFEST));
+      expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { repaired: [{ key: MANIFEST }] } });
+      await storeIsDatabase();
+      await sql`DELETE FROM artifact WHERE kind = 'manifest'`.execute(db);
+      const text = await readFile(join(root, MANIFEST), 'utf8');
+      await writeFile(join(root, MANIFEST), text.replace(/"sha256": "[0-9a-f]{4}/, '"sha256": "0000'));
+      expect(await stage.run()).toMatchObject({
+        exitCode: 0,
+        publish: { repaired: [{ key: MANIFEST, damage: 'altered' }] },
+      });
+      await storeIsDatabase();
+    },
+  );
 });
 
 describe('publish --repair', () => {

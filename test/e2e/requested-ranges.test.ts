@@ -110,48 +110,52 @@ describe('a range that was not completely read', () => {
     expect(await stage.run({ command: 'publish', range: null })).toMatchObject({ exitCode: 0 });
   });
 
-  test('whose platform contradicted itself is open again, though earlier runs had proven it', async () => {
-    const entries = stage.sandbox
-      .entriesOf(merchantNo)
-      .filter(({ busiDate }) => busiDate >= OLD.from && busiDate < '2025-12-21');
-    const [stored, late] = [entries[1]!.batchNo, entries.at(-1)!.batchNo];
-    stage.sandbox.takeOut(merchantNo, late);
-    await stage.run({ range: OLD });
-    expect(await status()).toMatchObject({ requested: [], missing: [] });
-    stage.sandbox.putBack(merchantNo, late);
-    const published = await objectsOf(stage);
+  test(
+    'whose platform contradicted itself is open again, though earlier runs had proven it',
+    { tags: ['long'] },
+    async () => {
+      const entries = stage.sandbox
+        .entriesOf(merchantNo)
+        .filter(({ busiDate }) => busiDate >= OLD.from && busiDate < '2025-12-21');
+      const [stored, late] = [entries[1]!.batchNo, entries.at(-1)!.batchNo];
+      stage.sandbox.takeOut(merchantNo, late);
+      await stage.run({ range: OLD });
+      expect(await status()).toMatchObject({ requested: [], missing: [] });
+      stage.sandbox.putBack(merchantNo, late);
+      const published = await objectsOf(stage);
 
-    // All days together lack a stored entry and show a late one; asked for in parts, it is the other way round.
-    const { reader } = stage.app;
-    const run = await stage.run(
-      { range: OLD },
-      {
-        reader: {
-          page: async (query, signal) => {
-            const page = await reader.page(query, signal);
-            const isWide = query.window.endMs - query.window.beginMs >= 14 * 86_400_000 - 1_000;
-            const shown = page.entries.filter(({ batchNo }) => batchNo !== (isWide ? stored : late));
-            return { ...page, entries: shown, total: page.total - page.entries.length + shown.length };
+      // All days together lack a stored entry and show a late one; asked for in parts, it is the other way round.
+      const { reader } = stage.app;
+      const run = await stage.run(
+        { range: OLD },
+        {
+          reader: {
+            page: async (query, signal) => {
+              const page = await reader.page(query, signal);
+              const isWide = query.window.endMs - query.window.beginMs >= 14 * 86_400_000 - 1_000;
+              const shown = page.entries.filter(({ batchNo }) => batchNo !== (isWide ? stored : late));
+              return { ...page, entries: shown, total: page.total - page.entries.length + shown.length };
+            },
           },
         },
-      },
-    );
-    expect(run).toMatchObject({ exitCode: 4, publish: { published: [] } });
-    expect(await objectsOf(stage)).toEqual(published);
-    expect((await ranges()).map(({ finished_at: at }) => at)).toEqual([stage.app.now(), null]);
-    expect((await status()).missing).toContainEqual(
-      expect.objectContaining({ why: expect.stringContaining(`showed shortly before, such as ${late}`) }),
-    );
+      );
+      expect(run).toMatchObject({ exitCode: 4, publish: { published: [] } });
+      expect(await objectsOf(stage)).toEqual(published);
+      expect((await ranges()).map(({ finished_at: at }) => at)).toEqual([stage.app.now(), null]);
+      expect((await status()).missing).toContainEqual(
+        expect.objectContaining({ why: expect.stringContaining(`showed shortly before, such as ${late}`) }),
+      );
 
-    const night = await nightly();
-    expect(night.sync[0]).toMatchObject({
-      backlogDays: [{ from: OLD.to, to: OLD.to }],
-      report: { inserted: 1, uncertified: [] },
-    });
-    expect(publishedIn(night)).toContain(`USD ${OLD.to} r2`);
-    expect(await status()).toMatchObject({ requested: [], missing: [] });
-    expect((await storedOf(stage)).map(({ batch_no: batchNo }) => batchNo)).toContain(late);
-  });
+      const night = await nightly();
+      expect(night.sync[0]).toMatchObject({
+        backlogDays: [{ from: OLD.to, to: OLD.to }],
+        report: { inserted: 1, uncertified: [] },
+      });
+      expect(publishedIn(night)).toContain(`USD ${OLD.to} r2`);
+      expect(await status()).toMatchObject({ requested: [], missing: [] });
+      expect((await storedOf(stage)).map(({ batch_no: batchNo }) => batchNo)).toContain(late);
+    },
+  );
 
   test('is closed by any run that certifies it', async () => {
     await cutShort();

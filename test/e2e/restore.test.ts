@@ -140,12 +140,16 @@ test(
   },
 );
 
-test('a store that was lost as well is written again with the bytes of the copy', async () => {
-  await stage.run({ range: EARLY });
-  const published = await revisionsOf();
-  await backUp();
-  await rm(join(stage.app.settings.dataDir, 'statements'), { recursive: true });
-  await runRestored({ command: 'publish', range: null, repairs: true });
-  expect(await revisionsOf()).toEqual(published);
-  expect(await verifyProblems(stage.app.objects)).toEqual([]);
-});
+test(
+  'a store that was lost as well is written again with the bytes of the copy',
+  { tags: ['long'] },
+  async () => {
+    await stage.run({ range: EARLY });
+    const published = await revisionsOf();
+    await backUp();
+    await rm(join(stage.app.settings.dataDir, 'statements'), { recursive: true });
+    await runRestored({ command: 'publish', range: null, repairs: true });
+    expect(await revisionsOf()).toEqual(published);
+    expect(await verifyProblems(stage.app.objects)).toEqual([]);
+  },
+);

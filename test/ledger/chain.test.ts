@@ -242,7 +242,7 @@ describe('the balance chain', () => {
     expect(breaksOf(steps)).toEqual([]);
   });
 
-  test('a day of 100,000 entries, shuffled within their seconds, is continuous', () => {
+  test('a day of 100,000 entries, shuffled within their seconds, is continuous', { tags: ['long'] }, () => {
     const numbers = shuffledNumbers(100_000, 3);
     const entries = ledger(
       0,

@@ -57,7 +57,7 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(await store.put('day.csv', large)).toMatchObject(await digestOf(large()));
   });
 
-  test('an object whose body is cut again and again is read on from there', async () => {
+  test('an object whose body is cut again and again is read on from there', { tags: ['long'] }, async () => {
     const wire = await startProxy(server.env['AWS_ENDPOINT_URL_S3']!);
     const { store: cut } = await freshBucket(server, { AWS_ENDPOINT_URL_S3: wire.url });
     await cut.put('day.csv', large);

@@ -133,8 +133,12 @@ test('of a run of many merchants, each leaves its last transaction to all of the
   expect(comparing).toEqual({ asks: 0, others: 1 });
 });
 
-test('the slower the connection, the more files share a question for the lease', async () => {
-  const { publishing } = await statementsOf({ days: 24, accounts: 1, delayMs: 20 });
-  // Eight days at once, three files each, one after the other.
-  expect(publishing.asks).toBeLessThanOrEqual(24);
-});
+test(
+  'the slower the connection, the more files share a question for the lease',
+  { tags: ['long'] },
+  async () => {
+    const { publishing } = await statementsOf({ days: 24, accounts: 1, delayMs: 20 });
+    // Eight days at once, three files each, one after the other.
+    expect(publishing.asks).toBeLessThanOrEqual(24);
+  },
+);

@@ -89,21 +89,25 @@ async function expectCounted(from: string, to: string): Promise<void> {
   );
 }
 
-test('as many entries are counted by figures as are stored, whatever was counted before', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
-      const { store, chain, look } = await openHistory();
-      for (const one of steps) {
-        if (one.what === 'store') await store(one.nth, one.currency, one.n);
-        else if (one.what === 'chain') await chain(dayOf(one.nth));
-        else if (one.from <= one.nth) await look(dayOf(one.from), dayOf(one.nth));
-        for (const to of [0, one.nth, DAYS - 1]) await expectCounted(FROM, dayOf(to));
-        await expectCounted(dayOf(1), dayOf(DAYS - 1));
-      }
-    }),
-    { numRuns: Number(process.env['RUNS'] ?? 15) },
-  );
-}, 120_000);
+test(
+  'as many entries are counted by figures as are stored, whatever was counted before',
+  { tags: ['long'], timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
+        const { store, chain, look } = await openHistory();
+        for (const one of steps) {
+          if (one.what === 'store') await store(one.nth, one.currency, one.n);
+          else if (one.what === 'chain') await chain(dayOf(one.nth));
+          else if (one.from <= one.nth) await look(dayOf(one.from), dayOf(one.nth));
+          for (const to of [0, one.nth, DAYS - 1]) await expectCounted(FROM, dayOf(to));
+          await expectCounted(dayOf(1), dayOf(DAYS - 1));
+        }
+      }),
+      { numRuns: Number(process.env['RUNS'] ?? 15) },
+    );
+  },
+);
 
 test('only days since the last look are added up', async () => {
   const { store, chain, look } = await openHistory();

@@ -56,7 +56,7 @@ describe('a read during which the connection is lost', () => {
     expect(proxy.cuts).toEqual([]);
   });
 
-  it('is repeated, however often its server processes are killed', async () => {
+  it('is repeated, however often its server processes are killed', { tags: ['long'] }, async () => {
     const { db, close } = await openDatabase({ databaseUrl: admin.url, dataDir: '' });
     const waiting = sql<{ pid: number }>`
       SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;

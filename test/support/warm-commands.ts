@@ -58,7 +58,10 @@ export function runWarm(
   const mark = `\nEND ${randomUUID()} `;
   runner.stdout = runner.stderr = '';
   return new Promise((resolve, reject) => {
-    const stop = (): void => void child.off('close', onClose).off('error', reject);
+    const stop = (): void => {
+      runner.onOutput = () => undefined;
+      child.off('close', onClose).off('error', reject);
+    };
     const onClose = (code: number | null): void => {
       stop();
       resolve({ code, stdout: runner.stdout, stderr: runner.stderr });

@@ -183,39 +183,47 @@ test('if the platform fails midway, the oldest windows are certified, in whateve
   }
 });
 
-test('the same if large days are split: the oldest parts of the oldest day come first', async () => {
-  const windows = days(3);
-  const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
-  const bookings = spread(3 * 33_000, all);
-  // A third of all calls, and some first pages. The first day is complete, and the last has next to nothing.
-  const certified = await certifiedBeforeDeath(bookings, windows, { concurrency: 16, callsMax: 400 });
-  expect(certified.filter((day) => day === 0)).toHaveLength(5);
-  expect(certified).not.toContain(2);
-});
+test(
+  'the same if large days are split: the oldest parts of the oldest day come first',
+  { tags: ['long'] },
+  async () => {
+    const windows = days(3);
+    const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
+    const bookings = spread(3 * 33_000, all);
+    // A third of all calls, and some first pages. The first day is complete, and the last has next to nothing.
+    const certified = await certifiedBeforeDeath(bookings, windows, { concurrency: 16, callsMax: 400 });
+    expect(certified.filter((day) => day === 0)).toHaveLength(5);
+    expect(certified).not.toContain(2);
+  },
+);
 
-test('there are never more pages in memory than the limit, however slow the store', async () => {
-  const windows = days(40);
-  const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
-  const platform = createMemoryPlatform({ bookings: spread(60_000, all) });
-  let fetched = 0;
-  let stored = 0;
-  let most = 0;
-  const counting: LedgerReader = {
-    page: async (query, signal) => {
-      const page = await platform.reader.page(query, signal);
-      fetched += page.entries.length;
-      most = Math.max(most, fetched - stored);
-      return page;
-    },
-  };
-  const limits = { pagesInProgressMax: 60, windowsInProgressMax: 8 };
-  await readAll(counting, windows, limits, async ({ reading }) => {
-    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
-    stored += reading.entries.length;
-  });
-  expect(stored).toBe(60_000);
-  expect(most).toBeLessThanOrEqual(60 * 100);
-});
+test(
+  'there are never more pages in memory than the limit, however slow the store',
+  { tags: ['long'] },
+  async () => {
+    const windows = days(40);
+    const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
+    const platform = createMemoryPlatform({ bookings: spread(60_000, all) });
+    let fetched = 0;
+    let stored = 0;
+    let most = 0;
+    const counting: LedgerReader = {
+      page: async (query, signal) => {
+        const page = await platform.reader.page(query, signal);
+        fetched += page.entries.length;
+        most = Math.max(most, fetched - stored);
+        return page;
+      },
+    };
+    const limits = { pagesInProgressMax: 60, windowsInProgressMax: 8 };
+    await readAll(counting, windows, limits, async ({ reading }) => {
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+      stored += reading.entries.length;
+    });
+    expect(stored).toBe(60_000);
+    expect(most).toBeLessThanOrEqual(60 * 100);
+  },
+);
 
 test('many entries within a few seconds are read by splitting again', async () => {
   const bookings = [0, 7_200, 50_000].flatMap((atS, index) =>

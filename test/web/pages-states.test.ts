@@ -183,31 +183,35 @@ test('the status says of days that are missing what `daybook status` says, and h
   expect(await words('/status?after=zzz')).toContain('No more merchants.');
 });
 
-test('the status says of ages, checks and the overview what `daybook status` says', async () => {
-  await open({ scenario: scenario(USD), platform: { timeZoneProof: 'trusted' } });
-  await stage.run({ merchants: [MERCHANT] }, { timeZoneTrusted: true });
-  await stage.app.database.db
-    .updateTable('run')
-    .set({ figures: JSON.stringify({ platformBehindMs: 600_000 }) })
-    .execute();
-  const env = { ...envOf(stage), PLATFORM_TIME_ZONE_PROOF: 'trusted' };
-  const reported = (await daybook(['status', '--max-age', '26h'], env)).stdout.split('\n');
-  const page = await words('/status');
-  const checked = reported.find((line) => line.startsWith('checked'))!;
-  expect(checked).toMatch(
-    /^checked beyond the days read, by the last successful run: days without entries \(empty\), first openings \(first\), entries under two merchants \(shared\)$/,
-  );
-  const clock = reported.find((line) => line.startsWith('seen by run'))!;
-  expect(clock).toContain("the platform's clock is 10 min behind");
-  const zone = reported.find((line) => line.startsWith('time zone taken on trust'))!;
-  for (const line of [checked, clock, zone]) expect(page).toContain(line);
-  // The nights of the schedule are 24 hours apart, and two more are no reason to worry.
-  expect(page).toContain('A last successful run older than 26h is marked');
-  const marked = (age: string): RegExp => new RegExp(`(?<!successful run )older than ${age}`);
-  expect(page).not.toMatch(marked(''));
-  stage.setNow('2026-03-07T04:00:00+08:00');
-  expect(await words('/status')).toMatch(marked('26h'));
-  expect(await words('/status?max-age=2d')).not.toMatch(marked(''));
-  expect(await words('/status?max-age=90m')).toMatch(marked('90m'));
-  expect((await pages.get('/status?max-age=soon')).status).toBe(400);
-});
+test(
+  'the status says of ages, checks and the overview what `daybook status` says',
+  { tags: ['long'] },
+  async () => {
+    await open({ scenario: scenario(USD), platform: { timeZoneProof: 'trusted' } });
+    await stage.run({ merchants: [MERCHANT] }, { timeZoneTrusted: true });
+    await stage.app.database.db
+      .updateTable('run')
+      .set({ figures: JSON.stringify({ platformBehindMs: 600_000 }) })
+      .execute();
+    const env = { ...envOf(stage), PLATFORM_TIME_ZONE_PROOF: 'trusted' };
+    const reported = (await daybook(['status', '--max-age', '26h'], env)).stdout.split('\n');
+    const page = await words('/status');
+    const checked = reported.find((line) => line.startsWith('checked'))!;
+    expect(checked).toMatch(
+      /^checked beyond the days read, by the last successful run: days without entries \(empty\), first openings \(first\), entries under two merchants \(shared\)$/,
+    );
+    const clock = reported.find((line) => line.startsWith('seen by run'))!;
+    expect(clock).toContain("the platform's clock is 10 min behind");
+    const zone = reported.find((line) => line.startsWith('time zone taken on trust'))!;
+    for (const line of [checked, clock, zone]) expect(page).toContain(line);
+    // The nights of the schedule are 24 hours apart, and two more are no reason to worry.
+    expect(page).toContain('A last successful run older than 26h is marked');
+    const marked = (age: string): RegExp => new RegExp(`(?<!successful run )older than ${age}`);
+    expect(page).not.toMatch(marked(''));
+    stage.setNow('2026-03-07T04:00:00+08:00');
+    expect(await words('/status')).toMatch(marked('26h'));
+    expect(await words('/status?max-age=2d')).not.toMatch(marked(''));
+    expect(await words('/status?max-age=90m')).toMatch(marked('90m'));
+    expect((await pages.get('/status?max-age=soon')).status).toBe(400);
+  },
+);

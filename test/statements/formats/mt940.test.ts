@@ -142,25 +142,29 @@ test(
   },
 );
 
-test('a long day is several messages: each short enough, each opening where the one before it closed', async () => {
-  await fc.assert(
-    fc.asyncProperty(hostileDay({ digits: 12, maxRows: 80 }), async ({ currency, rows, figures }) => {
-      const text = await written(statementDay(rows, { currency, figures, merchantNo: 'M'.repeat(32) }));
-      expect(text).toMatch(/^[A-Za-z0-9/\-?:().,'+ \r\n]*$/);
-      const messages = messagesOf(text);
-      for (const [at, message] of messages.entries()) {
-        expect(message.length).toBeLessThanOrEqual(2_000);
-        expect(message).toContain(`:28C:09001/${String(at + 1).padStart(5, '0')}\r\n`);
-        expect(message).toMatch(at === 0 ? /^:60F:/m : /^:60M:/m);
-        expect(message).toMatch(at === messages.length - 1 ? /^:62F:/m : /^:62M:/m);
-        if (at > 0) expect(/^:60M:(.*)/m.exec(message)![1]).toBe(/^:62M:(.*)/m.exec(messages[at - 1]!)![1]);
-        for (const line of lines(message)) expect(line.length).toBeLessThanOrEqual(70);
-      }
-      expect(text.match(/^:61:/gm) ?? []).toHaveLength(rows.length);
-    }),
-    { numRuns: 40 },
-  );
-});
+test(
+  'a long day is several messages: each short enough, each opening where the one before it closed',
+  { tags: ['long'] },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(hostileDay({ digits: 12, maxRows: 80 }), async ({ currency, rows, figures }) => {
+        const text = await written(statementDay(rows, { currency, figures, merchantNo: 'M'.repeat(32) }));
+        expect(text).toMatch(/^[A-Za-z0-9/\-?:().,'+ \r\n]*$/);
+        const messages = messagesOf(text);
+        for (const [at, message] of messages.entries()) {
+          expect(message.length).toBeLessThanOrEqual(2_000);
+          expect(message).toContain(`:28C:09001/${String(at + 1).padStart(5, '0')}\r\n`);
+          expect(message).toMatch(at === 0 ? /^:60F:/m : /^:60M:/m);
+          expect(message).toMatch(at === messages.length - 1 ? /^:62F:/m : /^:62M:/m);
+          if (at > 0) expect(/^:60M:(.*)/m.exec(message)![1]).toBe(/^:62M:(.*)/m.exec(messages[at - 1]!)![1]);
+          for (const line of lines(message)) expect(line.length).toBeLessThanOrEqual(70);
+        }
+        expect(text.match(/^:61:/gm) ?? []).toHaveLength(rows.length);
+      }),
+      { numRuns: 40 },
+    );
+  },
+);
 
 test('different accounts have different numbers, ordinary ones their own, none of more than 35 characters', async () => {
   const accountOf = async (merchantNo: string, currency = 'USD') =>

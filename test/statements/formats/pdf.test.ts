@@ -204,7 +204,7 @@ describe('the verdict in words', () => {
     expect(only?.replaceAll('\n', ' ')).toContain('. It lies between the last balance');
   });
 
-  test('a break in an entry that is not listed is counted', async () => {
+  test('a break in an entry that is not listed is counted', { tags: ['long'] }, async () => {
     const listed = Array.from({ length: 1_000 }, (_, at) => [
       ...[`B${at}`, '2026-03-31 09:00:00', 'USD', 'PAY', '1.00', '', `${at + 1}.00`],
     ]);
@@ -425,21 +425,30 @@ test('a million entries make a file that is no larger than a thousand do', async
   expect(large.length).toBeLessThan(small.length * 1.1);
 });
 
-test('the same day gives the same bytes, in every time zone of the machine and at any time', () => {
-  const script = `
+test(
+  'the same day gives the same bytes, in every time zone of the machine and at any time',
+  { tags: ['long'] },
+  () => {
+    const script = `
     import { PDF } from '${new URL('../../../src/statements/formats/pdf.ts', import.meta.url).href}';
     import { bytesOf, statementDay } from '${new URL('../days.ts', import.meta.url).href}';
     import { sha256Of } from '${new URL('../../../src/host/sha256.ts', import.meta.url).href}';
     console.log(sha256Of(await bytesOf(PDF.write(statementDay([${JSON.stringify(ROW)}])))));`;
-  const digestIn = (zone: string) =>
-    execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-      env: { ...process.env, TZ: zone, LANG: 'de_DE', NODE_OPTIONS: '--disable-warning=ExperimentalWarning' },
-      encoding: 'utf8',
-    });
-  const digests = ['UTC', 'Asia/Shanghai', 'America/New_York'].map(digestIn);
-  expect(new Set(digests).size).toBe(1);
-  expect(digests[0]).toMatch(/^[0-9a-f]{64}\n$/);
-});
+    const digestIn = (zone: string) =>
+      execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+        env: {
+          ...process.env,
+          TZ: zone,
+          LANG: 'de_DE',
+          NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
+        },
+        encoding: 'utf8',
+      });
+    const digests = ['UTC', 'Asia/Shanghai', 'America/New_York'].map(digestIn);
+    expect(new Set(digests).size).toBe(1);
+    expect(digests[0]).toMatch(/^[0-9a-f]{64}\n$/);
+  },
+);
 
 test('what reading the rows throws comes through, also after the last entry that is shown', async () => {
   const batch = Array.from({ length: ENTRIES_SHOWN_MAX }, () => ROW);
