@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 
 const asked = process.argv.slice(2);
@@ -11,6 +12,8 @@ const filter = asked.includes('--all') ? [] : ['--tags-filter', '!long'];
 const args = ['run', ...filter, ...asked.filter((arg) => arg !== '--all')];
 
 const check = spawn('npm', ['run', '--silent', 'check'], { stdio: ['ignore', 'pipe', 'pipe'] });
+// The checks take what the tests leave: tests wait for the database, for files and for each other.
+if (check.pid !== undefined) setPriority(check.pid, constants.priority.PRIORITY_LOW);
 const said = Promise.all([text(check.stdout), text(check.stderr)]);
 const checked = once(check, 'close') as Promise<[number | null]>;
 const [code] = (await once(spawn('vitest', args, { stdio: 'inherit' }), 'close')) as [number | null];

@@ -89,7 +89,7 @@ it('keeps the month from being closed, by the command and by the button', async 
   expect((await pages.post(PAGE, { form_token: FORM_TOKEN })).status).toBe(409);
 });
 
-it('is told of the same days by every page and every file of the month', async () => {
+it('is told of the same days by every page and every file of the month', { tags: ['long'] }, async () => {
   const month = await words(`${PAGE}?close=yes&currency=USD`);
   expect(month).toContain('broken: 27 Feb 2026 – 28 Feb 2026');
   expect(month).toContain(

@@ -81,17 +81,21 @@ test(
   },
 );
 
-test('until it is read again or disabled; a run of another merchant answers for that alone', async () => {
-  await withoutSettings();
-  // A run of S2 alone answers for S2 alone.
-  expect(await ended('run', '--merchant', 'S2')).toMatchObject({ code: 0 });
-  expect(await daybook(['run'], at(LATER, env, BY_SETTINGS))).toMatchObject({ code: 0 });
-  expect(await ended('run')).toMatchObject({ code: 4 });
-  expect(await ended('merchants', 'disable', 'S1')).toMatchObject({ code: 0 });
-  for (const args of [['run'], ['status'], ['doctor']])
-    expect(await ended(...args)).toMatchObject({ code: 0 });
-  expect(await ended('merchants', 'disable', 'S3')).toMatchObject({ code: 2 });
-});
+test(
+  'until it is read again or disabled; a run of another merchant answers for that alone',
+  { tags: ['long'] },
+  async () => {
+    await withoutSettings();
+    // A run of S2 alone answers for S2 alone.
+    expect(await ended('run', '--merchant', 'S2')).toMatchObject({ code: 0 });
+    expect(await daybook(['run'], at(LATER, env, BY_SETTINGS))).toMatchObject({ code: 0 });
+    expect(await ended('run')).toMatchObject({ code: 4 });
+    expect(await ended('merchants', 'disable', 'S1')).toMatchObject({ code: 0 });
+    for (const args of [['run'], ['status'], ['doctor']])
+      expect(await ended(...args)).toMatchObject({ code: 0 });
+    expect(await ended('merchants', 'disable', 'S3')).toMatchObject({ code: 2 });
+  },
+);
 
 test('an active merchant that has lost its token is told, with or without a ledger', async () => {
   await withoutSettings();

@@ -137,6 +137,7 @@ test.each([
   ['over 3 days, each deep', 3],
 ])(
   '50 ms a call and 16 at once: 100,000 entries %s take less than 1.10 times the ideal',
+  { tags: ['long'] },
   async (_, dayCount) => {
     const windows = days(dayCount);
     const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };

@@ -156,32 +156,36 @@ onBothDatabases((store) => {
 });
 
 describe('a database that fails', () => {
-  it('gives 503, never a false 200; after a cut connection the post is tried once more and gives one row', async () => {
-    const real = await freshDatabase();
-    const proxy = await startCuttingProxy(real.url);
-    const database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
-    served = await serveOver(database.db);
-    const insert = 'INSERT INTO notification';
+  it(
+    'gives 503, never a false 200; after a cut connection the post is tried once more and gives one row',
+    { tags: ['long'] },
+    async () => {
+      const real = await freshDatabase();
+      const proxy = await startCuttingProxy(real.url);
+      const database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
+      served = await serveOver(database.db);
+      const insert = 'INSERT INTO notification';
 
-    proxy.cuts.push({ message: insert, when: 'before' });
-    expect(await served.post(PATH, '"before"')).toEqual(RECEIVED);
-    proxy.cuts.push({ message: insert, when: 'after' });
-    expect(await served.post(PATH, '"after"')).toEqual(RECEIVED);
-    expect(await keptBodies(real.db)).toEqual(['"before"', '"after"']);
+      proxy.cuts.push({ message: insert, when: 'before' });
+      expect(await served.post(PATH, '"before"')).toEqual(RECEIVED);
+      proxy.cuts.push({ message: insert, when: 'after' });
+      expect(await served.post(PATH, '"after"')).toEqual(RECEIVED);
+      expect(await keptBodies(real.db)).toEqual(['"before"', '"after"']);
 
-    proxy.cuts.push({ message: insert, when: 'before' }, { message: insert, when: 'before' });
-    expect(await served.post(PATH, '"lost"')).toEqual(TRY_LATER);
-    expect(await keptBodies(real.db)).toEqual(['"before"', '"after"']);
+      proxy.cuts.push({ message: insert, when: 'before' }, { message: insert, when: 'before' });
+      expect(await served.post(PATH, '"lost"')).toEqual(TRY_LATER);
+      expect(await keptBodies(real.db)).toEqual(['"before"', '"after"']);
 
-    await proxy.close();
-    expect(await served.post(PATH, '"gone"')).toEqual(TRY_LATER);
-    expect((await served.get('/readyz')).text).toContain('"database":"cannot be reached"');
-    expect((await served.get('/healthz')).status).toBe(200);
-    expect(served.events.filter(({ status }) => status === 503)).toHaveLength(2);
-    await served.close();
-    await database.close();
-    await real.close();
-  });
+      await proxy.close();
+      expect(await served.post(PATH, '"gone"')).toEqual(TRY_LATER);
+      expect((await served.get('/readyz')).text).toContain('"database":"cannot be reached"');
+      expect((await served.get('/healthz')).status).toBe(200);
+      expect(served.events.filter(({ status }) => status === 503)).toHaveLength(2);
+      await served.close();
+      await database.close();
+      await real.close();
+    },
+  );
 
   it('without the table gives 503 too', async () => {
     const database = await freshDatabase();
