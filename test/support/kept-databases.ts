@@ -41,7 +41,8 @@ const SHAPE = `
     (SELECT concat(count(*), max(oid)) FROM pg_proc),
     (SELECT concat(count(*), max(oid), count(*) FILTER (WHERE tgenabled <> 'O')) FROM pg_trigger),
     (SELECT concat(count(*), max(oid), sum(hashtext(nspacl::text))) FROM pg_namespace),
-    (SELECT string_agg(name, ' ' ORDER BY name) FROM kysely_migration), (SELECT count(*) FROM pg_db_role_setting), (SELECT count(*) FROM pg_default_acl), (SELECT count(*) FROM pg_policy),
+    (SELECT string_agg(name, ' ' ORDER BY name) FROM kysely_migration),
+    (SELECT count(*) FROM pg_db_role_setting), (SELECT count(*) FROM pg_default_acl), (SELECT count(*) FROM pg_policy),
     (SELECT string_agg(datacl::text, '') FROM pg_database WHERE datname = current_database())
   ) AS shape`;
 
@@ -51,7 +52,7 @@ interface Origin {
   readonly identity: unknown;
 }
 
-class KeptDatabases {
+export class KeptDatabases {
   private readonly idle: string[] = [];
   private ofFile: string[] = [];
   private ofTest: string[] | null = null;
