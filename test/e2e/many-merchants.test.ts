@@ -93,7 +93,7 @@ test('the row of a merchant has its counts without zeros, the row of a run has a
   const figuresOf = first!.figures as Record<string, unknown>;
   const { inserted, published, checked } = figuresOf;
   expect({ inserted, published, checked }).toEqual({
-    ...{ inserted: 240, published: 4, checked: expect.arrayContaining(['zone']) },
+    ...{ inserted: 80, published: 4, checked: expect.arrayContaining(['zone']) },
   });
   expect(Object.values(figuresOf)).not.toContain(0);
   const { figures } = await dbOf(stage).selectFrom('run').select('figures').executeTakeFirstOrThrow();
