@@ -92,6 +92,14 @@ test('holes that an earlier version left are filled by the next run', async () =
   expect(await stage.night()).toMatchObject({ exitCode: 0 });
 });
 
+/** A new database that has adopted what another one published. */
+async function adoptSparse(): Promise<void> {
+  stage = await openPlainStage(SPARSE, NIGHT);
+  await stage.run('2026-02-10', '2026-04-02');
+  await stage.newDatabase();
+  await stage.adopt();
+}
+
 /** Deletes what is known of proven quiet days, as an earlier version left them that never checked there. */
 async function forget(from: string, to: string): Promise<void> {
   const { db } = stage.app().database;
@@ -104,10 +112,7 @@ test(
   'after a store was adopted, a day that is empty now has a statement without rows',
   { tags: ['long'] },
   async () => {
-    stage = await openPlainStage(SPARSE, NIGHT);
-    await stage.run('2026-02-10', '2026-04-02');
-    await stage.newDatabase();
-    await stage.adopt();
+    await adoptSparse();
     // The first entry is gone, and the second one lies on another day.
     const [, second, third] = SPARSE;
     stage.entries = [
@@ -123,10 +128,7 @@ test(
   'a day that no reading has proven any more, and adopted days that were not read, are reasons of a run and of status',
   { tags: ['long'] },
   async () => {
-    stage = await openPlainStage(SPARSE, NIGHT);
-    await stage.run('2026-02-10', '2026-04-02');
-    await stage.newDatabase();
-    await stage.adopt();
+    await adoptSparse();
     const report = await stage.run('2026-04-01', '2026-04-02');
     expect(report.exitCode).toBe(3);
     expect(report.notes.join()).toContain(

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import type { RunRequest } from '../../src/run/active-run.ts';
+import type { RunReport } from '../../src/run/report.ts';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -69,15 +70,21 @@ const adopted = () => {
 };
 
 /** Statements and summaries. Manifests are the pointers that do change. */
+/** After the copy, a first day gets another revision and the last days their first. */
+async function goOnAfterBackUp(): Promise<RunReport> {
+  await stage.run({ range: EARLY });
+  await backUp();
+  amend('CHANGED');
+  const again = await stage.run({ range: EARLY });
+  await stage.run({ range: LATE });
+  return again;
+}
+
 const revisionsOf = async () =>
   new Map([...(await objectsOf(stage))].filter(([key]) => key.endsWith('.csv')));
 
 test('what was published after the copy stays byte for byte, and revisions go on above it', async () => {
-  await stage.run({ range: EARLY });
-  await backUp();
-  amend('CHANGED');
-  expect(publishedIn(await stage.run({ range: EARLY }))).toEqual([`USD ${FROM} r2`]);
-  await stage.run({ range: LATE });
+  expect(publishedIn(await goOnAfterBackUp())).toEqual([`USD ${FROM} r2`]);
   const published = await revisionsOf();
 
   // As the guide says: take over what lies there, read the days since the copy, then compare all of it.
@@ -101,11 +108,7 @@ test(
   'where nobody adopts first, nothing is overwritten either, and the run says so',
   { tags: ['long'] },
   async () => {
-    await stage.run({ range: EARLY });
-    await backUp();
-    amend('CHANGED');
-    await stage.run({ range: EARLY });
-    await stage.run({ range: LATE });
+    await goOnAfterBackUp();
     const published = await revisionsOf();
     amend('CHANGED AGAIN');
     const report = await runRestored({ range: { from: FROM, to: DAYS[3]! } });
@@ -123,11 +126,7 @@ test(
   'where it adopts after a run only, the next repair makes one chain of both',
   { tags: ['long'] },
   async () => {
-    await stage.run({ range: EARLY });
-    await backUp();
-    amend('CHANGED');
-    await stage.run({ range: EARLY });
-    await stage.run({ range: LATE });
+    await goOnAfterBackUp();
     await runRestored({ range: LATE });
     const repair = () => runRestored({ command: 'publish', range: null, repairs: true });
     expect(await repair()).toMatchObject({ exitCode: 3, publish: { repaired: [] } });

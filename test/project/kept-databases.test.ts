@@ -57,6 +57,7 @@ test.each([
   'ALTER TABLE run ADD COLUMN more text',
   'DROP INDEX run_started',
   'CREATE TABLE more (id int)',
+  'ANALYZE',
   'GRANT SELECT ON run TO PUBLIC',
   'ALTER TABLE run SET (autovacuum_enabled = false)',
   "DELETE FROM kysely_migration WHERE name LIKE '0002%'",

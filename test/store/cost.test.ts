@@ -91,9 +91,6 @@ describe.each([
   beforeAll(async () => {
     database = await freshDatabase();
     db = database.db;
-    for (const table of ['ledger_entry', 'sync_window', 'statement', 'account_day', 'day_entries']) {
-      await sql`ALTER TABLE ${sql.table(table)} SET (autovacuum_enabled = false)`.execute(db);
-    }
     if (analyze[0] === 'before') await sql`ANALYZE`.execute(db);
     await fill(db);
     if (analyze[0] === 'after') await sql`ANALYZE`.execute(db);

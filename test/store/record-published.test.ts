@@ -165,7 +165,6 @@ it('waits for a take-over that is being committed, and stores nothing after it',
 });
 
 it('goes by the keys, whatever the planner assumes about the tables', async () => {
-  await sql`ALTER TABLE account_day SET (autovacuum_enabled = false)`.execute(direct.db);
   const days = Array.from({ length: 20 }, (_, nth) => addDays(FIRST, nth));
   const others = Array.from({ length: 200 }, (_, nth) => `OTHER${nth}`);
   await daysOf(direct.db, days, others);

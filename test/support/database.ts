@@ -18,7 +18,7 @@ export interface ServerDatabase extends Database {
   readonly url: string;
 }
 
-/** Of one test at once: each further one costs as much as twenty queries. */
+/** Connections of an app in a test. Each one costs as much as twenty queries. */
 export const CONNECTIONS_MAX = 3;
 
 /** The URL of a migrated database without data on the test run's server, for one test or file. */

@@ -29,10 +29,14 @@ export const EMPTY_TABLES = `
     UPDATE installation SET clock_off_at = NULL, clock_off = NULL WHERE clock_off_at IS NOT NULL;
   END $$`;
 
-/** What a test may have changed besides rows: tables, columns, constraints, functions, triggers, rights, settings. */
+/**
+ * What a test may have changed besides rows: tables, columns, constraints, functions, triggers, rights, settings, and what the
+ * planner knows.
+ */
 const SHAPE = `
   SELECT concat_ws(' ',
-    (SELECT concat(count(*), sum(oid::int8), sum(hashtext(concat(relname, reloptions, relacl))))
+    (SELECT concat(count(*), sum(oid::int8), sum(hashtext(concat(relname, reloptions, relacl))),
+       sum(reltuples) FILTER (WHERE relkind = 'r'))
        FROM pg_class WHERE relnamespace = 'public'::regnamespace),
     (SELECT concat(count(*), sum(hashtext(concat(attrelid, attname, atttypid, attnotnull, atthasdef, attacl))))
        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid AND relnamespace = 'public'::regnamespace

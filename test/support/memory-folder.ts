@@ -34,7 +34,8 @@ function removeLeftOver(): void {
   }
 }
 
-function isRunning(pid: number): boolean {
+/** Whether this user may signal such a process. */
+export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

