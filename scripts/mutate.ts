@@ -1,6 +1,6 @@
 /**
  * `npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--minutes N] [--seconds N] [--lanes N]
- * [--record FILE] [--card FILE] [--at-least SHARE]`: puts small faults into copies of the source and counts how many of
+ * [--coverage FOLDER] [--record FILE] [--card FILE] [--at-least SHARE]`: puts small faults into copies of the source and counts how many of
  * them the tests notice. Exits with 1 if the share is below `--at-least`, or nothing could be tried.
  */
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,6 +19,7 @@ import {
   type Accepted,
   type Result,
 } from './mutate/card.ts';
+import { readCovering, type Covering } from './mutate/covering.ts';
 import { drawMutants, sourcesOf } from './mutate/draw.ts';
 import { createEmbeddedTemplate } from '../test/support/database.ts';
 import { changedSince, filesOf } from './mutate/git.ts';
@@ -40,6 +41,8 @@ const { values } = parseArgs({
     lanes: { type: 'string', default: '2' },
     record: { type: 'string' },
     card: { type: 'string' },
+    // The folder that a run of the tests wrote what it covers to, with DAYBOOK_TEST_COVERAGE.
+    coverage: { type: 'string' },
     'at-least': { type: 'string', default: '0' },
   },
 });
@@ -85,6 +88,10 @@ async function main(): Promise<number> {
     results.some(({ file, start, after }) => file === one.file && start === one.start && after === one.after);
   const drawn = drawMutants(root, sources, { seed, count });
   const left = drawn.filter((one) => !isKnown(one));
+  const covering: Covering =
+    values.coverage === undefined
+      ? () => null
+      : await readCovering(values.coverage, new Set(left.map(({ file }) => file)));
   console.log(
     `${drawn.length} mutants of ${of}, seed ${seed}; ${drawn.length - left.length} of them tried before`,
   );
@@ -97,7 +104,7 @@ async function main(): Promise<number> {
     const own = await openLane(root, scratch, at, lanes === 1 ? 3 : 2);
     open.push(own);
     for (let one = left.shift(); one !== undefined && performance.now() < untilMs; one = left.shift()) {
-      const near = nearestTests(tests, one.file, one.within, times.secondsOf);
+      const near = nearestTests(tests, one, times.secondsOf, covering(one.file, one.start));
       const tried = await tryMutant(own, one, { near, seconds, untilMs, times, ...seen });
       if (tried === null) return;
       const { file, line, before, after, start } = one;

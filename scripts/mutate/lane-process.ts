@@ -22,6 +22,8 @@ const brokenModule = (module: TestModule): string | null =>
 const vitest = await createVitest({
   ...{ root, watch: false, bail: 1, sequence: { sequencer: InOrder } },
   maxWorkers: Number(process.env['DAYBOOK_MUTATE_WORKERS']),
+  // A mutant that is waited for in vain costs as long as this.
+  ...{ testTimeout: 20_000, hookTimeout: 20_000 },
   reporters: [
     {
       onTestCaseReady: () => reply({ kind: 'alive' }),

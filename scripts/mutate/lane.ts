@@ -53,8 +53,8 @@ export interface Lane {
 /** In the scratch folder: the files of an embedded database, made before any mutant could have a part in them. */
 export const EMBEDDED_TEMPLATE = 'embedded.tar';
 
-/** A test that nothing is heard of for so long hangs. The longest of them wait for as long as their limit, a minute. */
-const SILENCE_MS = 75_000;
+/** A test that nothing is heard of for so long hangs. */
+const SILENCE_MS = 45_000;
 
 /** After a failure the tests that run next to it have this long to end; then their process is ended. */
 const LEFT_TO_END_MS = 4_000;

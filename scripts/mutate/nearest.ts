@@ -1,6 +1,7 @@
 /** Which tests could notice a fault in a file, and in which order they are best asked. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Mutant } from './mutants.ts';
 
 /** All paths are from the root of the tree. */
 export interface TestFile {
@@ -55,14 +56,14 @@ const PER_STEP = 3;
 const RELATED = 4;
 
 /**
- * The tests that reach `file`, those first that will most likely notice something soon: near ones, and short ones.
- * `within` is the name of what is faulty.
+ * The tests that reach `file`, or of these `covering` ones alone, those first that will most likely notice something
+ * soon: near ones, and short ones. `within` is the name of what is faulty.
  */
 export function nearestTests(
   tests: readonly TestFile[],
-  file: string,
-  within: string,
+  { file, within }: Pick<Mutant, 'file' | 'within'>,
   secondsOf: (test: string) => number,
+  covering: ReadonlySet<string> | null,
 ): string[] {
   const folder = file.split('/')[1]!;
   const name = within === '' ? null : new RegExp(`\\b${within}\\b`);
@@ -73,7 +74,7 @@ export function nearestTests(
     return ((1 + secondsOf(path)) * PER_STEP ** reach.get(file)!) / related;
   };
   return tests
-    .filter(({ reach }) => reach.has(file))
+    .filter(({ path, reach }) => reach.has(file) && covering?.has(path) !== false)
     .map((test) => ({ path: test.path, cost: costOf(test) }))
     .sort((a, b) => a.cost - b.cost || (a.path < b.path ? -1 : 1))
     .map(({ path }) => path);

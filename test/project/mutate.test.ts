@@ -1,7 +1,9 @@
 /** What the mutation score stands on: the mutants of a text, the order of tests, and the survivors that were read. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import {
   cardOf,
@@ -11,6 +13,7 @@ import {
   type Accepted,
   type Result,
 } from '../../scripts/mutate/card.ts';
+import { readCovering } from '../../scripts/mutate/covering.ts';
 import { drawMutants, sourcesOf } from '../../scripts/mutate/draw.ts';
 import { isReal, mutantsOf } from '../../scripts/mutate/mutants.ts';
 import { nearestTests, testFiles } from '../../scripts/mutate/nearest.ts';
@@ -101,13 +104,40 @@ test('the nearest tests come first: by imports, by the name of what is faulty, b
     'test/shop/other.test.ts': "import { readFile } from 'node:fs';",
   });
   const seconds = (path: string): number => (path.includes('long') ? 20 : 1);
-  expect(nearestTests(testFiles(root), 'src/coins/sum.ts', 'sum', seconds)).toEqual([
+  const nearest = (covering: ReadonlySet<string> | null) =>
+    nearestTests(testFiles(root), { file: 'src/coins/sum.ts', within: 'sum' }, seconds, covering);
+  expect(nearest(null)).toEqual([
     'test/coins/sum.test.ts',
     'test/till/sum.test.ts',
     'test/coins/long.test.ts',
     'test/till/till.test.ts',
     'test/shop/command.test.ts',
   ]);
+  expect(nearest(new Set(['test/shop/command.test.ts', 'test/till/sum.test.ts']))).toEqual([
+    'test/till/sum.test.ts',
+    'test/shop/command.test.ts',
+  ]);
+});
+
+test('where it is known which tests run a place, it is said; of what runs as a file is loaded, it is not', async () => {
+  const folder = await treeOf({});
+  const support = new URL('../support/coverage.ts', import.meta.url).href;
+  const file = 'src/ledger/money.ts';
+  const text = await readFile(file, 'utf8');
+  const script = `
+    const { beginCoverage, endCoverage } = await import(${JSON.stringify(support)});
+    beginCoverage();
+    const { plainDecimal } = await import(${JSON.stringify(new URL(`../../${file}`, import.meta.url).href)});
+    endCoverage(${JSON.stringify(folder)}, 'test/none.test.ts');
+    plainDecimal('7');
+    endCoverage(${JSON.stringify(folder)}, 'test/one.test.ts');`;
+  await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+  const covering = await readCovering(folder, new Set([file]));
+  const bodyOf = (name: string) => text.indexOf('return', text.indexOf(`function ${name}`));
+  expect(covering(file, bodyOf('plainDecimal'))).toEqual(new Set(['test/one.test.ts']));
+  expect(covering(file, bodyOf('isWithinDigits'))).toBeNull();
+  expect(covering(file, text.indexOf('const'))).toBeNull();
+  expect(covering('src/ledger/entry.ts', 300)).toBeNull();
 });
 
 test('a seed draws the same mutants again, of all sources, of a folder, of what changed, or of a folder at random', async () => {

@@ -1,6 +1,8 @@
 /** What holds in each file of tests. */
+import { relative } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeEach } from 'vitest';
+import { afterAll, beforeEach, expect } from 'vitest';
+import { beginCoverage, endCoverage } from './coverage.ts';
 import { databases } from './kept-databases.ts';
 
 /** Properties draw from one seed, so that a failed run fails again. DAYBOOK_TEST_SEED sets another one. */
@@ -14,3 +16,9 @@ beforeEach(({ onTestFinished }) => {
   onTestFinished(() => databases.endTest());
 });
 afterAll(() => databases.endFile());
+
+const coverage = process.env['DAYBOOK_TEST_COVERAGE'];
+if (coverage !== undefined) {
+  beginCoverage();
+  afterAll(() => endCoverage(coverage, relative(process.cwd(), expect.getState().testPath!)));
+}
