@@ -9,7 +9,9 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 
 keepTemporaryFilesInMemory();
 
-const quick = quickTests(import.meta.dirname);
+/** `npm run test:quick` starts no server. One project for all: only files of one project share a process. */
+const quick = { include: quickTests(import.meta.dirname) };
+const all = { include: ['test/**/*.test.ts'], globalSetup: ['test/support/postgres-server.ts'] };
 
 export default defineConfig({
   test: {
@@ -30,17 +32,6 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     reporters: ['default', 'json'],
     outputFile: { json: '.vitest-report.json' },
-    projects: [
-      { extends: true, test: { name: 'quick', include: quick } },
-      {
-        extends: true,
-        test: {
-          name: 'servers',
-          include: ['test/**/*.test.ts'],
-          exclude: quick,
-          globalSetup: ['test/support/postgres-server.ts'],
-        },
-      },
-    ],
+    ...(process.env['DAYBOOK_TEST_QUICK'] === undefined ? all : quick),
   },
 });

@@ -1,7 +1,4 @@
-/**
- * The order in which test files begin: the longest first, so that none is left alone at the end. Files of one project
- * stay together, as only they share a process.
- */
+/** The order in which test files begin: the longest first, so that none is left alone at the end. */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -14,7 +11,6 @@ export class LongestFirst extends BaseSequencer {
     const times = JSON.parse(readFileSync(TIMES, 'utf8')) as Readonly<Record<string, number>>;
     const seconds = ({ moduleId }: TestSpecification): number =>
       times[relative(this.ctx.config.root, moduleId)] ?? 1;
-    const isQuick = ({ project }: TestSpecification): number => Number(project.name === 'quick');
-    return (await super.sort(files)).sort((a, b) => isQuick(a) - isQuick(b) || seconds(b) - seconds(a));
+    return (await super.sort(files)).sort((a, b) => seconds(b) - seconds(a));
   }
 }
