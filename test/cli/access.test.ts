@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createPasswordCheck } from '../../src/access/identity.ts';
 import { accessSettings } from '../access/support.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
@@ -38,12 +39,13 @@ describe('access hash', () => {
     expect((await hash('a password of some length\n')).stdout).not.toContain(made);
   });
 
-  it.each([
+  for (const { options, cases } of shortAndLong([
     ['short', '12 to 1000 characters; this one has 5'],
     ['two lines of\ntext in it', 'one line of text'],
-  ])('refuses %j and does not repeat it', async (password, said) => {
-    const { code, stderr } = await hash(password);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
-    expect(stderr).not.toContain(password);
-  });
+  ]))
+    it.each(cases)('refuses %j and does not repeat it', options, async (password, said) => {
+      const { code, stderr } = await hash(password);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+      expect(stderr).not.toContain(password);
+    });
 });

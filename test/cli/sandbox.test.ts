@@ -8,48 +8,51 @@ import { expect, it } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { freshDatabase } from '../support/database.ts';
 import { daybook, startDaybook } from './daybook.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
-it.each([
+for (const { options, cases } of shortAndLong([
   ['the machine’s clock', undefined],
   ['a clock of its own', '2026-04-01T01:30:00+08:00'],
-])(
-  'for a ledger that goes beyond today, by %s, the printed range ends yesterday and can be run',
-  async (_, now) => {
-    const today = (now === undefined ? new Date().toISOString() : now).slice(0, 10);
-    const database = await freshDatabase();
-    const folder = await mkdtemp(join(tmpdir(), 'daybook-sandbox-'));
-    const scenario = {
-      ...{ seed: 7, timeZone: 'UTC', from: addDays(today, -3), to: addDays(today, 5), entriesPerDay: 3 },
-      merchants: [{ merchantNo: 'SBX-1', token: 'made-up', currencies: ['USD'] }],
-      ...(now === undefined ? {} : { now }),
-    };
-    await writeFile(join(folder, 'scenario.yaml'), JSON.stringify(scenario));
-    const { child, ended } = startDaybook(
-      ['sandbox', '--port', '0', '--scenario', join(folder, 'scenario.yaml')],
-      {},
-    );
-    try {
-      let printed = '';
-      for await (const part of child.stdout!) {
-        printed += String(part);
-        if (printed.includes('npx daybook')) break;
+] as const))
+  it.each(cases)(
+    'for a ledger that goes beyond today, by %s, the printed range ends yesterday and can be run',
+    options,
+    async (_, now) => {
+      const today = (now === undefined ? new Date().toISOString() : now).slice(0, 10);
+      const database = await freshDatabase();
+      const folder = await mkdtemp(join(tmpdir(), 'daybook-sandbox-'));
+      const scenario = {
+        ...{ seed: 7, timeZone: 'UTC', from: addDays(today, -3), to: addDays(today, 5), entriesPerDay: 3 },
+        merchants: [{ merchantNo: 'SBX-1', token: 'made-up', currencies: ['USD'] }],
+        ...(now === undefined ? {} : { now }),
+      };
+      await writeFile(join(folder, 'scenario.yaml'), JSON.stringify(scenario));
+      const { child, ended } = startDaybook(
+        ['sandbox', '--port', '0', '--scenario', join(folder, 'scenario.yaml')],
+        {},
+      );
+      try {
+        let printed = '';
+        for await (const part of child.stdout!) {
+          printed += String(part);
+          if (printed.includes('npx daybook')) break;
+        }
+        const exported = [...printed.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name!, value!]);
+        const [, command = ''] = /npx daybook (.*)/.exec(printed) ?? [];
+        const run = await daybook(command.split(' '), {
+          ...(Object.fromEntries(exported) as Record<string, string>),
+          DATABASE_URL: database.url,
+          DAYBOOK_DATA_DIR: join(folder, 'data'),
+        });
+        expect(run).toMatchObject({ code: 0 });
+      } finally {
+        child.kill('SIGTERM');
+        await ended;
+        await database.close();
+        await rm(folder, { recursive: true, force: true });
       }
-      const exported = [...printed.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name!, value!]);
-      const [, command = ''] = /npx daybook (.*)/.exec(printed) ?? [];
-      const run = await daybook(command.split(' '), {
-        ...(Object.fromEntries(exported) as Record<string, string>),
-        DATABASE_URL: database.url,
-        DAYBOOK_DATA_DIR: join(folder, 'data'),
-      });
-      expect(run).toMatchObject({ code: 0 });
-    } finally {
-      child.kill('SIGTERM');
-      await ended;
-      await database.close();
-      await rm(folder, { recursive: true, force: true });
-    }
-  },
-);
+    },
+  );
 
 it('a port in use is a problem of the caller: exit 2, with another port to choose', async () => {
   const taken = createServer().listen(0, '127.0.0.1');

@@ -20,6 +20,7 @@ import { startRun } from '../../src/store/runs.ts';
 import { startFaultyWire } from '../support/faulty-wire.ts';
 import { startReceiver, type Receiver } from '../support/receivers.ts';
 import { FROM, MERCHANT, NIGHT, openStage, OTHER, scenario, TO, ZONE, type Stage } from '../support/stage.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 const { merchantNo } = MERCHANT;
 let stage: Stage;
@@ -295,36 +296,45 @@ describe('what a run finds', () => {
     expect(await reported()).toEqual([]);
   });
 
-  test.each([
+  for (const { options, cases } of shortAndLong([
     ['by itself', (key: string) => key],
     ['with its month', () => '2026-03'],
     [
       'with its month, chosen by merchant and currency',
       (_: string, currency: string) => `2026-03 ${merchantNo} ${currency}`,
     ],
-  ])('a day that somebody downloaded %s and that is revised is told as that', async (_, subject) => {
-    await open();
-    await range();
-    const entry = stage.sandbox.entriesOf(merchantNo)[0]!;
-    const { object_key: key } = await dbOf()
-      .selectFrom('statement')
-      .select('object_key')
-      .where('day', '=', FROM)
-      .where('currency', '=', entry.currency)
-      .executeTakeFirstOrThrow();
-    const auditEvent = { by: 'a person', command: 'statements get', subject: subject(key, entry.currency) };
-    await recordAuditEvent(dbOf(), auditEvent, stage.app.now());
-    amend(0);
-    await range();
-    const [one, ...more] = await reported();
-    expect(more).toEqual([]);
-    expect(one).toMatchObject({
-      kind: 'revised-download',
-      title: '1 day that somebody had downloaded was revised',
-      text: `${merchantNo} ${entry.currency} ${FROM} went from r1 to r2 (1 entry amended (${entry.batchNo})); downloaded 1 time, last 2026-03-06 01:30 (Asia/Shanghai).`,
-    });
-    expect(JSON.stringify(one)).not.toContain('a person');
-  });
+  ] as const))
+    test.each(cases)(
+      'a day that somebody downloaded %s and that is revised is told as that',
+      options,
+      async (_, subject) => {
+        await open();
+        await range();
+        const entry = stage.sandbox.entriesOf(merchantNo)[0]!;
+        const { object_key: key } = await dbOf()
+          .selectFrom('statement')
+          .select('object_key')
+          .where('day', '=', FROM)
+          .where('currency', '=', entry.currency)
+          .executeTakeFirstOrThrow();
+        const auditEvent = {
+          by: 'a person',
+          command: 'statements get',
+          subject: subject(key, entry.currency),
+        };
+        await recordAuditEvent(dbOf(), auditEvent, stage.app.now());
+        amend(0);
+        await range();
+        const [one, ...more] = await reported();
+        expect(more).toEqual([]);
+        expect(one).toMatchObject({
+          kind: 'revised-download',
+          title: '1 day that somebody had downloaded was revised',
+          text: `${merchantNo} ${entry.currency} ${FROM} went from r1 to r2 (1 entry amended (${entry.batchNo})); downloaded 1 time, last 2026-03-06 01:30 (Asia/Shanghai).`,
+        });
+        expect(JSON.stringify(one)).not.toContain('a person');
+      },
+    );
 
   test(
     'another month, merchant, currency or day that was downloaded is not taken for it',

@@ -15,6 +15,7 @@ import {
   truthOf,
   type Stage,
 } from '../support/stage.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());
@@ -47,15 +48,18 @@ async function expectExactCopy(notes: readonly unknown[] = []): Promise<number> 
   return calls;
 }
 
-describe.each(['ascending', 'descending', 'window-shuffled', 'request-shuffled'] as const)(
-  'order %s',
-  (order) => {
+for (const { options, cases } of shortAndLong([
+  'request-shuffled',
+  'ascending',
+  'descending',
+  'window-shuffled',
+] as const))
+  describe.each(cases)('order %s', options, (order) => {
     test('the copy is what the platform holds, and a rerun changes nothing', async () => {
       stage = await openStage({ scenario: scenario({ entriesPerDay: 60, hostility: { order } }) });
       await expectExactCopy();
     });
-  },
-);
+  });
 
 /** Pages that hold fewer entries than the totals on them promise. */
 const CONTRADICTION = expect.stringMatching(/contradicted itself .* held \d+ where \d+ were due$/) as unknown;
@@ -78,7 +82,7 @@ const TROUBLES: readonly (readonly [
   ['answers 200 with an error document', { errorDocumentEvery: 5 }],
 ];
 for (const [index, [how, hostility, timeoutMs, notes]] of TROUBLES.entries())
-  describe(`a platform that ${how}`, { tags: index % 3 === 0 ? [] : ['long'] }, () => {
+  describe(`a platform that ${how}`, { tags: index % 4 === 1 ? [] : ['long'] }, () => {
     test('is still copied exactly', async () => {
       stage = await openStage({
         scenario: scenario({ entriesPerDay: 60, hostility: { order: 'window-shuffled', ...hostility } }),
@@ -89,28 +93,34 @@ for (const [index, [how, hostility, timeoutMs, notes]] of TROUBLES.entries())
     });
   });
 
-test.each(['window-shuffled', 'request-shuffled'] as const)(
-  'a second with hundreds of entries, %s, is copied completely and put in the order of its balances',
-  async (order) => {
-    const burst = { merchant: MERCHANT.merchantNo, currency: 'USD', day: FROM, nth: 20, count: 320 };
-    stage = await openStage({
-      scenario: scenario({ entriesPerDay: 60, planted: [{ what: 'burst', ...burst }], hostility: { order } }),
-    });
-    await expectExactCopy();
-    const csv = (await objectsOf(stage)).get(
-      `merchant=${MERCHANT.merchantNo}/date=${FROM}/${MERCHANT.merchantNo}_USD_${FROM}.r1.csv`,
-    )!;
-    const written = csv
-      .split('\r\n')
-      .slice(1, -1)
-      .map((line) => line.split(',')[0]);
-    const happened = stage.sandbox
-      .entriesOf(MERCHANT.merchantNo)
-      .filter(({ currency, busiDate }) => currency === 'USD' && busiDate.startsWith(FROM))
-      .map(({ batchNo }) => batchNo);
-    expect(written).toEqual(happened);
-  },
-);
+for (const { options, cases } of shortAndLong(['request-shuffled', 'window-shuffled'] as const))
+  test.each(cases)(
+    'a second with hundreds of entries, %s, is copied completely and put in the order of its balances',
+    options,
+    async (order) => {
+      const burst = { merchant: MERCHANT.merchantNo, currency: 'USD', day: FROM, nth: 20, count: 320 };
+      stage = await openStage({
+        scenario: scenario({
+          entriesPerDay: 60,
+          planted: [{ what: 'burst', ...burst }],
+          hostility: { order },
+        }),
+      });
+      await expectExactCopy();
+      const csv = (await objectsOf(stage)).get(
+        `merchant=${MERCHANT.merchantNo}/date=${FROM}/${MERCHANT.merchantNo}_USD_${FROM}.r1.csv`,
+      )!;
+      const written = csv
+        .split('\r\n')
+        .slice(1, -1)
+        .map((line) => line.split(',')[0]);
+      const happened = stage.sandbox
+        .entriesOf(MERCHANT.merchantNo)
+        .filter(({ currency, busiDate }) => currency === 'USD' && busiDate.startsWith(FROM))
+        .map(({ batchNo }) => batchNo);
+      expect(written).toEqual(happened);
+    },
+  );
 
 test('entries that appear while the pages of their window are read are in the copy, whichever page they are on', async () => {
   const planted = DAYS.flatMap((day) =>

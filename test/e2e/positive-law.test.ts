@@ -7,6 +7,7 @@ import { verifyPaths } from '../../src/statements/verify.ts';
 import { entriesOfAmounts, plainMs, type WireEntry } from '../support/plain-platform.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
 import { differencesFromLaw } from '../support/positive-law.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 const { merchantNo } = PLAIN_MERCHANT;
 const NIGHT = '2026-04-03T01:30:00+08:00';
@@ -42,9 +43,12 @@ test(
   },
 );
 
-test.each([[['03', '01', '02']], [['03', '02', '01']], [['02', '03', '01']]])(
-  'months that are read in the order %s leave no quiet day out',
-  async (months) => {
+for (const { options, cases } of shortAndLong([
+  [['03', '01', '02']],
+  [['03', '02', '01']],
+  [['02', '03', '01']],
+]))
+  test.each(cases)('months that are read in the order %s leave no quiet day out', options, async (months) => {
     const entries = entriesOfAmounts('USD', [
       ['A-0', '2026-01-20 10:00:00', 2_000],
       ['A-1', '2026-02-10 10:00:00', 10_000],
@@ -54,8 +58,7 @@ test.each([[['03', '01', '02']], [['03', '02', '01']], [['02', '03', '01']]])(
     const lastOf: Record<string, string> = { '01': '31', '02': '28', '03': '31' };
     for (const month of months) await stage.run(`2026-${month}-01`, `2026-${month}-${lastOf[month]}`);
     expect(await differing()).toEqual([]);
-  },
-);
+  });
 
 test('a day that could not be certified one night and is empty the next gets a statement', async () => {
   stage = await openPlainStage(SPARSE, '2026-03-12T01:30:00+08:00');

@@ -21,6 +21,7 @@ import {
   scenario,
   type Stage,
 } from '../support/stage.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 const { merchantNo } = MERCHANT;
 const folderKey = (day: string) => `merchant=${merchantNo}/date=${day}`;
@@ -55,29 +56,35 @@ const storeIsDatabase = async (): Promise<void> => {
 };
 
 describe('published files', () => {
-  test.each<[string, string, 'missing' | 'altered', () => Promise<void>]>([
+  const harms: readonly [string, string, 'missing' | 'altered', () => Promise<void>][] = [
     ['a statement is gone', csv(), 'missing', () => rm(join(root, csv()))],
-    ['a statement is longer', csv(), 'altered', () => appendFile(join(root, csv()), 'x')],
     ['a statement of the same length says something else', csv(), 'altered', () => altered(csv())],
+    ['the manifest says something else', MANIFEST, 'altered', () => altered(MANIFEST)],
+    ['a statement is longer', csv(), 'altered', () => appendFile(join(root, csv()), 'x')],
     ['the summary is gone', SUMMARY, 'missing', () => rm(join(root, SUMMARY))],
     ['the summary says something else', SUMMARY, 'altered', () => altered(SUMMARY)],
     ['the manifest is gone', MANIFEST, 'missing', () => rm(join(root, MANIFEST))],
-    ['the manifest says something else', MANIFEST, 'altered', () => altered(MANIFEST)],
     ['the manifest is no manifest', MANIFEST, 'altered', () => writeFile(join(root, MANIFEST), '{}')],
-  ])('%s: the same bytes are written again under the same revision', async (_, key, damage, harm) => {
-    const before = await objectsOf(stage);
-    await harm();
-    const report = await stage.run();
-    expect(report).toMatchObject({
-      exitCode: 0,
-      publish: { published: [], repaired: [{ merchantNo, day: FROM, key, damage }], unrepaired: [] },
-      notes: [expect.stringContaining(`repaired: 1 published file was missing or altered in the store`)],
-    });
-    expect(report.notes[0]).toContain(`${key} (${damage})`);
-    expect(runFigures(report)).toMatchObject({ repaired: 1, unrepaired: 0 });
-    expect(await objectsOf(stage)).toEqual(before);
-    expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [], publish: { repaired: [] } });
-  });
+  ];
+  for (const { options, cases } of shortAndLong(harms, 3))
+    test.each(cases)(
+      '%s: the same bytes are written again under the same revision',
+      options,
+      async (_, key, damage, harm) => {
+        const before = await objectsOf(stage);
+        await harm();
+        const report = await stage.run();
+        expect(report).toMatchObject({
+          exitCode: 0,
+          publish: { published: [], repaired: [{ merchantNo, day: FROM, key, damage }], unrepaired: [] },
+          notes: [expect.stringContaining(`repaired: 1 published file was missing or altered in the store`)],
+        });
+        expect(report.notes[0]).toContain(`${key} (${damage})`);
+        expect(runFigures(report)).toMatchObject({ repaired: 1, unrepaired: 0 });
+        expect(await objectsOf(stage)).toEqual(before);
+        expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [], publish: { repaired: [] } });
+      },
+    );
 
   test('if all are gone, all are written again, by a rerun and by `publish` alone', async () => {
     const before = await objectsOf(stage);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createRequestQueue, type RequestQueue } from '../../src/platform/request-queue.ts';
 import type { TimeSource } from '../../src/platform/rate-limiter.ts';
 import { virtualTime } from '../support/virtual-time.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 const TIMEOUT_MS = 30_000;
 const BEGIN_MS = 1_000_000;
@@ -77,24 +78,26 @@ const aloneMs = async (merchant: Merchant, concurrency: number, ratePerS: number
   (await night([merchant], concurrency, ratePerS)).ends[0]!;
 
 describe('one merchant that', () => {
-  test.each([
+  for (const { options, cases } of shortAndLong([
     ['never answers', { ...FINE, kind: 'hangs', width: 32 } as const],
     ['stops answering', { ...FINE, kind: 'hangs after ten', width: 32 } as const],
     ['is told to wait', { ...FINE, kind: '429', width: 32 } as const],
     ['is slow', { ...FINE, kind: 'slow', width: 32 } as const],
-  ])(
-    '%s takes at most half of the slots from the other, even if that one pauses between its calls',
-    async (_, bad) => {
-      for (const other of [FINE, { ...FINE, width: 1 }, { ...FINE, width: 1, pauseMs: 700 }]) {
-        for (const order of ['first', 'last'] as const) {
-          const alone = await aloneMs(other, 8);
-          const { ends, most } = await night(order === 'first' ? [bad, other] : [other, bad], 8);
-          expect(order === 'first' ? ends[1]! : ends[0]!).toBeLessThanOrEqual(2 * alone + LATENCY_MS);
-          expect(most).toBeLessThanOrEqual(8);
+  ]))
+    test.each(cases)(
+      '%s takes at most half of the slots from the other, even if that one pauses between its calls',
+      options,
+      async (_, bad) => {
+        for (const other of [FINE, { ...FINE, width: 1 }, { ...FINE, width: 1, pauseMs: 700 }]) {
+          for (const order of ['first', 'last'] as const) {
+            const alone = await aloneMs(other, 8);
+            const { ends, most } = await night(order === 'first' ? [bad, other] : [other, bad], 8);
+            expect(order === 'first' ? ends[1]! : ends[0]!).toBeLessThanOrEqual(2 * alone + LATENCY_MS);
+            expect(most).toBeLessThanOrEqual(8);
+          }
         }
-      }
-    },
-  );
+      },
+    );
 });
 
 test('a merchant alone gets every slot after its first reply, and the complete rate', async () => {

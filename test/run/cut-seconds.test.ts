@@ -8,6 +8,7 @@ import {
   type WireEntry,
 } from '../support/plain-platform.ts';
 import { openStage, type Stage } from '../support/stage.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 let platform: PlainPlatform;
 let stage: Stage;
@@ -60,30 +61,31 @@ const stored = () =>
 const asBooked = (entries: readonly WireEntry[]) =>
   entries.map(({ batchNo, busiDate, atMs }) => ({ batch_no: batchNo, booked_at: busiDate, booked_ms: atMs }));
 
-describe.each(Object.entries(CUTS))('seconds cut %s', (_, cut) => {
-  test.each([
-    ['of several entries a day', ['09:10:11', '10:00:01', '13:07:59', '17:30:00']],
-    ['of one entry a day, found within what clocks may differ', ['10:00:01']],
-  ])('%s', async (_name, times) => {
-    const entries = ledger(times);
-    platform.entriesOf = () => entries;
-    expect((await night(DAYS[0])).exitCode).toBe(0);
-    expect((await night(DAYS[1])).exitCode).toBe(0);
+for (const { options, cases } of shortAndLong(Object.entries(CUTS)))
+  describe.each(cases)('seconds cut %s', options, (_, cut) => {
+    test.each([
+      ['of several entries a day', ['09:10:11', '10:00:01', '13:07:59', '17:30:00']],
+      ['of one entry a day, found within what clocks may differ', ['10:00:01']],
+    ])('%s', async (_name, times) => {
+      const entries = ledger(times);
+      platform.entriesOf = () => entries;
+      expect((await night(DAYS[0])).exitCode).toBe(0);
+      expect((await night(DAYS[1])).exitCode).toBe(0);
 
-    platform.entriesOf = () => entries.map(cut);
-    const { exitCode, reasons } = await night(DAYS[2]);
-    expect([exitCode, reasons[0]!.what]).toEqual([
-      4,
-      expect.stringContaining('The platform has cut the seconds from its timestamps'),
-    ]);
-    expect(await stored()).toEqual(asBooked(entries.slice(0, 2 * times.length)));
+      platform.entriesOf = () => entries.map(cut);
+      const { exitCode, reasons } = await night(DAYS[2]);
+      expect([exitCode, reasons[0]!.what]).toEqual([
+        4,
+        expect.stringContaining('The platform has cut the seconds from its timestamps'),
+      ]);
+      expect(await stored()).toEqual(asBooked(entries.slice(0, 2 * times.length)));
 
-    platform.entriesOf = () => entries;
-    const after = await night(DAYS[3]);
-    expect([after.exitCode, after.reasons]).toEqual([0, []]);
-    expect(await stored()).toEqual(asBooked(entries));
+      platform.entriesOf = () => entries;
+      const after = await night(DAYS[3]);
+      expect([after.exitCode, after.reasons]).toEqual([0, []]);
+      expect(await stored()).toEqual(asBooked(entries));
+    });
   });
-});
 
 test('seconds cut where no earlier entry is read again, and on the first night of all', async () => {
   const entries = ledger(['09:10:11', '10:00:02', '13:07:59']);
@@ -119,16 +121,20 @@ test('seconds cut in new entries alone, and in what they are filtered by, are st
 });
 
 describe('no alarm where entries truly are on whole minutes', () => {
-  test.each([
-    ['always', ['09:00:00', '12:00:00', '18:30:00']],
-    ['one a day', ['12:00:00']],
-    ['nine at the end of each day', ['07:00:01', '07:10:59', ...times(9, '00')]],
-  ])('%s', async (_name, daily) => {
-    const entries = ledger(daily);
-    platform.entriesOf = () => entries;
-    for (const day of DAYS) expect((await night(day)).exitCode).toBe(0);
-    expect(await stored()).toEqual(asBooked(entries));
-  });
+  for (const { options, cases } of shortAndLong(
+    [
+      ['always', ['09:00:00', '12:00:00', '18:30:00']],
+      ['one a day', ['12:00:00']],
+      ['nine at the end of each day', ['07:00:01', '07:10:59', ...times(9, '00')]],
+    ] as const,
+    2,
+  ))
+    test.each(cases)('%s', options, async (_name, daily) => {
+      const entries = ledger(daily);
+      platform.entriesOf = () => entries;
+      for (const day of DAYS) expect((await night(day)).exitCode).toBe(0);
+      expect(await stored()).toEqual(asBooked(entries));
+    });
 
   test('on a day after days with seconds', async () => {
     const entries = [

@@ -6,6 +6,7 @@ import { readObject } from '../../src/objects/object-store.ts';
 import { manifestKey } from '../../src/statements/keys.ts';
 import { entriesOfAmounts, startPlainPlatform, type PlainPlatform } from '../support/plain-platform.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 let platform: PlainPlatform;
 let stage: Stage;
@@ -102,66 +103,67 @@ test.each(BOTH_WAYS)('on a day that is not over, %s and %s raise no alarm', asyn
   expect(await balances(DAY, 'EUR')).toBe('0.00 to 0.00');
 });
 
-describe.each([5_000, -5_000])('where the life before is not read, %d and back in one second', (cents) => {
-  const LIFE: Amounts = [['A1', '2026-02-20 09:00:00', 100_000]];
-  const HELD = pair(DAY, cents, ['B1', 'B2']);
-  const FITTING = [100_000, 100_000 + cents].map((fits) => (fits / 100).toFixed(2)).sort();
+for (const { options, cases } of shortAndLong([5_000, -5_000]))
+  describe.each(cases)('where the life before is not read, %d and back in one second', options, (cents) => {
+    const LIFE: Amounts = [['A1', '2026-02-20 09:00:00', 100_000]];
+    const HELD = pair(DAY, cents, ['B1', 'B2']);
+    const FITTING = [100_000, 100_000 + cents].map((fits) => (fits / 100).toFixed(2)).sort();
 
-  test('the day says which balances fit, and an exit says it once', async () => {
-    show(['USD', [...LIFE, ...HELD]]);
-    const { exitCode, reasons } = await read(DAY, DAY);
-    const { opening, otherClosings } = await published(DAY);
-    expect([opening, ...otherClosings!].sort()).toEqual(FITTING);
-    expect(exitCode).toBe(3);
-    expect(reasons[0]!.what).toContain(
-      `${MERCHANT.merchantNo} USD ${DAY} opens on ${moneyText(opening, 'USD')} or on ${grouped(otherClosings![0]!)}: its entries cancel`,
-    );
-    const again = await read(DAY, '2026-03-03');
-    expect([again.exitCode, again.reasons]).toEqual([0, []]);
-    expect(await balances('2026-03-03')).toBe(await balances(DAY));
-  });
+    test('the day says which balances fit, and an exit says it once', async () => {
+      show(['USD', [...LIFE, ...HELD]]);
+      const { exitCode, reasons } = await read(DAY, DAY);
+      const { opening, otherClosings } = await published(DAY);
+      expect([opening, ...otherClosings!].sort()).toEqual(FITTING);
+      expect(exitCode).toBe(3);
+      expect(reasons[0]!.what).toContain(
+        `${MERCHANT.merchantNo} USD ${DAY} opens on ${moneyText(opening, 'USD')} or on ${grouped(otherClosings![0]!)}: its entries cancel`,
+      );
+      const again = await read(DAY, '2026-03-03');
+      expect([again.exitCode, again.reasons]).toEqual([0, []]);
+      expect(await balances('2026-03-03')).toBe(await balances(DAY));
+    });
 
-  test('an entry twenty quiet days later decides, and what it moves is revised with a reason', async () => {
-    show(['USD', [...LIFE, ...HELD]]);
-    await read(DAY, DAY);
-    await read('2026-03-03', '2026-03-22');
-    const guessed = await published(DAY);
-    show(['USD', [...LIFE, ...HELD, ['C1', '2026-03-23 10:00:00', 100]]]);
-    const { exitCode } = await read('2026-03-21', '2026-03-23');
-    const { otherClosings, superseded } = await published(DAY);
-    expect(await balances(DAY)).toBe('1000.00 to 1000.00');
-    expect(await balances('2026-03-22')).toBe('1000.00 to 1000.00');
-    expect(await balances('2026-03-23')).toBe('1000.00 to 1001.00');
-    expect(otherClosings).toBeUndefined();
-    const moved = guessed.opening === '1000.00' ? '' : `opening moved by ${-cents / 100}.00, `;
-    expect(superseded.map(({ reason }) => reason)).toEqual([`${moved}balance decided`]);
-    expect([0, 3]).toContain(exitCode);
-    expect((await read('2026-03-21', '2026-03-23')).exitCode).toBe(0);
-  });
+    test('an entry twenty quiet days later decides, and what it moves is revised with a reason', async () => {
+      show(['USD', [...LIFE, ...HELD]]);
+      await read(DAY, DAY);
+      await read('2026-03-03', '2026-03-22');
+      const guessed = await published(DAY);
+      show(['USD', [...LIFE, ...HELD, ['C1', '2026-03-23 10:00:00', 100]]]);
+      const { exitCode } = await read('2026-03-21', '2026-03-23');
+      const { otherClosings, superseded } = await published(DAY);
+      expect(await balances(DAY)).toBe('1000.00 to 1000.00');
+      expect(await balances('2026-03-22')).toBe('1000.00 to 1000.00');
+      expect(await balances('2026-03-23')).toBe('1000.00 to 1001.00');
+      expect(otherClosings).toBeUndefined();
+      const moved = guessed.opening === '1000.00' ? '' : `opening moved by ${-cents / 100}.00, `;
+      expect(superseded.map(({ reason }) => reason)).toEqual([`${moved}balance decided`]);
+      expect([0, 3]).toContain(exitCode);
+      expect((await read('2026-03-21', '2026-03-23')).exitCode).toBe(0);
+    });
 
-  test('days before it that are read later decide', async () => {
-    show(['USD', [...LIFE, ...HELD]]);
-    await read(DAY, DAY);
-    await read('2026-02-20', DAY);
-    expect(await balances(DAY)).toBe('1000.00 to 1000.00');
-  });
+    test('days before it that are read later decide', async () => {
+      show(['USD', [...LIFE, ...HELD]]);
+      await read(DAY, DAY);
+      await read('2026-02-20', DAY);
+      expect(await balances(DAY)).toBe('1000.00 to 1000.00');
+    });
 
-  test('another pair narrows what fits', async () => {
-    show(['USD', [...LIFE, ...HELD, ...pair('2026-03-03', 700, ['C1', 'C2'])]]);
-    await read(DAY, '2026-03-03');
-    expect(await balances(DAY)).toBe('1000.00 to 1000.00');
-    expect(await balances('2026-03-03')).toBe('1000.00 to 1000.00');
-  });
+    test('another pair narrows what fits', async () => {
+      show(['USD', [...LIFE, ...HELD, ...pair('2026-03-03', 700, ['C1', 'C2'])]]);
+      await read(DAY, '2026-03-03');
+      expect(await balances(DAY)).toBe('1000.00 to 1000.00');
+      expect(await balances('2026-03-03')).toBe('1000.00 to 1000.00');
+    });
 
-  test('after days that were never read it is no other', async () => {
-    show(['USD', [['A0', '2026-02-18 09:00:00', 30_000], ...pair(DAY, cents, ['B1', 'B2'])]]);
-    await read('2026-02-18', '2026-02-18');
-    const { reasons } = await read(DAY, DAY);
-    expect(reasons.map(({ what }) => what).join()).toMatch(
-      /USD 2026-03-02 opens on [\d,]+\.00 USD or on [\d,]+\.00: its entries/,
-    );
-    expect((await published(DAY)).otherClosings).toHaveLength(1);
-    await read('2026-02-19', DAY);
-    expect(await balances(DAY)).toBe('300.00 to 300.00');
+    test('after days that were never read it is no other', async () => {
+      show(['USD', [['A0', '2026-02-18 09:00:00', 30_000], ...pair(DAY, cents, ['B1', 'B2'])]]);
+      await read('2026-02-18', '2026-02-18');
+      const { reasons } = await read(DAY, DAY);
+      expect(reasons.map(({ what }) => what).join()).toMatch(
+        /USD 2026-03-02 opens on [\d,]+\.00 USD or on [\d,]+\.00: its entries/,
+      );
+      expect((await published(DAY)).otherClosings).toHaveLength(1);
+      await read('2026-02-19', DAY);
+      expect(await balances(DAY)).toBe('300.00 to 300.00');
+    });
   });
-});

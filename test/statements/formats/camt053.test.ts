@@ -145,7 +145,7 @@ test.skipIf(!hasSchema)('any day is valid by the schema, whatever its currency a
       const day = statementDay(rows, { currency, figures, merchantNo, published: { revision } });
       expect(problemsOf(await written(day))).toBe('');
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
   expect(
     problemsOf(Buffer.from('<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"/>')),

@@ -29,23 +29,27 @@ const ROWS: readonly RowCells[] = [
 ];
 
 describe.skipIf(!isInstalled)('with LibreOffice (Debian’s package libreoffice-calc-nogui)', () => {
-  test('a workbook shows each cell as the CSV has it', { timeout: START_MAX_MS }, async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'daybook-libreoffice-'));
-    const workbook = join(folder, 'day.xlsx');
-    const figures = { creditCount: 2, debitCount: 2, closing: '0.00' };
-    await writeFile(workbook, await bytesOf(XLSX.write(statementDay(ROWS, { figures }))));
-    const profile = `-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`;
-    const flags = [profile, '--headless', '--convert-to', AS_CSV, '--outdir', folder, workbook];
-    await promisify(execFile)('soffice', flags, { env: { ...process.env, LC_ALL: 'C.UTF-8' } });
-    const sheet = async (name: string): Promise<string[][]> =>
-      parse(await readFile(join(folder, `day-${name}.csv`), 'utf8'), { relax_column_count: true });
-    const shown = (await sheet('USD')).map((cells) =>
-      cells.map((cell) => (/^-?[\d,]+\.\d+$/.test(cell) ? cell.replaceAll(',', '') : cell)),
-    );
-    expect(shown).toEqual([STATEMENT_COLUMNS.map(({ name }) => name), ...ROWS]);
-    const summary = new Map((await sheet('Summary')).map(([name, value]) => [name, value]));
-    expect(summary.get('closing')).toBe('0.00');
-    expect(summary.get('sha256')).toBe('ab'.repeat(32));
-    await rm(folder, { recursive: true });
-  });
+  test(
+    'a workbook shows each cell as the CSV has it',
+    { timeout: START_MAX_MS, tags: ['long'] },
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'daybook-libreoffice-'));
+      const workbook = join(folder, 'day.xlsx');
+      const figures = { creditCount: 2, debitCount: 2, closing: '0.00' };
+      await writeFile(workbook, await bytesOf(XLSX.write(statementDay(ROWS, { figures }))));
+      const profile = `-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`;
+      const flags = [profile, '--headless', '--convert-to', AS_CSV, '--outdir', folder, workbook];
+      await promisify(execFile)('soffice', flags, { env: { ...process.env, LC_ALL: 'C.UTF-8' } });
+      const sheet = async (name: string): Promise<string[][]> =>
+        parse(await readFile(join(folder, `day-${name}.csv`), 'utf8'), { relax_column_count: true });
+      const shown = (await sheet('USD')).map((cells) =>
+        cells.map((cell) => (/^-?[\d,]+\.\d+$/.test(cell) ? cell.replaceAll(',', '') : cell)),
+      );
+      expect(shown).toEqual([STATEMENT_COLUMNS.map(({ name }) => name), ...ROWS]);
+      const summary = new Map((await sheet('Summary')).map(([name, value]) => [name, value]));
+      expect(summary.get('closing')).toBe('0.00');
+      expect(summary.get('sha256')).toBe('ab'.repeat(32));
+      await rm(folder, { recursive: true });
+    },
+  );
 });
