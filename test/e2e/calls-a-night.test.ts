@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { openPlainStage, type PlainStage } from '../support/plain-stage.ts';
 import { entriesOfAmounts } from '../support/plain-platform.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 const FIRST = '2026-03-01';
 const HONEST_DAYS = 20;
@@ -63,31 +64,36 @@ interface Page {
   readonly pageSize: number;
 }
 
-test.each(ODD)('%s: exit %d, at most %d calls a night', async (how, exitCode, callsMax, alter) => {
-  const days = Array.from({ length: HONEST_DAYS + 4 }, (__, nth) => addDays(FIRST, nth));
-  const entries = entriesOfAmounts(
-    'USD',
-    days.flatMap((day) => dayOf(day, how === ANOTHER_ORDER ? 14 : 11)),
+for (const { options, cases } of shortAndLong(ODD, 2))
+  test.each(cases)(
+    '%s: exit %d, at most %d calls a night',
+    options,
+    async (how, exitCode, callsMax, alter) => {
+      const days = Array.from({ length: HONEST_DAYS + 4 }, (__, nth) => addDays(FIRST, nth));
+      const entries = entriesOfAmounts(
+        'USD',
+        days.flatMap((day) => dayOf(day, how === ANOTHER_ORDER ? 14 : 11)),
+      );
+      const night = (nth: number) => `${addDays(FIRST, HONEST_DAYS - 1 + nth)}T18:00:00Z`;
+      stage = await openPlainStage(entries, night(0));
+      await stage.run(FIRST, days[HONEST_DAYS - 1]!);
+      const inOrder = stage.platform.entriesOf;
+      if (how === ANOTHER_ORDER)
+        stage.platform.entriesOf = (call) => {
+          const shown = inOrder(call);
+          const at = (call.nth * 37) % Math.max(1, shown.length);
+          return [...shown.slice(at), ...shown.slice(0, at)];
+        };
+      stage.platform.alter = (honest) => ({ ...honest, body: alter(honest.body as Page) });
+      const seen: [code: number, calls: number][] = [];
+      for (let nth = 1; nth <= 4; nth += 1) {
+        stage.platform.calls.splice(0);
+        stage.setNow(night(nth));
+        const report = await stage.night();
+        seen.push([report.exitCode, stage.platform.calls.length]);
+      }
+      if (process.env['DAYBOOK_CALLS'] === '1') console.log(seen);
+      expect(seen.map(([code]) => code)).toEqual(seen.map(() => exitCode));
+      expect(Math.max(...seen.map(([, calls]) => calls))).toBeLessThanOrEqual(callsMax);
+    },
   );
-  const night = (nth: number) => `${addDays(FIRST, HONEST_DAYS - 1 + nth)}T18:00:00Z`;
-  stage = await openPlainStage(entries, night(0));
-  await stage.run(FIRST, days[HONEST_DAYS - 1]!);
-  const inOrder = stage.platform.entriesOf;
-  if (how === ANOTHER_ORDER)
-    stage.platform.entriesOf = (call) => {
-      const shown = inOrder(call);
-      const at = (call.nth * 37) % Math.max(1, shown.length);
-      return [...shown.slice(at), ...shown.slice(0, at)];
-    };
-  stage.platform.alter = (honest) => ({ ...honest, body: alter(honest.body as Page) });
-  const seen: [code: number, calls: number][] = [];
-  for (let nth = 1; nth <= 4; nth += 1) {
-    stage.platform.calls.splice(0);
-    stage.setNow(night(nth));
-    const report = await stage.night();
-    seen.push([report.exitCode, stage.platform.calls.length]);
-  }
-  if (process.env['DAYBOOK_CALLS'] === '1') console.log(seen);
-  expect(seen.map(([code]) => code)).toEqual(seen.map(() => exitCode));
-  expect(Math.max(...seen.map(([, calls]) => calls))).toBeLessThanOrEqual(callsMax);
-});

@@ -16,6 +16,7 @@ import {
   truthOf,
   type Stage,
 } from '../support/stage.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 const { merchantNo } = MERCHANT;
 const stages: Stage[] = [];
@@ -87,20 +88,25 @@ describe('a platform that goes down midway', () => {
 });
 
 describe('a wrong time zone', () => {
-  test.each([
+  for (const { options, cases } of shortAndLong([
     [-8, /UTC/],
     [1, /Asia\/Tokyo/],
     [-13, /America\/New_York/],
-  ])('off by %d hours: not a row is written, and the zone that fits is named', async (hours, fitting) => {
-    const stage = await open({ scenario: scenario({ hostility: { timeZoneOffsetHours: hours } }) });
-    const failure: unknown = await stage.run().catch((error: unknown) => error);
-    expect(failure).toMatchObject({ name: 'TimeZoneWrong', message: expect.stringMatching(fitting) });
-    expect(exitCodeOf(failure)).toBe(2);
-    expect(await rowCounts(stage)).toEqual(NOTHING);
-    expect(await objectsOf(stage)).toEqual(new Map());
-    const [run] = await stage.app.database.db.selectFrom('run').selectAll().execute();
-    expect(run).toMatchObject({ exit_code: 2, figures: { notes: [expect.stringMatching(fitting)] } });
-  });
+  ] as const))
+    test.each(cases)(
+      'off by %d hours: not a row is written, and the zone that fits is named',
+      options,
+      async (hours, fitting) => {
+        const stage = await open({ scenario: scenario({ hostility: { timeZoneOffsetHours: hours } }) });
+        const failure: unknown = await stage.run().catch((error: unknown) => error);
+        expect(failure).toMatchObject({ name: 'TimeZoneWrong', message: expect.stringMatching(fitting) });
+        expect(exitCodeOf(failure)).toBe(2);
+        expect(await rowCounts(stage)).toEqual(NOTHING);
+        expect(await objectsOf(stage)).toEqual(new Map());
+        const [run] = await stage.app.database.db.selectFrom('run').selectAll().execute();
+        expect(run).toMatchObject({ exit_code: 2, figures: { notes: [expect.stringMatching(fitting)] } });
+      },
+    );
 
   test('in the settings is reported, and nothing is written', async () => {
     const stage = await open({ platform: { timeZone: 'Europe/Berlin' } });

@@ -30,6 +30,7 @@ import { serve, type Serving } from '../../src/web/serve.ts';
 import { application } from '../onboarding/applications.ts';
 import { ENTERPRISE } from '../beneficiaries/files.ts';
 import { freshDatabaseUrl } from '../support/database.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 /**
  * From an application to the new merchant's statements and a beneficiary. daybook and sandbox call each other over
  * HTTP.
@@ -325,51 +326,52 @@ const OTHER_PLATFORMS: [string, Partial<ScenarioInput>][] = [
   ],
 ];
 
-describe.each(OTHER_PLATFORMS)('a platform that %s', (_, change) => {
-  it('works like any other for reference data, applications, registrations and sync', async () => {
-    stage = await openStage({ ...change, reviews: { delayMs: 50, payeeIdAtOnce: false } });
-    const { sandbox, app } = stage;
-    const { db } = app.database;
-    const { url } = await stage.startServing();
+for (const { options, cases } of shortAndLong(OTHER_PLATFORMS))
+  describe.each(cases)('a platform that %s', options, (_, change) => {
+    it('works like any other for reference data, applications, registrations and sync', async () => {
+      stage = await openStage({ ...change, reviews: { delayMs: 50, payeeIdAtOnce: false } });
+      const { sandbox, app } = stage;
+      const { db } = app.database;
+      const { url } = await stage.startServing();
 
-    const reference = await executeReferenceRun(referenceWork(app, signal));
-    expect([reference.exitCode, reference.notes]).toEqual([EXIT.done, []]);
-    expect(await referenceCodes(db, { kind: 'purpose', country: '' })).toEqual(['1001', '1002']);
-    expect(await referenceCodes(db, { kind: 'bank', country: 'HK' })).toEqual(['HK004', 'HK012']);
+      const reference = await executeReferenceRun(referenceWork(app, signal));
+      expect([reference.exitCode, reference.notes]).toEqual([EXIT.done, []]);
+      expect(await referenceCodes(db, { kind: 'purpose', country: '' })).toEqual(['1001', '1002']);
+      expect(await referenceCodes(db, { kind: 'bank', country: 'HK' })).toEqual(['HK004', 'HK012']);
 
-    const sentBack = await submit(stage, url, application({ merNameEn: 'Acme SANDBOX-SUPPLEMENT' }));
-    expect(sentBack.state).toBe('accepted');
-    expect(await decided(stage, sentBack.id)).toMatchObject({ state: 'supplement', processVersion: 'V2' });
-    const other = { certificateNo: '1234', email: 'b@example.com' };
-    const sent = await submit(stage, url, application(other));
-    expect(sent.state).toBe('accepted');
-    const { merchantNo } = await decided(stage, sent.id);
-    expect(sandbox.merchants().map((one) => one.merchantNo)).toContain(merchantNo);
-    const named = await statusOfApplication(db, sent.id, {
-      secretKeys: app.settings.secretKeys,
-      reveal: true,
+      const sentBack = await submit(stage, url, application({ merNameEn: 'Acme SANDBOX-SUPPLEMENT' }));
+      expect(sentBack.state).toBe('accepted');
+      expect(await decided(stage, sentBack.id)).toMatchObject({ state: 'supplement', processVersion: 'V2' });
+      const other = { certificateNo: '1234', email: 'b@example.com' };
+      const sent = await submit(stage, url, application(other));
+      expect(sent.state).toBe('accepted');
+      const { merchantNo } = await decided(stage, sent.id);
+      expect(sandbox.merchants().map((one) => one.merchantNo)).toContain(merchantNo);
+      const named = await statusOfApplication(db, sent.id, {
+        secretKeys: app.settings.secretKeys,
+        reveal: true,
+      });
+      expect(named?.recordedName).toEqual({ isAsSent: true, name: application().merNameEn });
+
+      const report = await run(stage);
+      expect([report.exitCode, report.notes]).toEqual([EXIT.done, []]);
+      const stored = await db.selectFrom('ledger_entry').select('batch_no').execute();
+      expect(stored.map(({ batch_no }) => batch_no).sort()).toEqual(
+        sandbox
+          .entriesOf(merchantNo!)
+          .map(({ batchNo }) => batchNo)
+          .sort(),
+      );
+
+      const { id, status, payeeId } = await register(stage, url);
+      expect([status, payeeId]).toEqual(['01', null]);
+      const paid = await until(async () => {
+        const [row] = await listBeneficiaries(db, id);
+        return row?.status === '04' ? row : undefined;
+      });
+      expect(paid.payeeId).toBe(sandbox.payees()[0]!.payeeId);
+      await sandbox.settled();
+      expect(await outcomesOf(stage)).toEqual(['applied', 'applied', 'applied']);
+      expect(sandbox.applications()).toHaveLength(2);
     });
-    expect(named?.recordedName).toEqual({ isAsSent: true, name: application().merNameEn });
-
-    const report = await run(stage);
-    expect([report.exitCode, report.notes]).toEqual([EXIT.done, []]);
-    const stored = await db.selectFrom('ledger_entry').select('batch_no').execute();
-    expect(stored.map(({ batch_no }) => batch_no).sort()).toEqual(
-      sandbox
-        .entriesOf(merchantNo!)
-        .map(({ batchNo }) => batchNo)
-        .sort(),
-    );
-
-    const { id, status, payeeId } = await register(stage, url);
-    expect([status, payeeId]).toEqual(['01', null]);
-    const paid = await until(async () => {
-      const [row] = await listBeneficiaries(db, id);
-      return row?.status === '04' ? row : undefined;
-    });
-    expect(paid.payeeId).toBe(sandbox.payees()[0]!.payeeId);
-    await sandbox.settled();
-    expect(await outcomesOf(stage)).toEqual(['applied', 'applied', 'applied']);
-    expect(sandbox.applications()).toHaveLength(2);
   });
-});

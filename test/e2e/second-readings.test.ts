@@ -20,6 +20,7 @@ import {
   type Stage,
   type StageOptions,
 } from '../support/stage.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 const { merchantNo } = MERCHANT;
 const DAY = '2026-03-03';
@@ -103,22 +104,24 @@ test('a stored entry that becomes unreadable is quarantined; chain and statement
   expect(statements(await objectsOf(stage))).toEqual(statements(objects));
 });
 
-test.each([1, -2])(
-  'timestamps %i s off the times filtered by: all is read and published, and the same again later',
-  async (lagS) => {
-    const lag = { timeZoneOffsetHours: lagS / 3_600 };
-    await open({ scenario: scenario({ hostility: lag }) });
-    const report = await stage.run();
-    expect([report.exitCode, report.notes]).toEqual([0, []]);
-    expect(publishedIn(report)).toHaveLength(2 * DAYS.length);
-    const inRange = truthOf(stage)
-      .map((row) => ({ ...row, booked_ms: row.booked_ms + lagS * 1_000 }))
-      .filter(({ booked_ms }) => DAYS.includes(dayOf(booked_ms, ZONE)))
-      .map(({ batch_no }) => batch_no);
-    expect((await storedOf(stage)).map(({ batch_no }) => batch_no)).toEqual(inRange);
-    expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { published: [] } });
-  },
-);
+for (const { options, cases } of shortAndLong([1, -2]))
+  test.each(cases)(
+    'timestamps %i s off the times filtered by: all is read and published, and the same again later',
+    options,
+    async (lagS) => {
+      const lag = { timeZoneOffsetHours: lagS / 3_600 };
+      await open({ scenario: scenario({ hostility: lag }) });
+      const report = await stage.run();
+      expect([report.exitCode, report.notes]).toEqual([0, []]);
+      expect(publishedIn(report)).toHaveLength(2 * DAYS.length);
+      const inRange = truthOf(stage)
+        .map((row) => ({ ...row, booked_ms: row.booked_ms + lagS * 1_000 }))
+        .filter(({ booked_ms }) => DAYS.includes(dayOf(booked_ms, ZONE)))
+        .map(({ batch_no }) => batch_no);
+      expect((await storedOf(stage)).map(({ batch_no }) => batch_no)).toEqual(inRange);
+      expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { published: [] } });
+    },
+  );
 
 test('a zone trusted without proof is reported by the run and by each manifest', async () => {
   await open({ platform: { timeZoneProof: 'trusted' } });

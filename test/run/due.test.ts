@@ -8,6 +8,7 @@ import {
   RETRY_AFTER_MS,
   type ScheduledJob,
 } from '../../src/run/schedule/due.ts';
+import { shortAndLong } from '../support/short-and-long.ts';
 
 const MINUTE_MS = 60_000;
 const NIGHTLY: ScheduledJob = { job: 'nightly', when: '30 1 * * *' };
@@ -128,31 +129,35 @@ function simulated(zone: string, when: string, from: Date, to: Date, everyMs = 1
 }
 
 describe('when clocks change, each day has its run once', () => {
-  test.each([
-    // A gap from 02:00 to 03:00, and an hour that comes twice.
-    ['Europe/Berlin', '2026-03-29'],
-    ['Europe/Berlin', '2026-10-25'],
-    ['America/New_York', '2026-03-08'],
-    ['America/New_York', '2026-11-01'],
-    // A gap at midnight, and a midnight that comes twice.
-    ['Asia/Beirut', '2026-03-29'],
-    ['Asia/Beirut', '2026-10-25'],
-    // The clock changes by half an hour.
-    ['Australia/Lord_Howe', '2026-10-04'],
-    ['Australia/Lord_Howe', '2026-04-05'],
-    ['Asia/Shanghai', '2026-03-29'],
-  ])('%s %s', (zone, day) => {
-    const from = new Date(Date.parse(`${addDays(day, -2)}T12:00:00Z`));
-    const to = new Date(from.getTime() + 4 * 24 * 60 * MINUTE_MS);
-    for (const when of ['0 0 * * *', '30 0 * * *', '30 1 * * *', '0 2 * * *', '30 2 * * *', '0 3 * * *']) {
-      const slots = simulated(zone, when, from, to);
-      const days = slots.map((slot) => slot.slice(0, 10));
-      expect(new Set(days).size, `${zone} ${when}: ${slots.join(', ')}`).toBe(days.length);
-      const first = days[0]!;
-      expect(days, `${zone} ${when}`).toEqual(days.map((_, n) => addDays(first, n)));
-      expect(days.length, `${zone} ${when}`).toBeGreaterThanOrEqual(4);
-    }
-  });
+  for (const { options, cases } of shortAndLong(
+    [
+      // A gap from 02:00 to 03:00, and an hour that comes twice.
+      ['Europe/Berlin', '2026-03-29'],
+      ['Europe/Berlin', '2026-10-25'],
+      ['America/New_York', '2026-03-08'],
+      ['America/New_York', '2026-11-01'],
+      // A gap at midnight, and a midnight that comes twice.
+      ['Asia/Beirut', '2026-03-29'],
+      ['Asia/Beirut', '2026-10-25'],
+      // The clock changes by half an hour.
+      ['Australia/Lord_Howe', '2026-10-04'],
+      ['Australia/Lord_Howe', '2026-04-05'],
+      ['Asia/Shanghai', '2026-03-29'],
+    ] as const,
+    3,
+  ))
+    test.each(cases)('%s %s', options, (zone, day) => {
+      const from = new Date(Date.parse(`${addDays(day, -2)}T12:00:00Z`));
+      const to = new Date(from.getTime() + 4 * 24 * 60 * MINUTE_MS);
+      for (const when of ['0 0 * * *', '30 0 * * *', '30 1 * * *', '0 2 * * *', '30 2 * * *', '0 3 * * *']) {
+        const slots = simulated(zone, when, from, to);
+        const days = slots.map((slot) => slot.slice(0, 10));
+        expect(new Set(days).size, `${zone} ${when}: ${slots.join(', ')}`).toBe(days.length);
+        const first = days[0]!;
+        expect(days, `${zone} ${when}`).toEqual(days.map((_, n) => addDays(first, n)));
+        expect(days.length, `${zone} ${when}`).toBeGreaterThanOrEqual(4);
+      }
+    });
 });
 
 describe('the next time', () => {
