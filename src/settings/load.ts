@@ -244,6 +244,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     currencies: { CNH: 2, ...daybook.currencies },
     nowMs: daybook.now ?? null,
     databaseUrl: database.url ?? null,
+    connectionsMax: database.poolSize,
     statementsUrl: statements.url ?? pathToFileURL(resolve(dataDir, 'statements')).href,
     s3ForcePathStyle: s3.forcePathStyle ?? null,
     dataDir,

@@ -93,6 +93,8 @@ export interface Settings extends Readonly<Pick<SettingsDocument['daybook'], (ty
   readonly nowMs: number | null;
   /** Null means the embedded database under `dataDir`. */
   readonly databaseUrl: string | null;
+  /** How many connections a process opens at most for its work. The embedded database has one. */
+  readonly connectionsMax: number;
   /** `file://` or `s3://`. */
   readonly statementsUrl: string;
   /** Null means path style if an endpoint is set. */

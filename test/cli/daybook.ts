@@ -1,6 +1,7 @@
 /** Runs `daybook` with its own environment: in a process of its own, or in one that is kept for the next command. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { CONNECTIONS_MAX } from '../support/database.ts';
 import type { Stage } from '../support/stage.ts';
 import { runWarm, type CommandEnded } from '../support/warm-commands.ts';
 
@@ -17,8 +18,11 @@ export interface Started {
   readonly reported: () => string;
 }
 
-/** What of this process's environment goes into every command: where programs are, and where compiled code is kept. */
-const OWN = Object.fromEntries(['PATH', 'NODE_COMPILE_CACHE'].map((name) => [name, process.env[name] ?? '']));
+/** Goes into every command: where programs are, where compiled code is kept, and few connections. */
+const OWN = {
+  ...Object.fromEntries(['PATH', 'NODE_COMPILE_CACHE'].map((name) => [name, process.env[name] ?? ''])),
+  DATABASE_POOL_SIZE: String(CONNECTIONS_MAX),
+};
 
 /** Starts it, with nothing else of this process's environment. */
 export function startDaybook(args: readonly string[], env: Env, cwd?: string): Started {

@@ -7,6 +7,7 @@ import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { EmbeddedDatabaseBusy, MigrationsPending } from '../../src/store/engine/errors.ts';
 import { assertMigrated, migrate, pendingMigrations } from '../../src/store/engine/migrations.ts';
+import { loadSettings } from '../../src/settings/load.ts';
 import { daybook } from '../cli/daybook.ts';
 import { freshDatabase } from '../support/database.ts';
 
@@ -38,6 +39,18 @@ describe('a PostgreSQL server', () => {
     await expect(assertMigrated(fresh.db)).rejects.toThrow(MigrationsPending);
     expect(await pendingMigrations(fresh.db)).toEqual(['0002_statements']);
     await fresh.close();
+  });
+
+  it('has as many connections as the settings say, and no more', async () => {
+    const { url, close: closeOther } = await freshDatabase();
+    const platform = { PLATFORM_BASE_URL: 'https://platform.example', PLATFORM_TIME_ZONE: 'UTC' };
+    const env = { ...platform, DATABASE_URL: url, DATABASE_POOL_SIZE: '2' };
+    const { db, close } = await openDatabase(loadSettings({ env, readFile: () => '' }));
+    const pids = await Promise.all(
+      Array.from({ length: 6 }, () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(db)),
+    );
+    expect(new Set(pids.map(({ rows }) => rows[0]!.pid)).size).toBe(2);
+    await Promise.all([close(), closeOther()]);
   });
 
   it.each([

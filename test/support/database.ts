@@ -19,7 +19,7 @@ export interface ServerDatabase extends Database {
 }
 
 /** Connections of an app in a test. Each one costs as much as twenty queries. */
-export const CONNECTIONS_MAX = 3;
+export const CONNECTIONS_MAX = 2;
 
 /** The URL of a migrated database without data on the test run's server, for one test or file. */
 export const freshDatabaseUrl = (): Promise<string> => databases.take(inject('postgresUrl'));
