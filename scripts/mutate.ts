@@ -1,7 +1,7 @@
 /**
  * `npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--minutes N] [--seconds N] [--lanes N]
- * [--coverage FOLDER] [--record FILE] [--card FILE] [--at-least SHARE]`: puts small faults into copies of the source and counts how many of
- * them the tests notice. Exits with 1 if the share is below `--at-least`, or nothing could be tried.
+ * [--coverage FOLDER] [--record FILE] [--card FILE] [--at-least SHARE]`: puts small faults into copies of the source and
+ * counts how many of them the tests notice. Exits with 1 if the share is below `--at-least`, or nothing could be tried.
  */
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, mkdtemp } from 'node:fs/promises';
@@ -26,6 +26,7 @@ import { changedSince, filesOf } from './mutate/git.ts';
 import { EMBEDDED_TEMPLATE, openLane, type Lane } from './mutate/lane.ts';
 import type { Mutant } from './mutate/mutants.ts';
 import { nearestTests, testFiles } from './mutate/nearest.ts';
+import { readReach } from './mutate/reach.ts';
 import { readTimes } from './mutate/times.ts';
 import { tryMutant } from './mutate/try.ts';
 
@@ -97,14 +98,18 @@ async function main(): Promise<number> {
   );
   await chmod(scratch, 0o755);
   const tests = testFiles(root);
+  const reach = readReach();
   const times = readTimes(root);
   const seen = { sound: new Set<string>(), broken: new Set<string>() };
   let nth = drawn.length - left.length;
   const lane = async (at: number): Promise<void> => {
-    const own = await openLane(root, scratch, at, lanes === 1 ? 3 : 2);
+    const own = await openLane(root, scratch, at, lanes === 1 ? 2 : 1);
     open.push(own);
     for (let one = left.shift(); one !== undefined && performance.now() < untilMs; one = left.shift()) {
-      const near = nearestTests(tests, one, times.secondsOf, covering(one.file, one.start));
+      const near = nearestTests(tests, one, times.secondsOf, {
+        best: reach[one.file],
+        covering: covering(one.file, one.start),
+      });
       const tried = await tryMutant(own, one, { near, seconds, untilMs, times, ...seen });
       if (tried === null) return;
       const { file, line, before, after, start } = one;

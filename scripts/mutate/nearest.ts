@@ -55,21 +55,32 @@ const PER_STEP = 3;
 /** How much more, if it names what is faulty, or is in the folder of the faulty file's name. */
 const RELATED = 4;
 
+/** What is known of a file or a place in it beyond its imports. */
+export interface Known {
+  /** The tests that together run all of the file, the best first. */
+  readonly best?: readonly string[] | undefined;
+  /** The tests that run the place: no other is asked. */
+  readonly covering?: ReadonlySet<string> | null;
+}
+
 /**
- * The tests that reach `file`, or of these `covering` ones alone, those first that will most likely notice something
- * soon: near ones, and short ones. `within` is the name of what is faulty.
+ * The tests that reach `file`, those first that will most likely notice something soon: the `best` of it, near ones, and
+ * short ones. `within` is the name of what is faulty.
  */
 export function nearestTests(
   tests: readonly TestFile[],
   { file, within }: Pick<Mutant, 'file' | 'within'>,
   secondsOf: (test: string) => number,
-  covering: ReadonlySet<string> | null,
+  { best = [], covering = null }: Known,
 ): string[] {
   const folder = file.split('/')[1]!;
   const name = within === '' ? null : new RegExp(`\\b${within}\\b`);
   const costOf = ({ path, text, reach }: TestFile): number => {
     const isNamed = name?.test(text) === true;
     const isInFolder = path.startsWith(`test/${folder}/`);
+    const nth = best.indexOf(path);
+    // Where the place is known, short tests of it are asked first, else those that most likely run it.
+    if (nth !== -1 && covering === null) return nth - best.length;
     const related = (isNamed ? RELATED : 1) * (isInFolder ? RELATED : 1);
     return ((1 + secondsOf(path)) * PER_STEP ** reach.get(file)!) / related;
   };

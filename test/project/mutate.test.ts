@@ -16,7 +16,8 @@ import {
 import { readCovering } from '../../scripts/mutate/covering.ts';
 import { drawMutants, sourcesOf } from '../../scripts/mutate/draw.ts';
 import { isReal, mutantsOf } from '../../scripts/mutate/mutants.ts';
-import { nearestTests, testFiles } from '../../scripts/mutate/nearest.ts';
+import { nearestTests, testFiles, type Known } from '../../scripts/mutate/nearest.ts';
+import { bestTests } from '../../scripts/mutate/reach.ts';
 
 /** A tree with these files. */
 async function treeOf(files: Readonly<Record<string, string>>): Promise<string> {
@@ -104,19 +105,24 @@ test('the nearest tests come first: by imports, by the name of what is faulty, b
     'test/shop/other.test.ts': "import { readFile } from 'node:fs';",
   });
   const seconds = (path: string): number => (path.includes('long') ? 20 : 1);
-  const nearest = (covering: ReadonlySet<string> | null) =>
-    nearestTests(testFiles(root), { file: 'src/coins/sum.ts', within: 'sum' }, seconds, covering);
-  expect(nearest(null)).toEqual([
+  const nearest = (known: Known) =>
+    nearestTests(testFiles(root), { file: 'src/coins/sum.ts', within: 'sum' }, seconds, known);
+  expect(nearest({})).toEqual([
     'test/coins/sum.test.ts',
     'test/till/sum.test.ts',
     'test/coins/long.test.ts',
     'test/till/till.test.ts',
     'test/shop/command.test.ts',
   ]);
-  expect(nearest(new Set(['test/shop/command.test.ts', 'test/till/sum.test.ts']))).toEqual([
+  const best = ['test/shop/command.test.ts', 'test/till/till.test.ts'];
+  expect(nearest({ best })).toEqual([
+    ...best,
+    'test/coins/sum.test.ts',
     'test/till/sum.test.ts',
-    'test/shop/command.test.ts',
+    'test/coins/long.test.ts',
   ]);
+  const covering = new Set(['test/shop/command.test.ts', 'test/till/sum.test.ts']);
+  expect(nearest({ best, covering })).toEqual(['test/till/sum.test.ts', 'test/shop/command.test.ts']);
 });
 
 test('where it is known which tests run a place, it is said; of what runs as a file is loaded, it is not', async () => {
@@ -138,6 +144,22 @@ test('where it is known which tests run a place, it is said; of what runs as a f
   expect(covering(file, bodyOf('isWithinDigits'))).toBeNull();
   expect(covering(file, text.indexOf('const'))).toBeNull();
   expect(covering('src/ledger/entry.ts', 300)).toBeNull();
+});
+
+test('of the tests that run a file, those are best that run most of it in the shortest time, and then what is left', () => {
+  const runs = new Map([
+    ['test/half.test.ts', new Set([10, 20, 30])],
+    ['test/same.test.ts', new Set([10, 20, 30])],
+    ['test/slow.test.ts', new Set([10, 20, 30, 40])],
+    ['test/rest.test.ts', new Set([40])],
+  ]);
+  const seconds = (test: string): number => (test.includes('slow') ? 20 : 1);
+  expect(bestTests(runs, seconds)).toEqual([
+    'test/half.test.ts',
+    'test/rest.test.ts',
+    'test/same.test.ts',
+    'test/slow.test.ts',
+  ]);
 });
 
 test('a seed draws the same mutants again, of all sources, of a folder, of what changed, or of a folder at random', async () => {
