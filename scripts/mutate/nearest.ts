@@ -52,37 +52,45 @@ export function testFiles(root: string): TestFile[] {
 
 /** How much less likely a test is to notice a fault with each import in between. */
 const PER_STEP = 3;
-/** How much more, if it names what is faulty, or is in the folder of the faulty file's name. */
-const RELATED = 4;
+/** How much more, if it is in the folder of the faulty file's name. */
+const IN_FOLDER = 4;
+/** How much more, if it has a word of what is faulty that no other test has; with every other test that has it, less. */
+const RARE_WORD = 30;
 
 /** What is known of a file or a place in it beyond its imports. */
 export interface Known {
-  /** The tests that together run all of the file, the best first. */
+  /** The tests that together run all of the file: as good as those that import it. */
   readonly best?: readonly string[] | undefined;
   /** The tests that run the place: no other is asked. */
   readonly covering?: ReadonlySet<string> | null;
 }
 
+/** How much more likely a test is to notice a fault for the words that it shares with what is faulty. */
+function wordsShared(tests: readonly TestFile[], fault: string): (test: TestFile) => number {
+  const words = [...new Set(fault.match(/\p{L}{3,}/gu))].map((word) => new RegExp(`\\b${word}\\b`, 'u'));
+  const rare = words
+    .map((word) => new Set(tests.filter(({ text }) => word.test(text))))
+    .filter((having) => having.size > 0);
+  return (test) => rare.reduce((sum, having) => sum + (having.has(test) ? RARE_WORD / having.size : 0), 1);
+}
+
 /**
- * The tests that reach `file`, those first that will most likely notice something soon: the `best` of it, near ones, and
- * short ones. `within` is the name of what is faulty.
+ * The tests that reach `file`, those first that will most likely notice something soon: near ones, short ones, and those
+ * that have words of the lines `before` in them. `within` is the name of what is faulty.
  */
 export function nearestTests(
   tests: readonly TestFile[],
-  { file, within }: Pick<Mutant, 'file' | 'within'>,
+  { file, within, before }: Pick<Mutant, 'file' | 'within' | 'before'>,
   secondsOf: (test: string) => number,
   { best = [], covering = null }: Known,
 ): string[] {
-  const folder = file.split('/')[1]!;
-  const name = within === '' ? null : new RegExp(`\\b${within}\\b`);
-  const costOf = ({ path, text, reach }: TestFile): number => {
-    const isNamed = name?.test(text) === true;
-    const isInFolder = path.startsWith(`test/${folder}/`);
-    const nth = best.indexOf(path);
-    // Where the place is known, short tests of it are asked first, else those that most likely run it.
-    if (nth !== -1 && covering === null) return nth - best.length;
-    const related = (isNamed ? RELATED : 1) * (isInFolder ? RELATED : 1);
-    return ((1 + secondsOf(path)) * PER_STEP ** reach.get(file)!) / related;
+  const folder = `test/${file.split('/')[1]!}/`;
+  const words = wordsShared(tests, `${within} ${before}`);
+  const costOf = (test: TestFile): number => {
+    const steps = best.includes(test.path) ? 1 : test.reach.get(file)!;
+    const distance = covering === null ? PER_STEP ** steps : 1;
+    const related = words(test) * (test.path.startsWith(folder) ? IN_FOLDER : 1);
+    return ((1 + secondsOf(test.path)) * distance) / related;
   };
   return tests
     .filter(({ path, reach }) => reach.has(file) && covering?.has(path) !== false)

@@ -105,8 +105,8 @@ test('the nearest tests come first: by imports, by the name of what is faulty, b
     'test/shop/other.test.ts': "import { readFile } from 'node:fs';",
   });
   const seconds = (path: string): number => (path.includes('long') ? 20 : 1);
-  const nearest = (known: Known) =>
-    nearestTests(testFiles(root), { file: 'src/coins/sum.ts', within: 'sum' }, seconds, known);
+  const nearest = (known: Known, before = '') =>
+    nearestTests(testFiles(root), { file: 'src/coins/sum.ts', within: 'sum', before }, seconds, known);
   expect(nearest({})).toEqual([
     'test/coins/sum.test.ts',
     'test/till/sum.test.ts',
@@ -114,12 +114,18 @@ test('the nearest tests come first: by imports, by the name of what is faulty, b
     'test/till/till.test.ts',
     'test/shop/command.test.ts',
   ]);
-  const best = ['test/shop/command.test.ts', 'test/till/till.test.ts'];
-  expect(nearest({ best })).toEqual([
-    ...best,
+  // One that runs all of it is as near as one that imports it.
+  const best = ['test/shop/command.test.ts'];
+  expect(nearest({ best }).slice(0, 4)).toEqual([
     'test/coins/sum.test.ts',
     'test/till/sum.test.ts',
     'test/coins/long.test.ts',
+    'test/shop/command.test.ts',
+  ]);
+  // It has a word that no other has.
+  expect(nearest({ best }, "throw new Error('the shop is closed')").slice(0, 2)).toEqual([
+    'test/coins/sum.test.ts',
+    'test/shop/command.test.ts',
   ]);
   const covering = new Set(['test/shop/command.test.ts', 'test/till/sum.test.ts']);
   expect(nearest({ best, covering })).toEqual(['test/till/sum.test.ts', 'test/shop/command.test.ts']);
