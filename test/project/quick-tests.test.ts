@@ -28,7 +28,8 @@ test('the tests of the core are quick, those of a database, a server or a proces
   }
   // This test is quick itself: alone, no one starts a server for it.
   expect(quick).toContain('test/project/quick-tests.test.ts');
-  expect(inject('postgresUrl') === undefined).toBe(process.env['DAYBOOK_TEST_QUICK'] !== undefined);
+  const url = inject('postgresUrl') as string | undefined;
+  expect(url === undefined).toBe(process.env['DAYBOOK_TEST_QUICK'] !== undefined);
 });
 
 test.each([

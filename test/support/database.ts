@@ -53,7 +53,8 @@ export async function databaseBefore(
 const SQL = new URL('../../sql/', import.meta.url);
 
 async function opened(url: string): Promise<ServerDatabase> {
-  const database = await openDatabase({ databaseUrl: url, dataDir: '', connectionsMax: CONNECTIONS_MAX });
+  // A test holds a lock on one, has another wait for it, and watches that on a third.
+  const database = await openDatabase({ databaseUrl: url, dataDir: '', connectionsMax: 3 });
   return { ...database, url };
 }
 
