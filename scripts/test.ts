@@ -8,8 +8,8 @@ import { constants, setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 
 const asked = process.argv.slice(2);
-// Long tests wait more than they work: one more of them at a time.
-const filter = asked.includes('--all') ? ['--maxWorkers', '3'] : ['--tags-filter', '!long'];
+// Long tests wait more than they work: more of them at a time.
+const filter = asked.includes('--all') ? ['--maxWorkers', '4'] : ['--tags-filter', '!long'];
 const args = ['run', ...filter, ...asked.filter((arg) => arg !== '--all')];
 
 const check = spawn('npm', ['run', '--silent', 'check'], { stdio: ['ignore', 'pipe', 'pipe'] });
