@@ -8,7 +8,6 @@ import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import {
   cardOf,
   describe,
@@ -21,6 +20,7 @@ import {
 } from './mutate/card.ts';
 import { readCovering, type Covering } from './mutate/covering.ts';
 import { drawMutants, sourcesOf } from './mutate/draw.ts';
+import { endWithUsage, readArguments } from './read-arguments.ts';
 import { createEmbeddedTemplate } from '../test/support/database.ts';
 import { changedSince, filesOf } from './mutate/git.ts';
 import { EMBEDDED_TEMPLATE, openLane, type Lane } from './mutate/lane.ts';
@@ -30,33 +30,29 @@ import { readReach } from './mutate/reach.ts';
 import { readTimes } from './mutate/times.ts';
 import { tryMutant } from './mutate/try.ts';
 
-const { values } = parseArgs({
-  options: {
-    folder: { type: 'string' },
-    since: { type: 'string' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-    count: { type: 'string', default: '40' },
-    minutes: { type: 'string', default: 'Infinity' },
-    // How long tests are run with one mutant, before it counts as a survivor.
-    seconds: { type: 'string', default: '120' },
-    lanes: { type: 'string', default: '2' },
-    record: { type: 'string' },
-    card: { type: 'string' },
-    // The folder that a run of the tests wrote what it covers to, with DAYBOOK_TEST_COVERAGE.
-    coverage: { type: 'string' },
-    'at-least': { type: 'string', default: '0' },
-  },
+const USAGE =
+  'Usage: npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--minutes N] [--seconds N] [--lanes N] ' +
+  '[--coverage FOLDER] [--record FILE] [--card FILE] [--at-least SHARE]';
+const values = readArguments(USAGE, {
+  folder: { type: 'string' },
+  since: { type: 'string' },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+  count: { type: 'string', default: '40' },
+  minutes: { type: 'string', default: 'Infinity' },
+  // How long tests are run with one mutant, before it counts as a survivor.
+  seconds: { type: 'string', default: '120' },
+  lanes: { type: 'string', default: '2' },
+  record: { type: 'string' },
+  card: { type: 'string' },
+  // The folder that a run of the tests wrote what it covers to, with DAYBOOK_TEST_COVERAGE.
+  coverage: { type: 'string' },
+  'at-least': { type: 'string', default: '0' },
 });
 const asked = [values.seed, values.count, values.minutes, values.seconds, values.lanes, values['at-least']];
 const [seed, count, minutes, seconds, lanes, atLeast] = asked.map(Number) as [
   ...[seed: number, count: number, minutes: number, seconds: number, lanes: number, atLeast: number],
 ];
-if (asked.map(Number).some(Number.isNaN)) {
-  console.error(
-    'Usage: npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--record FILE]',
-  );
-  process.exit(2);
-}
+if (asked.map(Number).some(Number.isNaN)) endWithUsage(USAGE);
 const began = performance.now();
 const untilMs = began + minutes * 60_000;
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -4,7 +4,7 @@
  * Exits with 1 if a law was broken, and prints each such case.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { endWithUsage, readArguments } from '../../scripts/read-arguments.ts';
 import { attemptCase, type Tried } from './attempt.ts';
 import { cardOf, tally, type Tally } from './card.ts';
 import { drawCase, type FaultCase } from './case.ts';
@@ -14,17 +14,17 @@ import { canMount, openWorld } from './world.ts';
 
 const MINUTES = 1;
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: String(MINUTES) },
-    runs: { type: 'string', default: 'Infinity' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-    kind: { type: 'string' },
-    lanes: { type: 'string', default: '1' },
-    card: { type: 'string' },
-    records: { type: 'string' },
-    case: { type: 'string' },
-  },
+const USAGE = `Usage: npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME,...] [--lanes N] [--records FILE] [--card FILE] [--case JSON]
+Kinds: ${FAULT_KINDS.map(({ name }) => name).join(', ')}`;
+const values = readArguments(USAGE, {
+  minutes: { type: 'string', default: String(MINUTES) },
+  runs: { type: 'string', default: 'Infinity' },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+  kind: { type: 'string' },
+  lanes: { type: 'string', default: '1' },
+  card: { type: 'string' },
+  records: { type: 'string' },
+  case: { type: 'string' },
 });
 const seed = Number(values.seed);
 const wanted = values.kind?.split(',') ?? [''];
@@ -33,13 +33,8 @@ const kinds = canMount() ? asked : asked.filter(({ small }) => small === undefin
 if (
   kinds.length === 0 ||
   [seed, ...[values.minutes, values.runs, values.lanes].map(Number)].some(Number.isNaN)
-) {
-  console.error(
-    'Usage: npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME,...] [--card FILE] [--case JSON]',
-  );
-  console.error(`Kinds: ${FAULT_KINDS.map(({ name }) => name).join(', ')}`);
-  process.exit(2);
-}
+)
+  endWithUsage(USAGE);
 for (const { name } of asked.filter((kind) => !kinds.includes(kind)))
   console.log(`${name} is not tried: no small file system can be mounted here`);
 

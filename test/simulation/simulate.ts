@@ -4,7 +4,7 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
+import { endWithUsage, readArguments } from '../../scripts/read-arguments.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { explore, findingText } from './explore.ts';
 import { keep, keptSeeds } from './kept-seeds.ts';
@@ -84,20 +84,16 @@ async function simulateAll(kinds: readonly Kind[], { minutes, seed, runs }: Aske
   return codes.every((code) => code === 0);
 }
 
-const { values } = parseArgs({
-  options: {
-    kind: { type: 'string' },
-    minutes: { type: 'string', default: String(MINUTES) },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-    runs: { type: 'string', default: 'Infinity' },
-  },
+const USAGE = `Usage: npm run simulate -- [--kind ${KINDS.join('|')}] [--minutes N] [--seed S] [--runs N]`;
+const values = readArguments(USAGE, {
+  kind: { type: 'string' },
+  minutes: { type: 'string', default: String(MINUTES) },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+  runs: { type: 'string', default: 'Infinity' },
 });
 const asked = { minutes: Number(values.minutes), seed: Number(values.seed), runs: Number(values.runs) };
 const kinds = KINDS.filter((kind) => values.kind === undefined || values.kind === kind);
-if (kinds.length === 0 || Object.values(asked).some(Number.isNaN)) {
-  console.error(`Usage: npm run simulate -- [--kind ${KINDS.join('|')}] [--minutes N] [--seed S] [--runs N]`);
-  process.exit(2);
-}
+if (kinds.length === 0 || Object.values(asked).some(Number.isNaN)) endWithUsage(USAGE);
 if (process.send !== undefined) {
   const findings = await simulate(kinds[0]!, asked);
   await new Promise((resolve) => process.send!(findings, resolve));
