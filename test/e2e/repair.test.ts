@@ -235,6 +235,17 @@ describe('the cost of comparing', () => {
     expect(await footprints(stage, ['statement', 'artifact'])).toEqual(before);
   });
 
+  test('files that got other etags, as by a copy of the store, are read once, and not by the next run', async () => {
+    const files = await objectsOf(stage);
+    await stage.app.database.db.updateTable('artifact').set({ etag: 'of another place' }).execute();
+    const first = counted(stage.app.objects);
+    await stage.run({}, { objects: first.objects });
+    expect(first.calls).toEqual({ check: 1, get: 1, survey: 1, digest: files.size });
+    const second = counted(stage.app.objects);
+    await stage.run({}, { objects: second.objects });
+    expect(second.calls).toEqual({ check: 1, get: 1, survey: 1 });
+  });
+
   test('a changed day costs its own uploads and a reading of both revisions for the reason, but none of its manifest', async () => {
     amend('CHANGED');
     const { objects, calls } = counted(stage.app.objects);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { sameFigures, sameStated } from '../../src/ledger/chain/figures.ts';
 import type { StatedFigures } from '../../src/ledger/entry.ts';
+import { figureColumns, figuresOf } from '../../src/store/account-days.ts';
 import { figures } from '../support/stated-figures.ts';
 
 test('figures are the same whatever zeros amounts end on, and differ in each column', () => {
@@ -24,4 +25,10 @@ test('what a statement states is the same where the opening also comes from the 
   expect(sameStated(figures(), figures({ closing: '105.0' }))).toBe(true);
   expect(sameStated(figures(), figures({ restarted: true }))).toBe(false);
   expect(sameFigures(figures(), figures({ restarted: true }))).toBe(true);
+});
+
+test('what is stored in columns is read back as it was, with the other closings that fit as well', () => {
+  const restarted = figures({ verdict: 'broken', breakCount: 3, breaksAfter: 1, restarted: true });
+  for (const stated of [figures(), restarted, figures({ otherClosings: ['107.00', '-3.50'] })])
+    expect(figuresOf(figureColumns(stated))).toEqual(stated);
 });

@@ -196,6 +196,24 @@ describe('a server that compares checksums and obeys conditions', () => {
   });
 });
 
+test.each(['quoted', 'bare'] as const)(
+  'a server that compares %s etags replaces only the object that was seen',
+  async (obeysIfMatch) => {
+    subject = await open({ ...CAREFUL, obeysIfMatch });
+    const { store, seen } = subject;
+    const first = await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    const second = await store.put('first.csv', bytes('a day again'), { ifEtag: first.etag! });
+    await expect(store.put('first.csv', bytes('another'), { ifEtag: first.etag! })).rejects.toThrow(
+      ObjectExists,
+    );
+    expect((await readObject(store, 'first.csv'))?.toString()).toBe('a day again');
+    // Which form it compares is found out once.
+    seen();
+    await store.put('first.csv', bytes('another'), { ifEtag: second.etag! });
+    expect(seen()).toEqual(['PUT first.csv']);
+  },
+);
+
 const gateway = gatewayServer();
 test.skipIf(gateway === null)('a real gateway is found to do both', async () => {
   const proxy = await startProxy(gateway!.env.AWS_ENDPOINT_URL_S3!);

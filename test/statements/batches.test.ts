@@ -3,14 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
+import { portionsOf } from '../../src/statements/day-content.ts';
 import { manifestKey } from '../../src/statements/keys.ts';
 import { parseManifest } from '../../src/statements/manifest.ts';
+import { dueBatch } from '../../src/store/statements/due-days.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
-import { MERCHANT, openBook, type Book } from './book.ts';
+import { MERCHANT, openBook, ZONE, type Book } from './book.ts';
 import { filesOfDatabase, filesOfStore, verifyProblems } from './store-oracle.ts';
 
 const DAYS = ['2026-03-27', '2026-03-28', '2026-03-29', '2026-03-30'] as const;
@@ -55,8 +58,23 @@ async function expectWhole(): Promise<void> {
   }
 }
 
+/** The days of each portion, and whether its entries are held. */
+async function portions(): Promise<[held: boolean, ...days: string[]][]> {
+  const { db } = book.database;
+  const due = await dueBatch(db, EVERY_ACCOUNT, { after: null });
+  const found: [boolean, ...string[]][] = [];
+  for await (const { days, held } of portionsOf({ db, zone: ZONE, merchantNo: MERCHANT, days: due!.days }))
+    found.push([held !== null, ...days.map(({ day }) => day)]);
+  return found;
+}
+
 test('a large day between small ones is published alone, and all follow from each other', async () => {
   await read(entriesWith([3, 2, LARGE, 2]));
+  expect(await portions()).toEqual([
+    [true, DAYS[0], DAYS[1]],
+    [false, DAYS[2]],
+    [true, DAYS[3]],
+  ]);
   const { published, withheld } = await book.published(store);
   expect(published.map(({ day }) => day)).toEqual(DAYS);
   expect(withheld).toEqual([]);
@@ -66,6 +84,10 @@ test('a large day between small ones is published alone, and all follow from eac
 
 test('small days that are too many to be held at once come in portions', async () => {
   await read(entriesWith([1_500, 1_500, 1_500, 1_500]));
+  expect(await portions()).toEqual([
+    [true, DAYS[0], DAYS[1]],
+    [true, DAYS[2], DAYS[3]],
+  ]);
   expect((await book.published(store)).published).toHaveLength(DAYS.length);
   await expectWhole();
 }, 60_000);

@@ -60,9 +60,17 @@ export const dayOf = (
   })(),
 });
 
+/** So few that many rows come in several batches, none of which ends where a format does. */
+const BATCH_ROWS = 700;
+
 /** A day of statements as they are published now. */
 export const statementDay = (rows: readonly RowCells[], change: DayChange = {}): StatementDay =>
-  dayOf(STATEMENT_COLUMNS, [rows], change);
+  dayOf(STATEMENT_COLUMNS, batchesOf(rows), change);
+
+const batchesOf = (rows: readonly RowCells[]): (readonly RowCells[])[] =>
+  Array.from({ length: Math.ceil(rows.length / BATCH_ROWS) }, (_, nth) =>
+    rows.slice(nth * BATCH_ROWS, (nth + 1) * BATCH_ROWS),
+  );
 
 export async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const all: Uint8Array[] = [];

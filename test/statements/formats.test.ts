@@ -217,10 +217,18 @@ describe('formats made for a download', () => {
   const downloaded = (row: StatementRow, format: StatementFormat) =>
     textOf(fetchInFormat(store, row, format, { earlier: [] }));
 
-  test('come from any published statement, its figures and its rows', async () => {
+  test('come from any published statement, its figures, its rows and its changes: none in a first revision', async () => {
     const row = (await statementOf(book.database.db, ACCOUNT, DAY))!;
     expect((await downloaded(row, JSON_LINES)).startsWith(FIRST_ROW)).toBe(true);
     expect(await downloaded(row, SENTENCE)).toBe(`USD ${DAY}: 2 rows to 124.50\n`);
+    const changes: StatementFormat = {
+      ...SENTENCE,
+      write: async function* (day) {
+        yield* JSON_LINES.write(day);
+        yield Buffer.from(JSON.stringify(await day.changes()));
+      },
+    };
+    expect((await downloaded(row, changes)).split('\n').at(-1)).toBe('{"rows":[],"more":0}');
   });
 
   test('fail where the statement is not the one published', async () => {

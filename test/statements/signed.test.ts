@@ -437,6 +437,15 @@ describe('a database that was restored and went on before it adopted the store',
     expect(await signatureOf(DAYS[0])).toBe(before);
   });
 
+  test('publishes above a revision that it does not know, and names it', async () => {
+    const unknown = sha256Of(await readFile(pathOf(DAYS[0]), 'utf8'));
+    await database.db.updateTable('account_day').set({ publish_due: true }).execute();
+    await book.published(store, SIGNED);
+    const { revision, supersededManifests } = await manifestOf(DAYS[0]);
+    expect(revision).toBe(3);
+    expect(supersededManifests).toContainEqual(expect.objectContaining({ revision: 2, sha256: unknown }));
+  });
+
   test('adopts it, and the next repair leads both branches of the chain together', async () => {
     expect(await problems(OURS.publicKey)).toContain(
       `${DAYS[2]}: it is out of order: the manifest of ${DAYS[0]} follows the same one as it`,

@@ -1,5 +1,8 @@
 /** A close is checked in itself, against the manifests that are here, and against the closes before it. */
-import { describe, expect, test } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   closeText,
   parseClose,
@@ -8,9 +11,12 @@ import {
   closedAccount,
 } from '../../src/statements/close-file.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
+import { csvText } from '../../src/statements/formats/csv.ts';
+import { STATEMENT_COLUMNS, type RowCells } from '../../src/statements/formats/format.ts';
 import { closeKey } from '../../src/statements/keys.ts';
 import { manifestSchema, type Manifest } from '../../src/statements/manifest.ts';
 import { verifyCloses, type ReadCloseFile } from '../../src/statements/verify-closes.ts';
+import { checkedByRows } from '../../src/statements/verify-rows.ts';
 
 const statementOf = (day: string, change: Partial<ClosedStatement> = {}): ClosedStatement => ({
   ...{ currency: 'USD', day, revision: 1, file: `M-1_USD_${day}.r1.csv`, sha256: 'ab'.repeat(32) },
@@ -177,6 +183,47 @@ test('of the manifests of a day the newest is compared, wherever an older one li
     here(manifestOf(SECOND), manifestOf(FIRST), manifestOf(now, { revision: 2 })),
   ])
     expect(problemsOf([read(close)], manifests)).toEqual([]);
+});
+
+describe('where the file of a frozen statement is here, its rows are checked', () => {
+  const [NINE, NOON] = ['2026-03-31 09:00:00', '2026-03-31 12:00:00'];
+  const [FIRST_ROW, SECOND_ROW] = [
+    ['B1', NINE, 'USD', 'PAY', '2.00', '', '3.00'],
+    ['B2', NOON, 'USD', 'FEE', '', '2.00', '1.00'],
+  ] as const;
+  const OFF = ['B2', NOON, 'USD', 'FEE', '', '2.00', '1.50'] as const;
+  const broken = { verdict: 'broken' as const, breaks: 1 };
+
+  test.each<[string, readonly RowCells[], Partial<ClosedStatement>, readonly string[]]>([
+    ['rows as frozen', [FIRST_ROW, SECOND_ROW], {}, []],
+    ['a break between two rows', [FIRST_ROW, OFF], { ...broken, closing: '1.50' }, []],
+    ['a break behind the last row, which no row shows', [FIRST_ROW, SECOND_ROW], broken, []],
+    [
+      'more breaks than can lie there',
+      [FIRST_ROW, SECOND_ROW],
+      { ...broken, breaks: 2 },
+      ['the balance jumps at 0 places, the close says 2 breaks'],
+    ],
+    [
+      'a row too few',
+      [FIRST_ROW],
+      {},
+      [
+        'the sum of debits is 0, the close says 2.00',
+        'there are 1 credits and 0 debits, the close says 1 and 1',
+        'opening + credits - debits is 3.00, the close says 1.00',
+      ],
+    ],
+  ])('%s', async (_, rows, change, problems) => {
+    const folder = await mkdtemp(join(tmpdir(), 'daybook-frozen-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const statement = statementOf('2026-03-31', change);
+    const path = join(folder, statement.file);
+    await writeFile(path, csvText([STATEMENT_COLUMNS.map(({ name }) => name), ...rows]));
+    const closes = [{ merchantNo: 'M-1', statements: [FIRST, statement] }];
+    const files = [{ path, merchantNo: 'M-1', timeZone: 'Asia/Shanghai' }];
+    expect(await checkedByRows(closes, files)).toEqual(new Map([[statement, problems]]));
+  });
 });
 
 test('a text of another shape is no close', () => {

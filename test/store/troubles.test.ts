@@ -1,10 +1,12 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
+import { boundedPool } from '../../src/store/engine/bounded-pool.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { isConnectionError, troubleOf } from '../../src/store/engine/errors.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
+import { DATABASE_WAITS } from '../../src/store/engine/retry.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { retryingDialect } from '../../src/store/engine/retrying-dialect.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
@@ -105,7 +107,12 @@ describe('statements that are not repeated', () => {
     const id = await startRun(database.db, run);
     proxy.cuts.push({ message: 'update "run"', when: 'after' });
     const failure = await failureOf(finishRun(database.db, id, { exitCode: 0, figures: {}, now: NOW }));
-    expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: false });
+    expect(failure).toMatchObject({
+      ...{ name: 'StoreUnreachable', isFinal: false },
+      message:
+        'the connection to the database was lost: Connection terminated unexpectedly. What was committed is kept; ' +
+        'once the server is up, the same command takes up from there.',
+    });
     expect(isConnectionError(failure)).toBe(true);
   });
 
@@ -125,6 +132,23 @@ describe('statements that are not repeated', () => {
     });
     expect(exitCodeOf(await failureOf(alike))).toBe(4);
   });
+});
+
+it('a connection that was refused at once is tried again at once', async () => {
+  const pool = new pg.Pool();
+  let attempts = 0;
+  pool.connect = () => {
+    attempts += 1;
+    return Promise.reject(new Error(`refused ${attempts}`));
+  };
+  const { connect } = boundedPool(pool, { ...DATABASE_WAITS, againMs: 60_000 });
+  // Only a process that runs for longer than connecting may take can mistake the one time for the other.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(10 * DATABASE_WAITS.connectMs);
+  onTestFinished(() => {
+    clock.mockRestore();
+  });
+  await expect(connect()).rejects.toThrow('refused 1');
+  await expect(connect()).rejects.toThrow('refused 2');
 });
 
 describe('a fault of the server is reported as such, with its code and what to do', () => {

@@ -153,6 +153,9 @@ test('of a day too large to be read completely, points are drawn that are true, 
   expect(tableOf(html).at(-1)).toBe('20 61000.00');
   expect(balancesIn(html).slice(0, 3)).toEqual(['1007.00', '1004.00', '1011.00']);
   expect(balancesIn(await pages.html(`/m/SBX-M-1/USD/${day}?digits=exact&page=300`)).at(-1)).toBe('61000.00');
+  const searched = (text: string) => pages.html(`/m/SBX-M-1/USD/${day}?digits=exact&q=${text}`);
+  expect(numbersIn(await searched('Z099998'))).toEqual(['Z099998']);
+  expect(textOf(await searched('Z09999'))).toContain('No entry of this day');
   await pages.close();
   await stage.close();
 });

@@ -164,6 +164,7 @@ test('of many revisions the latest are told, and how many more there are', async
   expect(text).toContain('M-1_USD_2026-03-31.r25.csv');
   expect(text).not.toContain('M-1_USD_2026-03-31.r5.csv');
   expect(text).toContain('And 5 before these; the manifest of the day has all.');
+  expect(text).toContain('What changed since revision 25\n');
 });
 
 describe('the verdict in words', () => {
