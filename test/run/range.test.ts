@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { coverageOf, provenStretch, daysOfBacklog } from '../../src/run/coverage.ts';
+import { coverageOf, provenStretch, daysOfBacklog, stretchesOf } from '../../src/run/coverage.ts';
 import { EXIT, UsageError, exitCodeOf, mostSevere } from '../../src/run/verdict/exit-codes.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { askableDays, askedRange, nightlyRange } from '../../src/run/range.ts';
@@ -234,6 +234,18 @@ describe('the stretch of proven days', () => {
     });
     expect(provenStretch([{ beginMs, endMs: endMs - 1 }], [], [], zone)).toBeNull();
   });
+});
+
+test('days in a row are one range, and a single day between two of them parts them', () => {
+  const days = ['2026-03-04', '2026-02-28', '2026-03-01', '2026-03-06', '2026-03-05'];
+  expect(stretchesOf(days)).toEqual([
+    { from: '2026-02-28', to: '2026-03-01' },
+    { from: '2026-03-04', to: '2026-03-06' },
+  ]);
+  expect(stretchesOf(['2026-03-03', '2026-03-01'])).toEqual([
+    { from: '2026-03-01', to: '2026-03-01' },
+    { from: '2026-03-03', to: '2026-03-03' },
+  ]);
 });
 
 describe('days that were asked for earlier and are read now', () => {
