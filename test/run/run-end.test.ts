@@ -41,14 +41,20 @@ describe('a run that workers do', () => {
   test('ends once with its last merchant; until then, and after that, it costs one question to know', async () => {
     const { db } = database;
     const id = await begin('nightly', REQUEST);
-    await sql`INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads) VALUES
-      ('run', 'M1', ${id}, 'ended', 3, true), ('run', 'M2', ${id}, 'waiting', NULL, true)`.execute(db);
+    const figures = JSON.stringify({
+      inserted: 5,
+      reasons: [{ exitCode: 3, what: 'M1: made up', todo: null, merchantNo: 'M1' }],
+    });
+    await sql`INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, figures) VALUES
+      ('run', 'M1', ${id}, 'ended', 3, true, ${figures}::jsonb), ('run', 'M2', ${id}, 'waiting', NULL, true, '{}')`.execute(
+      db,
+    );
     const counted = counting(db);
     expect(await finish(id, counted.db)).toBe(false);
     expect(counted.statements()).toBe(1);
     await sql`UPDATE task SET state = 'ended', exit_code = 0 WHERE merchant_no = 'M2'`.execute(db);
     expect(await finish(id)).toBe(true);
-    expect(await endOf(id)).toMatchObject({ exitCode: 3 });
+    expect(await endOf(id)).toEqual({ exitCode: 3, notes: ['M1: made up'] });
     const again = counting(db);
     expect(await finish(id, again.db)).toBe(false);
     expect(again.statements()).toBe(1);
