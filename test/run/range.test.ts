@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { coverageOf, provenStretch, daysOfBacklog, stretchesOf } from '../../src/run/coverage.ts';
+import {
+  countDaysMissing,
+  coverageOf,
+  provenStretch,
+  daysOfBacklog,
+  stretchesOf,
+} from '../../src/run/coverage.ts';
 import { EXIT, UsageError, exitCodeOf, mostSevere } from '../../src/run/verdict/exit-codes.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { askableDays, askedRange, nightlyRange } from '../../src/run/range.ts';
@@ -101,6 +107,20 @@ describe('coverage by certificates', () => {
       missing: [days(2, 101)],
     });
   });
+});
+
+test('days missing are counted once each, up to yesterday: today is not over', () => {
+  const day = (from: string, to = from) => ({
+    beginMs: dayWindow(from, ZONE).beginMs,
+    endMs: dayWindow(to, ZONE).endMs,
+  });
+  const missing = (...spans: ReturnType<typeof day>[]) =>
+    countDaysMissing(spans, { zone: ZONE, now: new Date('2026-03-10T12:00:00+08:00') });
+  expect(missing()).toBe(0);
+  expect(missing(day('2026-03-08', '2026-03-10'))).toBe(2);
+  expect(missing(day('2026-03-09', '2026-03-20'))).toBe(1);
+  expect(missing(day('2026-03-10'))).toBe(0);
+  expect(missing(day('2026-03-01', '2026-03-02'), day('2026-03-02', '2026-03-03'))).toBe(3);
 });
 
 describe('the stretch of proven days', () => {
