@@ -1,7 +1,9 @@
 /** The end of a run depends on all that it changed or left open, whatever days were asked for. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { HEALING_READS_MAX } from '../../src/run/stages/reconcile-stage.ts';
 import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
+import { Interrupted } from '../../src/run/verdict/exit-codes.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
@@ -138,6 +140,21 @@ describe('healing', () => {
       );
     }
   });
+});
+
+test('a run that is stopped while it reads a span again leaves the turn of each break to the next run', async () => {
+  for (const nth of [20, 40]) stage.sandbox.takeOut(merchantNo, ofDay('2026-03-03')[nth]!.batchNo);
+  const stop = new AbortController();
+  let isChaining = false;
+  const reader: LedgerReader = {
+    page: (query, signal) => {
+      if (isChaining) stop.abort(new Interrupted());
+      return stage.app.reader.page(query, signal);
+    },
+  };
+  const onProgress = ({ stage: at }: { readonly stage: string }) => (isChaining ||= at === 'reconcile');
+  expect(await stage.run({}, { reader, signal: stop.signal, onProgress })).toMatchObject({ exitCode: 4 });
+  expect((await breaks()).map(({ healing_read_at: read }) => read)).toEqual([null, null]);
 });
 
 describe('more breaks than one run reads again', () => {

@@ -111,3 +111,24 @@ test('a pair of opposite breaks is one story, from whichever break it is found',
     `1 break of M1 USD 2026-03-02: ${sentence('an earlier break')}`,
   ]);
 });
+
+test('an entry in the wrong currency is described by as many of its breaks as are known', () => {
+  const ofB5 = (id: number, change: Partial<BreakRow>) =>
+    row(id, { hint: 'in-another-currency', hint_batch_no: 'B5', ...change });
+  const gap = ofB5(1, { currency: 'EUR', after_batch_no: 'E1', before_batch_no: 'E2' });
+  const into = ofB5(4, {});
+  const out = ofB5(5, {});
+  const sentence = (...breaks: BreakRow[]) =>
+    reasonsOfCauses(breaks).map(({ what }) => what.split(': ').slice(1).join(': '));
+  expect(sentence(gap, into, out)).toEqual([
+    'The currency of B5 is wrong: it stands in USD, and fits exactly in EUR between E1 and E2',
+  ]);
+  expect(sentence(gap)).toEqual([
+    'The currency of B5 is wrong: it is the first in its account, and fits exactly in EUR between E1 and E2',
+  ]);
+  const unknown = [
+    'The currency of B5 is wrong: in another currency of the merchant it fits exactly, and here it does not',
+  ];
+  expect(sentence(into, out)).toEqual(unknown);
+  expect(sentence(gap, { ...gap, id: 2, currency: 'GBP' })).toEqual(unknown);
+});

@@ -67,6 +67,19 @@ describe.each([
   });
 });
 
+test('the proofs of merchants add up: what all have proven, and how many lack some or all', () => {
+  const proven = { merchants: 3, provenFrom: '2026-01-01', provenThrough: '2026-03-09', daysMissing: 0 };
+  const behind = { merchants: 2, provenFrom: '2026-02-01', provenThrough: '2026-03-05', daysMissing: 4 };
+  const unproven = { merchants: 4, provenFrom: null, provenThrough: null, daysMissing: 1 };
+  expect(sumOfProofs([proven, unproven, behind])).toEqual({
+    provenFrom: '2026-02-01',
+    provenThrough: '2026-03-05',
+    unproven: 4,
+    daysMissing: 2 * 4 + 4 * 1,
+    merchantsMissing: 6,
+  });
+});
+
 test('a break that a backfill finds after the last night began is new, though the backfill was begun before it', async () => {
   const { db, close } = await freshDatabase();
   const at = (hour: number): Date => new Date(NOW.getTime() + hour * 3_600_000);

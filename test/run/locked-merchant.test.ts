@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { chosenMerchants, oneMerchant } from '../../src/run/chosen-merchants.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
-import { addMerchant } from '../../src/store/merchants.ts';
+import { addMerchant, setMerchantStatus } from '../../src/store/merchants.ts';
 import { MERCHANT, openStage, OTHER, scenario, storedOf, truthOf, type Stage } from '../support/stage.ts';
 
 const NOW = new Date('2026-03-01T00:00:00Z');
@@ -81,4 +81,29 @@ test('if no token can be read, nothing is started', async () => {
   const app = { ...stage.app, settings: { ...stage.app.settings, secretKeys: [] } };
   const refusal: unknown = await chosenMerchants(app, null).catch((error: unknown) => error);
   expect(exitCodeOf(refusal)).toBe(2);
+});
+
+test('without a merchant to read, it says how to add one, and of whom only the token is missing', async () => {
+  const stage = await openStage({ platform: { merchant: null } });
+  stages.push(stage);
+  const { app } = stage;
+  const { db } = app.database;
+  const said = (asked: readonly string[] | null) =>
+    chosenMerchants(app, asked).catch((error: unknown) => [exitCodeOf(error), (error as Error).message]);
+  const none =
+    'there is no merchant whose ledger could be read: set PLATFORM_MERCHANT_NO and PLATFORM_TOKEN, or add one with ' +
+    '`daybook merchants add`.';
+  expect(await said(null)).toEqual([2, none]);
+  expect(await said(['M1'])).toEqual([2, none]);
+  await addMerchant(db, { merchantNo: 'M1', token: null, secretKeys: [], now: NOW });
+  const lacking =
+    ' M1 is not read, though it is active or has a ledger here: neither the settings nor the database have its token.';
+  expect(await said(null)).toEqual([2, none + lacking]);
+  for (const merchant of [MERCHANT, OTHER])
+    await addMerchant(db, { ...merchant, secretKeys: [current], now: NOW });
+  await setMerchantStatus(db, OTHER.merchantNo, 'disabled', NOW);
+  const readable = { ...app, settings: { ...app.settings, secretKeys: [current] } };
+  await expect(chosenMerchants(readable, [OTHER.merchantNo])).rejects.toThrow(
+    `merchant ${OTHER.merchantNo} is unknown or disabled; known: ${MERCHANT.merchantNo}.`,
+  );
 });

@@ -108,3 +108,16 @@ describe('of very many merchants', () => {
     });
   });
 });
+
+test('where the database fails, its error ends the statuses, also if more were asked for ahead', async () => {
+  const { db, close } = await freshDatabase();
+  await close();
+  const ahead: unknown[] = [];
+  const note = (error: unknown) => void ahead.push(error);
+  process.prependListener('unhandledRejection', note);
+  await expect(statusesOf(db, ALL, { zone: 'UTC', now: NOW, maxAgeMs: null }).next()).rejects.toThrow();
+  // Errors that nobody took are told after a turn.
+  await new Promise(setImmediate);
+  process.off('unhandledRejection', note);
+  expect(ahead).toEqual([]);
+});

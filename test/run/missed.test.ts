@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { oldestMs } from '../../src/run/alerts/watch.ts';
+import { isNoFailure, oldestMs } from '../../src/run/alerts/watch.ts';
+import type { KnownRun } from '../../src/run/run-state.ts';
 
 const HOUR_MS = 3_600_000;
 const FRIDAY = new Date('2026-03-06T12:00:00Z');
@@ -26,4 +27,15 @@ test.each([
   ['every hour', '0 * * * *', 3],
 ])('a night is missed two hours after the longest time between two of them: %s', (_, when, hours) => {
   expect(oldestMs(when, 'Asia/Shanghai', FRIDAY)).toBe(hours * HOUR_MS);
+});
+
+test.each<[string, Record<string, boolean>, number | null, boolean]>([
+  ['was asked to stop', { interrupted: true }, 48, true],
+  ['left merchants to others a moment ago', { leftToOthers: true }, 0.9, true],
+  ['left merchants to others long ago', { leftToOthers: true }, 1, false],
+  ['left merchants to others and did not end', { leftToOthers: true }, null, false],
+  ['failed a moment ago', {}, 0, false],
+])('whether a run that %s is no failure', (_, figures, hoursAgo, isNone) => {
+  const finishedAt = hoursAgo === null ? null : new Date(FRIDAY.getTime() - hoursAgo * HOUR_MS);
+  expect(isNoFailure({ figures, finishedAt } as KnownRun, FRIDAY)).toBe(isNone);
 });

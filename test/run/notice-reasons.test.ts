@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { emptyNotices } from '../../src/run/stages/notice-stage.ts';
 import { reasonsOfNotices, reasonsOfShared } from '../../src/run/verdict/notice-reasons.ts';
 import { addDays } from '../../src/ledger/business-day.ts';
-import type { EmptyNotice, FirstNotice, SharedNotice } from '../../src/store/notices.ts';
+import type {
+  EmptyNotice,
+  FirstNotice,
+  OddNotice,
+  ReusedNotice,
+  SharedNotice,
+} from '../../src/store/notices.ts';
 
 const DAY = '2026-03-04';
 const empty = (change: Partial<EmptyNotice> = {}): EmptyNotice => ({
@@ -82,6 +88,30 @@ describe('a notice', () => {
         'entries of the other',
     ]);
   });
+});
+
+test('a notice of numbers used for two entries shows the first of them, and counts the others', () => {
+  const reused = (count: number): ReusedNotice => ({
+    ...{ kind: 'reused', merchantNo: 'M1', currency: 'USD', day: DAY },
+    figures: { count, batchNos: ['B1', 'B2', 'B3'].slice(0, count), contents: ['5.00', '7.00'] },
+  });
+  const first = 'M1 USD 2026-03-04: batchNo B1 is used for two entries: 5.00 and 7.00';
+  expect([1, 2, 3].map((count) => said(reused(count))[0])).toEqual([
+    first,
+    `${first}; so 1 more is`,
+    `${first}; so 2 more are`,
+  ]);
+});
+
+test('a notice of odd entries says what they lack or have, and names the first of them', () => {
+  const odd = (kind: OddNotice['kind'], count: number): OddNotice => ({
+    ...{ kind, merchantNo: 'M1', currency: 'USD', day: DAY },
+    figures: { count, batchNos: ['B1', 'B2', 'B3'].slice(0, count) },
+  });
+  expect(said(odd('untyped', 1), odd('finer', 5))).toEqual([
+    'M1 USD 2026-03-04: 1 entry has no transaction type: B1',
+    'M1 USD 2026-03-04: 5 entries have more decimals than USD has: B1, B2, B3 and 2 more',
+  ]);
 });
 
 describe('an empty day', () => {

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { coverageOf, provenStretch, daysOfBacklog } from '../../src/run/coverage.ts';
+import {
+  countDaysMissing,
+  coverageOf,
+  provenStretch,
+  daysOfBacklog,
+  stretchesOf,
+} from '../../src/run/coverage.ts';
 import { EXIT, UsageError, exitCodeOf, mostSevere } from '../../src/run/verdict/exit-codes.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { askableDays, askedRange, nightlyRange } from '../../src/run/range.ts';
@@ -101,6 +107,20 @@ describe('coverage by certificates', () => {
       missing: [days(2, 101)],
     });
   });
+});
+
+test('days missing are counted once each, up to yesterday: today is not over', () => {
+  const day = (from: string, to = from) => ({
+    beginMs: dayWindow(from, ZONE).beginMs,
+    endMs: dayWindow(to, ZONE).endMs,
+  });
+  const missing = (...spans: ReturnType<typeof day>[]) =>
+    countDaysMissing(spans, { zone: ZONE, now: new Date('2026-03-10T12:00:00+08:00') });
+  expect(missing()).toBe(0);
+  expect(missing(day('2026-03-08', '2026-03-10'))).toBe(2);
+  expect(missing(day('2026-03-09', '2026-03-20'))).toBe(1);
+  expect(missing(day('2026-03-10'))).toBe(0);
+  expect(missing(day('2026-03-01', '2026-03-02'), day('2026-03-02', '2026-03-03'))).toBe(3);
 });
 
 describe('the stretch of proven days', () => {
@@ -234,6 +254,18 @@ describe('the stretch of proven days', () => {
     });
     expect(provenStretch([{ beginMs, endMs: endMs - 1 }], [], [], zone)).toBeNull();
   });
+});
+
+test('days in a row are one range, and a single day between two of them parts them', () => {
+  const days = ['2026-03-04', '2026-02-28', '2026-03-01', '2026-03-06', '2026-03-05'];
+  expect(stretchesOf(days)).toEqual([
+    { from: '2026-02-28', to: '2026-03-01' },
+    { from: '2026-03-04', to: '2026-03-06' },
+  ]);
+  expect(stretchesOf(['2026-03-03', '2026-03-01'])).toEqual([
+    { from: '2026-03-01', to: '2026-03-01' },
+    { from: '2026-03-03', to: '2026-03-03' },
+  ]);
 });
 
 describe('days that were asked for earlier and are read now', () => {

@@ -66,6 +66,41 @@ describe('the reason about revised days', () => {
   });
 });
 
+describe('the reason about closed months', () => {
+  const closed = (change: Partial<RevisedDay> = {}) =>
+    revised({ day: '2026-02-27', closeNumber: 1, ...change });
+  const todo =
+    '`daybook close --list` shows what changed; `daybook close 2026-02 --merchant M1` makes the next close';
+
+  test('counts the days that adjust them, and names each month once', () => {
+    expect(reasonsOfRevised([closed(), revised()], 9)[1]).toEqual({
+      exitCode: 3,
+      what: '1 of these adjusts a closed month: M1 2026-02 (close 1)',
+      todo,
+    });
+    const more = [closed(), closed({ day: '2026-02-28' }), closed({ merchantNo: 'M2', closeNumber: 3 })];
+    expect(reasonsOfRevised(more, 9)[1]!.what).toBe(
+      '3 of these adjust closed months: M1 2026-02 (close 1); M2 2026-02 (close 3)',
+    );
+    const same = closed({ readsTheSame: true });
+    expect(reasonsOfRevised([same], 9).map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+  });
+
+  test('of days that were open when their month was closed asks nobody', () => {
+    const late = closed({ wasOpenAtClose: true, oldRevision: null });
+    expect(reasonsOfRevised([late], 9)).toEqual([
+      {
+        exitCode: 0,
+        what: '1 day that was open when its month was closed is published now and not in the close: M1 2026-02 (close 1)',
+        todo,
+      },
+    ]);
+    expect(reasonsOfRevised([late, { ...late, day: '2026-02-28' }], 9)[0]!.what).toBe(
+      '2 days that were open when their month was closed are published now and not in the close: M1 2026-02 (close 1)',
+    );
+  });
+});
+
 test('a revision is stored with its row, so that after a killed run the next one reports it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-revised-'));
   const book = await openBook(await freshDatabase());

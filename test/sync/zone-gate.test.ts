@@ -170,6 +170,16 @@ test('an entry outside its window, within the tolerance, shows that the clock is
   ]);
 });
 
+test('no zone is named where timestamps are off by what no zone is', async () => {
+  for (const lagMs of [3_604_000, -3_604_000]) {
+    const { outcome } = await check({ lagMs });
+    expect(outcome).toBeInstanceOf(TimeZoneUnproven);
+    expect((outcome as Error).message).toMatch(
+      /: entry B\d+, booked \S+ \S+, is at no instant a time zone could mean\. /,
+    );
+  }
+});
+
 test('a zone trusted without proof costs no call', async () => {
   const platform = createMemoryPlatform({ bookings: spread(5, DAY), faults: ignoring });
   const gate = createZoneGate('UTC', { clockToleranceS: 2, isTrusted: true });

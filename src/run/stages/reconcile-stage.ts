@@ -84,7 +84,6 @@ async function heal(work: MerchantWork, outcome: MerchantOutcome): Promise<boole
   });
   let hasChanged = false;
   for (const task of healingTasks(newest, longestWaiting)) {
-    deps.signal.throwIfAborted();
     const read = await readAgain(work, outcome, task);
     hasChanged ||= read.inserted + read.amended + read.vanished + read.returned > 0;
     if (read.failure !== null) break;
@@ -111,6 +110,8 @@ async function readAgain(
   outcome.healingReads = [...outcome.healingReads, { merchantNo, window }];
   const { sync } = outcome;
   if (sync !== null) outcome.sync = { ...sync, report: afterReadingAgain(sync.report, report, window) };
+  // Stopped, it did not read the span: its breaks keep their turn.
+  deps.signal.throwIfAborted();
   await writeTransaction(deps.db, lease, (trx) => markHealingRead(trx, merchantNo, breakIds, deps.now()));
   return report;
 }

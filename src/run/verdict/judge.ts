@@ -204,7 +204,7 @@ const DAYS_NAMED_MAX = 3;
 export function daysName(days: OpenRange['missingDays']): string {
   const named = days.slice(0, DAYS_NAMED_MAX).map(spanName).join(', ');
   const more = days.length - DAYS_NAMED_MAX;
-  return more > 0 ? `${named} and ${more} more stretches` : named;
+  return more > 0 ? `${named} and ${counted(more, 'more stretch', 'more stretches')}` : named;
 }
 
 const reasonOfRequested = (range: OpenRange): Reason =>
