@@ -370,6 +370,18 @@ describe('who may do what', () => {
     expect(headers.get('cache-control')).toBe('no-store');
     expect(await pages.html('/')).not.toMatch(/<script|style=|onload/);
   });
+
+  test('style and icon have the types without which a browser ignores them', async () => {
+    const html = await pages.html('/');
+    const typeOf = async (name: string): Promise<string | null> => {
+      const [address] = new RegExp(`/assets/\\w+/${name}`).exec(html)!;
+      return (await pages.get(address)).headers.get('content-type');
+    };
+    expect([await typeOf('pages.css'), await typeOf('icon.svg')]).toEqual([
+      'text/css; charset=utf-8',
+      'image/svg+xml',
+    ]);
+  });
 });
 
 test('hostile text stays text, and a number with odd characters keeps its page', async () => {
