@@ -108,6 +108,11 @@ describe('the end of a run is its exit code', () => {
     expect(down).toMatchObject({ code: 4, stdout: expect.stringContaining('sp2404 for merchant SBX-M-1') });
     stage.sandbox.setHostility({});
 
+    stage.sandbox.setHostility({ wrongTotalsEvery: 1 });
+    const planned = await daybook(['plan', ...RANGE], env);
+    expect(planned).toMatchObject({ code: 4, stdout: expect.stringContaining('cannot be read') });
+    stage.sandbox.setHostility({});
+
     const { db } = stage.app.database;
     const holder = thisHolder();
     const lease = await acquireLease(db, { name: merchantLease(MERCHANT.merchantNo), holder, ttlMs: 60_000 });
