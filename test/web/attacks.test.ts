@@ -103,6 +103,7 @@ it('one address has a limited number of connections, unless it is a trusted prox
   await closed(dawdler(served.url, HEAD));
   expect(served.events).toContainEqual({ route: '-', status: 0, reason: 'too-many-of-one-address' });
   for (const socket of three) socket.destroy();
+  await expect.poll(() => served!.post(PATH, '{}').catch(String)).toEqual(RECEIVED);
 });
 
 it('a stop ends in time even if a sender keeps its connection, and requests at work are answered first', async () => {
