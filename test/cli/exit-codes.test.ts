@@ -141,6 +141,14 @@ describe('the end of a run is its exit code', () => {
     expect(stderr).not.toContain('top-secret');
   });
 
+  test('0 if a migration has nothing to do', async () => {
+    expect(await daybook(['migrate'], env)).toEqual({
+      code: 0,
+      stdout: 'the database is at this version\n',
+      stderr: '',
+    });
+  });
+
   test('0 for help and version, on stdout', { tags: ['long'] }, async () => {
     const [help, version] = await Promise.all([daybook(['--help'], {}), daybook(['--version'], {})]);
     expect(help).toMatchObject({
