@@ -1,5 +1,5 @@
 /** What is reported without the database: once a day, and again as long as no one took it. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -81,4 +81,12 @@ test('a schedule that cannot ask what is due tells it at a later tick if the net
   nowMs += 24 * HOUR_MS;
   await ticks.failed(away);
   expect(hook.received).toHaveLength(4);
+  // Once it has worked, the next trouble is told on the same day.
+  const remembered = () => readdir(join(folder, 'data'));
+  ticks.worked();
+  await expect.poll(remembered).toEqual([]);
+  for (let tick = 0; tick < 5; tick += 1) await ticks.failed(away);
+  expect(hook.received).toHaveLength(5);
+  ticks.worked();
+  await expect.poll(remembered).toEqual([]);
 });

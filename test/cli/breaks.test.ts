@@ -108,7 +108,7 @@ test('an entry in quarantine explains its break, so nothing is said to be missin
   const text = await reported('show', quarantined, '--offline');
   expect(text).toContain(`this one, ${wreck}, explains it`);
   expect(text).toContain(`Quarantined entry ${wreck} explains it`);
-  expect(text).not.toMatch(/missing/);
+  expect(text).not.toMatch(/missing|more \(--json\)/);
   expect(await reported()).toContain(`Quarantined entry ${wreck} explains it`);
 }, 300_000);
 
@@ -194,6 +194,9 @@ test('take, comment, resolve and reopen record who, when and why', async () => {
 test('a healed break is described in the past tense, and its number is closed for good', async () => {
   stage.sandbox.putBack(merchantNo, gone);
   await stage.run();
+  expect(await reported('--all')).toMatch(
+    new RegExp(`^break ${missing}: ${merchantNo} \\w+ \\S+, between .*\\n  .* was unexplained`, 'm'),
+  );
   const text = await reported('show', missing, '--offline');
   expect(text).toMatch(/was unexplained between these two entries; the balance carries forward there now\./);
   expect(text).not.toMatch(/is missing|most likely/i);

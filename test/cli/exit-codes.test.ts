@@ -108,6 +108,11 @@ describe('the end of a run is its exit code', () => {
     expect(down).toMatchObject({ code: 4, stdout: expect.stringContaining('sp2404 for merchant SBX-M-1') });
     stage.sandbox.setHostility({});
 
+    stage.sandbox.setHostility({ wrongTotalsEvery: 1 });
+    const planned = await daybook(['plan', ...RANGE], env);
+    expect(planned).toMatchObject({ code: 4, stdout: expect.stringContaining('cannot be read') });
+    stage.sandbox.setHostility({});
+
     const { db } = stage.app.database;
     const holder = thisHolder();
     const lease = await acquireLease(db, { name: merchantLease(MERCHANT.merchantNo), holder, ttlMs: 60_000 });
@@ -134,6 +139,14 @@ describe('the end of a run is its exit code', () => {
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
     expect(stderr).toMatch(/127\.0\.0\.1:1\/daybook cannot be reached.*DATABASE_URL/);
     expect(stderr).not.toContain('top-secret');
+  });
+
+  test('0 if a migration has nothing to do', async () => {
+    expect(await daybook(['migrate'], env)).toEqual({
+      code: 0,
+      stdout: 'the database is at this version\n',
+      stderr: '',
+    });
   });
 
   test('0 for help and version, on stdout', { tags: ['long'] }, async () => {

@@ -1,5 +1,7 @@
 /** Help fits the terminal, and shows no default where there is none. */
 import { expect, test } from 'vitest';
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
 import { refilled } from '../../src/cli/output/text.ts';
 import { daybook } from './daybook.ts';
 
@@ -24,4 +26,16 @@ test('an option that may be repeated shows no default', async () => {
   expect(stdout).toMatch(/--merchant <no> +merchant number/);
   expect(stdout).not.toContain('[]');
   expect(stdout).toContain('(default: ".")');
+});
+
+test('every command, argument and option says what it is for', () => {
+  const unsaid = (command: Command, path = command.name()): string[] => [
+    ...(command.description() === '' ? [path] : []),
+    ...command.registeredArguments.flatMap((one) =>
+      one.description === '' ? [`${path} ${one.name()}`] : [],
+    ),
+    ...command.options.flatMap((one) => (one.description === '' ? [`${path} ${one.flags}`] : [])),
+    ...command.commands.flatMap((sub) => unsaid(sub, `${path} ${sub.name()}`)),
+  ];
+  expect(unsaid(createProgram())).toEqual([]);
 });

@@ -178,6 +178,8 @@ it(
       ]) {
         expect(stdout).toMatch(step);
       }
+      for (const next of ['onboard list', 'beneficiary status', 'merchants list', 'statements list'])
+        expect(stdout).toContain(`  npx daybook ${next} --config .daybook/demo-onboarding.yaml\n`);
     }
     const config = ['--config', '.daybook/demo-onboarding.yaml'];
     const listed = await daybook(['merchants', 'list', ...config], {}, folder);

@@ -165,6 +165,7 @@ describe('onboard', () => {
         },
         bizFlow: row.bizFlow!,
         processVersion: 'V2',
+        merNameEn: application().merNameEn,
         secretKeys: [{ id: 'k1', key: k1 }],
         now: NOW,
       }),
@@ -172,7 +173,8 @@ describe('onboard', () => {
     const status = await run(AWAY, ['onboard', 'status', '1']);
     expect(status.code).toBe(3);
     expect(status.stdout).toContain(
-      '  reason: the licence is cut off\n  fields: certificate, director\n  process version: V2\n  The platform wants documents',
+      '  reason: the licence is cut off\n  fields: certificate, director\n  process version: V2\n' +
+        '  the platform has the merchant under the English name that was sent\n  The platform wants documents',
     );
     const file = fileOf(application({ certificate: [path('whole')] }));
     const next = await run(url, ['onboard', 'submit', file, '--replaces', '1', '--json']);

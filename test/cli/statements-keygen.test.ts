@@ -81,6 +81,19 @@ describe('what was published with the key', () => {
     expect(code).toBe(0);
   });
 
+  it('of one day alone: verify notes the manifests that are not there, and without a key says nothing of them', async () => {
+    const path = join(fileURLToPath(stage.app.settings.statementsUrl), `merchant=${merchantNo}/date=${TO}`);
+    const signed = await verify('--public-key', publicFile(), path);
+    expect(signed.code).toBe(0);
+    expect(signed.stdout).toMatch(/^ {2}note: .*\n1 of 1 manifest signed with the key\n/m);
+    expect(signed.stdout).toContain('\nmissing files were not given, or were removed: ');
+    expect(await verify(path)).toEqual({
+      code: 0,
+      stdout: '3 files of 1 manifest checked: all unchanged since publication\n',
+      stderr: '',
+    });
+  });
+
   it('is refused with another key, and what is no key is wrong usage', async () => {
     const path = fileURLToPath(stage.app.settings.statementsUrl);
     const other = await verify('--public-key', OTHER.publicKey, path);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openLines } from '../../src/cli/statements-get.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../src/ledger/money.ts';
 import { monthCsv, monthOf } from '../../src/statements/month.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
@@ -143,6 +144,21 @@ it('a statement in another format has its name, and no manifest that would not n
     `${name}.r2.csv`,
     `${name}.r2.spreadsheet.csv`,
   ]);
+});
+
+it('of many accounts with open days the first twenty are named, and the others counted', () => {
+  const open = Array.from({ length: 23 }, (_, n) => ({
+    ...{ merchantNo: `M${n + 1}`, currency: 'USD', statements: [] },
+    openDays: ['2026-03-01', '2026-03-06'].slice(n % 2),
+  }));
+  const said = openLines(open);
+  expect(said).toHaveLength(21);
+  expect(said.slice(0, 2)).toEqual([
+    'still open: M1 USD 2 days, first 2026-03-01',
+    'still open: M2 USD 1 day, first 2026-03-06',
+  ]);
+  expect(said.at(-1)).toBe('and 3 more accounts');
+  expect(openLines(open.slice(0, 20)).at(-1)).toBe(false);
 });
 
 describe('a month’s line', () => {

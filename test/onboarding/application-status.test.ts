@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { withoutValues } from '../../src/onboarding/application-status.ts';
+import { adviceOf, withoutValues } from '../../src/onboarding/application-status.ts';
+import type { ApplicationRow } from '../../src/store/onboarding/applications.ts';
 import { application, path, person } from './applications.ts';
 
 const payload = application({ shareholder: [person('Ada (Wong)', { certNo: 'K8.1+2' })] });
@@ -14,4 +15,10 @@ it.each([
   ['natureType 0 is wrong for HK', 'natureType 0 is wrong for HK'],
 ])('%s: shown as %s', (reason, shown) => {
   expect(withoutValues(reason, payload)).toBe(shown);
+});
+
+it('of an approved one the merchant is named', () => {
+  expect(adviceOf({ state: 'approved', merchantNo: 'M1' } as ApplicationRow)).toMatch(
+    /^Merchant M1 is known; /,
+  );
 });

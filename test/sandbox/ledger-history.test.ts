@@ -155,6 +155,13 @@ describe('the ledger', () => {
     }
   });
 
+  test('never falls below zero, and goes up and down about as often', () => {
+    const entries = client.sandbox.entriesOf(MERCHANT.merchantNo);
+    expect(entries.filter(({ vailAmount }) => vailAmount.startsWith('-'))).toEqual([]);
+    const credits = entries.filter(({ inAmount }) => inAmount !== null).length;
+    expect(Math.abs(credits / entries.length - 0.5)).toBeLessThan(0.1);
+  });
+
   test('has unique batchNos that are not in the order of booking', () => {
     const numbers = client.sandbox.entriesOf(MERCHANT.merchantNo).map(({ batchNo }) => batchNo);
     expect(new Set(numbers).size).toBe(500);

@@ -108,5 +108,7 @@ test('a scenario file is read, and each unusable value is named by its place', a
   expect(() => parseScenario(text.replace('USD', 'usd'), 'a.yaml')).toThrow(
     /a\.yaml.*\n.*merchants\.0\.currencies\.0/,
   );
+  const burst = '{what: burst, merchant: M, currency: USD, day: 2026-03-01, nth: 1, count: 0}';
+  expect(() => parseScenario(`${text}planted: [${burst}]`, 'a.yaml')).toThrow(/planted\.0\.count/);
   expect(() => parseScenario('from: [', 'a.yaml')).toThrow(ScenarioInvalid);
 });

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { KyselyPlugin } from 'kysely';
+import { sql, type KyselyPlugin } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { createReadiness, READINESS_LASTS_MS } from '../../src/web/readiness.ts';
@@ -76,6 +76,19 @@ it.each(['', HEAD, `${HEAD}Content-Length: 100\r\n\r\n{"half":`])(
   },
 );
 
+it('a request that is being answered is not dropped for a new connection', async () => {
+  served = await serveOver(database.db, {}, { connections: { connectionsMax: 1 } });
+  const { answer } = await database.db.transaction().execute(async (trx) => {
+    await sql`LOCK TABLE notification IN EXCLUSIVE MODE`.execute(trx);
+    const answer = served!.post(PATH, '{}');
+    const waiting = sql`SELECT 1 FROM pg_locks WHERE relation = 'notification'::regclass AND NOT granted`;
+    await expect.poll(async () => (await waiting.execute(trx)).rows).toHaveLength(1);
+    await closed(dawdler(served!.url, ''));
+    return { answer };
+  });
+  expect(await answer).toEqual(RECEIVED);
+});
+
 it('one address has a limited number of connections, unless it is a trusted proxy', async () => {
   const connections = { perAddressMax: 3 };
   served = await serveOver(database.db, {}, { connections });
@@ -90,6 +103,7 @@ it('one address has a limited number of connections, unless it is a trusted prox
   await closed(dawdler(served.url, HEAD));
   expect(served.events).toContainEqual({ route: '-', status: 0, reason: 'too-many-of-one-address' });
   for (const socket of three) socket.destroy();
+  await expect.poll(() => served!.post(PATH, '{}').catch(String)).toEqual(RECEIVED);
 });
 
 it('a stop ends in time even if a sender keeps its connection, and requests at work are answered first', async () => {

@@ -117,6 +117,18 @@ describe('a day of many entries in one second, whose numbers tell nothing', () =
     expect(shown).toEqual(rows.map(({ balance }) => balance));
   });
 
+  test('a page links to those before and after it, as far as there are any', async () => {
+    const linked = async (page: number): Promise<string[]> => {
+      const html = await pages.html(`/m/SBX-M-1/USD/${days[0]!}?page=${page}`);
+      return [...html.matchAll(/page=(\d+)#rows">(First|Previous|Next|Last)/g)].map(
+        ([, to, name]) => `${name!} ${to!}`,
+      );
+    };
+    expect(await linked(1)).toEqual(['Next 2', 'Last 4']);
+    expect(await linked(3)).toEqual(['First 1', 'Previous 2', 'Next 4', 'Last 4']);
+    expect(await linked(4)).toEqual(['First 1', 'Previous 3']);
+  });
+
   test('a page behind the last one is the last one', async () => {
     const text = await words(`/m/SBX-M-1/USD/${days[0]!}?page=40`);
     expect(text).toMatch(/Entries 301 to (\d+) of \1/);

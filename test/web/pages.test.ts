@@ -64,7 +64,14 @@ describe('what they show', () => {
   });
 
   test('a month in figures, with what is open', async () => {
-    const text = await words('/m/SBX-M-1/2026-03');
+    const html = await pages.html('/m/SBX-M-1/2026-03');
+    const text = textOf(html);
+    expect(html).toMatch(/\/2026-02">Month before<.*\/2026-04">Month after</s);
+    expect([...html.matchAll(/<th scope="col"[^>]*>([^<]*)</g)].map(([, head]) => head)).toEqual([
+      ...['Account', 'Figures of', 'Opening', 'Credits', 'Number of credits', 'Debits', 'Number of debits'],
+      ...['Closing', 'Days still open'],
+      ...['Day', 'State', 'Opening', 'Credits', 'Debits', 'Closing', 'Entries', 'Statement'],
+    ]);
     expect(text).toContain(
       'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not read completely: 1 Mar 2026, ' +
         '6 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
@@ -270,9 +277,9 @@ describe('who may do what', () => {
     expect((await pages.post(path, { ...step, form_token: FORM_TOKEN }, fromElsewhere)).status).toBe(403);
     expect((await pages.post(path, { form_token: FORM_TOKEN, step: 'constructor' })).status).toBe(400);
     const empty = await pages.post(path, { form_token: FORM_TOKEN, step: 'resolved', note: '  ' });
-    expect([empty.status, textOf(await empty.text())]).toEqual([
+    expect([empty.status, await empty.text()]).toEqual([
       409,
-      expect.stringContaining('The note is required.'),
+      expect.stringMatching(/<p class="said wrong" role="alert">\s*The note is required\./),
     ]);
     const reopened = await pages.post(path, { form_token: FORM_TOKEN, step: 'reopened' });
     expect(textOf(await reopened.text())).toContain('The break is not resolved, so it cannot be reopened.');
@@ -295,6 +302,7 @@ describe('who may do what', () => {
         303,
         `/breaks/${id}?done=${step}`,
       ]);
+      expect(await pages.html(response.headers.get('location')!)).toMatch(/<p class="said" role="status">/);
       if (step === 'resolved')
         expect(await pages.html('/?month=2026-03')).toMatch(
           /2026-03-03"\s+aria-label="explained, changed since it was published"/,
@@ -369,6 +377,18 @@ describe('who may do what', () => {
     );
     expect(headers.get('cache-control')).toBe('no-store');
     expect(await pages.html('/')).not.toMatch(/<script|style=|onload/);
+  });
+
+  test('style and icon have the types without which a browser ignores them', async () => {
+    const html = await pages.html('/');
+    const typeOf = async (name: string): Promise<string | null> => {
+      const [address] = new RegExp(`/assets/\\w+/${name}`).exec(html)!;
+      return (await pages.get(address)).headers.get('content-type');
+    };
+    expect([await typeOf('pages.css'), await typeOf('icon.svg')]).toEqual([
+      'text/css; charset=utf-8',
+      'image/svg+xml',
+    ]);
   });
 });
 

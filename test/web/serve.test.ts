@@ -68,6 +68,14 @@ it('an approval is applied right after its notification is answered', async () =
   await expect(fetch(`${serving.url}/healthz`)).rejects.toThrow();
 });
 
+it('a stop that was asked for before it listens ends it at once', { timeout: 10_000 }, async () => {
+  const events = { onRefusal: () => undefined, onProcessed: () => undefined, onFault: () => undefined };
+  const app = { database, now: () => NOW };
+  const { url, ended } = await serve(app, { secretKeys: KEYS, listen: LISTEN }, AbortSignal.abort(), events);
+  await ended;
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+});
+
 it('a notification from before a stop is processed after the next start, once our own reply is stored', async () => {
   const one = await submitting(database.db, 'A2');
   const first = await started();
