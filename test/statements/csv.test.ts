@@ -10,6 +10,7 @@ import {
 import { CSV, csvLines, csvText } from '../../src/statements/formats/csv.ts';
 import { SPREADSHEET } from '../../src/statements/formats/all.ts';
 import { statementKey } from '../../src/statements/keys.ts';
+import { statementEntries, type StatementEntry } from '../../src/statements/verify-rows.ts';
 import { dayOf } from './days.ts';
 
 const entry = (change: Partial<LedgerEntry> = {}): LedgerEntry => ({
@@ -118,4 +119,15 @@ test.each([
   ['a b/ü', 'merchant=a%20b%2F%C3%BC/date=2026-03-31/a%20b%2F%C3%BC_USD_2026-03-31.r1.csv'],
 ])('merchant %s is one path part', (merchantNo, key) => {
   expect(statementKey({ merchantNo, currency: 'USD' }, '2026-03-31', 1)).toBe(key);
+});
+
+test('the entries of a statement are read back as they were, in whatever order its columns stand', async () => {
+  const entries = [entry(), entry({ batchNo: 'B2', credit: null, debit: '0.005', transactionType: 'a,b' })];
+  const columns = [...STATEMENT_COLUMNS].reverse();
+  const rows = entries.map((one) => columns.map(({ cell }) => cell(one)));
+  const names = columns.map(({ name }) => name);
+  const found: StatementEntry[] = [];
+  for await (const one of statementEntries(CSV.write(dayOf(columns, [rows])), { columns: names }))
+    found.push(one);
+  expect(found).toEqual(entries.map(({ bookedMs: _, ...one }) => one));
 });

@@ -104,6 +104,24 @@ async function stored(): Promise<unknown> {
   return rows[0];
 }
 
+it('every file of a day gets a row of its kind, with what was read back of it', async () => {
+  await recordUnderLease(direct.db, lease, MERCHANT, night([FIRST]));
+  const rows = await direct.db
+    .selectFrom('artifact')
+    .select(['object_key', 'kind', 'revision', 'sha256', 'content', 'stored_sha256'])
+    .orderBy('object_key')
+    .execute();
+  const file = { revision: null, content: null, stored_sha256: null };
+  expect(rows).toEqual([
+    { ...file, object_key: `${FIRST}.csv`, kind: 'file', sha256: 'a', stored_sha256: 'a' },
+    {
+      ...{ ...file, object_key: `${FIRST}/manifest.json`, kind: 'manifest' },
+      ...{ revision: 1, sha256: 'c', content: 'x' },
+    },
+    { ...file, object_key: 'summary', kind: 'summary', revision: 1, sha256: 'b' },
+  ]);
+});
+
 it.each(['before', 'after'] as const)(
   'a connection cut %s the server got it: stored once, and the next day is due as without the cut',
   async (when) => {

@@ -4,7 +4,13 @@ import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { boundedPool } from '../../src/store/engine/bounded-pool.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { isConnectionError, troubleOf } from '../../src/store/engine/errors.ts';
+import {
+  DatabaseUnreachable,
+  isConnectionError,
+  isDatabaseTrouble,
+  StoreUnreachable,
+  troubleOf,
+} from '../../src/store/engine/errors.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
 import { DATABASE_WAITS } from '../../src/store/engine/retry.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -149,6 +155,22 @@ it('a connection that was refused at once is tried again at once', async () => {
   });
   await expect(connect()).rejects.toThrow('refused 1');
   await expect(connect()).rejects.toThrow('refused 2');
+});
+
+it.each<[string, unknown, boolean]>([
+  ['no server', new DatabaseUnreachable('no answer'), true],
+  [
+    'a server that was lost, after all attempts',
+    new StoreUnreachable('3 attempts failed', { isFinal: true }),
+    true,
+  ],
+  ['a connection that was cut', Object.assign(new Error('cut'), { code: 'ECONNRESET' }), true],
+  ['a full disk', Object.assign(new Error('full'), { code: '53100' }), true],
+  ['a row that breaks a rule of the tables', Object.assign(new Error('not so'), { code: '23505' }), false],
+  ['a value that no column holds', Object.assign(new Error('too large'), { code: '22003' }), false],
+  ['an error of daybook itself', new TypeError('wrong'), false],
+])('whether every other caller would fail as well: %s', (_, error, isOfAll) => {
+  expect(isDatabaseTrouble(error)).toBe(isOfAll);
 });
 
 describe('a fault of the server is reported as such, with its code and what to do', () => {
