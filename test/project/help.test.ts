@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
 const run = (script: string, ...args: readonly string[]) =>
-  promisify(execFile)(process.execPath, [script, ...args]).then(
-    ({ stdout }) => [0, stdout],
-    ({ code, stderr }: { code: number; stderr: string }) => [code, stderr],
+  new Promise((resolve) =>
+    execFile(process.execPath, [script, ...args], (error, stdout, stderr) =>
+      resolve(error === null ? [0, stdout] : [error.code, stderr]),
+    ),
   );
 
 test.each(['scripts/mutate.ts', 'test/simulation/simulate.ts', 'test/faults/faults.ts'])(

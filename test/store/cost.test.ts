@@ -22,7 +22,7 @@ import { dayFacts } from '../../src/store/pages/day-facts.ts';
 import { firstDueOf, entriesOfDays, pastOfDays } from '../../src/store/statements/past-of-days.ts';
 import { monthRows } from '../../src/statements/month.ts';
 import { publishedDays } from '../../src/store/statements/stored-files.ts';
-import { freshDatabase } from '../support/database.ts';
+import { unusedDatabase } from '../support/database.ts';
 import { joinCertified } from './certified-spans.ts';
 import { rowsLookedAt } from './rows-looked-at.ts';
 import { certified, DAY, entry, MERCHANT, NOW } from './support.ts';
@@ -89,7 +89,7 @@ describe.each([
   let lease: Lease;
   let runId: number;
   beforeAll(async () => {
-    database = await freshDatabase();
+    database = await unusedDatabase();
     db = database.db;
     if (analyze[0] === 'before') await sql`ANALYZE`.execute(db);
     await fill(db);
