@@ -297,6 +297,9 @@ test('a first day whose entries all vanished keeps its row, with the balance tha
     ['2026-03-01', '125.00', '125.00', 'continuous'],
     ['2026-03-02', '125.00', '129.00', 'continuous'],
   ]);
+  expect((await listAccountDays(database.db))[0]).toMatchObject({
+    ...{ credit_total: '0.00', credit_count: 0, debit_total: '0.00', debit_count: 0, break_count: 0 },
+  });
   expect(await listBreaks(database.db)).toEqual([]);
 });
 
