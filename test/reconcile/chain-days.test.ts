@@ -168,3 +168,15 @@ test('days that fit several openings are final once a later day decides, all of 
     ['100', '101', true, []],
   ]);
 });
+
+test('a day stays final where the next one ends on a break at midnight that entries to come may heal', async () => {
+  const lines = [
+    { second: 3_600, before: 100, after: 110 },
+    { second: 2 * DAY_S - 1, before: 150, after: 160 },
+  ];
+  const { days } = await chained(lines.map(entryOf), ['2026-03-01', '2026-03-02'], undefined);
+  expect(days.map(({ day, isOrderFinal }) => [day, isOrderFinal])).toEqual([
+    ['2026-03-01', true],
+    ['2026-03-02', false],
+  ]);
+});
