@@ -437,6 +437,21 @@ test(
   },
 );
 
+test('days whose entries trade places at every midnight are chained together, up to eight of them', async () => {
+  const days = Array.from({ length: 12 }, (_, nth) => addDays('2026-03-01', nth));
+  const atMidnight = days.slice(1).flatMap((day, nth): Line[] => [
+    [`${days[nth]!} 12:00:00`, 100],
+    [`${day} 00:00:01`, 200],
+    [`${days[nth]!} 23:59:59`, 400],
+  ]);
+  await synced(accountEntries(0, atMidnight), days);
+  await reconciled();
+  const found = await listAccountDays(database.db);
+  expect(found.map(({ clean_end }) => clean_end)).toEqual(days.map((_, nth) => nth === 7 || nth === 11));
+  // Only where the chain is cut is something missing.
+  expect(found.flatMap(({ verdict }, nth) => (verdict === 'broken' ? [nth] : []))).toEqual([7, 8]);
+});
+
 test('a long account needs several transactions, and each leaves the remaining days on the list', async () => {
   const bounded = { passMax: { days: 2, breaks: 100 } };
   await synced(without('B0001'), DAYS);
