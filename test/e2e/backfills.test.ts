@@ -359,6 +359,18 @@ describe('a long run', () => {
     expect(await rangesOf(stage)).toEqual([]);
   });
 
+  test('reads the span of a break that a slice found again with each later slice', async () => {
+    const stage = await open();
+    const entries = stage.sandbox.entriesOf(MERCHANT.merchantNo);
+    const gone = entries.find(({ busiDate }) => busiDate.startsWith('2025-12-10'))!;
+    stage.sandbox.takeOut(MERCHANT.merchantNo, gone.batchNo);
+    const { healingReads, exitCode } = await stage.run({ range: LONG });
+    expect(exitCode).toBe(3);
+    expect(healingReads).toHaveLength(SLICES.length);
+    for (const { window } of healingReads)
+      expect(window.beginMs <= gone.bookedMs && window.endMs >= gone.bookedMs).toBe(true);
+  });
+
   test('that ends early is a backfill that goes on where it ended, and the run keeps its own end', async () => {
     const stage = await open();
     const broken = from(stage, '2026-01-10', () => Promise.reject(new Error('made up')));

@@ -123,6 +123,17 @@ describe('the balance chain', () => {
     );
   });
 
+  test('entries that no later one can move are given out at once', () => {
+    const entries = ledger(
+      10_000,
+      Array.from({ length: 20 }, (_, nth) => [60 * nth, 100 + nth] as const),
+    );
+    const chain = createChain({ clockToleranceS: 2, start: opening(10_000) });
+    const given = entries.map((entry) => batchNos(chain.push([entry])));
+    expect(given).toEqual(entries.map((_, nth) => (nth === 0 ? [] : [entries[nth - 1]!.batchNo])));
+    expect(batchNos(chain.end())).toEqual([entries.at(-1)!.batchNo]);
+  });
+
   test('clocks off by up to the tolerance change the order and cause no break', () => {
     fc.assert(
       fc.property(

@@ -71,6 +71,13 @@ describe('a token that a reply repeats', () => {
     );
   });
 
+  test.each(['a-1B2c3D', 'q7Zk1x'])('is not shown in base64 either where it is short: %s', (token) => {
+    for (const before of ['', 'x', 'xy']) {
+      const disguised = base64(`${before}${token}, and so on`);
+      expect(redactorOf(token)(`no such token: ${disguised}`)).not.toContain(disguised);
+    }
+  });
+
   test('unchanged is replaced, and the rest of the reply is shown', () => {
     expect(redact(`signature of ${TOKEN} wrong`)).toBe('signature of *** wrong');
     expect(redact('E401: the signature is wrong for merchant M1')).toBe(

@@ -144,3 +144,39 @@ test('day by day gives the figures and breaks of one pass over all days', { tags
   expect(together).toBeGreaterThan(500);
   expect(days - together).toBeGreaterThan(2_000);
 });
+
+test('days that fit several openings are final once a later day decides, all of them together', async () => {
+  // Of two entries that cancel, either may be the first one: each day fits two openings.
+  const open = [0, 1].flatMap((day) => [
+    { second: day * DAY_S + 3_600, before: 100, after: 110 },
+    { second: day * DAY_S + 3_600, before: 110, after: 100 },
+  ]);
+  const decides = { second: 2 * DAY_S + 3_600, before: 100, after: 101 };
+  const days = ['2026-03-01', '2026-03-02', '2026-03-03'];
+  const figures = async (lines: typeof open, listed: readonly string[]) =>
+    (await chained(lines.map(entryOf), listed, undefined)).days.map(
+      ({ opening, closing, isOrderFinal, otherClosings }) => [
+        opening,
+        closing,
+        isOrderFinal,
+        otherClosings ?? [],
+      ],
+    );
+  expect(await figures([...open, decides], days)).toEqual([
+    ['100', '100', true, []],
+    ['100', '100', true, []],
+    ['100', '101', true, []],
+  ]);
+});
+
+test('a day stays final where the next one ends on a break at midnight that entries to come may heal', async () => {
+  const lines = [
+    { second: 3_600, before: 100, after: 110 },
+    { second: 2 * DAY_S - 1, before: 150, after: 160 },
+  ];
+  const { days } = await chained(lines.map(entryOf), ['2026-03-01', '2026-03-02'], undefined);
+  expect(days.map(({ day, isOrderFinal }) => [day, isOrderFinal])).toEqual([
+    ['2026-03-01', true],
+    ['2026-03-02', false],
+  ]);
+});

@@ -297,6 +297,9 @@ test('a first day whose entries all vanished keeps its row, with the balance tha
     ['2026-03-01', '125.00', '125.00', 'continuous'],
     ['2026-03-02', '125.00', '129.00', 'continuous'],
   ]);
+  expect((await listAccountDays(database.db))[0]).toMatchObject({
+    ...{ credit_total: '0.00', credit_count: 0, debit_total: '0.00', debit_count: 0, break_count: 0 },
+  });
   expect(await listBreaks(database.db)).toEqual([]);
 });
 
@@ -433,6 +436,21 @@ test(
     expect([day!.verdict, day!.break_count]).toEqual(['broken', BREAKS_KEPT_MAX + 199]);
   },
 );
+
+test('days whose entries trade places at every midnight are chained together, up to eight of them', async () => {
+  const days = Array.from({ length: 12 }, (_, nth) => addDays('2026-03-01', nth));
+  const atMidnight = days.slice(1).flatMap((day, nth): Line[] => [
+    [`${days[nth]!} 12:00:00`, 100],
+    [`${day} 00:00:01`, 200],
+    [`${days[nth]!} 23:59:59`, 400],
+  ]);
+  await synced(accountEntries(0, atMidnight), days);
+  await reconciled();
+  const found = await listAccountDays(database.db);
+  expect(found.map(({ clean_end }) => clean_end)).toEqual(days.map((_, nth) => nth === 7 || nth === 11));
+  // Only where the chain is cut is something missing.
+  expect(found.flatMap(({ verdict }, nth) => (verdict === 'broken' ? [nth] : []))).toEqual([7, 8]);
+});
 
 test('a long account needs several transactions, and each leaves the remaining days on the list', async () => {
   const bounded = { passMax: { days: 2, breaks: 100 } };

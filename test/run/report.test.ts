@@ -147,6 +147,26 @@ describe('the verdict on a run', () => {
     ]);
   });
 
+  test('where one change over many entries was found, the first window that it left in doubt stands for the others', () => {
+    const sync = ['M1', 'M2'].map((merchantNo) =>
+      synced(
+        { uncertified: [1, 2, 3].map((at) => ({ ...uncertified, problem: `window ${at} differs` })) },
+        merchantNo,
+      ),
+    );
+    const what = 'have another transaction type';
+    const common = { merchantNo: 'M1', count: 40, of: 40, what, from: '2026-03-04', to: '2026-03-04' };
+    const outcome = { sync, reconcile: null, healingReads: [], publish: null, troubles: [], busy: [] };
+    const together = [{ common, moved: [] }];
+    const { reasons } = judge(outcome, NOTHING_STANDS, { id: 7, failures: [], zone: 'UTC', together });
+    expect(reasons.map((one) => one.what)).toEqual([
+      'M1: 40 entries of 2026-03-04 have another transaction type',
+      'M1: window 1 differs',
+      'M1: 2 more windows could not be certified',
+      ...[1, 2, 3].map((at) => `M2: window ${at} differs`),
+    ]);
+  });
+
   test('one sentence that comes twice is told once, and windows are told in the platform’s zone', () => {
     const problem = 'the window 2026-03-01T16:00:00.000Z to 2026-03-02T15:59:59.999Z does not add up';
     const twice = [
@@ -348,6 +368,7 @@ test('the figures stored with a run are counts, and the merchants whose ledgers 
     reasons: [{ exitCode: 4, what: 'a note', todo: null, merchantNo: 'M2' }],
     notes: ['a note'],
   });
+  expect(runFigures({ ...report, publish: null })).toMatchObject({ published: 0, revised: 0, withheld: 0 });
   const forAll = {
     ...report,
     reasons: [...report.reasons, { exitCode: 4, what: 'the disk is full', todo: null }] as const,

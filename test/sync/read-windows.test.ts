@@ -261,6 +261,18 @@ test('if the order changes with every request, windows of one page are used', as
   expect(requests).toBeLessThan(60 * 2 + 101 * 1.2);
 });
 
+test('the parts of windows that are split side by side are asked for in the order of time', async () => {
+  const windows = days(2);
+  const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
+  const platform = createMemoryPlatform({ bookings: spread(1_200, all) });
+  const limits = { pageNumMax: 1, windowsInProgressMax: 2 };
+  const { parts } = await readAll(platform.reader, windows, limits);
+  expect([allCertified(parts), entriesOf(parts)]).toEqual([true, platform.truth(all)]);
+  const asked = platform.queries.map(({ window }) => window.beginMs);
+  expect(asked.slice(0, 2)).toEqual(windows.map(({ beginMs }) => beginMs));
+  expect(asked.slice(2)).toEqual(asked.slice(2).sort((a, b) => a - b));
+});
+
 test('once the order has changed, later windows are not read in several pages', async () => {
   const windows = days(20);
   const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
