@@ -81,6 +81,13 @@ describe('2: wrong usage or settings, and nothing was started', () => {
       (all) => all,
       /\/nowhere\/daybook\.yaml/,
     ],
+    [
+      'a test alert to nobody',
+      ['alerts', 'test'],
+      (all) => all,
+      /no alerts are set up: set DAYBOOK_ALERT_URL/,
+    ],
+    ['an alert to nobody', ['status', '--alert'], (all) => all, /--alert needs a target for alerts/],
     ['an invalid store', ['run'], (all) => ({ ...all, STATEMENTS_URL: 'ftp://x/y' }), /STATEMENTS_URL/],
   ])('%s', async (_, args, change, said) => {
     const { code, stdout, stderr } = await daybook(args, change(env), folder);

@@ -49,8 +49,11 @@ it.each([
   expect(await stored()).toEqual([]);
 });
 
-it('before the first run, status says so', async () => {
+it('before the first run, status says so, and nothing is held or told', async () => {
   expect((await daybook(['status'], env)).stdout).toMatch(/^last run: none yet\n/);
+  const [status] = JSON.parse((await daybook(['status', '--json'], env)).stdout) as object[];
+  expect(status).not.toHaveProperty('alerts');
+  expect((await daybook(['amendments'], env)).stdout).toContain('\nnothing is held\n');
 });
 
 it('--check tries the token first, and stores nothing if the platform refuses it', async () => {
