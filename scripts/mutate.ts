@@ -1,6 +1,6 @@
 /**
  * `npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--minutes N] [--seconds N] [--lanes N]
- * [--coverage FOLDER] [--record FILE] [--card FILE] [--at-least SHARE]`: puts small faults into copies of the source and
+ * [--coverage FOLDER] [--known FILE] [--record FILE] [--card FILE] [--at-least SHARE]`: puts small faults into copies of the source and
  * counts how many of them the tests notice. Exits with 1 if the share is below `--at-least`, or nothing could be tried.
  */
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,6 +23,7 @@ import { drawMutants, sourcesOf } from './mutate/draw.ts';
 import { endWithUsage, readArguments } from './read-arguments.ts';
 import { createEmbeddedTemplate } from '../test/support/database.ts';
 import { changedSince, filesOf } from './mutate/git.ts';
+import { drawKnown, readKnown, type KnownMutant } from './mutate/known.ts';
 import { EMBEDDED_TEMPLATE, openLane, type Lane } from './mutate/lane.ts';
 import type { Mutant } from './mutate/mutants.ts';
 import { nearestTests, testFiles } from './mutate/nearest.ts';
@@ -32,7 +33,7 @@ import { tryMutant } from './mutate/try.ts';
 
 const USAGE =
   'Usage: npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--minutes N] [--seconds N] [--lanes N] ' +
-  '[--coverage FOLDER] [--record FILE] [--card FILE] [--at-least SHARE]';
+  '[--coverage FOLDER] [--known FILE] [--record FILE] [--card FILE] [--at-least SHARE]';
 const values = readArguments(USAGE, {
   folder: { type: 'string' },
   since: { type: 'string' },
@@ -46,6 +47,8 @@ const values = readArguments(USAGE, {
   card: { type: 'string' },
   // The folder that a run of the tests wrote what it covers to, with DAYBOOK_TEST_COVERAGE.
   coverage: { type: 'string' },
+  // A file of mutants that tests are known to notice: they are tried again, and no new ones.
+  known: { type: 'string' },
   'at-least': { type: 'string', default: '0' },
 });
 const asked = [values.seed, values.count, values.minutes, values.seconds, values.lanes, values['at-least']];
@@ -79,12 +82,10 @@ await end(
 
 /** Returns the exit code. */
 async function main(): Promise<number> {
-  const wanted = { ...values, seed, count };
-  const [sources, of] = sourcesOf(filesOf(root), wanted, (commit) => changedSince(root, commit));
+  const [drawn, of] = values.known === undefined ? drawNew() : drawAgain(values.known);
   const isKnown = (one: Mutant): boolean =>
     results.some(({ file, start, after }) => file === one.file && start === one.start && after === one.after);
-  const drawn = drawMutants(root, sources, { seed, count });
-  const left = drawn.filter((one) => !isKnown(one));
+  const left: (Mutant | KnownMutant)[] = drawn.filter((one) => !isKnown(one));
   const covering: Covering =
     values.coverage === undefined
       ? () => null
@@ -102,10 +103,11 @@ async function main(): Promise<number> {
     const own = await openLane(root, scratch, at, lanes === 1 ? 2 : 1);
     open.push(own);
     for (let one = left.shift(); one !== undefined && performance.now() < untilMs; one = left.shift()) {
-      const near = nearestTests(tests, one, times.secondsOf, {
+      const nearest = nearestTests(tests, one, times.secondsOf, {
         best: reach[one.file],
         covering: covering(one.file, one.start),
       });
+      const near = 'noticedBy' in one ? [...new Set([one.noticedBy, ...nearest])] : nearest;
       const tried = await tryMutant(own, one, { near, seconds, untilMs, times, ...seen });
       if (tried === null) return;
       const { file, line, before, after, start } = one;
@@ -121,6 +123,17 @@ async function main(): Promise<number> {
   if (nth < drawn.length) console.log(`no time was left for ${drawn.length - nth} of them`);
   for (const test of seen.broken) console.log(`not counted, as it fails without a mutant: ${test}`);
   return summary();
+}
+
+function drawNew(): [readonly Mutant[], string] {
+  const wanted = { ...values, seed, count };
+  const [sources, of] = sourcesOf(filesOf(root), wanted, (commit) => changedSince(root, commit));
+  return [drawMutants(root, sources, { seed, count }), of];
+}
+
+function drawAgain(path: string): [readonly KnownMutant[], string] {
+  const changed = values.since === undefined ? new Set<string>() : changedSince(root, values.since);
+  return [drawKnown(root, readKnown(path), { seed, count }, changed), `those in ${path}`];
 }
 
 function tell(nth: string, result: Result): void {

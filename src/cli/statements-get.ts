@@ -227,7 +227,7 @@ export const openLines = (open: readonly ListedMonth[]): (string | false)[] => [
   open.length > OPEN_SHOWN_MAX && `and ${open.length - OPEN_SHOWN_MAX} more accounts`,
 ];
 
-export const asCsvLines = (days: readonly DayAsCsv[]): (string | false)[] => [
+const asCsvLines = (days: readonly DayAsCsv[]): (string | false)[] => [
   ...days.slice(0, AS_CSV_SHOWN_MAX).map(({ key, why }) => `${why} The ZIP has ${fileOf(key)} instead.`),
   days.length > AS_CSV_SHOWN_MAX && `and ${days.length - AS_CSV_SHOWN_MAX} more days, which the ZIP names`,
 ];
