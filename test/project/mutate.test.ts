@@ -15,6 +15,7 @@ import {
 } from '../../scripts/mutate/card.ts';
 import { readCovering } from '../../scripts/mutate/covering.ts';
 import { drawMutants, sourcesOf } from '../../scripts/mutate/draw.ts';
+import { drawKnown } from '../../scripts/mutate/known.ts';
 import { isReal, mutantsOf } from '../../scripts/mutate/mutants.ts';
 import { nearestTests, testFiles, type Known } from '../../scripts/mutate/nearest.ts';
 import { bestTests } from '../../scripts/mutate/reach.ts';
@@ -224,6 +225,32 @@ const ACCEPTED: readonly Accepted[] = [
   { file: 'src/run/a.ts', before: 'a || b', after: 'a && b', kind: 'unworthy', reason: 'Only a log.' },
   { file: 'src/run/c.ts', before: 'a < b', after: 'a <= b', kind: 'equivalent', reason: 'Another file.' },
 ];
+
+test('mutants that were noticed once are tried again: those of what changed first, where their lines are now', async () => {
+  const root = await treeOf({
+    'src/run/a.ts': '\n\nexport const a = b < 5;\n',
+    'src/run/b.ts': 'export const a = b < 5;\n',
+  });
+  const one = {
+    before: 'export const a = b < 5;',
+    after: 'export const a = b <= 5;',
+    test: 'test/a.test.ts',
+  };
+  const known = [
+    { ...one, file: 'src/run/b.ts' },
+    { ...one, file: 'src/run/a.ts' },
+    { ...one, file: 'src/run/a.ts', before: 'export const a = b < 6;' },
+    { ...one, file: 'src/run/gone.ts' },
+  ];
+  const drawn = (count: number, ...changed: string[]) =>
+    drawKnown(root, known, { seed: 3, count }, new Set(changed)).map(
+      ({ file, line, noticedBy }) => `${file}:${line} ${noticedBy}`,
+    );
+  const [a, b] = ['src/run/a.ts:3 test/a.test.ts', 'src/run/b.ts:1 test/a.test.ts'];
+  expect(drawn(1, 'src/run/a.ts')).toEqual([a]);
+  expect(drawn(1, 'src/run/b.ts')).toEqual([b]);
+  expect(drawn(4).sort()).toEqual([a, b]);
+});
 
 test('a survivor that was read is known by its file and lines wherever these are; equivalent ones do not count', () => {
   const score = scoreOf(RESULTS, ACCEPTED);
