@@ -55,12 +55,15 @@ const FOOT = `
 ## Running it
 
     npm run mutate -- --folder src/sync --seed 7 --count 20
-    npm run mutate -- --since HEAD~1 --count 20 --minutes 4 --at-least 0.8
+    npm run mutate -- --since HEAD~1 --count 20 --minutes 4
+    npm run mutate -- --known test/support/known-mutants.jsonl --count 20 --at-least 0.8
     DAYBOOK_TEST_COVERAGE=/tmp/coverage npm test -- --all
     npm run mutate -- --seed 2404 --count 400 --coverage /tmp/coverage --record mutants.jsonl --card docs/mutation.md
 
-The last line makes this card; what the tests cover, written by the line before, saves it most of its time. With the same file of records it goes on where it was stopped. A survivor that no test could
-notice, or that is not worth one, has a line with the reason in [\`mutation-accepted.json\`](mutation-accepted.json).
+The last line makes this card; what the tests cover, written by the line before, saves it most of its time. With the same
+file of records it goes on where it was stopped. \`--known\` tries again what a test is known to notice: CI does it. A
+survivor that no test could notice, or that is not worth one, has a line with the reason in
+[\`mutation-accepted.json\`](mutation-accepted.json).
 `;
 
 /** In a table or a list nothing longer than this helps. */
