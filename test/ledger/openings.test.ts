@@ -46,7 +46,7 @@ test('the opening is one that fits, zero if zero does, and the others are told',
       if (fits.includes(0)) expect(opening).toBe(0);
       if (fits.length > 1) several += 1;
     }),
-    { numRuns: 700 },
+    { numRuns: 1_500 },
   );
   expect(several).toBeGreaterThan(50);
 });
